@@ -1,4 +1,4 @@
-"""Simulated and human users: everyone who takes the user's side of a conversation."""
+"""Simulated and human users, who take the user's side of a conversation."""
 
 import lazy_loader
 

@@ -1,24 +1,23 @@
 """Tables of what users do next: counts of acts by context, and the probabilities estimated from the counts.
 
-A user act is a name (`ask`, `more`, `FQ`). The system's answer is a label or an act of its own (`o`, `x`, `PA`), or
-`-` if it is unknown. `stop` means that the user leaves, which is impossible before the first turn.
+A user act is a name (`ask`, `more`, `FQ`). The system's answer is a label or an act (`o`, `x`, `PA`), or `-` if it is
+unknown. `stop` means that the user leaves, which is impossible before the first turn.
 
 The context of an act is the last `order` acts (`start` before the first) and the last answer. If a context was seen
-too seldom, shorter ones are used, in this order:
+too seldom, shorter contexts are used, in this order:
 
-    (a2 a1, answer)  →  (a1, answer)  →  (a1)  →  anything but the opening  →  all alike
-    (a2 a1)  →  (a1)  →  anything but the opening  →  all alike      if the answer is unknown
+    (a2 a1, answer)  →  (a1, answer)  →  (a1)  →  anything but the opening  →  all contexts
+    (a2 a1)  →  (a1)  →  anything but the opening  →  all contexts      if the answer is unknown
 
 (a1) is short for (a1, `*`), which allows any answer. The second-last act is dropped first, because the last answer
-predicts more. Each context contains all counts of the longer ones, so the mixed contexts are nested.
+predicts more. A context includes the counts of all longer contexts, so contexts are nested.
 
 Witten–Bell (Witten and Bell 1991, IEEE Trans. Information Theory 37, 1085–1094, method C, interpolated; Chen and
-Goodman 1999, Computer Speech & Language 13, section 2.4): if n(h) acts were seen after h, T(h) of them different,
-then
+Goodman 1999, Computer Speech & Language 13, section 2.4): if n(h) acts with T(h) different names were seen after h,
 
     p(a | h) = (n(h, a) + T(h)·p(a | shorter h)) / (n(h) + T(h)).
 
-A context with the same counts as the shorter one is skipped, so that nothing is smoothed twice.
+A context with the same counts as the next shorter context is skipped, so that no count is smoothed twice.
 
 Additive (Lidstone): in the longest context seen at least `least` times, p(a | h) = (n(h, a) + w) / (n(h) + w·K),
 where K is the number of possible acts. With w = 0 this is the relative frequency.
@@ -43,11 +42,9 @@ Context = tuple[tuple[str, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class ActSequence:
-    """The acts of one user in one dialogue, with the system's answer to each act (`-` if unknown).
-
-    There is at least one act. The last answer is missing if the user left without receiving one. `ended` is False if
-    the recording was cut off before the user left.
-    """
+    """The acts of one user in one dialogue, with the system's answer to each act (`-` if unknown). There is at least
+    one act. There is one answer fewer than acts if the user left before the last answer. `ended` is False if the
+    recording was cut off before the user left."""
 
     acts: tuple[str, ...]
     answers: tuple[str, ...]
@@ -57,7 +54,9 @@ class ActSequence:
         if not self.acts:
             raise ValueError("a sequence of acts needs at least one act")
         if len(self.answers) not in (len(self.acts), len(self.acts) - 1):
-            raise ValueError(f"{len(self.acts)} acts cannot have {len(self.answers)} answers")
+            raise ValueError(
+                f"each act but the last must have an answer: {len(self.acts)} acts, {len(self.answers)} answers"
+            )
         if {START, STOP} & set(self.acts):
             raise ValueError("'start' and 'stop' cannot be acts of a user")
 
@@ -82,8 +81,8 @@ def fit(
     least: int = 1,
     acts: Sequence[str] = (),
 ) -> ActTable:
-    """Count the acts of all sequences. Raises ValueError if there are none. `acts` are possible acts besides those
-    that occur."""
+    """Count the acts of all sequences. `acts` are possible acts in addition to those in the sequences. Raises
+    ValueError if there are no sequences."""
     counts: dict[Context, Counter[str]] = {}
     seen = set(acts)
     for sequence in sequences:
@@ -101,11 +100,9 @@ def fit(
 class ActTable:
     """Counts of the acts in every longest context, with the smoothing that turns them into probabilities.
 
-    acts: all possible acts, without `stop`.
-    order: the number of acts in a context, 1 or 2.
-    counts: the number of times that each act (or `stop`) followed each context.
-    weight: w of additive smoothing, at least 0.
-    least: the number of times that additive smoothing requires a context to have been seen, at least 1.
+    `acts` are all possible acts, without `stop`, and `order` is the number of acts in a context, 1 or 2. `counts` has
+    the number of times that each act (or `stop`) followed each context. Additive smoothing adds `weight`, at least 0,
+    and only uses contexts that were seen at least `least` times, at least 1.
     """
 
     acts: tuple[str, ...]
@@ -122,7 +119,7 @@ class ActTable:
         if self.smoothing not in ("witten-bell", "additive"):
             raise ValueError(f"smoothing must be 'witten-bell' or 'additive', not {self.smoothing!r}")
         if not 0 <= self.weight < float("inf") or self.least < 1:
-            raise ValueError("weight must be at least 0, and least at least 1")
+            raise ValueError("`weight` must be at least 0, and `least` must be at least 1")
         _check_acts(self.acts)
         levels: dict[Context, Counter[str]] = {}
         for context, row in self.counts.items():
@@ -140,8 +137,8 @@ class ActTable:
         object.__setattr__(self, "_levels", levels)
 
     def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
-        """Return the probabilities of each act and of `stop` after the acts `after`, which sum to 1. `after` is
-        ordered from oldest to newest. It is empty for the opening, where `stop` is impossible."""
+        """Return the probabilities of each act and of `stop`, with sum 1, after the acts `after`, ordered from oldest
+        to newest. `after` is empty for the opening, where `stop` is impossible."""
         context = _context(after, answer, self.order)
         possible = self.acts if _is_opening(context) else (*self.acts, STOP)
         levels = [self._levels.get(level, Counter()) for level in _shorter_contexts(context)]
@@ -167,7 +164,7 @@ class ActTable:
 
     def as_json(self) -> dict[str, object]:
         """Return {acts, order, smoothing, weight, least, counts: [{after, answer, next}], rows: [{after, answer, n,
-        next}]}. `rows` show readers the probabilities that follow from the counts. `from_json` ignores them."""
+        next}]}. `rows` show the probabilities that follow from the counts. `from_json` ignores `rows`."""
         counts = [
             {"after": list(after), "answer": answer, "next": dict(row)} for (after, answer), row in self.counts.items()
         ]
@@ -211,9 +208,9 @@ class ActTable:
 class GivenRows:
     """A table of given probabilities instead of counts, with one row per context.
 
-    Each row sums to 1 (within 1e-6) over acts and `stop`. A context without a row uses a shorter one: more acts take
-    precedence over fewer, and a row for the answer takes precedence over a row for any answer. The table needs a row
-    for (`start`, `*`), and for every act a row for (act, `*`) or for each answer it can get.
+    Each row sums to 1 (within 1e-6) over acts and `stop`. If a context has no row, the row of a shorter context is
+    used: more acts take precedence over fewer, and a row for the answer over a row for any answer. The table needs a
+    row for (`start`, `*`), and for every act a row for (act, `*`) or one for each possible answer.
     """
 
     acts: tuple[str, ...]
@@ -260,7 +257,7 @@ def _is_opening(context: Context) -> bool:
 
 
 def _shorter_contexts(context: Context) -> Iterator[Context]:
-    """Yield the context and the shorter ones that replace it, each once. No other context replaces the opening."""
+    """Yield the context and the shorter contexts that may replace it, each once. The opening has no replacement."""
     after, answer = context
     if _is_opening(context):
         levels: tuple[Context, ...] = ((after, answer), (after, ANY))
@@ -272,7 +269,6 @@ def _shorter_contexts(context: Context) -> Iterator[Context]:
 
 
 def _containing_contexts(context: Context) -> Iterator[Context]:
-    """Yield once every context that includes the counts of this one."""
     after, answer = context
     if _is_opening(context):
         return _shorter_contexts(context)

@@ -1,26 +1,27 @@
-"""The agenda user: it has a goal of constraints and requests, and a stack of acts that it still has to say.
+"""The agenda user, which has a goal of constraints and requests, and a stack of acts that it still has to say.
 
 J. Schatzmann, B. Thomson, K. Weilhammer, H. Ye, S. Young, "Agenda-Based User Simulation for Bootstrapping a POMDP
 Dialogue System", NAACL-HLT 2007: the goal is G = (C, R), and the agenda A is a stack of acts. Here the top of the
-stack is the act that waits for an answer; it is removed only once it was answered. Each decision follows these steps:
+stack is the act that waits for an answer. An act is removed only after it was answered. Each decision follows these
+steps:
 
 1. Opening: the first request is asked. Constraints are volunteered one after the other while a draw with probability
    `initiative` succeeds: P(k of n) = i^k·(1 - i) for k < n, i^n for k = n.
 2. A clarifying question (`protocols.questions`), whatever its label, is answered with probability `cooperativeness`.
    The user says `inform` with the constraint or fact whose slot or value the question names, `unsure` for a slot it
-   knows nothing about, `inform` with the `fallback` if there is one, or else `no-preference`. If the question is not
-   answered, the user ignores it (`insist`). The stack stays as it is, and nothing is said twice. If the question
-   names several slots, the one whose words make up most of the question counts.
+   knows nothing about, `inform` with the `fallback` if there is a fallback, or else `no-preference`. If the user
+   ignores the question (`insist`), the stack stays as it is, and nothing is said twice. If the question names several
+   slots, the slot whose words make up most of the question is used.
 3. If the top was not answered (label x; without a label: an empty answer, an error page or a refusal), the next
    unsaid constraint is added with probability `initiative` (`refine`). Otherwise the top is said again (`insist`).
 4. If the top was answered, it is removed. Each unsaid constraint is said, in order, with probability `initiative`
-   (`refine`, which then waits for an answer). If none is said, the next request follows (`ask`), if there is one.
-5. A change of the goal that is due is said instead (`revise`) and then waits for an answer. Constraints and facts
-   change with it. The goal is not reached before all changes were said: a pending change is then said early.
+   (`refine`, which then waits for an answer). If none is said, the next request follows (`ask`), if any is left.
+5. If a change of the goal is due, it is said instead (`revise`) and then waits for an answer. Constraints and facts
+   change with it. The goal is reached only after all changes were said; pending changes are then said early.
 
 More than `patience` turns in a row without an answer end the conversation: as `frustrated` if the last reply was
-useless, as `patience` if it was a question. With the option `questions`, more than that many questions in a row end
-it as `patience`, and they are counted separately.
+useless, as `patience` if it was a question. If the option `questions` is given, questions are counted separately, and
+more than `questions` in a row end the conversation as `patience`.
 """
 
 from __future__ import annotations
@@ -145,15 +146,15 @@ class Options(StrictModel):
 class AgendaMemory(Memory):
     """The memory of the agenda user.
 
-    stack: pairs (kind, text), with the top last.
-    constraints, facts: pairs (slot, text).
-    said, unknown: slots that were said, and slots the user knows nothing about.
-    requests: the initial number of requests.
-    changes: pending changes as (turn, slot, words, text), with "" as the text of a dropped slot.
-    without: the number of turns in a row without an answer.
-    asked: the number of unanswered questions among these turns, if counted separately.
-    passed_over: the questions of the system that the user ignored.
-    fallback: the text for questions that match no slot, or "".
+    - `stack`: pairs (kind, text), with the top last.
+    - `constraints`, `facts`: pairs (slot, text).
+    - `said`, `unknown`: slots that were said, and slots the user knows nothing about.
+    - `requests`: the initial number of requests.
+    - `changes`: pending changes as (turn, slot, words, text), with "" as the text of a dropped slot.
+    - `without`: the number of turns in a row without an answer.
+    - `asked`: the number of unanswered questions among these turns, if counted separately.
+    - `passed_over`: the questions of the system that the user ignored.
+    - `fallback`: the text for questions that match no slot, or "".
     """
 
     stack: tuple[tuple[str, str], ...]
@@ -207,11 +208,11 @@ class AgendaMemory(Memory):
 
 @dataclass(frozen=True)
 class AgendaUser(PlanningUser[AgendaMemory]):
-    """A user that works through an agenda. The module docstring describes its decisions.
+    """A user that works through an agenda, as described in the module docstring.
 
     The trait `goal` is {requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]},
-    where only `requests` is required. `ACTS` lists the acts. Its coverage, for stop models, is the share of requests
-    answered. It leaves as `goal-reached`, `frustrated` or `patience`, or with the stop model's reason.
+    where only `requests` is required. The coverage for stop models is the share of requests answered. The user leaves
+    as `goal-reached`, `frustrated` or `patience`, or with the stop model's reason.
     """
 
     options: Options
@@ -377,7 +378,6 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         return refine, Move(1 - eager, "insist", memory.top, memory)
 
     def _next_moves(self, memory: AgendaMemory) -> tuple[tuple[Move[AgendaMemory], ...], float]:
-        """Return the moves after an answer, and the probability that nothing is left to say."""
         eager, silent = self.options.initiative, 1.0
         moves = []
         for slot, text in memory.unsaid:

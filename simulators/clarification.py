@@ -1,19 +1,19 @@
-"""The clarification user: it asks for less than it needs, and says the rest when it is asked or misunderstood.
+"""The clarification user, which first states only part of its need and adds the rest when asked or misunderstood.
 
 Patience and cooperativeness follow A. Salle, S. Malmasi, O. Rokhlenko, E. Agichtein, "Studying the Effectiveness of
 Conversational Search Refinement Through User Simulation", ECIR 2021. Rules recognise a clarifying question
 (`protocols.questions`). A text covers the hidden facet of the need if share(facet, text) ≥ `overlap`.
 
-| the answer | what the user does |
+| answer | act of the user |
 |---|---|
-| is a question that names the facet | `confirm` |
-| is a closed question that does not | `correct` (says the facet) with probability cooperativeness, else `deny` |
-| is an open question | `tell` (says the facet) with probability cooperativeness, else `dismiss` |
+| a question that names the facet | `confirm` |
+| a closed question that does not | `correct` (says the facet) with probability cooperativeness, else `deny` |
+| an open question | `tell` (says the facet) with probability cooperativeness, else `dismiss` |
 | covers the facet, and was not judged useless | leaves: `satisfied` |
 | anything else | `redirect` (says the facet) with probability initiative, else `insist` |
 
-More than `patience` clarifying questions end the conversation (`patience`), as do more than `tries` other answers
-that miss the facet (`frustrated`).
+More than `patience` clarifying questions end the conversation as `patience`, and more than `tries` other answers that
+miss the facet end it as `frustrated`.
 """
 
 import re
@@ -61,8 +61,8 @@ def _stem(word: str) -> str:
 
 
 def share_of_words(wanted: str, text: str) -> float:
-    """Return the share in [0, 1] of the content words of `wanted` that occur in `text`. Only the first 200,000
-    characters of `text` are read. Returns 0.0 if `wanted` has no content words."""
+    """Return the share in [0, 1] of the content words of `wanted` that occur in `text`, or 0.0 if `wanted` has no
+    content words. Only the first 200,000 characters of `text` are read."""
     words = content_words(wanted)
     return len(words & content_words(text[:_SEARCHED])) / len(words) if words else 0.0
 
@@ -108,8 +108,7 @@ class Options(StrictModel):
 @memory_kind("clarification")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClarificationMemory(Memory):
-    """The hidden facet of the need, the number of questions asked by the system, and the number of answers without
-    the facet."""
+    """The hidden facet of the need, with the numbers of questions by the system and of answers without the facet."""
 
     facet: str
     questions: int = 0
@@ -119,11 +118,9 @@ class ClarificationMemory(Memory):
 
 @dataclass(frozen=True)
 class ClarificationUser(PlanningUser[ClarificationMemory]):
-    """A user with a hidden facet, the text in the trait `facet`. The module docstring describes its decisions.
-
-    `ACTS` lists the acts. Its coverage, for stop models, is the largest share of the facet's words in any answer. It
-    leaves as `satisfied`, `patience` or `frustrated`, or with the stop model's reason.
-    """
+    """A user with a hidden facet, the text in the trait `facet`. The module docstring describes the decisions. The
+    coverage for stop models is the largest share of the facet's words in any answer. The user leaves as `satisfied`,
+    `patience` or `frustrated`, or with the stop model's reason."""
 
     options: Options
     phrasebook: Phrasebook

@@ -1,9 +1,9 @@
-"""A test suite that checks whether a simulated user keeps the promises of `User`.
+"""Checks that a simulated user keeps the promises of `User`.
 
     findings = conforms(MyUser(), [Scenario(topic) for topic in load_topics("fairweb-45").topics[:2]])
     assert_conforms(MyUser(), scenarios)          # in a test: fails and lists every finding
 
-If the user gets its words from outside, wrap it in `simulators.outside.SuppliedUser` first.
+If the user gets words from a model or person, wrap it in `simulators.outside.SuppliedUser` first.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LEAST_P = 1e-6  # a false complaint once in a million checks
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A broken promise: a key of PROMISES, the topic and user turn, and a description of what happened."""
+    """A broken promise (a key of PROMISES), with the topic, the user turn and a description of what happened."""
 
     promise: str
     where: str
@@ -71,9 +71,8 @@ class _RecordingStreams(Streams):
 
 
 def assert_conforms(user: User, scenarios: Iterable[Scenario], *, seeds: int = 10, most_turns: int = 500) -> None:
-    """Check that a simulated user keeps the promises of `User`, for example that equal seeds give equal turns. Each
-    scenario is played once for each seed. A conversation should end within `most_turns` user turns. Raises
-    AssertionError, which lists every broken promise (see `conforms`)."""
+    """Raise AssertionError, which lists every broken promise, if a simulated user breaks promises of `User`. The
+    arguments are described in `conforms`."""
     findings = conforms(user, scenarios, seeds=seeds, most_turns=most_turns)
     if findings:
         raise AssertionError(f"{len(findings)} promises are broken:\n" + "\n".join(str(one) for one in findings))
@@ -88,8 +87,8 @@ def conforms(
     most_turns: int = 500,
 ) -> list[Finding]:
     """Return the promises that the user breaks, at most one finding per promise and scenario. Each scenario is played
-    once for each seed, with answers drawn from `answers`. A conversation should end within `most_turns` user turns.
-    An error that the user raises in a conversation is not caught."""
+    once for each seed, with answers drawn from `answers`. A conversation of more than `most_turns` user turns is a
+    finding. An error that the user raises in a conversation is not caught."""
     findings: list[Finding] = []
     if not isinstance(user.name, str) or not user.name.strip():
         findings.append(Finding("name", "the user", f"its name is {user.name!r}"))
@@ -186,7 +185,6 @@ class _ScenarioCheck:
         return action, self._restored_state(after, turn)
 
     def _act(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
-        """Call the user. A result that is not an action ends the check of this scenario."""
         try:
             return next_action(self.user, state, seen, rng)
         except BrokenPromise as fault:

@@ -1,8 +1,7 @@
 """Exact enumeration of all conversations between an enumerable user and an enumerable system.
 
 Nothing is drawn: each user turn branches into all actions that `distribution` lists, and each system turn into all
-answers that `responses` lists. Expected scores over the tree are exact, and the mean of many trials converges to
-them.
+answers that `responses` lists. Scores expected over the tree are exact; means of many trials converge to them.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ _TOLERANCE = 1e-9  # rounding of a sum of probabilities
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A possible answer of the system with its probability in (0, 1]. `label` is the protocol's judgment as the user
-    sees it."""
+    """A possible answer of the system with its probability in (0, 1]. `label` is the label that the user sees."""
 
     probability: float
     answer: Answer
@@ -42,7 +40,7 @@ Responses = Callable[[tuple[Exchange, ...], str], Sequence[Response]]
 
 @dataclass(frozen=True, slots=True)
 class ExactPath:
-    """A possible conversation. `exchanges` are the user's turns with their answers. `labels` come from the user's
+    """A possible conversation. `exchanges` are the user's turns with their answers. `labels` are from the user's
     routes, or else from the responses. `outcome` and `reason` say how the conversation ended."""
 
     turns: tuple[Say, ...]
@@ -57,14 +55,14 @@ class ExactPath:
 class ExactTree:
     """A tree of N nodes, in which user and system turns alternate below the root.
 
-    Parents precede their children, and node 0 is the root.
+    Node 0 is the root, and parents precede their children.
 
-    parent: array (N,) of the parents' indices, -1 for the root.
-    probability: array (N,) of each node's probability given its parent, 1 for the root. The children of a node sum to
-        1 minus the probability of stopping there.
-    paths: all paths from the root to a stop, whose probabilities sum to 1. Paths that stop at the same node for
-        different reasons are separate.
-    ends: the node of the last turn of each path.
+    - `parent`: array (N,) of the parents' indices. The root has -1.
+    - `probability`: array (N,) of each node's probability given its parent. The root has 1. The children of a node
+      sum to 1 minus the probability of stopping there.
+    - `paths`: all paths from the root to a stop, with probabilities that sum to 1. Paths that stop at the same node
+      for different reasons are separate.
+    - `ends`: the node of the last turn of each path.
     """
 
     parent: npt.NDArray[np.int32]
@@ -103,10 +101,10 @@ def expand(
 ) -> ExactTree:
     """Return the tree of `user` and the system described by `responses`.
 
-    `rng` is for the user's start: a user that draws there (a recording, a wording) is enumerated given that draw.
-    Conversations are cut after `most_turns` user turns with the outcome `turn-limit`; trials must be cut there too to
-    be comparable. Raises ValueError for probabilities that do not sum to 1, and for a tree of more than `most_nodes`
-    nodes.
+    `rng` is for the user's start: a user that draws at its start (a recording, a wording) is enumerated given that
+    draw. Conversations are cut after `most_turns` user turns with the outcome `turn-limit`. Trials are comparable
+    only if they are cut after as many turns. Raises ValueError for probabilities that do not sum to 1, and for a tree
+    of more than `most_nodes` nodes.
     """
     import numpy as np
 

@@ -8,14 +8,14 @@
     rows: […]          the shares that follow from the counts, with intervals
     stopping: […]      stop models fitted to the same recordings
 
-The simulator's `options` are played; `rows`, which cover all turns, and `stopping` are for readers. A recording
-cannot say how to word an act for another topic, so people add `words`; without them the file can be read but not
-played. A file is refused if its `rows` or `decisions` do not follow from its counts, or if its `stretches` do not sum
-to them: then somebody edited one but not the other, and the user would not do what the file says.
+The simulator plays `options`. `rows`, which cover all turns, and `stopping` are for readers. A recording does not
+show how to word an act for another topic, so people add `words`. A file without words can be read but not played. A
+file is refused if `rows` or `decisions` do not follow from the counts, or if `stretches` do not sum to the counts:
+somebody has then edited only part of the file, and the user would not do what the file says.
 
-A `harvest-user/1` file has no `stretches`; it is still read, and played with the same probabilities in all turns. A
-`harvest-user/3` file has hidden states instead of counts (`simulator: hidden`, with the options of
-`simulators.hidden.user`), and no `rows`.
+A `harvest-user/1` file has no `stretches` and is played with the same probabilities in all turns. A `harvest-user/3`
+file has no `rows`, and hidden states instead of counts (`simulator: hidden`, with the options of
+`simulators.hidden.user`).
 """
 
 import re
@@ -55,12 +55,9 @@ class Source(StrictModel):
 
 
 class Share(StrictModel):
-    """One outcome of a row.
-
-    `k` is the number of times it was seen, and `p` the smoothed probability that is played. `low` and `high` bound
-    the unsmoothed share k/n; they are None if only one person was seen, because variation between people is then
-    unknown.
-    """
+    """The count and probability of one outcome of a row. The outcome was seen `k` times, and the smoothed probability
+    `p` is played. `low` and `high` bound the unsmoothed share k/n. Both are None if only one person was seen, because
+    variation between people is then unknown."""
 
     k: int = Field(ge=0)
     p: float = Field(ge=0, le=1)
@@ -76,7 +73,7 @@ class RowEstimate(StrictModel):
 
 
 class Parameter(StrictModel):
-    """An estimate and its standard error. Both are None if the recordings do not determine the parameter."""
+    """An estimate and its standard error, both None if the recordings do not determine the parameter."""
 
     value: float | None = None
     error: float | None = None
@@ -96,7 +93,7 @@ Name = Annotated[str, written_form(_NAME, _NAME_WORDS), Field(min_length=1)]
 
 
 class UserFile(StrictModel):
-    """The content of a `harvest-user/2` file, or of a `harvest-user/1` file, which has no `stretches`."""
+    """The content of a `harvest-user/2` or `harvest-user/1` file. The latter has no `stretches`."""
 
     format: Literal["harvest-user/1", "harvest-user/2"] = "harvest-user/2"
     name: Name
@@ -125,7 +122,7 @@ class UserFile(StrictModel):
         if not isinstance(table, ActTable):
             if self.rows:
                 raise document.error(
-                    ("rows",), "rows: the file has no counts that they could come from", advice=_ADVICE, key=True
+                    ("rows",), "rows: rows need counts, but the file has no counts", advice=_ADVICE, key=True
                 )
             return
         decisions = sum(sum(row.values()) for row in table.counts.values())
@@ -151,7 +148,7 @@ class UserFile(StrictModel):
             played = table.row([act for act in row.after if act != START], row.answer)
             if row.n != sum(counted.values()):
                 raise _contradiction_error(
-                    document, ("rows", number, "n"), f"n: {sum(counted.values())} were counted here", row.n
+                    document, ("rows", number, "n"), f"n: the counts sum to {sum(counted.values())} here", row.n
                 )
             for act in sorted({*row.next, *counted}):
                 share = row.next.get(act)
@@ -217,7 +214,7 @@ def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
     if held.format != FORMAT and held.options.stretches:
         raise document.error(
             ("options", "stretches"),
-            f"stretches: a {held.format} file cannot have them",
+            f"stretches: a {held.format} file cannot have stretches",
             allowed=f"format: {FORMAT}",
             key=True,
         )
@@ -245,7 +242,7 @@ class Options(StrictModel):
 
 
 def build(options: Options) -> markov.MarkovUser | hidden.HiddenUser:
-    """Build the user in the file, under its name. Raises InputError if the file is invalid or has no words."""
+    """Build the user in the file, under its name there. Raises InputError if the file is invalid or has no words."""
     held = read_user(options.file)
     words = {**held.options.words, **options.words}
     try:
@@ -269,8 +266,6 @@ def _hidden_options(held: hidden.Options, words: Words, options: Options) -> hid
         )
     classes = held.model().classes
     if options.latent_class is not None and options.latent_class > classes:
-        raise InputError(
-            f"latent_class: there is no class {options.latent_class}", allowed=f"1 to {classes}, as many as there are"
-        )
+        raise InputError(f"latent_class: there is no class {options.latent_class}", allowed=f"1 to {classes}")
     chosen = held.latent_class if options.latent_class is None else options.latent_class
     return held.model_copy(update={"words": words, "latent_class": chosen})

@@ -1,6 +1,6 @@
 """The human user: a person takes the user's side, turn by turn.
 
-To its callers it is an ordinary user. Its words come from outside (`simulators.outside`), from a source called
+To callers this is an ordinary user. The words come from outside (`simulators.outside`), from a source called
 `person`. A sample with the finish `stop` ends the conversation with the reason `person-left`.
 """
 
@@ -25,7 +25,7 @@ LEAVES = "stop"
 @memory_kind("human")
 @dataclass(frozen=True, slots=True)
 class HumanMemory:
-    """The memory of the human user, without what the person remembers."""
+    """The memory of the human user, which does not include what the person remembers."""
 
     turn: int = 0
     over: bool = False
@@ -41,8 +41,8 @@ class HumanUser:
         return HumanMemory()
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the person's words. Raises WordsWanted if they are missing, and ValueError if they are empty or out
-        of turn."""
+        """Return the person's words. Raises WordsWanted if the words are missing, and ValueError if they are empty or
+        the call is out of turn."""
         memory = recall(state, HumanMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         shown = () if observation is None else (Message("user", observation.answer.text),)

@@ -1,10 +1,10 @@
-"""The Markov user: a table gives the probability of its next act after its last one or two acts and the last answer.
+"""The Markov user: a table gives the probability of the next act after the last one or two acts and the last answer.
 
 The table is given in the options (`rows`), or was fitted to recordings (`counts`, see `simulators.act_table.fit`).
-Leaving is one of its columns, so it determines the length of conversations too; with `stretches` the rows also depend
-on the turn (`simulators.turn_table`). If the options have a stop model, that model decides and the column is ignored.
-If leaving is the only outcome of a row, the user has nothing left to say and leaves with the reason `left`, whatever
-the stop model says.
+One column is the probability of leaving, so the table also determines the length of conversations. With `stretches`
+the rows also depend on the turn (`simulators.turn_table`). If the options have a stop model, that model decides and
+the column is ignored. If leaving is the only outcome of a row, the user leaves with the reason `left`, whatever the
+stop model says.
 """
 
 from collections import Counter
@@ -120,7 +120,7 @@ class Options(StrictModel):
         return self
 
     def _refuse_unused_options(self, names: tuple[str, ...], needed: str) -> None:
-        """Refuse options without effect, because ignoring them would play another table than the one intended."""
+        """Refuse options without effect. Ignoring them would play another table than intended."""
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
             raise refusal(f"{' and '.join(idle)} cannot be given without {needed}", allowed=_TABLES)
@@ -149,7 +149,7 @@ class Options(StrictModel):
 
 
 def _check_stretches(turns: TurnTable, table: ActTable) -> None:
-    """Raise ValueError if the counts of the stretches do not sum to those of the table after the opening."""
+    """Raise ValueError if the counts of the stretches do not sum to the counts of the table after the opening."""
     found: dict[Context, Counter[str]] = {}
     for _, rows in turns.stretches:
         for context, row in rows.items():
@@ -179,11 +179,12 @@ class MarkovMemory(Memory):
 
 @dataclass(frozen=True)
 class MarkovUser(PlanningUser[MarkovMemory]):
-    """A user that draws each act from a row of `table`. It has the table's acts and no traits.
+    """A user that draws each act from a row of `table`. The possible acts are those in the table, and no traits are
+    read.
 
-    Its coverage, for stop models, is the number of useful answers so far divided by `enough`, at most 1. It leaves
-    with the reason `left` (by the table) or the stop model's reason. `turns` has the same counts by stretches of
-    turns.
+    The coverage for stop models is the number of useful answers so far divided by `enough`, at most 1. The user
+    leaves with the reason `left` (by the table) or the stop model's reason. `turns` has the same counts by stretches
+    of turns.
     """
 
     table: ActTable | GivenRows
@@ -249,8 +250,8 @@ def build(options: Options) -> MarkovUser:
 
 
 def word_acts(acts: Sequence[str], words: Words, user: str) -> Phrasebook:
-    """Return the words of each act: the given ones, or else its default ones. `user` is its name in messages. Raises
-    InputError for an act without words, and for words of an unknown act."""
+    """Return the words of each act: the given words, or else the default words. `user` is the user's name in
+    messages. Raises InputError for an act without words, and for words of an unknown act."""
     for act in acts:
         if act not in WORDS and act not in words:
             raise InputError(

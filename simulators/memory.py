@@ -1,4 +1,4 @@
-"""Memories of users: immutable values, which are written as JSON only when they are saved.
+"""Memories of users: immutable values, which are converted to JSON only when they are saved.
 
     @memory_kind("coin")
     @dataclass(frozen=True, slots=True)
@@ -7,9 +7,9 @@
     text = json.dumps(encode_memory(memory))                 at any node of a conversation tree
     user.respond(decode_memory(json.loads(text)), …)         in another process, as often as you like
 
-Nothing is written, read or copied from turn to turn, and unchanged parts are shared. A memory may also be a mapping
-of plain JSON values, as in plug-ins, whose values may be memories of a kind; it is written unchanged. Copies and
-pickles of a memory are made in the same way.
+Nothing is converted or copied from turn to turn, and unchanged parts are shared. A plug-in may use a mapping of plain
+JSON values as a memory. The mapping is saved unchanged, and its values may be memories of a kind. Copies and pickles
+of a memory are made in the same way.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _PLAIN = (str, int, float, bool, NoneType)
 
 
 def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
-    """Register a frozen dataclass as a kind of memory. Its `name` identifies it in JSON and must be unique.
+    """Register a frozen dataclass as a kind of memory. `name` identifies the kind in JSON and must be unique.
 
     A field is a str, int, float, bool, None or Literal, a tuple or a Mapping from str of these, a frozen dataclass,
-    or `State`, the memory of another user. Raises TypeError for any other type, which might be mutable or not
-    writable.
+    or `State`, the memory of another user. Raises TypeError for any other type, because its values might be mutable
+    or impossible to save.
     """
 
     def known(kind: type[M]) -> type[M]:
@@ -61,7 +61,7 @@ def is_memory_type(value: object) -> bool:
 
 
 def recall(state: State, kind: type[M]) -> M:
-    """Return the memory if it is of the user's own kind. Raises ValueError otherwise."""
+    """Return the memory if its kind is the user's kind, and raise ValueError otherwise."""
     if isinstance(state, kind):
         return state
     name = _NAMES[kind]
@@ -77,25 +77,25 @@ def check_order(observation: Observation | None, *, opened: bool, over: bool) ->
 
 
 def topic_for_user(topic: Topic) -> Topic:
-    """Return the immutable topic for a memory, without the grouping of entities, which is for scoring."""
+    """Return the immutable topic for a memory. The groups of entities are left out, because only scoring needs them."""
     if not topic.type.attributes and isinstance(topic.fields, MappingProxyType):
         return topic
     return replace(topic, type=replace(topic.type, attributes=()), fields=MappingProxyType(dict(topic.fields)))
 
 
 def encode_memory(memory: State) -> dict[str, object]:
-    """Return the memory as JSON values. Raises TypeError, which names a part that is mutable or cannot be written."""
+    """Return the memory as JSON values. Raises TypeError, which names the part that is mutable or cannot be saved."""
     name = _NAMES.get(type(memory))
     if name is not None:
         return {_KIND: name, **_encode_record(type(memory), memory, name)}
     if not isinstance(memory, Mapping):
-        raise TypeError(f"{type(memory).__name__} is not a memory: neither of a memory_kind nor a mapping")
+        raise TypeError(f"{type(memory).__name__} is not a memory: a memory must be of a memory_kind, or a mapping")
     found: dict[str, object] = json.loads(json_text(memory))
     return found
 
 
 def decode_memory(value: object) -> State:
-    """Return the memory from a value of `encode_memory`. Raises ValueError for any other value."""
+    """Return the memory from a result of `encode_memory`. Raises ValueError for any other value."""
     if not isinstance(value, dict):
         raise ValueError("the value is not a saved memory")
     return _decoded_plain(value)
@@ -136,7 +136,7 @@ def _check_type(kind: Any, within: frozenset[type]) -> None:
         return
     if isinstance(kind, type) and is_dataclass(kind):
         if not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-            raise TypeError(f"{kind.__name__} is not frozen")
+            raise TypeError(f"{kind.__name__} must be a frozen dataclass")
         for name, part in _fields(kind).items():
             try:
                 _check_type(part, within | {kind})
@@ -151,7 +151,7 @@ def _check_type(kind: Any, within: frozenset[type]) -> None:
 
 
 class _Form(NamedTuple):
-    """A declared type, analysed once: its kind (without None), and the origin and parts (without `...`) of a generic
+    """A declared type, analysed once: the kind (without None), and the origin and parts (without `...`) of a generic
     type."""
 
     kind: Any

@@ -1,8 +1,8 @@
-"""One decision of a user: whether it leaves, what it does, and how it says it.
+"""One decision of a user: whether to leave, what to do, and how to say it.
 
-A policy makes a `Plan` from its memory and what it sees, without drawing. `draw_move` draws one outcome of the plan,
-with one stream for each kind of decision (`stop`, `act`, `words`). `enumerate_moves` lists all outcomes with their
-probabilities. So draws and listed outcomes cannot differ. `PlanningUser` is a user made of such a policy.
+A policy makes a `Plan` from its memory and the last answer, without drawing. `draw_move` draws one outcome of the
+plan, with one stream for each kind of decision (`stop`, `act`, `words`). `enumerate_moves` lists all outcomes with
+their probabilities. Both use the same plan, so draws and listed outcomes cannot differ.
 """
 
 from abc import ABC, abstractmethod
@@ -25,7 +25,8 @@ _LEAST_PROBABILITY = 1e-290
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The part of the memory that every planning user has: the user turns taken so far, and whether it has left."""
+    """The part of the memory that every planning user has: the user turns taken so far, and whether the user has
+    left."""
 
     topic: Topic
     turn: int = 0
@@ -37,8 +38,8 @@ M = TypeVar("M", bound=Memory)
 
 @dataclass(frozen=True, slots=True)
 class Move(Generic[M]):
-    """A possible act, with its probability given that the user stays. `item` is what the act is about, or "".
-    `memory` is the memory after the act, but its turn is increased only when the act is said."""
+    """A possible act, with its probability given that the user stays. `item` is the subject of the act, or "".
+    `memory` is the memory after the act, but its turn number increases only when the act is said."""
 
     probability: float
     act: str
@@ -50,10 +51,10 @@ class Move(Generic[M]):
 class Plan(Generic[M]):
     """All outcomes of one decision.
 
-    `memory` is the memory before the decision, with what was learnt from the answer. `exits` are the reasons for
-    leaving, with probabilities that sum to at most 1. The probabilities of `moves` sum to 1; there may be none if the
-    exits sum to 1. `took` is the class of the answer, as in `protocols.route.Choice`. `coverage` is the share of the
-    need that is met, if the user tracks it.
+    `memory` is the memory before the decision, including the new facts from the answer. `exits` are the reasons for
+    leaving, with probabilities that sum to at most 1. The probabilities of `moves` sum to 1, but `moves` may be empty
+    if the exits sum to 1. `took` is the class of the answer, as in `protocols.route.Choice`. `coverage` is the share
+    of the need that is met, if the user tracks it.
     """
 
     memory: M
@@ -72,7 +73,7 @@ class Plan(Generic[M]):
         return Say(text, move.act, turn), replace(move.memory, turn=turn)
 
     def choice(self, done: Say | Stop) -> Choice:
-        """Return the record of this action: its probability, in any words, and the options of the plan."""
+        """Return the record of the action `done`: its probability over all wordings, and the options of the plan."""
         leaving: dict[str, float] = {}
         for reason, probability in self.exits:
             if probability > _LEAST_PROBABILITY:
@@ -121,7 +122,7 @@ def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
 
 
 def merge_chances(chances: Iterable[Chance]) -> tuple[Chance, ...]:
-    """Merge chances with the same action and memory, at the position of the first."""
+    """Merge chances with the same action and memory, at the position of the first such chance."""
     found: list[Chance] = []
     places: dict[Say | Stop, list[int]] = {}
     for chance in chances:
@@ -136,8 +137,8 @@ def merge_chances(chances: Iterable[Chance]) -> tuple[Chance, ...]:
 
 
 class PlanningUser(ABC, Generic[M]):
-    """A user defined by its `plan`: `respond` draws from the plan, and `distribution` lists it. `memory` is the type
-    of its memories."""
+    """A user defined by `plan`: `respond` draws from the plan, and `distribution` lists it. `memory` is the type of
+    the user's memories."""
 
     name: str
     memory: ClassVar[type[Memory]]

@@ -1,17 +1,17 @@
 """Words that come from outside a policy: from a model or a person.
 
-A user is a pure function, but such words take time. The user treats them like a random draw: it asks for them by name
-(`take_sample`) and raises `WordsWanted` if they are missing. The caller then gets the words and calls the user again
-with them (`respond_with_words`). The same memory, observation and streams give the same decisions, so nothing is
-decided twice, and wrappers, protocols and tests around such a user need not know about it.
+A user is a pure function, but a model or person takes time. The user treats their words like a random draw: it asks
+for a sample by name (`take_sample`) and raises `WordsWanted` if the sample is missing. The caller then gets the words
+and calls the user again with them (`respond_with_words`). The same memory, observation and streams give the same
+decisions, so nothing is decided twice. Wrappers, protocols and tests need not know how a user gets words.
 
-    respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── found ──► words, to be judged by it
+    respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── found ──► words to be judged
             ▲                                                     │
             └────── WordingSource.sample(prompt) ◄── WordsWanted ─┘
 
-A source that fails raises `SourceFailed`, and a failure never becomes words. The user sees it (raised by
-`take_sample`) only after the system has answered, so that it may continue in its own words. At the opening another
-attempt costs nothing, and a run whose source has failed must not continue without it.
+A source that fails raises `SourceFailed`, and a failure never becomes words. `take_sample` raises the failure in the
+user only after the system has answered, so that the user may continue with the policy's words. At the opening another
+attempt costs nothing, and a run must not continue without its source.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,12 +45,12 @@ class Message:
 class Prompt:
     """A request for words.
 
-    source: the name in the audit of the endpoint or person that gives the words.
-    act: what the user does.
-    messages: the context.
-    names: the names of the random stream, which are unique for every sample of every turn.
-    seed: an integer in [0, 2^31) drawn from that stream. The same conversation asks with the same seeds, and with new
-        ones after a lost trial.
+    - `source`: the name in the audit of the endpoint or person that gives the words.
+    - `act`: the user's act.
+    - `messages`: the context.
+    - `names`: the names of the random stream, which are unique for every sample of every turn.
+    - `seed`: an integer in [0, 2^31) drawn from that stream. Equal conversations have equal seeds; after a lost trial
+      the seeds are new.
     """
 
     source: str
@@ -66,8 +66,8 @@ class SourceFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Words from a source, or the fault that prevented them (`fault`, otherwise None). `finish` says why the words
-    end (`stop`, `length`), or is "" if the source does not report it."""
+    """Words from a source. `fault` is the error that prevented them, otherwise None. `finish` says why the words end
+    (`stop`, `length`), or is "" if the source does not report it."""
 
     text: str
     finish: str = ""
@@ -103,7 +103,7 @@ class _SuppliedStreams(Streams):
 
 
 def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
-    """Return the sample of the stream `purpose`. Call it once for each sample. Raises WordsWanted if the sample is
+    """Return the sample of the stream `purpose`. Call this once for each sample. Raises WordsWanted if the sample is
     still missing, and SourceFailed if this and later samples of the turn will never come."""
     names = (*rng.names, purpose)
     if isinstance(rng, _SuppliedStreams) and names in rng.samples:
@@ -133,12 +133,13 @@ async def respond_with_words(
     source: WordingSource | None,
     size: int = 0,
 ) -> tuple[Say | Stop, State, Taken]:
-    """Call `user.respond(…)`, supplying the words it wants from `source`, and return its result with those words.
+    """Call `user.respond(…)`, supplying the words the user requests from `source`, and return the result with those
+    words.
 
     `size` is the number of characters the system has answered so far; long answers are processed outside the event
-    loop. If a source fails after an answer and the user continues without it, the returned samples contain one with a
+    loop. If a source fails after an answer and the user continues without it, one of the returned samples has a
     fault. Raises the source's errors, BrokenPromise for a result that is not an action, and RuntimeError if words are
-    wanted but there is no source.
+    requested but there is no source.
     """
     taken: list[tuple[Prompt, Sample]] = []
     while True:
@@ -161,7 +162,7 @@ async def respond_with_words(
 
 @dataclass(frozen=True, slots=True)
 class SuppliedUser:
-    """An ordinary user: `inner` with a function that gives its words, for tests and for models in this process."""
+    """The user `inner` with a function that supplies its words, for tests and for models in this process."""
 
     inner: User
     words: Callable[[Prompt], Sample]

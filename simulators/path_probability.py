@@ -2,9 +2,9 @@
 
 A user's memory is hidden: the same words may be said from several memories, and a trial drawn from a population may
 involve any member. So all memories that fit are followed, each with its probability (the forward algorithm of hidden
-Markov models: L. R. Rabiner, Proceedings of the IEEE 77 (1989), 257-286, section III). A decision is identified by
-what the system sees, which is the words and whether the user leaves; names of acts and reasons do not matter. A user
-that draws at its start (a wording, a recording) is followed given that draw: all users of one trial draw the same.
+Markov models: L. R. Rabiner, Proceedings of the IEEE 77 (1989), 257-286, section III). Decisions are compared by what
+the system sees: the words, and whether the user leaves. Names of acts and reasons do not matter. A user that draws at
+its start (a wording, a recording) is followed given that draw: all users of one trial draw the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,11 @@ Key = tuple[str, str]
 class Decision:
     """A recorded decision.
 
-    seen: the answer before it, or None at the opening.
-    said: the words, or None if the user's side ended. outcome: how it ended.
-    act: the name of the act in messages.
-    back: True if the words opened a new session.
+    - `seen`: the previous answer, or None at the opening.
+    - `said`: the words, or None if the user's side ended.
+    - `outcome`: how the user's side ended.
+    - `act`: the name of the act in messages.
+    - `back`: True if the words opened a new session.
     """
 
     seen: Observation | None
@@ -88,7 +89,7 @@ class PathFollower:
         return chances, after, names
 
     def follow(self, key: Key, after: Mapping[Key, Sequence[_PossibleUser]]) -> None:
-        """Continue as the recording did. `after` is a result of `outcomes` that contains `key`."""
+        """Continue with the recorded decision `key`. `after` is a result of `outcomes` that contains `key`."""
         whole = sum(held.probability for held in after[key])
         merged: list[_PossibleUser] = []
         for held in after[key]:

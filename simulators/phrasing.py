@@ -1,7 +1,7 @@
 """Wording of the acts of simulated users: variants of templates over the topic, checked before anything is sent.
 
-A template may use the same values as a protocol state (`protocols.wording`): `topic`, `turn`, and `item` for acts
-that are about something. For other acts `item` would leave a gap in the sentence. Every variant of every act is
+A template may use the same values as a protocol state (`protocols.wording`): `topic`, `turn`, and `item`, the subject
+of the act if the act has a subject. Otherwise `item` would leave a gap in the sentence. Every variant of every act is
 filled in at the start, so that a missing value ends the trial before its first turn, and no variant is silently
 skipped.
 """
@@ -35,7 +35,7 @@ def _check_template(template: str, *, each: bool = False) -> str:
 
 def check_words(name: str, words: str, *, lost: str = "") -> None:
     """Raise a validation error for an empty text or an invalid template. `lost` names what would be lost without `{{
-    item }}` in the template, or is "" if the template has no item."""
+    item }}` in the template, or is "" if the template needs no item."""
     if not words.strip():
         raise refusal(f"{name}: this text is empty")
     if lost and not re.search(r"\{\{[^}]*\bitem\b", words):
@@ -87,8 +87,8 @@ class Phrasebook:
         return render(Wording(self.templates[act][variant], each=True), topic, turn=turn, item=item)
 
     def check(self, topic: Topic, items: Mapping[str, Iterable[str]]) -> None:
-        """Fill in every variant to check it. `items` lists what each act may be about, if anything. Raises InputError
-        for the first variant that fails, or that uses the item of an act without one."""
+        """Fill in every variant to check it. `items` lists the possible subjects of each act. Raises InputError for
+        the first variant that fails, or that uses the item of an act without a subject."""
         given = topic, {act: tuple(some) for act, some in items.items()}
         if self._passed.get(topic.id) != given:
             self._fill_in(*given)
@@ -126,7 +126,7 @@ def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[s
 
 
 def fill_template(template: str, topic: Topic, what: str) -> str:
-    """Fill in a single text of a scenario, for example a subtopic. `what` names it in the InputError if it fails."""
+    """Fill in a single text of a scenario, for example a subtopic. Raises InputError, which calls the text `what`."""
     try:
         return render(Wording(template), topic, turn=1)
     except InputError as fault:

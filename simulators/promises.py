@@ -1,8 +1,8 @@
-"""The promises that every user makes about its actions and memories, checked before these are used.
+"""The promises that every user makes about actions and memories, checked before either is used.
 
-A user may come from elsewhere: a plug-in, or a function in a notebook. Its actions and memories are checked on
-arrival, so that a fault leads to one invalid attempt that names the broken promise, instead of an unreadable
-recording or a failed run. `PROMISES` lists all promises; `simulators.conformance` checks the others.
+A user may be a plug-in, or a function in a notebook. Actions and memories are checked on arrival, so that a fault
+leads to one invalid attempt that names the broken promise, instead of an unreadable recording or a failed run.
+`PROMISES` lists all promises; `simulators.conformance` checks the rest of them.
 """
 
 import re
@@ -43,7 +43,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BrokenPromise(ValueError):
-    """Raised when a user does what no user may do. `promise` is a key of PROMISES."""
+    """Raised when a user breaks a promise. `promise` is a key of PROMISES."""
 
     def __init__(self, promise: str, user: str, detail: str) -> None:
         super().__init__(f"the user {user!r} breaks the promise {promise!r}: {PROMISES[promise]}; but {detail}")
@@ -51,7 +51,7 @@ class BrokenPromise(ValueError):
 
 
 def next_action(user: User, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-    """Return the user's next action, and its memory afterwards. Raises BrokenPromise if it is not an action."""
+    """Return the user's next action, and the memory afterwards. Raises BrokenPromise if the result is not an action."""
     returned: object = user.respond(state, observation, rng)
     match returned:
         case (action, after):
@@ -62,14 +62,14 @@ def next_action(user: User, state: State, observation: Observation | None, rng: 
 
 
 def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
-    """Return the memory before the opening. Raises the errors of `start`, and BrokenPromise if it is not a memory."""
+    """Return the memory before the opening. Raises the errors of `start`, and BrokenPromise if it returns no memory."""
     memory = user.start(scenario, rng)
     check_memory(memory, user.name)
     return memory
 
 
 def check_action(action: object, user: str) -> Say | Stop:
-    """Return `action` if it is one and all its parts have their types. Raises BrokenPromise otherwise. `user` is the
+    """Return `action`, or raise BrokenPromise if it is not an action or if a part has the wrong type. `user` is the
     name of the user that returned it. Empty words and the reason for stopping are not checked here."""
     match action:
         case Say(route=None | Route()):

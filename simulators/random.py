@@ -1,8 +1,8 @@
 """The random user, a baseline whose acts do not depend on the answers.
 
-After every answer it leaves with probability `leave`. Otherwise its act is drawn from `acts` (by default all equally
-likely), and its words from the variants of that act, all equally likely. A simulator that predicts people no better
-than this one knows nothing about them.
+After every answer the user leaves with probability `leave`. Otherwise the act is drawn from `acts` (by default all
+equally likely), and the words from the variants of that act, all equally likely. A simulator is useless if it
+predicts people no better than this user.
 
     P(stop) = leave,  P(a) = (1 - leave)·w(a) / Σ w,  lengths geometric with mean 1/leave, cut at `most` turns
 """
@@ -38,7 +38,7 @@ Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 
 class Options(StrictModel):
-    """Options of the random user. Acts without words of their own have default ones."""
+    """Options of the random user. Acts that are given no words have default words."""
 
     acts: dict[str, Weight] = Field(default={}, description="weight of each act; default: all acts with words, equally")
     leave: float = Field(default=0.25, ge=0, le=1, description="probability of leaving after each answer")
@@ -60,11 +60,9 @@ class RandomMemory(Memory):
 
 @dataclass(frozen=True)
 class RandomUser(PlanningUser[RandomMemory]):
-    """A user that draws its acts. It has no traits.
-
-    `weights` by act are at least 0, and not all 0. `leave` is in [0, 1]. `most` is the maximum number of user turns,
-    at least 1. It leaves with the reason `left`, or `budget` after `most` turns.
-    """
+    """A user that draws its acts and reads no traits. `weights` by act are at least 0, and not all 0. `leave` is in
+    [0, 1]. `most` is the maximum number of user turns, at least 1. The user leaves with the reason `left`, or
+    `budget` after `most` turns."""
 
     weights: Mapping[str, float]
     phrasebook: Phrasebook

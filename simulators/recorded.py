@@ -1,4 +1,5 @@
-"""The recorded user: it takes recorded turns with their recorded frequencies, and leaves where the recording ends."""
+"""The recorded user, which takes recorded turns with their recorded frequencies, and leaves where the recording
+ends."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ def exact_answer(answer: Answer) -> str:
 @memory_kind("recorded")
 @dataclass(frozen=True, slots=True)
 class RecordedMemory:
-    """The memory of a recorded user: its topic's id, and the node of the tree that the conversation has reached."""
+    """The memory of a recorded user: the topic's id, and the node of the tree that the conversation has reached."""
 
     topic: str
     node: int = 0
@@ -39,9 +40,9 @@ class RecordedMemory:
 class RecordedUser:
     """A user that plays the user's side of recorded trees.
 
-    After the same conversation it says what was said then, or ends, each with its recorded probability. Its words are
-    the text stored at the branch. `trees` are by topic id. `answer_key` computes the system's merge key in those
-    trees from the answer alone. Raises InputError if the user and system turns of a tree do not alternate.
+    After the same conversation, the user repeats a recorded turn or leaves, each with its recorded probability. The
+    words are the text stored at the branch. `trees` are by topic id. `answer_key` computes the system's merge key in
+    those trees from the answer alone. Raises InputError if the user and system turns of a tree do not alternate.
     """
 
     name = "recorded"
@@ -68,8 +69,8 @@ class RecordedUser:
         return RecordedMemory(scenario.id)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action and the memory after it. Raises ValueError for a call out of turn. Stops with the
-        outcome `user-stopped` and the reason `recorded-end` or `no-branch`."""
+        """Return the next action and the memory after it. Raises ValueError for a call out of turn. The user stops
+        with the outcome `user-stopped` and the reason `recorded-end` or `no-branch`."""
         chances, visits = self._ways(state, observation)
         if len(chances) == 1:
             return chances[0][1:]
@@ -109,7 +110,7 @@ class RecordedUser:
 
 
 class Options(StrictModel):
-    """A recorded run whose user side is played."""
+    """Options of the recorded user, which repeats the user turns of a recorded run."""
 
     run: str = Field(min_length=1, description="a folder of a recorded run")
     system: str | None = Field(default=None, description="only conversations with this system; default: all")
@@ -128,7 +129,7 @@ def build(options: Options) -> RecordedUser:
 
 
 def conversations_of(run: str, system: str | None) -> tuple[Conversation, ...]:
-    """Return the finished conversations of a run, of one system or of all. Raises InputError if there are none."""
+    """Return the finished conversations of a run, with one system or with all. Raises InputError if there are none."""
     finished = read(Path(run)).finished
     systems = sorted({one.key.system for one in finished})
     if system is not None and system not in systems:

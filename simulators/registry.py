@@ -5,7 +5,7 @@
       hasty: {simulator: paraphrasing, typos: 0.1, over: {simulator: random, leave: 0.5}}
 
 A module has `Options`, a StrictModel, and `build(options) -> User`. A wrapper has `build(options, inner)`, and `over`
-describes the user it wraps; if `inner` has a default, `over` is optional. `FILES`, if a module has it, names the
+describes the wrapped user; if `inner` has a default, `over` is optional. A module may have `FILES`, the names of the
 options that are paths, relative to the folder of the file that contains them. Plug-ins add simulators through entry
 points of the group `harvest.simulators`, `name = "module:build"`.
 """
@@ -63,7 +63,7 @@ _ADVICE = "mend that simulator; simulators.conformance says what else it does no
 @dataclass(frozen=True, slots=True)
 class Simulator:
     """An entry of the registry. `options` is the class of the options in a file. `build` makes the user. `over` says
-    whether it wraps another user (`may` if that depends on its options). `files` names the options that are paths."""
+    whether this is a wrapper (`may` if that depends on the options). `files` names the options that are paths."""
 
     name: str
     options: type[StrictModel]
@@ -109,7 +109,8 @@ def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Sim
 
 def build_user(document: Document) -> User:
     """Build the simulated user described by `document`: `{simulator: NAME, …options…}`, with `over: {…}` for a
-    wrapper. Raises InputError, with its position, for unknown simulators or options, and for missing files."""
+    wrapper. Raises InputError, with the position in the document, for unknown simulators or options, and for missing
+    files."""
     value = document.value
     if not isinstance(value, Mapping) or not isinstance(value.get(_SIMULATOR), str):
         raise document.error((), "the description of a user is missing", allowed="{simulator: NAME, …options…}")
@@ -165,7 +166,7 @@ def build_users(protocol: Protocol) -> dict[str, User]:
 
 def files_of(protocol: Protocol) -> dict[str, str]:
     """Return a content hash of each file that the protocol's users are made of. Keys name the user and option, for
-    example `visitor.file`. If the content changes, the same name is a different user."""
+    example `visitor.file`. If the content changes, the same name means a different user."""
     named = ((name, user.document) for name, user in protocol.users.items())
     return {option: _content_hash(path) for name, document in named for option, path in _file_options(name, document)}
 
@@ -182,7 +183,7 @@ def _file_options(name: str, document: Document) -> Iterator[tuple[str, Path]]:
 
 
 def default_hazards(protocol: Protocol) -> dict[str, Hazard]:
-    """Return the default hazards of the users whose file names no stop model, by user."""
+    """Return the default hazards, by user, of the users without a stop model in their file."""
     return {
         name: hazard for key, user in protocol.users.items() for name, hazard in _unasked_hazards(key, user.document)
     }
@@ -211,8 +212,7 @@ def _content_hash(path: Path) -> str:
 def check_users(
     users: Mapping[str, User], topics: Iterable[Topic], traits: Mapping[str, object] = MappingProxyType({})
 ) -> None:
-    """Check that the topics have what each user needs. Raises InputError if not. `traits` are those of every
-    scenario."""
+    """Raise InputError if a topic is incomplete for a user. `traits` are the traits of every scenario."""
     for topic in topics:
         for name, user in users.items():
             try:

@@ -1,9 +1,10 @@
-"""The replay user: it repeats a recorded conversation turn by turn, and knows from which turn on it no longer fits.
+"""The replay user, which repeats a recorded conversation and notes when the conversation departs from the recording.
 
-After an answer that differs from the recorded one, a `strict` user leaves (`no-branch`). A `tolerant` one continues
-with the next turn; from there on its act is `out-of-place`, and its memory records where that began (`parting_turn`).
-Such a turn replies to something that was not said here. It can be played, for example to send every system the same
-turns, but that user would no longer have said it. `simulators.recorded` plays many recordings as one user.
+After an answer that differs from the recorded answer, a `strict` user leaves (`no-branch`). A `tolerant` user
+continues with the next turn. From that turn on, its act is `out-of-place`, and `parting_turn` returns the turn from
+its memory. A turn out of place replies to something that was not said here. It can be played, for example to send
+every system the same turns, but the recorded user might not have said it. `simulators.recorded` plays many recordings
+as one user.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ ACTS = ("recorded", "out-of-place")
 
 
 def parting_turn(state: State) -> int | None:
-    """Return the first user turn whose preceding answer differs from the recorded one, or None."""
+    """Return the first user turn whose preceding answer differs from the recorded answer, or None."""
     return recall(state, ReplayMemory).parted
 
 
@@ -48,10 +49,8 @@ class ReplayMemory:
 @dataclass(frozen=True)
 class ReplayUser:
     """A user that repeats recordings. Each trial draws one of the topic's recordings with equal probability.
-
     `recordings` has at least one recording per topic id. `answer_key` computes the part of an answer that must equal
-    the recorded one. Answers that were never recorded (the last turn of an invalid attempt) match any answer.
-    """
+    the recorded answer. If an answer was never recorded (the last turn of an invalid attempt), any answer matches."""
 
     recordings: Mapping[str, Sequence[Conversation]]
     mode: Literal["strict", "tolerant"] = "strict"
@@ -96,7 +95,7 @@ class ReplayUser:
 
 
 class Options(StrictModel):
-    """A recorded run. Each trial repeats one of its conversations."""
+    """Options of the replay user: a recorded run. Each trial repeats a conversation of that run."""
 
     run: str = Field(min_length=1, description="a folder of a recorded run")
     system: str | None = Field(default=None, description="only conversations with this system; default: all")

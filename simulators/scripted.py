@@ -1,4 +1,5 @@
-"""The scripted user: it says what a protocol says, and lets the protocol's simulated users speak in their states."""
+"""The scripted user, which says the words of a protocol and lets the protocol's simulated users speak in their
+states."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,7 +21,7 @@ from topics.topic import Topic
 
 
 def add_choice(user: User, state: State, observation: Observation | None, action: Say | Stop) -> Say | Stop:
-    """Add the probability of the action and the hazard of leaving to it, if the user's `distribution` lists them. The
+    """Add to the action its probability and the hazard of leaving, if the user's `distribution` lists them. The
     recording is valid without them, so an error in `distribution` leaves the action unchanged."""
     known = action.choice or Choice()
     if known.probability is not None or not isinstance(user, EnumerableUser):
@@ -69,11 +70,11 @@ class ScriptedMemory:
 class ScriptedUser:
     """A user that plays `protocol` by its rules. The protocol's own turns need no random draws.
 
-    `users` are those that the protocol names (`simulators.registry` builds them). Each draws from its own streams
-    (`rng.at("user", NAME)`), and sees the answer to the previous turn with the protocol's label. If it has not spoken
-    yet, it opens, whatever was said before. If it stops, the conversation ends with `user-stopped`. The protocol and
-    the memory are enough to continue a conversation, repeatedly and in another process. Raises ValueError if a user
-    is missing.
+    `users` are the simulated users named in the protocol (`simulators.registry` builds them). Each draws from
+    separate streams (`rng.at("user", NAME)`), and sees the answer to the previous turn with the protocol's label. On
+    its first turn, a simulated user opens, whatever was said before. If a simulated user stops, the conversation ends
+    with `user-stopped`. The protocol and the memory are enough to continue a conversation, repeatedly and in another
+    process. Raises ValueError if a user is missing.
     """
 
     name = "scripted"
@@ -85,7 +86,7 @@ class ScriptedUser:
             raise ValueError(f"protocol {protocol.name!r} needs users that are missing: {', '.join(missing)}")
 
     def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
-        """Return the memory before the opening. Raises InputError if the scenario does not have what a user needs."""
+        """Return the memory before the opening. Raises InputError if the scenario is incomplete for a user."""
         users = {
             name: Speaker(initial_state(user, scenario, rng.at("user", name))) for name, user in self.users.items()
         }
@@ -108,8 +109,8 @@ class ScriptedUser:
         return self._decide_next(recall(state, ScriptedMemory), observation)[0].route
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Return the possible results of `respond`: one action, or those of a simulated user. Raises TypeError if
-        that user cannot list them."""
+        """Return the possible results of `respond`: one action, or the results of a simulated user. Raises TypeError
+        if that user cannot list its results."""
         action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
             return (Chance(1.0, action, memory),)
@@ -147,7 +148,6 @@ def _inner_observation(speaker: Speaker, ask: Ask, observation: Observation | No
 
 
 def _as_turn(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) -> tuple[Say | Stop, ScriptedMemory]:
-    """Convert the action of a simulated user to a turn of the protocol. `after` is that user's memory."""
     speaker = Speaker(after, memory.users[ask.user].turns + 1)
     memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))
     if isinstance(action, Say):

@@ -1,13 +1,13 @@
-"""The subtopic user: it moves between the subtopics of its need, depending on whether the last answer was useful.
+"""The subtopic user, which moves between the subtopics of its need, depending on whether the last answer was useful.
 
 A. Lipani, B. Carterette, E. Yilmaz, "How Am I Doing?: Evaluating Conversational Search Systems Offline", ACM TOIS 39
-(4), 2021: a need is a set of subtopics; the next one depends on the previous one and on whether the answer was
-relevant. Two matrices give the probabilities, M⁺ after a useful answer and M⁻ after a useless one:
+(4), 2021: a need is a set of subtopics; the next subtopic depends on the previous one and on whether the answer was
+relevant. Two matrices give the probabilities, M⁺ after a useful answer and M⁻ after a useless answer:
 
     P(next = j | now = i, answer) = w·M⁺[i, j] + (1 - w)·M⁻[i, j],   w = 1 after o, 0 after x, `unjudged` after neither.
 
-Without matrices, the user asks about the same subtopic again with probability `requery`, and turns to each of the
-others with equal probability.
+Without matrices, the user asks about the same subtopic again with probability `requery`, and moves to each other
+subtopic with equal probability.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 class Requery(StrictModel):
     """The probability that a user asks about the same subtopic again. Illustrative defaults: 34% after an irrelevant
-    answer and 12% after a relevant one, as counted in a public log of search sessions, not among your users."""
+    answer and 12% after a relevant answer, as counted in a public log of search sessions, not among your users."""
 
     useful: Probability = Field(default=0.12, description="after a useful answer")
     useless: Probability = Field(default=0.34, description="after a useless one")
@@ -70,8 +70,8 @@ class Matrices(StrictModel):
 
 
 class Options(StrictModel):
-    """Options of the subtopic user. Subtopics are the trait `subtopics`, else the option, else the topic's seed
-    turns."""
+    """Options of the subtopic user. The subtopics are the trait `subtopics`, or else this option, or else the topic's
+    seed turns."""
 
     subtopics: tuple[Template, ...] = Field(default=(), description="what is asked about each subtopic")
     requery: Requery = Field(default=Requery(), description="probability of asking about the same subtopic again")
@@ -93,8 +93,8 @@ class Options(StrictModel):
 @memory_kind("subtopic")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtopicMemory(Memory):
-    """The memory of the subtopic user: the texts of the subtopics, and the indices of those asked about and answered,
-    in order."""
+    """The memory of the subtopic user: the texts of the subtopics, with the indices of the subtopics asked about and
+    answered, in order."""
 
     subtopics: tuple[str, ...]
     asked: tuple[int, ...] = ()
@@ -104,11 +104,9 @@ class SubtopicMemory(Memory):
 
 @dataclass(frozen=True)
 class SubtopicUser(PlanningUser[SubtopicMemory]):
-    """A user with several subtopics, the texts in the trait `subtopics`. The module docstring describes it.
-
-    `ACTS` lists the acts. Its coverage, for stop models, is the share of subtopics that had a useful answer. It
-    leaves with the stop model's reason.
-    """
+    """A user with several subtopics, the texts in the trait `subtopics`, as described in the module docstring. The
+    coverage for stop models is the share of subtopics that had a useful answer. The user leaves with the stop model's
+    reason."""
 
     options: Options
     phrasebook: Phrasebook

@@ -1,9 +1,9 @@
 """Tables of what users do next, and when they leave, by the turn as well as by context.
 
-Both matter: people leave more readily after some acts, and more readily late. Turns are grouped in stretches of at
-least 50 recorded decisions each (the last stretch has the rest), and acts are counted by stretch and context. A rare
-cell is smoothed towards the row of its context over all turns, p(a | h), as that row is towards shorter contexts
-(Witten and Bell 1991; see `simulators.act_table`):
+People leave more readily after some acts, and more readily late. Turns are grouped in stretches of at least 50
+recorded decisions each (the last stretch has the rest), and acts are counted by stretch and context. A rare cell is
+smoothed towards p(a | h), the row of its context over all turns, just as that row is smoothed towards shorter
+contexts (Witten and Bell 1991; see `simulators.act_table`):
 
     p(a | stretch, h) = (n(stretch, h, a) + T·p(a | h)) / (n(stretch, h) + T),
 
@@ -26,8 +26,8 @@ Stretch = tuple[int, Mapping[Context, Mapping[str, int]]]
 
 @dataclass(frozen=True)
 class TurnTable:
-    """Counts by stretch. Raises ValueError if the first turns of `stretches` do not start at 1 and increase. The last
-    stretch has no end. `order` is the number of acts in a context."""
+    """Counts by stretch. `order` is the number of acts in a context. The last stretch has no end. Raises ValueError
+    if the first turns of `stretches` do not start at 1 and increase."""
 
     stretches: Sequence[Stretch]
     order: int = 1
@@ -35,11 +35,11 @@ class TurnTable:
     def __post_init__(self) -> None:
         turns = [turn for turn, _ in self.stretches]
         if not turns or turns != sorted({1, *turns}):
-            raise ValueError("stretches: the first must start after turn 1, and turns must increase")
+            raise ValueError("stretches: the first stretch must start at turn 1, and the turns must increase")
 
     def row(self, after: Sequence[str], answer: str, turn: int, base: Mapping[str, float]) -> dict[str, float]:
         """Return the probabilities after user turn `turn` (from 1) and the last acts `after`, oldest first. `base` is
-        the row of this context over all turns; its acts are the possible ones."""
+        the row of this context over all turns, with the possible acts as keys."""
         place = bisect_right([first for first, _ in self.stretches], turn) - 1
         rows = self.stretches[place][1]
         acts = tuple([START, *after][-self.order :])

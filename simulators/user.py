@@ -1,7 +1,7 @@
-"""The interface of every user, scripted, simulated or human: what it is given, sees, draws and decides.
+"""The interface of every user, scripted, simulated or human.
 
-A user is a pure policy over an immutable memory, which `simulators.memory` can write as JSON, so that any node of a
-conversation tree can be forked and resumed. It sees the scenario and the system's answers, but never gold or the
+A user is a pure policy over an immutable memory, which `simulators.memory` can convert to JSON, so that any node of a
+conversation tree can be forked and resumed. A user sees the scenario and the system's answers, but never gold or the
 driver.
 """
 
@@ -30,14 +30,14 @@ class Streams:
         here("act").choice(…)                            one numpy Generator for the act, another for its wording
 
     A draw does not depend on the order of work, on concurrency, or on decisions drawn before. A conversation that is
-    forked at a turn continues with its own streams if the fork has its own name (`at("fork", 7)`). Two users that
-    differ only in a cue draw the same numbers from the same names. A user that wraps another passes it
-    `rng.inside("reformulating")`, named after its own kind, and draws its own numbers from
-    `rng.own("reformulating", …)`, so that the wrapped user draws what it would draw on its own.
+    forked at a turn continues with new streams if the fork has a name (`at("fork", 7)`). Two users that differ only
+    in a cue draw the same numbers from the same names. A wrapper passes the wrapped user
+    `rng.inside("reformulating")`, with the wrapper's kind as the name, and draws its own numbers from
+    `rng.own("reformulating", …)`. The wrapped user then draws the same numbers as without the wrapper.
 
     - `seed`: the seed of the audit.
-    - `names`: what the streams are for, from the general to the specific.
-    - `holders`: the kinds of the users that wrap the one who draws, the outermost first.
+    - `names`: the purpose of the streams, from the general to the specific.
+    - `holders`: the kinds of the users that wrap the user who draws, the outermost first.
     - `tries`: the number of times the trial was lost before. A user draws the same numbers in every attempt; words
       from outside are requested with new seeds (`simulators.outside`).
     """
@@ -56,7 +56,8 @@ class Streams:
         return replace(self, holders=(*self.holders, kind))
 
     def own(self, kind: str, purpose: str) -> str:
-        """Return the name of a wrapper's own stream: `purpose`, with the depth if others of its kind wrap it."""
+        """Return the name of a wrapper's own stream: `purpose`, with the depth below other wrappers of the same
+        kind."""
         depth = self.holders.count(kind)
         return f"{purpose}/{kind}/{depth}" if depth else purpose
 
@@ -84,8 +85,8 @@ class Scenario:
     """The information that a user is given before the conversation.
 
     - `topic`: the need as a user knows it, without anything about right answers.
-    - `traits`: who the user is and what it has in mind, as JSON values by name, for example `group`, `goal`, `facet`.
-      Each simulator documents the traits that it reads.
+    - `traits`: who the user is and wants, as JSON values by name, for example `group`, `goal`, `facet`. Each
+      simulator documents the traits that it reads.
     """
 
     topic: Topic
@@ -108,8 +109,8 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """A possible outcome of a turn: what the user says, or that it stops, and its memory afterwards. The probability
-    is in (0, 1]. The chances of a turn, including those of stopping, sum to 1."""
+    """A possible outcome of a turn: the words of the user or a stop, with the memory afterwards. The probability is
+    in (0, 1]. The chances of a turn, including stops, sum to 1."""
 
     probability: float
     action: Say | Stop
@@ -121,11 +122,9 @@ __all__ = ["EnumerableUser", "User", "route_by"]
 
 @runtime_checkable
 class User(Protocol):
-    """A participant that takes the user's side of a conversation.
-
-    The caller passes streams that are already at the turn about to be taken: `rng.at(turn)`, from 1, or `rng.at(0)`
-    for the start. A user calls each stream at most once in a decision.
-    """
+    """A participant that takes the user's side of a conversation. The caller passes streams that are already at the
+    turn about to be taken: `rng.at(turn)`, from 1, or `rng.at(0)` for the start. A user calls each stream at most
+    once in a decision."""
 
     @property
     def name(self) -> str:
@@ -133,15 +132,13 @@ class User(Protocol):
         ...
 
     def start(self, scenario: Scenario, rng: Streams) -> State:
-        """Return the memory before the opening. Raises InputError if the scenario does not have what the user needs."""
+        """Return the memory before the opening. Raises InputError if the scenario is incomplete for the user."""
         ...
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action after `observation` (None at the opening), and the memory after it.
-
-        Raises ValueError for a call out of turn: with an answer before the opening, without one after it, or after
-        the end.
-        """
+        """Return the next action after `observation` (None at the opening), and the memory after it. Raises
+        ValueError for a call out of turn: with an answer before the opening, without an answer after the opening, or
+        after the end."""
         ...
 
 
@@ -150,14 +147,14 @@ class EnumerableUser(User, Protocol):
     """A user that can list every action it may take next, with its probability."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Return all outcomes of this turn, including stopping, with probabilities that sum to 1. `respond` draws one
-        of them. Raises ValueError as `respond` does."""
+        """Return all outcomes of this turn, including stopping, with probabilities that sum to 1. `respond` draws
+        from these outcomes, and both raise the same ValueError."""
         ...
 
 
 def route_by(user: User, state: State, observation: Observation) -> Route | None:
     """Return the protocol's route for the last answer, or None if `user` plays no protocol. The route does not depend
-    on what is said next, so the label is known even if a user that speaks in the protocol fails afterwards. Raises
-    the errors of the protocol's rules."""
+    on the next words, so the label is known even if a user that speaks in the protocol fails afterwards. Raises the
+    errors of the protocol's rules."""
     routed = getattr(user, "route", None)
     return routed(state, observation) if callable(routed) else None

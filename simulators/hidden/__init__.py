@@ -1,1 +1,1 @@
-"""Users with hidden states: people who differ from each other, and who change during a conversation."""
+"""Users with hidden states, which model people who differ and who change during a conversation."""

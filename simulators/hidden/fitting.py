@@ -1,13 +1,14 @@
-"""Fitting of hidden Markov models of users by expectation maximisation (EM), with all dialogues of a person together.
+"""Fitting of hidden Markov models of users by expectation maximisation (EM).
 
-A person has the same class in all their dialogues, so the posterior of the class uses all of them; given the class,
-dialogues are independent. One EM step is a Baum–Welch step with each dialogue weighted by that posterior.
-Pseudo-observations keep every row above 0. An emission gets one of the overall distribution of acts. Transitions
-after one answer get five of the transitions after any answer. All other rows get one uniform observation.
+A person has the same class in all dialogues, so the posterior of the class uses all dialogues of the person. Given
+the class, dialogues are independent. One EM step is a Baum–Welch step with each dialogue weighted by that posterior.
+Pseudo-observations keep every probability above 0. For each emission, one observation follows the overall
+distribution of acts. For the transitions after one answer, five observations follow the transitions after any answer.
+For all other rows, one observation is uniform.
 
 EM finds a local maximum that depends on its start, and the true number of states is unknown. Therefore a mixture of
 models of several sizes is played, each fitted from several random starts with equal weights. The weights of the sizes
-and the number of classes are those that best predict people the models were not fitted to (`choose_recipe`).
+and the number of classes are chosen to predict people who were not used in the fit (`choose_recipe`).
 
 Source: L. E. Baum, T. Petrie, G. Soules, N. Weiss, Ann. Math. Stat. 41, 1970; L. R. Rabiner, Proc. IEEE 77, 1989, eq.
 19-27 and 40; mixtures of hidden Markov models: P. Smyth, NIPS 9, 1997; weights by held-out likelihood: P. Smyth, D.
@@ -59,8 +60,8 @@ def fit_hidden(
     starts: int = STARTS,
     answers: Sequence[str] = (),
 ) -> HiddenModel:
-    """Fit a model to these people. All `acts` are possible. Each of `answers` has transitions of its own, and all
-    other answers share theirs. Classes are ordered by how long their people stay, shortest first."""
+    """Fit a model to these people. All `acts` are possible. Each answer in `answers` has separate transitions, and
+    all other answers share theirs. Classes are ordered by how long their people stay, shortest first."""
     seen = _Dialogues.of(people, acts, answers)
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST_WEIGHT]
     each = starts * sum(weight for _, weight in kept)
@@ -82,9 +83,9 @@ def choose_recipe(
     starts: int = _TRIED,
     folds: int = _FOLDS,
 ) -> Recipe:
-    """Return the recipe whose model best predicts people it was not fitted to, each person's dialogues together. More
-    than one class is tried if any person has several dialogues. With fewer than two people all sizes have the same
-    weight."""
+    """Return the recipe whose model best predicts people who were not used in the fit. All dialogues of a person are
+    predicted together. More than one class is tried if any person has several dialogues. With fewer than two people,
+    all sizes have the same weight."""
     chosen: list[Person] = []
     decisions = 0
     for place in rng.permutation(len(people)):
@@ -130,9 +131,9 @@ def _stack_models(logs: Floats) -> tuple[Floats, float]:
 
 
 def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: bool = True) -> Floats:
-    """Return the natural log-probability of all acts of each person, as an array (people,). With `together`, a
-    person's class and part are the same in all their dialogues. Otherwise each dialogue counts as another person's,
-    as in play."""
+    """Return the natural log-probability of all acts of each person, as an array (people,). With `together`, all
+    dialogues of a person have the same class and part. Otherwise each dialogue counts as a different person, as in
+    play."""
     answers = [answer for answer in model.parts[0].transitions if answer != ANY]
     apart = [(one,) for person in people for one in person]
     seen = _Dialogues.of(people if together else apart, model.acts, answers)
@@ -152,16 +153,16 @@ class _Dialogues:
     """The dialogues of P persons as arrays: N distinct dialogues with M decisions.
 
     Equal dialogues are computed once. Dialogues are sorted by length, longest first, and decisions by their position
-    in the dialogue. So the dialogues that have a decision at one position are the first of those with a decision
-    before it.
+    in the dialogue. So the dialogues that reach a position come first among all dialogues.
 
-    spans: the slice of the decisions at each position.
-    acts: array (M,) of act indices, V for leaving. one_hot: the same as an array (V + 1, M).
-    dialogues: array (M,) of each decision's dialogue. before: array (M - N,) of each later decision's previous one.
-    answers: for each answer (the first stands for any other), the indices of the later decisions after it.
-    by_place: `answers` with the indices counted within each span.
-    which, whose: the distinct dialogue and the person of each recorded dialogue.
-    opening, later: arrays (V,) and (V + 1,) of the shares of acts in all first and all later decisions.
+    - `spans`: the slice of the decisions at each position.
+    - `acts`: array (M,) of act indices, V for leaving. `one_hot` has the same acts as an array (V + 1, M).
+    - `dialogues`: array (M,) of each decision's dialogue.
+    - `before`: array (M - N,) with the previous decision of each later decision.
+    - `answers`: for each answer (index 0: any other answer), the indices of the later decisions after it.
+    - `by_place`: `answers` with the indices counted within each span.
+    - `which`, `whose`: the distinct dialogue and the person of each recorded dialogue.
+    - `opening`, `later`: arrays (V,) and (V + 1,) of the shares of acts in all first and all later decisions.
     """
 
     spans: list[slice]
@@ -220,8 +221,8 @@ class _Dialogues:
 
 
 class _Parameters(NamedTuple):
-    """The parameters of K parts with S states. Shapes: classes (K, C), initial (K, C, S), opening (K, S, V),
-    emissions (K, S, V + 1), transitions (K, A, S, S). The first of the A answers stands for any other answer."""
+    """The parameters of K parts with S states: classes (K, C), initial (K, C, S), opening (K, S, V), emissions (K, S,
+    V + 1), transitions (K, A, S, S). The first of the A answers means any other answer."""
 
     classes: Floats
     initial: Floats
@@ -269,8 +270,8 @@ def _draw_starts(seen: _Dialogues, states: int, classes: int, starts: int, rng: 
 
 class _ForwardPass(NamedTuple):
     """The result of the forward pass. `likely` (K, 1, M, S) is the probability of the act in each state, `chances`
-    (K, C, M, 1) the probability of the act, and `beliefs` (K, C, M, S) the beliefs after it. `persons` (K, C, P) is
-    the log-probability of the class together with all of a person's acts."""
+    (K, C, M, 1) the probability of the act, and `beliefs` (K, C, M, S) the beliefs after the act. `persons` (K, C, P)
+    is the joint log-probability of the class and all acts of the person."""
 
     likely: Floats
     beliefs: Floats
@@ -301,7 +302,8 @@ def _forward_pass(parts: _Parameters, seen: _Dialogues) -> _ForwardPass:
 
 
 def _move_beliefs(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Floats:
-    """Return the product of beliefs (K, C, n, S) and transitions (K, A, S, S), by the rows of n after each answer."""
+    """Return the product of beliefs (K, C, n, S) and transitions (K, A, S, S). `rows` selects the rows of n after
+    each answer."""
     if len(answers) == 1:
         moved: Floats = belief @ transitions
         return moved
@@ -318,7 +320,7 @@ def _sum_by(groups: Counts, values: Floats, size: int) -> Floats:
 
 
 def _mixture_likelihood(parts: Sequence[_Parameters], weights: Floats, seen: _Dialogues) -> Floats:
-    """Return the log-likelihood (P,) of each person under the parts mixed with `weights`, which sum to 1."""
+    """Return the log-likelihood (P,) of each person under the mixture of parts with `weights`, which sum to 1."""
     each = np.concatenate([_log_sum(_forward_pass(some, seen).persons, axis=1) for some in parts])
     return _log_sum(each + np.log(weights)[:, None])
 

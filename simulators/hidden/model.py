@@ -1,22 +1,22 @@
 """Hidden Markov models of what users do, with the belief about hidden states as a user's memory.
 
-A user is in a hidden state. The state determines what the user does next, or that it leaves; then the state changes,
-depending on the last answer if answers are used:
+The hidden state of a user determines the next act, or that the user leaves. Then the state changes, depending on the
+last answer if answers are used:
 
     p(act | belief) = Σ_s belief(s) · emission(s, act)
     belief(s | act) ∝ belief(s) · emission(s, act)                  after the act
     belief(s')      = Σ_s belief(s | act) · transition(s, s')       after the answer
 
-The first act has its own emissions, because nobody leaves before it. People may belong to classes, which stay the
-same in all their dialogues: a class determines the initial state of a dialogue. With enough states each class has its
-own, so any mixture of hidden Markov models can be expressed in this form.
+The first act has separate emissions, because nobody leaves before it. People may belong to classes, which stay the
+same in all their dialogues: a class determines the initial state of a dialogue. With enough states each class can
+have separate states, so any mixture of hidden Markov models can be expressed in this form.
 
-A model has one or more parts, of different sizes or fitted from different starts. Which part a person follows is
-unknown too, so the belief covers the states of all parts together.
+A model has one or more parts, of different sizes or fitted from different starts. The part that a person follows is
+also unknown, so the belief covers the states of all parts together.
 
 Source: L. R. Rabiner, Proc. IEEE 77, 1989 (eq. 19-20: the forward variable, here normalised); Y. Bengio, P. Frasconi,
-NIPS 7, 1995 (transitions that depend on an input). Arithmetic is plain Python, in a fixed order, so a belief is the
-same to the last bit on every machine.
+NIPS 7, 1995 (transitions that depend on an input). Arithmetic is plain Python in a fixed order, so that beliefs are
+equal to the last bit on every machine.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _SUM_TOLERANCE = 1e-3  # files hold rounded numbers
 class Part:
     """One hidden Markov model with C classes, S states and V acts. Every row sums to 1.
 
-    weight: the probability of the part.
-    classes: (C,) share of people in each class.
-    initial: (C, S) probability of each initial state.
-    opening: (S, V) probability of each first act.
-    emissions: (S, V + 1) probability of each later act, with leaving last.
-    transitions: (S, S) for each answer, with `*` for any other or unknown answer.
+    - `weight`: the probability of the part.
+    - `classes`: (C,) share of people in each class.
+    - `initial`: (C, S) probability of each initial state.
+    - `opening`: (S, V) probability of each first act.
+    - `emissions`: (S, V + 1) probability of each later act, with leaving last.
+    - `transitions`: (S, S) for each answer, with `*` for any other or unknown answer.
     """
 
     weight: float
@@ -64,8 +64,8 @@ class Part:
         emissions: Sequence[Sequence[float]],
         transitions: Mapping[str, Sequence[Sequence[float]]],
     ) -> Part:
-        """Return a part with normalised rows for V = `acts` acts. Raises ValueError for wrong sizes, or sums that are
-        not within .001 of 1."""
+        """Return a part with normalised rows for V = `acts` acts. Raises ValueError for tables of the wrong size, and
+        for rows whose sum differs from 1 by more than .001."""
         states = len(emissions)
         if not states:
             raise ValueError("emissions: at least one state is needed")
@@ -100,16 +100,16 @@ class HiddenModel:
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise ValueError("parts: at least one is needed")
+            raise ValueError("parts: at least one part is needed")
         if len({len(part.classes) for part in self.parts}) > 1:
-            raise ValueError("parts: all must have the same number of classes")
+            raise ValueError("parts: all parts must have the same number of classes")
 
     @property
     def classes(self) -> int:
         return len(self.parts[0].classes)
 
     def begin(self, latent_class: int | None = None) -> Belief:
-        """Return the belief before the first act. `latent_class` counts from 1 and is None for an unknown person."""
+        """Return the belief before the first act. `latent_class` starts at 1 and is None for an unknown person."""
         found: list[float] = []
         for part in self.parts:
             weights = part.classes

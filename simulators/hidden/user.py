@@ -1,6 +1,7 @@
 """The user with hidden states, which plays a model fitted to recordings (`simulators.hidden.model`).
 
-Its memory is the belief about its state given what it did and saw, so `distribution` lists its next acts exactly.
+The memory is the belief about the hidden state given all acts and answers, so `distribution` lists the next acts
+exactly.
 """
 
 from dataclasses import dataclass, replace
@@ -56,12 +57,12 @@ class Options(StrictModel):
         except ValueError as fault:
             raise refusal(str(fault)) from None
         if self.latent_class is not None and self.latent_class > model.classes:
-            raise refusal(f"latent_class: there is no class {self.latent_class}, only {model.classes} classes")
+            raise refusal(f"latent_class: there is no class {self.latent_class}; the classes are 1 to {model.classes}")
         return self
 
     def model(self) -> HiddenModel:
         if len(set(self.acts)) < len(self.acts) or {STOP, ANY, UNKNOWN, "", "start"} & set(self.acts):
-            raise ValueError("acts: each must appear once, and none may be called 'start' or 'stop'")
+            raise ValueError("acts: each act must appear once, and no act may be called 'start' or 'stop'")
         return HiddenModel(
             self.acts,
             tuple(
@@ -109,15 +110,15 @@ def model_options(model: HiddenModel) -> Options:
 @memory_kind("hidden")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenMemory(Memory):
-    """The probabilities of the hidden states after the last act (`belief`), empty before the first."""
+    """The memory of the hidden user. `belief` has the state probabilities after the last act, and is empty before."""
 
     belief: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class HiddenUser(PlanningUser[HiddenMemory]):
-    """A user that draws each act from the model's prediction given its belief. It leaves with the reason `left`. It
-    has no traits. With `latent_class`, it plays only people of this class."""
+    """A user that draws each act from the model's prediction given the belief, and leaves with the reason `left`. No
+    traits are read. With `latent_class`, the user plays only people of this class."""
 
     model: HiddenModel
     phrasebook: Phrasebook

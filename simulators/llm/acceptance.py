@@ -1,13 +1,14 @@
 """Rules that decide whether a model's words may be sent as a person's turn.
 
-A model that is asked to speak as a person falls back into its own role: it offers help, apologises, explains what it
-is, makes lists, or answers the question it was meant to ask. If that were sent, it would be measured as something a
-user said. So every sample is checked by the rules below, in order, and the first rule that matches refuses it. They
-are strict on purpose: a refused good sample only costs another one, but an accepted bad sample is in the data. The
-policy's own words always pass, and are said when no sample passes.
+A model that is asked to speak as a person may fall back into the role of an assistant: it offers help, apologises,
+explains that it is a model, makes lists, or answers the question it was meant to ask. If such a turn were sent, it
+would be measured as the words of a user. So every sample is checked by the rules below, in order, and the first rule
+that matches refuses the sample. The rules are strict on purpose: refusing a good sample only costs another sample,
+but a bad sample that is accepted is in the data. The policy's own words always pass, and are said when no sample
+passes.
 
 The rules about voice know the most common phrases of English, Japanese, Chinese, German, French and Spanish; the
-others work in any language. Words that the user was meant to say, and those of its topic, never count against a
+other rules work in any language. Words that the user was meant to say, and words of the topic, never count against a
 sample: a film may be called "Sorry to Bother You".
 """
 
@@ -37,8 +38,8 @@ _SIMPLE: Final = ("LATIN", "GREEK", "CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "
 
 
 def has_invisible(text: str) -> bool:
-    """Return whether the text contains an invisible character that has no use. A joiner has a use between letters of
-    a script that joins them (Persian, Hindi), and in an emoji."""
+    """Return whether the text contains a useless invisible character. A joiner is useful in an emoji, and between
+    letters of a script that joins letters (Persian, Hindi)."""
     return any(_is_hidden(text, at) for at, letter in enumerate(text) if not letter.isascii())
 
 
@@ -71,8 +72,8 @@ _LATIN = re.compile(r"[A-Za-z]")
 
 @lru_cache(maxsize=64)  # a dozen rules ask for the same few texts of a turn
 def normalise_letters(text: str) -> str:
-    """Normalise a text for comparison. Wide and styled letters become plain ones, Cyrillic and Greek letters in a
-    Latin word become the letters they look like, and apostrophes become straight."""
+    """Normalise a text for comparison. Wide and styled letters become plain letters, Cyrillic and Greek letters in a
+    Latin word become the Latin letters they look like, and apostrophes become straight."""
     plain = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
     return _WORD.sub(lambda word: word[0].translate(_ALIKE) if _LATIN.search(word[0]) else word[0], plain)
 
@@ -101,12 +102,9 @@ _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The context that a sample is checked against.
-
-    `intended` are the policy's words, or "" in free mode. `topic` is the need, `earlier` the user's previous turns,
-    `answer` the system's last answer, and `instructions` the model's prompt. `longest` is the limit in characters.
-    `again` is True if the act repeats a turn.
-    """
+    """The context that a sample is checked against. `intended` are the policy's words, or "" in free mode. `topic` is
+    the need, `earlier` the user's previous turns, `answer` the system's last answer, and `instructions` the model's
+    prompt. `longest` is the limit in characters. `again` is True if the act repeats a turn."""
 
     intended: str
     topic: Topic
@@ -118,7 +116,7 @@ class Expected:
 
     @property
     def granted_words(self) -> tuple[str, ...]:
-        """The words that were given to the user, which it may say."""
+        """The words that were given to the user, and that a sample may contain."""
         topic = self.topic
         given = (self.intended, topic.request, topic.subject, *topic.turns, *topic.fields.values())
         return tuple(words for words in given if words)
@@ -132,7 +130,7 @@ class Expected:
         return bool(pattern.search(normalise_letters(self.own_words(text))))
 
     def as_answer(self, text: str) -> Sight:
-        """Present a sample to the rules that judge systems, since the model that words a turn is one."""
+        """Present a sample as an answer, for the rules that judge systems."""
         return Sight(self.topic, (Exchange("", Answer(text)),))
 
     def is_garbage(self, text: str) -> bool:
@@ -187,7 +185,7 @@ class Expected:
 
     def invents_details(self, text: str) -> bool:
         """Return whether a number or address is in neither the need, the policy's words nor the conversation. A free
-        model has wishes of its own and may name a year, but it cannot know an address."""
+        model may name a year, because it chooses its wishes, but it cannot know an address."""
         before = (*self.granted_words, *self.earlier, self.answer[:_MOST_OF_AN_ANSWER])
         found = re.findall(r"(?:https?://|www\.)[^\s<>\"']+", unicodedata.normalize("NFKC", text).casefold())
         addresses = [address.rstrip(".,;:!?)]/") for address in found]
@@ -203,8 +201,8 @@ def strip_reasoning(text: str) -> str:
 
 
 def refusal_reason(text: str, finish: str, expected: Expected) -> str | None:
-    """Return the fault of a cleaned sample, a name in `REFUSED`, or None if a person may have written it. `finish` is
-    the reason why the model stopped, as reported by its endpoint, or one of SECRET, UNFINISHED and OTHER_ROLE."""
+    """Return the fault of a cleaned sample, a name in `REFUSED`, or None if a person may have written the sample.
+    `finish` is the reason why the model stopped, as reported by its endpoint, or SECRET, UNFINISHED or OTHER_ROLE."""
     if expected.intended and text == expected.intended.strip() and finish != SECRET:
         return None
     if finish in _FINISHES:
@@ -236,7 +234,6 @@ def _flatten(text: str) -> str:
 
 
 def _share_long_run(said: str, other: str, granted: list[str]) -> bool:
-    """Return whether a long run of `said` is in `other` but in none of the granted texts."""
     if len(said) < _RUN or len(other) < _RUN:
         return False
     known = {other[at : at + _RUN] for at in range(len(other) - _RUN + 1)}

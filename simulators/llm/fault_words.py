@@ -1,8 +1,8 @@
 """Phrases with which `simulators.llm.faults` finds turns that no longer sound like the person.
 
 Each language adds alternatives to each pattern. Phrases that no person says are searched in all languages at once,
-but wishes and denials only in the turn's language, because a word of one language may be common in another. These
-patterns are wider than those of `simulators.llm.voices`, which refuse samples: here a turn is only counted.
+but wishes and denials only in the turn's language, because a word of one language may be common in another. The
+patterns are wider than those in `simulators.llm.voices`, because a match here is only counted and refuses no sample.
 """
 
 import re
@@ -15,14 +15,15 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Regular expressions for the phrases of one language. An empty one adds nothing.
+    """Regular expressions for the phrases of one language. An empty expression adds nothing.
 
-    serves: offers, recommends or delivers, as an assistant does.
-    leaks: mentions instructions, a test or a role.
-    ends: takes leave.
-    denies: negates a wish. harmless: a negation that does not ("I don't know").
-    wishes: asks for or wants something, without a question mark.
-    states: says how something is, or answers yes or no.
+    - `serves`: offers, recommends or delivers, as an assistant does.
+    - `leaks`: mentions instructions, a test or a role.
+    - `ends`: takes leave.
+    - `denies`: negates a wish.
+    - `harmless`: contains a negation but denies no wish ("I don't know").
+    - `wishes`: asks for or wants something, without a question mark.
+    - `states`: says how something is, or answers yes or no.
     """
 
     serves: str = ""
@@ -395,5 +396,5 @@ _SPEECH = {
 
 
 def speech_of(language: str) -> Speech:
-    """Return the patterns of a language by its ISO 639-1 code. An unknown code gives those of all languages."""
+    """Return the patterns of a language by its ISO 639-1 code, or the patterns of all languages for an unknown code."""
     return _SPEECH.get(language, _ALL)

@@ -2,9 +2,9 @@
 
 A sample that passes the rules of `simulators.llm.acceptance` may still mean something else than intended. Here a turn
 is compared with the policy's words and gets at most one fault, the first of `FAULTS` that applies. For example, a
-turn in another language also misses the intended words, but its fault is the language. Faults do not refuse a turn;
-they are counted (`harvest.studies.validity.user_card`). Only lists of words (`simulators.llm.fault_words`) and word
-comparisons are used, so other faults are not found.
+turn in another language also misses the intended words, but only the language is reported. Faults do not refuse a
+turn; they are counted (`harvest.studies.validity.user_card`). Only lists of words (`simulators.llm.fault_words`) and
+word comparisons are used, so other faults are not found.
 """
 
 import math
@@ -48,14 +48,14 @@ _ORDERED = late_pattern(
 class SaidTurn:
     """A user turn that a model worded.
 
-    intended: the policy's words for it, or "" if unknown, as with a free model.
-    act: the policy's act.
-    earlier: the user's previous turns, each with its intended words ("" if unknown).
-    answer: the system's last answer.
-    need: the topic's texts.
-    language: the ISO code of the language requested of the user, "" for none, or None if unknown.
-    again: the acts that repeat a turn.
-    worded: as in `recordings.conversations.conversation.Turn`.
+    - `intended`: the policy's words for the turn, or "" if unknown, as with a free model.
+    - `act`: the policy's act.
+    - `earlier`: the user's previous turns, each with its intended words ("" if unknown).
+    - `answer`: the system's last answer.
+    - `need`: the topic's texts.
+    - `language`: the ISO code of the language requested of the user, "" if none was requested, or None if unknown.
+    - `again`: the acts that repeat a turn.
+    - `worded`: as in `recordings.conversations.conversation.Turn`.
     """
 
     said: str
@@ -70,11 +70,12 @@ class SaidTurn:
 
     @property
     def given_words(self) -> tuple[str, ...]:
-        """The words that were given to the user, which it may say."""
+        """The words that were given to the user, and that the turn may contain."""
         return tuple(words for words in (self.intended, *self.need) if words)
 
     def is_translated(self) -> bool:
-        """True if the turn may be in another language than the policy's words: one was requested, or one is unknown."""
+        """True if the turn may be in another language than the policy's words, because a language was requested or
+        the requested language is unknown."""
         if self.language is None:
             return True
         if not self.language:
@@ -111,7 +112,7 @@ class SaidTurn:
         return speech_of(next(filter(None, map(language_of, texts)), ""))
 
     def adds_pattern(self, pattern: re.Pattern[str]) -> bool:
-        """Return whether the pattern matches the turn's own words but not the intended ones."""
+        """Return whether the pattern matches the turn's own words but not the intended words."""
         said = normalise_letters(_remove_words(self.said[: likeness.LONGEST], self.given_words))
         return bool(pattern.search(said)) and not (self.intended and pattern.search(normalise_letters(self.intended)))
 
@@ -163,14 +164,15 @@ class SaidTurn:
         return bool(told and before) and told != before
 
     def repeats(self) -> bool:
-        """Return whether the turn is nearly equal to an earlier one although the policy meant something else."""
+        """Return whether the turn is nearly equal to an earlier turn although the policy's words are not."""
         if self.act in self.again:
             return False
         alike = [meant for said, meant in self.earlier if likeness.are_similar(self.said, said)]
         return any(not (self.intended and meant and likeness.are_similar(self.intended, meant)) for meant in alike)
 
     def denies_need(self) -> bool:
-        """Return whether exactly one of the turn and the policy's words negates the sentence that states the need."""
+        """Return whether the sentence that states the need is negated in the turn but not in the policy's words, or
+        in the policy's words but not in the turn."""
         wanted = self.words_to_keep()
         if not wanted:
             return False
@@ -195,7 +197,7 @@ class SaidTurn:
         return not _asks_for(self.said, speech) and any(speech.states.search(one) for one in _sentences(self.said))
 
     def loses_need(self) -> bool:
-        """Return whether too few intended words are kept. For a free model, only its first turn can lose the need."""
+        """Return whether too few intended words are kept. With a free model, only the first turn can lose the need."""
         wanted = self.words_to_keep() if self.intended or self.earlier else self.words_of_need()
         return len(wanted) >= 2 and likeness.share_kept(wanted, likeness.content_tokens(self.said)) < _FEW_KEPT
 
@@ -211,8 +213,9 @@ def words_kept(turn: SaidTurn) -> float:
     """Return the share in [0, 1] of the intended content words that the turn keeps.
 
     kept = |{w in W: a word of the turn is w, or shares its stem}| / |W|, where W is the set of content words of the
-    policy's words. If its act is worded without the need (`more`, `insist`, …), W has only those that the topic
-    contains; for a free model, W has those of the need. NaN if W is empty or the turn is in another language.
+    policy's words. If the act is worded without the need (`more`, `insist`, …), only words that the topic contains
+    are in W. For a free model, W has the content words of the need. Returns NaN if W is empty or the turn is in
+    another language.
     """
     wanted = turn.words_to_keep() if turn.intended else turn.words_of_need()
     if not wanted or turn.is_in_other_language():
@@ -224,8 +227,8 @@ def words_added(turn: SaidTurn) -> float:
     """Return the share in [0, 1] of the turn's content words that were not given to the user.
 
     added = |{w in S: neither the intended words nor the need contain w or its stem}| / |S|, or 0 if S is empty. S is
-    the set of content words of the turn, without words that ask for things. For a free model the last answer counts
-    as given too. NaN if the share cannot be determined, for example in another language.
+    the set of content words of the turn, without words that ask for things. For a free model, words of the last
+    answer also count as given. Returns NaN if the share cannot be determined, for example in another language.
     """
     if turn.language is None or not turn.given_words or turn.is_translated() or turn.is_in_other_language():
         return math.nan
@@ -235,13 +238,11 @@ def words_added(turn: SaidTurn) -> float:
 
 
 def log_length_ratio(turn: SaidTurn) -> float:
-    """Return the log of the number of words per intended word, or of the number of words without intended words."""
+    """Return the log of the ratio of said to intended words, or of the number of said words if none are intended."""
     return math.log(max(1, likeness.count_words(turn.said))) - math.log(max(1, likeness.count_words(turn.intended)))
 
 
 def _says_part_of_order(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bool:
-    """Return whether the turn repeats two consecutive words of an order that were not given to the user."""
-
     def is_new(word: str) -> bool:
         own = likeness.content_tokens(word)
         return bool(own) and not likeness.share_kept(own, given)

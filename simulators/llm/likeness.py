@@ -1,7 +1,7 @@
 """Comparison of two short texts in any language: content words, near-repeats, script and language.
 
-Words are compared by their beginnings, because endings differ by case and number. Chinese and Japanese, which have no
-spaces, are compared by single Han characters and runs of Katakana.
+Words are compared by their first letters, because endings vary with case and number. Chinese and Japanese, which have
+no spaces, are compared by single Han characters and runs of Katakana.
 """
 
 import math
@@ -71,8 +71,7 @@ def _is_hangul(word: str) -> bool:
 
 
 def share_kept(wanted: frozenset[str], there: frozenset[str]) -> float:
-    """Return the share in [0, 1] of the wanted words that occur, exactly or by their stem. NaN if no words are
-    wanted."""
+    """Return the share in [0, 1] of wanted words that occur, exactly or by stem. NaN means that no words are wanted."""
     if not wanted:
         return math.nan
     return sum(word in there or any(_same_stem(word, one) for one in there) for word in wanted) / len(wanted)
@@ -114,8 +113,8 @@ _SCRIPTS: Final = ("latin", "greek", "cyrillic", "hangul", "arabic", "hebrew", "
 
 
 def script_of(text: str) -> str:
-    """Return the script of most letters (`cjk` for Chinese and Japanese). Returns "" for fewer than four letters or a
-    mixture."""
+    """Return the script of most letters (`cjk` for Chinese and Japanese), or "" for a mixture or fewer than four
+    letters."""
     counts: dict[str, int] = {}
     for letter in text[:LONGEST]:
         if letter.isalpha():
@@ -149,7 +148,7 @@ _ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
 
 
 def detect_language_family(text: str) -> str:
-    """Return the language family as the code of one member, or "" if it cannot be detected reliably."""
+    """Return the language family as the code of one member, or "" if the language cannot be detected reliably."""
     if sum(word in _ENGLISH for word in plain_letters(text[:LONGEST]).split()) >= 2:
         return "en"  # a short sentence that contains a name is easily taken for another language
     if sum(map(str.isalpha, text)) < _LEAST_LETTERS and script_of(text) in ("latin", "cyrillic", ""):

@@ -1,9 +1,9 @@
 """Prompts for a model that words a person's turn.
 
 The roles are reversed: the person is the `assistant`, which is the part a model writes, and the words of the system
-under audit come from the `user`. Instructions are only in the system message, so that nothing the system says can
-pass for an instruction. An opening line in the role `user` always comes first, because many chat templates require
-it.
+under audit come from the `user`. Instructions are only in the system message, so that the model cannot mistake the
+system's words for instructions. An opening line in the role `user` always comes first, because many chat templates
+require it.
 """
 
 import re
@@ -23,7 +23,7 @@ FREE: Final = "free"
 @dataclass(frozen=True, slots=True)
 class Signs:
     """The samples by which a free model leaves a conversation. Each contains a nonce that is unique to the
-    conversation, so that the system cannot write the sign for a model to repeat."""
+    conversation, so that the system cannot write a sign for the model to repeat."""
 
     nonce: str
 
@@ -49,7 +49,7 @@ def contains_sign(text: str) -> bool:
 
 
 def _without_signs(answer: str) -> str:
-    """Drop the sentences of an answer that contain a sign of leaving, which a model might obey."""
+    """Drop the sentences of an answer that contain a sign of leaving, because a model might obey them."""
     if not contains_sign(answer):
         return answer
     return "".join(sentence for sentence in _SENTENCE.findall(answer) if not contains_sign(sentence))

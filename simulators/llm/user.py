@@ -5,11 +5,11 @@
     free     the model                                       everything, up to `turns`
 
 Acts, stops and their reasons are the policy's, with the same random draws as without a model. The policy sees the
-system's answers to the model's words. Those words are never sent unchecked: each sample must pass the rules of
-`simulators.llm.acceptance`. A refused sample costs another one with a new seed, up to `samples` of them. If none
-passes, or the endpoint fails after an answer (`simulators.outside`), the policy's own words are said and the turn is
-marked (`Say.worded`). A turn that a model cannot word must not end the conversation, because that may depend on the
-system's answer. A free model has no other words, so its user stops with `no-words`.
+system's answers to the model's words. Each sample must pass the rules of `simulators.llm.acceptance` before it is
+sent. After a refused sample, another is requested with a new seed, up to `samples` in all. If none passes, or the
+endpoint fails after an answer (`simulators.outside`), the policy's own words are said and the turn is marked
+(`Say.worded`). A turn that a model cannot word must not end the conversation, because that may depend on the system's
+answer. A free model has no policy whose words could be said, so its user stops with `no-words`.
 """
 
 from __future__ import annotations
@@ -106,11 +106,9 @@ class Options(StrictModel):
 @memory_kind("llm")
 @dataclass(frozen=True, slots=True)
 class WordedMemory:
-    """The memory of a user whose words come from a model.
-
-    `said` are the words waiting for an answer. `refused` counts the samples that were not sent, by reason. `inner` is
-    the policy's memory. `nonce` is part of the signs by which a free model leaves.
-    """
+    """The memory of a user whose words come from a model. `said` are the words waiting for an answer. `refused`
+    counts the samples that were not sent, by reason. `inner` is the policy's memory. `nonce` is part of the signs by
+    which a free model leaves."""
 
     topic: Topic
     persona: str
@@ -151,7 +149,7 @@ class WordedUser:
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """Return the policy's action in accepted words of the model. Raises WordsWanted if a sample is needed,
-        SourceFailed if a free model gives none, and ValueError for a call out of turn."""
+        SourceFailed if a free model gives no sample, and ValueError for a call out of turn."""
         heard = _add_answer(recall(state, WordedMemory), observation)
         if self.inner is None:
             return self._respond_freely(heard, rng)
@@ -243,7 +241,8 @@ class WordedUser:
 
 
 def _sign_fault(text: str, intended: str, signs: Signs | None) -> str | None:
-    """Return why a sample with a sign is refused. In policy mode a sign ends nothing, and no user may say it."""
+    """Return why a sample with a sign is refused. In policy mode a sign does not end the conversation, and no user
+    may say it."""
     if signs is None:
         return "sign" if prompting.contains_sign(text) and not prompting.contains_sign(intended) else None
     if text in signs:
@@ -284,8 +283,8 @@ def _add_answer(memory: WordedMemory, observation: Observation | None) -> Worded
 
 
 def _declared_acts(user: User) -> frozenset[str] | None:
-    """Return the acts that a user and the users it wraps declare in `acts` or in the `ACTS` of their modules. Returns
-    None if any of them declares none."""
+    """Return the acts that a user and all wrapped users declare, in `acts` or in the `ACTS` of their modules. Returns
+    None if a user declares no acts."""
     found = set[str]()
     inside: object = user
     while inside is not None:
@@ -322,7 +321,7 @@ def _check_inner(options: Options, inner: User) -> None:
 
 
 def build(options: Options, inner: User | None = None) -> WordedUser:
-    """Build the user. Raises InputError if the mode `policy` has no policy to wrap, or the mode `free` has one."""
+    """Build the user. Raises InputError if the mode `policy` has no policy to wrap, or the mode `free` has a policy."""
     if options.mode == "policy" and inner is None:
         raise InputError(
             "the llm user has no policy to word",

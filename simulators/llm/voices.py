@@ -1,4 +1,4 @@
-"""Phrases that identify a speaker other than the person a model speaks for. Only the most common ones are listed.
+"""The most common phrases that identify a speaker other than the person a model speaks for.
 
 The expressions ignore case and are for text from `simulators.llm.acceptance.normalise_letters`.
 """
@@ -133,7 +133,7 @@ _TOLD: Final = ("instruction", "prompt", "message", "rule")
 
 def orders_a_model(text: str) -> bool:
     """Return whether an answer gives an order to a model in the user's place. Such answers are only counted, because
-    people may get similar ones."""
+    people may get similar answers."""
     plain = text.casefold()
     if "SATISFIED" in text or "GIVES UP" in text or (any(word in plain for word in _TOLD) and ORDERS.search(text)):
         return True

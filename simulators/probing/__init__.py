@@ -1,3 +1,3 @@
-"""The probe: a user that plants facts, distracts, asks again and disagrees, following a plan."""
+"""The probe, which follows a plan: it plants facts, distracts, asks again and disagrees."""
 
 __all__: list[str] = []

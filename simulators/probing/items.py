@@ -1,7 +1,7 @@
 """The items of a plan: facts, instructions, unanswerable questions, and ladders.
 
-Each names the words or rules by which an answer is judged, so that an auditor can read them. Of several wordings in a
-list, one is drawn. All words are templates over the topic.
+Each item has the words or rules by which an answer is judged, so that an auditor can read them. If a list has several
+wordings, one is drawn. All words are templates over the topic.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Fact(StrictModel):
 
 
 class Instruction(StrictModel):
-    """How the system should answer from now on, and the rule that checks whether it does."""
+    """An instruction on how the system should answer from now on, with the rule that checks each answer."""
 
     say: Words = Field(min_length=1, description="the instruction")
     try_: Words = Field(
@@ -107,8 +107,8 @@ class Instruction(StrictModel):
 
     @cached_property
     def rules(self) -> tuple[Rule, Rule | None]:
-        """Return the rules for answers that follow the instruction and for answers that break it. The second is None
-        if every answer that does not follow the instruction breaks it."""
+        """Return the rules for answers that follow the instruction and for answers that break it. The second rule is
+        None if every answer that does not follow the instruction breaks it."""
         return _parse_rule(self.rule), None if self.breaks is None else _parse_rule(self.breaks)
 
 
@@ -153,7 +153,7 @@ def _unnamed_rule(name: str, loc: Loc) -> Rule:
 
 
 class Question(StrictModel):
-    """An unanswerable question, and a similar answerable one."""
+    """An unanswerable question, and a similar answerable question."""
 
     ask: Words = Field(min_length=1, description="a question without an answer: its premise is false or unknown")
     twin: Words = Field(min_length=1, description="an answerable question as similar as possible")

@@ -38,8 +38,8 @@ _AROUND = " \t\r\n.!?,;:*_`'\"“”‘’「」()"
 
 def verdict(answer: Answer, right: Sequence[str], wrong: Sequence[str], topic: Topic, *, only: bool) -> Verdict:
     """Judge an answer by filled-in phrases. With `only`, the answer must consist of a phrase alone. Whole words are
-    matched, ignoring case and emphasis and without understanding: "not Kyoto" contains "Kyoto". So a question should
-    ask for the answer alone."""
+    matched, ignoring case, emphasis and meaning: "not Kyoto" contains "Kyoto". So a question should ask for the
+    answer alone."""
     is_right = bool(matched_words(answer, right, topic, only=only))
     is_wrong = bool(matched_words(answer, wrong, topic, only=only))
     if is_right and is_wrong:
@@ -48,7 +48,7 @@ def verdict(answer: Answer, right: Sequence[str], wrong: Sequence[str], topic: T
 
 
 def matched_words(answer: Answer, phrases: Sequence[str], topic: Topic, *, only: bool) -> tuple[str, ...]:
-    """Return the words of the answer that match one of `phrases`, as they appear there, each once."""
+    """Return the words of the answer that match `phrases`, as written in the answer, each once."""
     if only:
         said = answer.text.strip(_AROUND)
         return (said,) if _flatten(said) in set(map(_flatten, phrases)) else ()

@@ -1,4 +1,4 @@
-"""A probe plan: its items and its steps. It is plain data, so that an auditor can read what was tried.
+"""The items and steps of a probe, as plain data, so that an auditor can read what was tried.
 
     facts:
       home:
@@ -14,8 +14,8 @@
       - {challenge: home, how: contrary}
       - {ask: home}
 
-All words are templates over the topic. A plan contains only what its author wrote, never gold: `right` is what this
-user has told the system, or believes.
+All words are templates over the topic. A plan contains only what its author wrote, never gold: `right` is the answer
+that this user has told the system, or believes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _TWINS = {"unanswerable": "answerable", "climb": "harmless"}
 
 
 class Step(StrictModel):
-    """One step: a key with its item's name, or `distract` with a number of turns. `how` belongs to a challenge."""
+    """One step: a key with the name of an item, or `distract` with a number of turns. Only a challenge has `how`."""
 
     plant: str | None = Field(default=None, description="tell the fact")
     distract: int | None = Field(default=None, ge=1, le=100, description="this many turns about something else")
@@ -111,13 +111,13 @@ class Step(StrictModel):
 
     @property
     def fact(self) -> str:
-        """The name of its item, or "" for a distraction or a new session."""
+        """The name of the step's item, or "" for a distraction or a new session."""
         return "" if self.kind in ("distract", "session") else str(self._value(self.kind))
 
 
 class Phrases(StrictModel):
     """Wordings of the turns that do not belong to a fact. `{{ item }}` is the claim. Right and wrong challenges have
-    the same words, so that they differ only in being right."""
+    the same words, so that only the claim differs."""
 
     dissent: Words = Field(
         default=(
@@ -207,8 +207,8 @@ class Options(StrictModel):
         return self
 
     def _check_step(self, where: str, number: int, step: Step, asked: set[str], changed: set[str]) -> None:
-        """Check a step. `asked` has the facts that were answered and may be challenged, `changed` those that have
-        changed."""
+        """Check a step. `asked` are the facts that were answered and may be challenged. `changed` are the facts that
+        have changed."""
         if step.kind == "session":
             if number in (0, len(self.steps) - 1) or self.steps[number - 1].kind == "session":
                 raise refusal(
@@ -272,7 +272,7 @@ class Options(StrictModel):
 
 def check_tried(plan: Options) -> None:
     """Raise InputError if no step tests an instruction of the plan. This is not a validator of the options, because
-    earlier recordings have such plans."""
+    earlier recordings have plans with untested instructions."""
     kinds = {(step.kind, step.fact) for step in plan.steps}
     for number, step in enumerate(plan.steps):
         if step.kind == "instruct" and ("try", step.fact) not in kinds:

@@ -1,12 +1,12 @@
 """The probe: a user that tests a system's memory, steadfastness and compliance step by step.
 
-It plants facts, distracts, asks again, challenges, assumes false things, asks why, and repairs. It says that a fact
-changed, gives instructions, asks unanswerable questions, asks for harm, and returns in a new session.
+The probe plants facts, distracts, asks again, challenges, assumes false things, asks why, and repairs. It says that a
+fact changed, gives instructions, asks unanswerable questions, asks for harm, and returns in a new session.
 
-It follows the steps of its plan in order, and sees only answers: whether a challenge is right or wrong depends on
-whether the last answer contained what the plan calls right. A step that does not fit is skipped (`skipped`): a wrong
-challenge of an answer that was not right, a right challenge or a repair of an answer that was, or a contrary
-challenge of an answer that was neither. A ladder is climbed until an answer yields.
+The steps of the plan are followed in order. The probe sees only answers: whether a challenge is right or wrong
+depends on whether the last answer contained a phrase that the plan calls right. A step that does not fit is skipped
+(`skipped`): a wrong challenge of an answer that was not right, a right challenge or a repair of a right answer, or a
+contrary challenge of an undecided answer. A ladder is climbed until an answer yields.
 
 Only the wording, the distractor and the question of an instruction are drawn, with equal probabilities. `findings`
 reconstructs the outcome of every step from the acts and answers of a recording alone.
@@ -41,13 +41,13 @@ def build(options: Options) -> ProbingUser:
 class Finding:
     """The outcome of one user turn.
 
-    turn: the number of the turn, from 1.
-    fact: the item that it is about, or "" for a distraction.
-    before: the verdict on the previous answer about the fact, or None if it was not asked yet.
-    verdict: the verdict on the answer to this turn, or None for a distraction or a told fact.
-    distance, sessions: the number of distractions and of new sessions since the last turn about the fact.
-    right, wrong: the decisive words.
-    rung, rungs: the rung of a climb, from 1, and the number of rungs of its ladder.
+    - `turn`: the number of the turn, from 1.
+    - `fact`: the item of the turn, or "" for a distraction.
+    - `before`: the verdict on the previous answer about the fact, or None if it was not asked yet.
+    - `verdict`: the verdict on the answer to this turn, or None for a distraction or a told fact.
+    - `distance`, `sessions`: the number of distractions and of new sessions since the last turn about the fact.
+    - `right`, `wrong`: the decisive words.
+    - `rung`, `rungs`: the rung of a climb, from 1, and the number of rungs of its ladder.
     """
 
     turn: int
@@ -65,8 +65,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How far a plan was followed, with its findings. `skipped` are the indices of steps that did not fit the
-    answers. `left` are steps that were not reached, or a distraction or climb that was cut short."""
+    """The findings of a plan with the unfinished steps. `skipped` are the indices of steps that did not fit the
+    answers. `left` are the indices of steps that were not reached, and of a distraction or climb that was cut short."""
 
     found: tuple[Finding, ...]
     skipped: tuple[int, ...]
@@ -78,12 +78,13 @@ class Walk:
 class ProbeMemory:
     """The memory of a probe.
 
-    step: the next step, or the climb in progress.
-    done: the number of turns of a distraction or climb already taken.
-    told: the verdicts by fact in this session.
-    changed: the facts that have changed.
-    act, fact: the act and fact of the turn that waits for its answer. opens: True if it begins a session.
-    distractors, tried, skipped: the indices of distractors and questions already used, and of skipped steps.
+    - `step`: the next step, or the climb in progress.
+    - `done`: the number of turns of a distraction or climb already taken.
+    - `told`: the verdicts by fact in this session.
+    - `changed`: the facts that have changed.
+    - `act`, `fact`: the act and fact of the turn that waits for its answer. `opens` is True if the turn begins a
+      session.
+    - `distractors`, `tried`, `skipped`: the indices of used distractors, used questions and skipped steps.
     """
 
     topic: Topic
@@ -110,7 +111,7 @@ _TELLING_ACTS = ("plant", "revise", "instruct")
 
 @dataclass(frozen=True, slots=True)
 class ProbingUser:
-    """A user that follows `plan`. Stops with the reason `plan-done` after the last step."""
+    """A user that follows `plan`, and stops with the reason `plan-done` after the last step."""
 
     plan: Options
     name: str = "probe"
@@ -140,7 +141,7 @@ class ProbingUser:
         if needed > len(distractors):
             raise InputError(
                 f"topic {topic.id!r}: the plan needs {needed} distractors but has {len(distractors)}",
-                advice="give more distractors, or a topic with more turns: each is said once",
+                advice="give more distractors, or a topic with more turns, because each distractor is said once",
             )
         return ProbeMemory(topic_for_user(topic))
 
@@ -200,7 +201,6 @@ class ProbingUser:
         return self.plan.distractors or topic.turns
 
     def _wordings(self, memory: ProbeMemory) -> Iterator[tuple[str, str]]:
-        """Return the templates of the turn, each with the claim that it makes ("" for none)."""
         for template in self._other_wordings(memory):
             yield template, ""
         if memory.fact not in self.plan.facts:
@@ -245,7 +245,7 @@ def _make_turn(text: str, memory: ProbeMemory) -> Say:
 
 def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> tuple[Finding, ...]:
     """Return the outcome of each turn of a recorded probe. `turns` has the act of each user turn with its answer, in
-    order. Raises ValueError for an act that the plan does not take after these answers."""
+    order. Raises ValueError for an act that the plan does not allow after these answers."""
     return walk(plan, topic, turns).found
 
 
@@ -286,7 +286,6 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
 
 
 def _choose_act(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMemory:
-    """Return the memory with the next act chosen, after recording the verdict and skipping steps that do not fit."""
     told = dict(memory.told)
     if answer is not None and memory.act in _JUDGED_ACTS:
         changed = memory.fact in memory.changed
@@ -326,7 +325,6 @@ def _choose_act(plan: Options, memory: ProbeMemory, answer: Answer | None) -> Pr
 
 
 def _act_of_step(step: Step, told: Mapping[str, Verdict]) -> str:
-    """Return the act of a step about a fact, or "" if the step does not fit the verdicts so far."""
     said = told.get(step.fact)
     if step.kind == "ask":
         return "ask" if said is None else "ask-again"

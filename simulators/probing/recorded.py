@@ -1,7 +1,7 @@
 """Probes in a recorded protocol, and their turns in a recorded conversation.
 
-A probe may be wrapped, and other users or the protocol may speak between its turns. It judges the last answer before
-its own next turn, because that is the one it saw; so its acts are reconstructed from the same answers.
+A probe may be wrapped, and other users or the protocol may speak between its turns. A probe sees and judges only the
+last answer before its next turn, so its acts are reconstructed from the last answers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RESTART = "restart"
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A probe in a protocol: its user's name there, its plan, and the protocol itself."""
+    """A probe in a protocol: the name of its user, its plan, and the protocol."""
 
     user: str
     plan: Options
@@ -52,11 +52,11 @@ class Probe:
 class Spoken:
     """A turn of a probe.
 
-    act, said: what it did, and its words.
-    answer: the system's last answer before the probe continued.
-    turn: its number in the conversation.
-    answered, label: the number and label of the turn with that answer, which is the same turn unless others spoke
-        between.
+    - `act`, `said`: the act and the words of the probe.
+    - `answer`: the system's last answer before the probe continued.
+    - `turn`: the number of the turn in the conversation.
+    - `answered`, `label`: the number and label of the turn with `answer`. This is a later turn than `turn` if other
+      users spoke between.
     """
 
     turn: int
@@ -68,7 +68,7 @@ class Spoken:
 
 
 def contains_probe(description: object) -> bool:
-    """Return whether a user of a protocol, given as JSON values, is a probe or wraps one."""
+    """Return whether a user of a protocol, given as JSON values, is a probe or wraps a probe."""
     return _PROBE in _simulator_chain(description)
 
 

@@ -4,18 +4,18 @@ Every turn of every conversation is one chance to leave. A user who left did so 
 was cut off, the user is only known not to have left by then (right censoring). With k departures in n chances, a
 constant hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n). The logistic hazard is fitted by
 Newton's method (iteratively reweighted least squares), with standard errors from the inverse of the observed
-information. Turns of one conversation are assumed independent, given what the model depends on; conversations of one
-user are not. Each squared standard error is multiplied by a design effect,
+information. Turns of one conversation are assumed independent given the model's variables; conversations of one user
+are not. Each squared standard error is multiplied by a design effect,
 
     Σ over users of (Σ over their conversations of e)² / Σ over conversations of e²,   at least 1,
 
 where e is the influence of a conversation on the estimate. The effect is 1 if every conversation has a different
 user, and 2 if every user has two conversations and did the same in both.
 
-If nobody left (k = 0) or everybody did (k = n), the likelihood has its maximum at the border: the hazard is small or
-large, but the data do not say how small or large; its logit is infinite, and the formula above would give a standard
-error of 0. A single answer is always such a case. Estimate and error are then NaN, for a constant hazard as well as
-for the logistic one. If any parameter of a model is NaN, so is its log-likelihood.
+If nobody left (k = 0) or everybody did (k = n), the likelihood has its maximum at the border: the logit of the hazard
+is infinite, and the formula above would give a standard error of 0. A single answer is always such a case. Estimate
+and error are then NaN, for a constant hazard as well as for the logistic hazard. If any parameter of a model is NaN,
+so is its log-likelihood.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,12 +33,11 @@ _NAN = float("nan")
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """How long one user stayed in one conversation.
+    """The turns of one user in one conversation.
 
-    labels: the label of each answer: `o`, `x` or `-` (unjudged).
-    coverage: the share in [0, 1] of the need met by each answer, or () if unknown.
-    ended: True if the user left after the last answer, False if the recording was cut off there.
-    user: the identity of the user, or "" for a user with no other stay.
+    `labels` has the label of each answer: `o`, `x` or `-` (unjudged). `coverage` is the share in [0, 1] of the need
+    met by each answer, or () if unknown. `ended` is True if the user left after the last answer, and False if the
+    recording was cut off there. `user` identifies the user, or is "" for a user without other stays.
     """
 
     labels: tuple[str, ...]
@@ -48,14 +47,15 @@ class Stay:
 
     def __post_init__(self) -> None:
         if not self.labels or set(self.labels) - {USEFUL, NOT_USEFUL, MISSING}:
-            raise ValueError("labels: at least one is needed, each 'o', 'x' or '-'")
+            raise ValueError("labels: at least one label is needed, and each label must be 'o', 'x' or '-'")
         if self.coverage and len(self.coverage) != len(self.labels):
-            raise ValueError(f"{len(self.labels)} answers cannot have {len(self.coverage)} coverages")
+            raise ValueError(f"coverage must have {len(self.labels)} values, one per answer, not {len(self.coverage)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated parameter: its value and standard error from `n` chances, NaN if the data do not determine them."""
+    """An estimated parameter: its value and standard error from `n` chances. Both are NaN if the data do not
+    determine the parameter."""
 
     value: float
     error: float
@@ -64,12 +64,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A fitted model with its parameters by name.
-
-    log_likelihood: the natural log-likelihood of all chances to leave, NaN if a parameter is NaN.
-    chances: the number of chances to leave that were used.
-    left_out: the number that the model does not cover (two-α: unjudged answers).
-    """
+    """A fitted model with its parameters by name. `log_likelihood` is the natural log-likelihood of all chances to
+    leave, or NaN if a parameter is NaN. `chances` is the number of chances to leave that were used, and `left_out`
+    the number that the model does not cover (two-α: unjudged answers)."""
 
     parameters: Mapping[str, Estimate]
     log_likelihood: float
@@ -95,7 +92,7 @@ def fit_geometric(stays: Iterable[Stay]) -> Fit:
 
 def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
     """Estimate `useful` and `useless` of `TwoAlpha`, the probabilities of continuing, without unjudged answers. Each
-    is NaN if nobody or everybody left after such answers, or if there were none."""
+    estimate is NaN if nobody or everybody left after such answers, or if there were none."""
     good, bad, unknown = (_count_chances(stays, label) for label in "ox-")
     going = {
         name: _leaving_share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))
@@ -110,10 +107,10 @@ def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
 
 def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
     """Estimate `constant`, `turn` and, if requested, `coverage` of `Hazard`. All are NaN if the data do not determine
-    them: no data, nobody or everybody leaves, a constant column, or turns and coverages that perfectly separate
-    leaving from staying. Raises ValueError for a missing coverage."""
+    them: there are no data, nobody or everybody leaves, a column is constant, or turns and coverages perfectly
+    separate leaving from staying. Raises ValueError for a missing coverage."""
     if coverage and any(not stay.coverage for stay in stays):
-        raise ValueError("a stay without coverage cannot be used to fit a model of coverage")
+        raise ValueError("every stay must have coverage to fit a model of coverage")
     rows = [
         (1.0, float(turn), *((stay.coverage[turn - 1],) if coverage else ()))
         for stay in stays
@@ -156,7 +153,7 @@ def _count_chances(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
 
 
 def _leaving_share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estimate:
-    """Return the share of chances after answers with these labels at which users left, or (`going`) continued."""
+    """Return the share of chances after answers with these labels at which users left, or, if `going`, continued."""
     n, k = _count_chances(stays, labels)
     if k in (0, n):
         return Estimate(_NAN, _NAN, n)
@@ -167,7 +164,6 @@ def _leaving_share(stays: Sequence[Stay], labels: str, *, going: bool = False) -
 
 
 def _group_sums(values: Floats, places: npt.NDArray[np.intp], size: int) -> Floats:
-    """Return the sums of the rows of each group, as an array (size, columns)."""
     found = np.zeros((size, values.shape[1]))
     np.add.at(found, places, values)
     return found

@@ -19,9 +19,9 @@ class Hazard(StrictModel):
 
     logit h(t) = constant + turn·t + coverage·c, where t is the user turn (from 1) and c the share of the need met.
     The default coefficients were fitted to 223 sessions of a public log, where they describe leaving much better than
-    geometric patience or two-α (AIC 1048 against 1130 and 1132); they describe that log, not your users: fit them to
-    your own data (`simulators.stopping.fitting.fit_hazard`). The reason for leaving is `satisfied` once the whole
-    need is met (c = 1), and `patience` before.
+    geometric patience or two-α (AIC 1048 against 1130 and 1132). Your users may differ, so fit the coefficients to
+    your own data (`simulators.stopping.fitting.fit_hazard`). The reason for leaving is `satisfied` if the whole need
+    is met (c = 1), and `patience` otherwise.
     """
 
     model: Literal["hazard"] = "hazard"
@@ -56,12 +56,13 @@ class Geometric(StrictModel):
 
 
 class TwoAlpha(StrictModel):
-    """A user that continues with probability α+ after a useful answer and α- after a useless one: h = 1 - α.
+    """A user that continues with probability α+ after a useful answer and α- after a useless answer: h = 1 - α.
 
     This is the user of expected conversation satisfaction (ECS): A. Lipani, B. Carterette, E. Yilmaz, "How Am I
     Doing?: Evaluating Conversational Search Systems Offline", ACM TOIS 39(4), 2021. The defaults are illustrative. An
     unjudged answer counts as useful with probability `unjudged`. The reason for leaving is `satisfied` after a useful
-    answer and `frustrated` after a useless one. After an unjudged answer it is either, each with its share.
+    answer and `frustrated` after a useless answer. After an unjudged answer, the hazard is divided between the two
+    reasons.
     """
 
     model: Literal["two-alpha"] = "two-alpha"

@@ -3,9 +3,10 @@
     stop: {model: hazard, turn: 0.11}
     stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometric, p: 0.1}]}
 
-`frustration` and `satiation` are the rules of D. H. Kraft and T. Lee, "Stopping rules and their effect on expected
-search length", Information Processing & Management 15, 1979: stop after a number of useless documents, or of useful
-ones. Their third rule, whichever comes first, is `combined`. A width makes a limit gradual, because people differ.
+`frustration` and `satiation` are rules of D. H. Kraft and T. Lee, "Stopping rules and their effect on expected search
+length", Information Processing & Management 15, 1979: stop after a number of useless or of useful documents. Their
+third rule stops by the first two rules, whichever applies first; use `combined`. A width makes a limit gradual,
+because people differ.
 """
 
 from __future__ import annotations
@@ -24,11 +25,9 @@ from topics.suggestions import did_you_mean
 
 
 class Frustration(StrictModel):
-    """A user that leaves after too many useless answers, in total or in a row.
-
-    With n such answers, the hazard is 0 for n = 0. Otherwise it is a step from 0 to 1 at n = `after` if the width is
-    0, or else logistic((n - after) / width). The defaults are illustrative. The reason for leaving is `frustrated`.
-    """
+    """A user that leaves after too many useless answers, in total or in a row. With n such answers, the hazard is 0
+    for n = 0. Otherwise it is a step from 0 to 1 at n = `after` if the width is 0, or else logistic((n - after) /
+    width). The defaults are illustrative. The reason for leaving is `frustrated`."""
 
     model: Literal["frustration"] = "frustration"
     after: float = Field(default=2, gt=0, le=1000, description="number of useless answers that is too many")
@@ -44,11 +43,9 @@ class Frustration(StrictModel):
 
 
 class Satiation(StrictModel):
-    """A user that leaves after enough useful answers.
-
-    With n such answers, the hazard is 0 for n = 0. Otherwise it is a step from 0 to 1 at n = `after` if the width is
-    0, or else logistic((n - after) / width). The defaults are illustrative. The reason for leaving is `satisfied`.
-    """
+    """A user that leaves after enough useful answers. With n such answers, the hazard is 0 for n = 0. Otherwise it is
+    a step from 0 to 1 at n = `after` if the width is 0, or else logistic((n - after) / width). The defaults are
+    illustrative. The reason for leaving is `satisfied`."""
 
     model: Literal["satiation"] = "satiation"
     after: float = Field(default=3, gt=0, le=1000, description="number of useful answers that is enough")
@@ -63,8 +60,8 @@ class Satiation(StrictModel):
 
 
 class PatienceBudget(StrictModel):
-    """A user that leaves when its budget of turns taken or words read is used up, whichever comes first. The hazard
-    is then 1, and 0 before. The reason for leaving is `patience`."""
+    """A user that leaves when either budget, of turns taken or of words read, is used up. The hazard is then 1, and 0
+    before. The reason for leaving is `patience`."""
 
     model: Literal["patience"] = "patience"
     turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; default: no limit")
@@ -87,18 +84,18 @@ class PatienceBudget(StrictModel):
 
 
 class RateOfGain(StrictModel):
-    """A user that leaves when the last answers gained less per minute than it expects elsewhere.
+    """A user that leaves when the last answers gained less per minute than the user expects elsewhere.
 
     After E. L. Charnov, "Optimal foraging, the marginal value theorem", Theoretical Population Biology 9, 1976. Over
-    the last `window` turns (or all, if fewer), the gain G is the increase in the share of the need met, and the time
-    T in minutes is the sum over turns of seconds/60 + words/reading. With r = G/T,
+    the last `window` turns (or all, if there are fewer), the gain G is the increase in the share of the need met, and
+    the time T in minutes is the sum over turns of seconds/60 + words/reading. With r = G/T,
 
         h = 1 if r ≤ elsewhere, else 0               for width 0
         h = logistic((elsewhere - r) / width)        for other widths
 
     Nobody leaves before turn `least`. The defaults are illustrative, except `reading`: M. Brysbaert, "How many words
     do we read per minute?", Journal of Memory and Language 109, 2019 (English non-fiction, silent reading). The
-    reason for leaving is `satisfied` if anything was found in the conversation, and `frustrated` if not.
+    reason for leaving is `satisfied` if anything was found in the conversation, and `frustrated` otherwise.
     """
 
     model: Literal["rate-of-gain"] = "rate-of-gain"
@@ -129,8 +126,8 @@ class RateOfGain(StrictModel):
 
 
 class Combined(StrictModel):
-    """A user that leaves as soon as one of the parts does: h = 1 - Π(1 - h_i). The reason is that of the first part,
-    in order, that leaves."""
+    """A user that leaves as soon as a part leaves: h = 1 - Π(1 - h_i). The first part, in order, that leaves gives
+    the reason."""
 
     model: Literal["combined"] = "combined"
     parts: tuple[StopOption, ...] = Field(min_length=1, max_length=20, description="stop models")

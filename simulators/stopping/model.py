@@ -12,9 +12,9 @@ from simulators.user import Observation
 class Experience:
     """A conversation as a stop model sees it. The last entry of each field belongs to the answer that was just read.
 
-    labels: `o` for a useful answer, `x` for a useless one, `-` for an unjudged one.
-    coverage: the share of the need met so far, in [0, 1], as defined by the policy.
-    words: the number of words in each answer, separated by white space.
+    `labels` has `o` for a useful answer, `x` for a useless answer, and `-` for an unjudged answer. `coverage` is the
+    share of the need met so far, in [0, 1], as defined by the policy. `words` is the number of words in each answer,
+    separated by white space.
     """
 
     labels: tuple[Judged, ...] = ()
@@ -31,8 +31,8 @@ class Experience:
         return len(self.labels)
 
     def useless_in_a_row(self) -> int:
-        """Return the number of consecutive useless answers at the end. An unjudged answer interrupts them like a
-        useful one."""
+        """Return the number of consecutive useless answers at the end. Unjudged and useful answers interrupt the
+        sequence."""
         found = 0
         for label in reversed(self.labels):
             if label != NOT_USEFUL:
@@ -47,7 +47,7 @@ def begin() -> Experience:
 
 
 def after(memory: Experience, observation: Observation, coverage: float) -> Experience:
-    """Return the memory with one more answer. `coverage` is the share of the need met now, in [0, 1]."""
+    """Return the memory with the new answer added. `coverage` is the share of the need met now, in [0, 1]."""
     if not 0 <= coverage <= 1:
         raise ValueError(f"coverage must be in [0, 1], not {coverage}")
     label = usefulness(observation.label)
@@ -74,7 +74,7 @@ class StopModel(Protocol):
         ...
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
-        """Return the probability of leaving for each reason. They sum to the hazard."""
+        """Return the probability of leaving for each reason. The sum is the hazard."""
         ...
 
 
@@ -87,8 +87,8 @@ def logistic(value: float) -> float:
 
 
 def step_or_logistic(value: float, width: float) -> float:
-    """Return a step from 0 to 1 at 0 if width is 0, or else logistic(value / width). The logistic curve is 1/2 at 0,
-    and flatter for larger widths."""
+    """Return a step from 0 to 1 at 0 if width is 0, or else logistic(value / width), which is 1/2 at 0 and flatter
+    for larger widths."""
     if width == 0:
         return 1.0 if value >= 0 else 0.0
     return logistic(value / width)

@@ -1,3 +1,3 @@
-"""Users that wrap another user and change its words, its persona, or whether it asks again."""
+"""Wrappers, which are users that change the words or persona of another user, or make it ask again."""
 
 __all__: list[str] = []

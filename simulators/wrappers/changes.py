@@ -1,8 +1,8 @@
-"""The six changes of a paraphrase, each of them a simple rule that never touches a guard.
+"""The six changes of a paraphrase. Each is a simple rule that never touches a guard.
 
-Every change takes the pieces of a text, a rate and a random stream, and returns the pieces with the number of units
-that it could change and that it did change. A unit is a word (`typos`, `synonyms`) or the whole turn (`case`,
-`keywords`, `order`, `politeness`). Each unit is changed with probability `rate`, independently.
+Every change receives the pieces of a text, a rate and a random stream. It returns the pieces with the number of units
+that could be changed and the number that were changed. A unit is a word (`typos`, `synonyms`) or the whole turn
+(`case`, `keywords`, `order`, `politeness`). Each unit is changed with probability `rate`, independently.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Pieces = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The changed pieces, with the number of units that the change applies to and the number it changed."""
+    """The changed pieces, with the number of units that could be changed and the number that were changed."""
 
     pieces: Pieces
     could: int
@@ -57,7 +57,7 @@ def _use_synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Ch
 
 
 def synonym_form(text: str, guard: Sequence[str] = ()) -> str:
-    """Return `text` with every word replaced by its first synonym, if it has one."""
+    """Return `text` with every word that has synonyms replaced by the first of its synonyms."""
     parts = cut_pieces(text, guard)
     words = (_synonyms_at(parts, at)[:1] for at in range(len(parts)))
     return "".join(_cased_like(part.text, other[0]) if other else part.text for part, other in zip(parts, words))
@@ -119,8 +119,7 @@ def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
 
 
 def _without_function_words(parts: Pieces) -> Pieces | None:
-    """Return the content words, each once, and guards. Returns None if nothing or nearly everything would be left
-    out."""
+    """Return the content words, each once, and guards, or None if nothing or nearly everything would be left out."""
     said: set[str] = set()
     dropped: list[bool] = []
     for at, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""The user with given words: it replaces the protocol's own words by words from a file for the topic and state.
+"""A wrapper that replaces the protocol's own words by words from a file for the topic and state.
 
     format: harvest-wordings/1
     states: {insist: "Encore, s'il vous plaît."}      # said on every topic
@@ -96,7 +96,7 @@ class GivenWordsMemory:
 
 @dataclass(frozen=True, slots=True)
 class UserWithWords:
-    """A user that replaces the words of `inner`. Acts, routes and stops are those of `inner`."""
+    """A user that replaces the words of `inner`. Acts, routes and stops are the inner user's."""
 
     inner: User
     words: GivenWords

@@ -1,9 +1,9 @@
 """The parts of a text that a paraphrase must not change: numbers, names, URLs, quotations, and negations.
 
 A text is cut into pieces. Guarded pieces pass every change character for character; only words and the gaps between
-them are changed. The rules are for English and tend to guard too much: a capital in the middle of a sentence makes a
-name, and so does a capitalised word at its beginning that is not a common opener. A name in lower case is not
-recognised: list it in `guard`.
+them are changed. The rules are for English and tend to guard too much: a capitalised word counts as a name in the
+middle of a sentence, and at the beginning unless it is a common opener. A name in lower case is not recognised: list
+it in `guard`.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a text. Its kind is `guard` (never changed), `word` (letters), or `gap` (anything between them)."""
+    """A piece of a text. The kind is `guard` (never changed), `word` (letters), or `gap` (anything between them)."""
 
     text: str
     kind: Literal["guard", "word", "gap"]

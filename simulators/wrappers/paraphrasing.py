@@ -1,12 +1,12 @@
-"""The paraphrasing user: it says what the wrapped user would say, in other words.
+"""The paraphrasing user, which says the turns of the wrapped user in other words.
 
 The acts and the end of the conversation are the inner user's. Only words change, by the rules of
-`simulators.wrappers.changes`, each with its own rate. Numbers, names, URLs, quotations and the format that the topic
-asks for stay exactly as they are (`simulators.wrappers.guards`).
+`simulators.wrappers.changes`, each with a separate rate. Numbers, names, URLs, quotations and the format that the
+topic asks for stay exactly as they are (`simulators.wrappers.guards`).
 
-At the start one number is drawn from the stream `paraphrasing` and kept in the memory. It determines the words of
-every turn together with the turn and the inner user's words, with one stream for each kind of change. So trials
-differ, a forked memory words the same turn in the same way, and this user is enumerable if the inner one is. The
+At the start one number is drawn from the stream `paraphrasing` and kept in the memory. Together with the turn and the
+inner user's words, the number determines the words of every turn, with one stream for each kind of change. So trials
+differ, a forked memory words the same turn in the same way, and this user is enumerable if the inner user is. The
 memory counts in `realised`, for each kind of change, the units that could be changed and those that were.
 """
 
@@ -37,7 +37,7 @@ _NUMBERS = 2**53
 
 class Options(StrictModel):
     """Options of the paraphrasing user. At least one rate is given, which may be 0 for a control group. Rates of
-    words are shares of the words that the change applies to; rates of turns are shares of the turns."""
+    words are shares of the words that can be changed; rates of turns are shares of the turns."""
 
     typos: Rate = Field(
         default=0.0, description="share of words of four letters or more with a letter swapped, lost, doubled or wrong"
@@ -80,9 +80,9 @@ def build(options: Options, inner: User) -> User:
 def paraphrase(
     text: str, rates: Mapping[str, float], rng: Streams, guard: Sequence[str] = ()
 ) -> tuple[str, dict[str, tuple[int, int]]]:
-    """Return `text` in other words, and for each kind of change (units it applies to, units changed). `rng` is at the
-    turn and has one stream for each kind of change. If all rates are 0, the text does not change. A text with words
-    never becomes empty."""
+    """Return `text` in other words, and for each kind of change the number of units that could be changed and the
+    number that were. `rng` is at the turn and has one stream for each kind of change. If all rates are 0, the text
+    does not change. A text with words never becomes empty."""
     parts, tally = cut_pieces(text, guard), {}
     for name, change in CHANGES.items():
         changed = change(parts, rates.get(name, 0.0), rng(name))
@@ -91,7 +91,8 @@ def paraphrase(
 
 
 def realised_rates(state: State) -> dict[str, float]:
-    """Return for each kind of change the share of the units so far that were changed, NaN if it never applied."""
+    """Return for each kind of change the share of changeable units so far that were changed. A share is NaN if no
+    unit could be changed."""
     counted = recall(state, ParaphrasingMemory).realised
     return {name: did / could if could else math.nan for name, (could, did) in counted.items()}
 
@@ -100,7 +101,8 @@ def realised_rates(state: State) -> dict[str, float]:
 @dataclass(frozen=True, slots=True)
 class ParaphrasingMemory:
     """The memory of a paraphrasing user. `words` is the number that determines the words of every turn, and `guard`
-    lists unchanged phrases. `realised` has, by kind of change, the units that it applied to and those changed."""
+    lists unchanged phrases. `realised` counts, by kind of change, the units that could be changed and those that
+    were."""
 
     words: int
     guard: tuple[str, ...]
@@ -110,8 +112,8 @@ class ParaphrasingMemory:
 
 @dataclass(frozen=True, slots=True)
 class ParaphrasingUser:
-    """A user that changes the words of `inner`. Acts (`Say.state`), routes, stops and their reasons are those of
-    `inner`. `rates` in [0, 1] are by kind of change. `guard` lists more phrases that are not changed."""
+    """A user that changes the words of `inner`. Acts (`Say.state`), routes, stops and their reasons are the inner
+    user's. `rates` in [0, 1] are by kind of change. `guard` lists more phrases that are not changed."""
 
     inner: User
     rates: Mapping[str, float]

@@ -1,14 +1,14 @@
 """The persona user: the wrapped user, as a member of a group.
 
 A group is recognised by its *cue*: words that say who is speaking ("I am a retired teacher."). A frame joins the cue
-and the inner user's turn. Users of several groups on one topic are *matched*: the same need, the same random streams,
-the same acts, stops and words except the cue; so a difference between their answers is due either to the cue or to
+and the inner user's turn. Users of several groups on one topic are *matched*: everything except the cue is equal
+(need, random streams, acts, stops and words), so a difference between their answers is due either to the cue or to
 chance in the system. A *null pair*, two groups with the same cue, shows the size of chance.
 
 The group of a user is given in the options, or in the trait `group` of its scenario, which an audit with `groups`
 gives to every user. Incomplete options are refused at the start: a frame without a slot for the cue, a cue with a
-value the topic does not have, a group without a description. A persona that is silently lost would be measured as
-fairness.
+value the topic does not have, a group without a description. If a persona were silently lost, the system would seem
+fair.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CUE, _TURN = "{cue}", "{turn}"
 
 
 class Group(StrictModel):
-    """A group of users. One of `cue`, `same_as` and `plain` is given; `request` may be added to any of them."""
+    """A group of users. Give `cue`, `same_as` or `plain`; `request` may be added to any of them."""
 
     cue: Said | None = Field(default=None, description="a template over the topic that identifies the group")
     same_as: str | None = Field(default=None, description="the group with the same cue: a null pair")
@@ -113,7 +113,7 @@ def build(options: Options, inner: User) -> User:
 
 
 def persona_in(user: Document) -> Document | None:
-    """Return the outermost persona in the description of a user, or None. Only that one reads the trait `group`."""
+    """Return the outermost persona in the description of a user, or None. Only this persona reads the trait `group`."""
     value = user.value
     if not isinstance(value, Mapping):
         return None
@@ -130,7 +130,7 @@ def written_options(persona: Document) -> Options:
 
 
 def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of groups whose users say the same words, so that they differ only by chance in the system."""
+    """Return the pairs of groups with the same cue. Answers to such groups differ only by chance in the system."""
     said: dict[str, tuple[str | None, str | None]] = {}
     for name, group in options.groups.items():
         cue = options.groups[group.same_as].cue if group.same_as is not None else group.cue
@@ -146,7 +146,7 @@ def matched_scenarios(scenario: Scenario, groups: Iterable[str]) -> dict[str, Sc
 @memory_kind("persona")
 @dataclass(frozen=True, slots=True)
 class PersonaMemory:
-    """The memory of a persona user. `cue` are the words that identify its group, or None."""
+    """The memory of a persona user. `cue` has the words that identify the group, or is None."""
 
     group: str
     cue: str | None
@@ -155,11 +155,9 @@ class PersonaMemory:
 
 @dataclass(frozen=True, slots=True)
 class PersonaUser:
-    """A member of a group. Acts, routes, stops and their reasons are those of `inner`.
-
-    `groups` has all groups by name. `group` is this user's group, or None to read it from the scenario. With `every`,
-    the cue is said at each turn. The name, after which streams are named, is the same for all groups.
-    """
+    """A member of a group. Acts, routes, stops and their reasons are the inner user's. `groups` has all groups by
+    name. `group` is this user's group, or None to read it from the scenario. With `every`, the cue is said at each
+    turn. The user's name, after which streams are named, is the same for all groups."""
 
     inner: User
     groups: Mapping[str, Group]
@@ -194,7 +192,7 @@ class PersonaUser:
             raise InputError(
                 f"topic {scenario.id!r}: the user's group is unknown",
                 allowed=known,
-                advice="give the audit `groups`, or the persona the option `group`",
+                advice="add `groups` to the audit, or the option `group` to the persona",
             )
         if not isinstance(name, str) or name not in self.groups:
             raise InputError(f"topic {scenario.id!r}: there is no description of the group {name!r}", allowed=known)

@@ -1,7 +1,7 @@
-"""The reformulating user: sometimes it asks again, in one of several ways, where the wrapped user would continue.
+"""The reformulating user, which sometimes asks again, in one of several ways, instead of continuing.
 
-After every answer one act is drawn from the row of a table for the label of that answer (`o`, `x`, `-` for none), or
-from a separate row after the same act as last time:
+After every answer one act is drawn from the row of a table for the label of that answer (`o`, `x`, `-` for none). The
+table may have other rows to use after some acts (`after`):
 
     go-on      the inner user takes its turn (and may stop)
     repeat     the last words again           restart   the opening again; the inner user is back where it was then
@@ -11,8 +11,8 @@ from a separate row after the same act as last time:
 
 Only `repeat` says the last words again: ways to rephrase, simplify or restart that would do so are left out. The
 chances of acts that are impossible now (no constraint left, no other words, `most` reformulations in a row) are
-distributed to the other acts of the row in proportion; if none is left, the inner user continues. The inner user is
-asked only when it continues: it then sees the latest answer, as if it replied to its own last words.
+distributed to the other acts of the row in proportion; if no act is left, the inner user continues. The inner user is
+called only when it continues, and sees the latest answer as the reply to its own last words.
 """
 
 from collections.abc import Iterator
@@ -46,11 +46,11 @@ def build(options: Options, inner: User) -> User:
 class ReformulatingMemory:
     """The memory of a reformulating user.
 
-    inner, opened: the inner user's memory, and its memory after the opening.
-    before: the last act.
-    need: the words to ask again. last: the last words said. first: the opening.
-    row: the number of reformulations in a row.
-    constraints, changes: the indices of those already said.
+    - `inner`, `opened`: the inner user's memory now, and after the opening.
+    - `before`: the last act.
+    - `need`, `last`, `first`: the words to ask again, the last words said, and the words of the opening.
+    - `row`: the number of reformulations in a row.
+    - `constraints`, `changes`: the indices of the constraints and changes already said.
     """
 
     topic: Topic
@@ -75,8 +75,9 @@ Way = tuple[Say | Stop, ReformulatingMemory]
 class ReformulatingUser:
     """A user that asks again. `table` has the chances of each act by answer; `most` limits reformulations in a row.
 
-    Acts (`Say.state`) are its own, or the inner user's when that continues. It stops when the inner user stops, and
-    with the reason `satisfied` after `o`, `frustrated` after `x`, `patience` after an answer without a label.
+    Acts (`Say.state`) are the reformulations, or the inner user's acts when that user continues. The user stops when
+    the inner user stops. It also stops with the reason `satisfied` after `o`, `frustrated` after `x`, and `patience`
+    after an answer without a label.
     """
 
     inner: User

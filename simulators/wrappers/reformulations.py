@@ -1,7 +1,7 @@
 """Ways to ask again: the acts of a reformulating user, the table of their chances, and their phrases.
 
-The default table is ILLUSTRATIVE: it was not fitted, and only its share of repeating a request comes from data (34%
-after an irrelevant answer, 12% after a relevant one). Give a table with its `origin`.
+The default table is ILLUSTRATIVE: it was not fitted, and only the share of repeated requests comes from data (34%
+after an irrelevant answer, 12% after a relevant answer). Give a table with its `origin`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _ILLUSTRATIVE_ROWS: Mapping[str, Mapping[str, float]] = {
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of the probabilities of each act. `rows` are by label, and each row sums to 1. `after` has the rows
-    that replace them after an act. `origin` describes the source of the numbers for a report."""
+    that are used instead after an act. `origin` describes the source of the numbers for a report."""
 
     rows: Mapping[str, Mapping[str, float]]
     after: Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -141,7 +141,7 @@ class Options(StrictModel):
         return self
 
     def chances(self) -> Table:
-        """Return the table to play: the given one with rows scaled to sum to exactly 1, or the illustrative one."""
+        """Return the table to play: the given table with rows scaled to sum to exactly 1, or the illustrative table."""
         if self.table is None:
             return ILLUSTRATIVE
         rows: dict[str, Mapping[str, float]] = {label: _scale_row(row) for label, row in self.table.items()}

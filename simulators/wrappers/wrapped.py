@@ -1,4 +1,4 @@
-"""Functions that every wrapper shares: decisions and chances of the inner user, whose memory is part of its own."""
+"""Functions for wrappers, whose memories contain the memory of the inner user."""
 
 from collections.abc import Callable, Iterable
 
@@ -16,7 +16,7 @@ def can_enumerate(user: User) -> bool:
 
 
 def chances_of(inner: User, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-    """Return the chances of the inner user's next turn. Raises TypeError if it cannot list them."""
+    """Return the chances of the inner user's next turn. Raises TypeError if the inner user cannot list them."""
     if not can_enumerate(inner):
         raise TypeError(f"the user {inner.name!r} cannot be enumerated")
     enumerable: EnumerableUser = inner  # type: ignore[assignment]
@@ -26,5 +26,5 @@ def chances_of(inner: User, state: State, observation: Observation | None) -> tu
 def merge_equal(
     chances: Iterable[Chance], change: Callable[[Say | Stop, State], tuple[Say | Stop, State]]
 ) -> tuple[Chance, ...]:
-    """Change the action and state of each chance, and merge those that are then equal."""
+    """Change the action and state of each chance, and merge chances that are then equal."""
     return merge_chances(Chance(one.probability, *change(one.action, one.state)) for one in chances)

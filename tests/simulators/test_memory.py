@@ -168,7 +168,7 @@ def test_a_kind_of_memory_that_could_be_changed_is_refused_where_it_is_declared(
         made = type("Made", (), {"__annotations__": {"part": kind}, "__module__": __name__})
         with pytest.raises(TypeError, match=r"Made\.part: .* not a part of a memory"):
             memory_kind("test-made")(dataclass(frozen=True)(made))
-    with pytest.raises(TypeError, match="not frozen"):
+    with pytest.raises(TypeError, match="must be a frozen dataclass"):
         memory_kind("test-made")(dataclass(type("Made", (), {"__annotations__": {"part": int}})))
     with pytest.raises(TypeError, match="'test-parts' is already registered"):
         memory_kind("test-parts")(dataclass(frozen=True)(type("Made", (), {})))

@@ -190,9 +190,9 @@ def test_a_fit_is_a_stop_model() -> None:
 
 
 def test_stays_that_cannot_be_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="at least one label"):
         Stay(())
-    with pytest.raises(ValueError, match="2 answers cannot have 1 coverages"):
+    with pytest.raises(ValueError, match="coverage must have 2 values, one per answer, not 1"):
         Stay(("o", "x"), (0.5,))
-    with pytest.raises(ValueError, match="without coverage"):
+    with pytest.raises(ValueError, match="every stay must have coverage"):
         fit_hazard([Stay(("o",))])

@@ -238,8 +238,8 @@ def test_a_user_without_words_is_refused_with_the_file_and_the_act(tmp_path: Pat
     ("old", "new", "fault"),
     [
         ("format: harvest-user/2", "format: harvest-user/9", "its format is 'harvest-user/9'"),
-        ("format: harvest-user/2", "format: harvest-user/1", "a harvest-user/1 file cannot have them"),
-        ("- turn: 1", "- turn: 2", "the first must start after turn 1"),
+        ("format: harvest-user/2", "format: harvest-user/1", "a harvest-user/1 file cannot have stretches"),
+        ("- turn: 1", "- turn: 2", "the first stretch must start at turn 1"),
         ("simulator: markov", "simulator: mind-reader", "not one of the words allowed"),
         ("name: seekers", "nane: seekers", "unknown key 'nane'"),
         ("stop: 3", "stop: -3", "at least 0"),
@@ -261,7 +261,7 @@ def test_a_file_that_was_spoilt_is_refused_at_its_place(tmp_path: Path, old: str
         ("decisions: 12", "decisions: 5", "decisions: the counts in options sum to 12 decisions (here: 5)"),
         ("k: 3, p: 0", "k: 2, p: 0", "k: 'c' was counted 3 times here (here: 2)"),
         (", p: 0.", ", p: 0.1", "p: the counts imply 0."),
-        ("  n: 3", "  n: 4", "n: 3 were counted here (here: 4)"),
+        ("  n: 3", "  n: 4", "n: the counts sum to 3 here (here: 4)"),
         ("smoothing: witten-bell", "smoothing: additive", "p: the counts imply 0."),
     ],
 )
