@@ -1,1 +1,1 @@
-"""SWAN: nuggets by transparent rules, schemas of criteria, weightings, and the weighted averages ([SWAN] Eq. 1-3)."""
+"""SWAN: nuggets by transparent rules, schemas of criteria, weightings, and weighted averages ([SWAN] Eq. 1-3)."""

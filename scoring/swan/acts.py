@@ -1,12 +1,10 @@
 """Rules that find the dialogue act of an English piece of a turn (Stolcke et al. 2000, Table 2).
 
-    act(text, …)    the act of a piece as a whole; None for a statement, which is a claim (type F)
-
-The rules are lists of patterns, tried in order. The first match wins and is named on the nugget. They see only words
-and punctuation, and find the acts in `ACTS` out of the 42 in the taxonomy. They do not recognise opinions (which count
-as claims), quotations, rhetorical questions, repeated phrases, talk to a third party, or anything that only intonation
-shows. `OTHER` is for pieces that are neither a claim nor one of these acts, such as a heading or a lead-in with a
-colon.
+The rules are lists of patterns, tried in order. The first match wins and is named on the nugget. The rules see only
+words and punctuation, and find the acts in `ACTS` out of the 42 in the taxonomy. They do not recognise opinions
+(which count as claims), quotations, rhetorical questions, repeated phrases, talk to a third party, or acts that only
+intonation shows. `OTHER` is for pieces that are neither a claim nor an act in `ACTS`, such as a heading or a lead-in
+with a colon.
 """
 
 import re
@@ -44,7 +42,7 @@ _PLAIN = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "*": " "
 
 
 def normalise_marks(text: str) -> str:
-    """Replace curly quotation marks by straight ones and emphasis by blanks, so that the length stays the same."""
+    """Replace curly quotation marks by straight marks and emphasis by blanks, so that the length stays the same."""
     return text.translate(_PLAIN)
 
 
@@ -245,10 +243,11 @@ _WORDS = re.compile(r"\w")
 
 
 def act(text: str, *, leads: bool = False, shape: str = "prose", english: bool = True) -> FoundAct | None:
-    """Return the act that a piece of a turn performs as a whole, or None for a statement.
+    """Return the act that a piece of a turn performs as a whole, or None for a statement, which is a claim (type F).
 
     The `text` must be normalised by `normalise_marks`. `leads` is true if the piece ends with a colon and something
-    follows. `shape` is the shape of its sentence. Without `english`, every question is of the unknown act `OTHER`.
+    follows. `shape` is the shape of the piece's sentence. Without `english`, every question is of the unknown act
+    `OTHER`.
     """
     whole = len(text)
     text = text.strip()

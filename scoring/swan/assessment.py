@@ -1,9 +1,4 @@
-"""SWAN of one conversation and of all conversations of a system.
-
-assess(conversation, schema, …)     the items of each criterion, with the scores that count and their sources
-conversation_wans(assessments, schema)      WAN^c of each of many conversations
-system_swan(assessments, …)           pooled over conversations (Eq. 2 as printed), and the mean per session
-"""
+"""SWAN of one conversation and of all conversations of a system."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,10 +34,8 @@ class TopicData:
     settings: Settings = field(default_factory=Settings)
 
     def sight(self, conversation: Conversation, nuggets: Sequence[Nugget] | None, extractor: Extractor | None) -> Sight:
-        """Return the view of a conversation that rules get.
-
-        If given, `nuggets` replace the extracted ones of types F and O.
-        """
+        """Return the view of a conversation for rules. If given, `nuggets` replace extracted nuggets of types F and
+        O."""
         entities = (
             find_nuggets(conversation, self.topic, self.gold, self.attributes, self.settings) if self.topic else ()
         )
@@ -56,8 +49,8 @@ class TopicData:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A model's or rule's score of an item, to be compared with the scores that people gave. `judge` is the score of
-    the model (if `by_model`) or rule, or None without one. `people` is None if nobody judged."""
+    """A score by a model or rule, to be compared with the scores that people gave the item. `judge` is the score of
+    the model (if `by_model`) or rule, or None if it gave no score. `people` is None if no person judged the item."""
 
     item: Item
     judge: float | None
@@ -69,13 +62,17 @@ class Check:
 class Assessment:
     """Items and scores of one conversation under one schema.
 
-    All mappings are keyed by criterion, without the criteria of sets. `scored` and `valued` are in reading order;
-    `valued` holds the values given under criteria that have values. `nuggets` are those of both sides. `orphans` counts
-    judgments of this conversation whose span is no item here, because they were made for other nuggets; no score uses
-    them. If `lacking`, the requested nuggets were not completely extracted here, so nothing is scored. `refused` counts
-    proposed nuggets that were not accepted. `unsettled` has the items whose score rests on one of several differing
-    opinions of equal precedence. `extractors` are the authors of the nuggets if several have equal precedence. `checks`
-    has an entry for every item, but only if models are used.
+    All mappings are keyed by criterion, without the criteria of sets.
+
+    - `scored`, `valued`: scores and values in reading order; `valued` is for criteria that have values.
+    - `nuggets`: the nuggets of both sides.
+    - `orphans`: the number of judgments whose span is no item here, because they were made for other nuggets. No
+      score uses them.
+    - `lacking`: True if the requested nuggets were not completely extracted, so that nothing is scored.
+    - `refused`: the number of proposed nuggets that were not accepted.
+    - `unsettled`: the items whose score rests on one of several differing opinions of equal precedence.
+    - `extractors`: the authors of the nuggets if several have equal precedence.
+    - `checks`: an entry for every item, but only if models are used.
     """
 
     key: TrialKey
@@ -105,10 +102,8 @@ class Assessment:
 
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
-        """Return the sources that scored each criterion, sorted by name.
-
-        A criterion without scores has an empty tuple.
-        """
+        """Return the sources that scored each criterion, sorted by name. Criteria without scores have an empty
+        tuple."""
         return {
             name: tuple(sorted({by for one in scored for by in one.voters}, key=str))
             for name, scored in self.scored.items()
@@ -123,12 +118,9 @@ def assess(
     *,
     extractor: Extractor | None = None,
 ) -> Assessment:
-    """Find the items of every criterion and the score that counts for each of them.
-
-    The precedence of `judgments` decides between recorded judgments and the verdicts of rules. Rules that read the
-    scores of other criteria (as Modesty's reads Correctness) run last. Raises RunError for a layer that does not fit
-    the conversation.
-    """
+    """Find the items of every criterion and the score that counts for each item. The precedence of `judgments`
+    decides between recorded judgments and the verdicts of rules. Rules that read the scores of other criteria (as
+    Modesty's reads Correctness) run last. Raises RunError for a layer that does not fit the conversation."""
     judgments = judgments or Judgments()
     ground = ground or TopicData()
     unit = ground.settings.unit
@@ -220,7 +212,7 @@ def conversation_wans(assessments: Sequence[Assessment], schema: Schema) -> list
 
 
 def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tuple[str, ...]:
-    """Return notes on nuggets that were requested by name: who made them, and how many are missing or were refused."""
+    """Return notes on nuggets that were requested by name: their authors, and how many are missing or were refused."""
     every, name = tuple(assessments), judgments.precedence.nuggets
     lacking, refused = sum(one.lacking for one in every), sum(one.refused for one in every)
     whose = sorted({f"{one.layer.author}/{one.layer.version}" for one in judgments.layers.values()})
@@ -300,11 +292,9 @@ def _choose_scores(
 
 @dataclass(frozen=True, slots=True)
 class SystemSwan:
-    """SWAN of a system over all its conversations.
-
-    `pooled` is computed over the items of all conversations and includes criteria of sets. `sessions` is the mean of
-    the conversations' own SWANs. `wans` has the mean WAN^c of each criterion except those of sets.
-    """
+    """SWAN of a system over all its conversations. `pooled` is computed over the items of all conversations and
+    includes criteria of sets. `sessions` is the mean over conversations of SWAN. `wans` has the mean WAN^c of each
+    criterion except criteria of sets."""
 
     pooled: Swan
     sessions: SessionMean
@@ -314,12 +304,12 @@ class SystemSwan:
 def system_swan(
     system: str, assessments: Iterable[Assessment], schema: Schema, judgments: Judgments | None = None
 ) -> SystemSwan:
-    """Return the SWAN of one system, both pooled and as a mean per session; both are undefined without conversations.
-    Raises ValueError if a conversation belongs to another system."""
+    """Return the SWAN of one system, both pooled and as a mean per session, undefined without conversations. Raises
+    ValueError if a conversation belongs to another system."""
     own = tuple(assessments)
     strange = {one.key.system for one in own} - {system}
     if strange:
-        raise ValueError(f"some conversations of {system} belong to {', '.join(sorted(strange))}")
+        raise ValueError(f"all conversations must be of {system}, but some are of {', '.join(sorted(strange))}")
     each = conversation_wans(own, schema)
     topics = sorted({one.key.topic for one in own})
     parts: dict[str, Wan] = {}

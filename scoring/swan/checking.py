@@ -1,9 +1,10 @@
-"""Check a model's WAN against people's judgments of some of the same items, so that it is corrected or marked.
+"""Check a model's WAN against people's judgments of some of the same items, and correct or mark it.
 
-If people judged at least two items of each topic, the WAN of a system becomes an estimate of the mean that people would
-give, based on the model's scores of all items and people's scores of some (`scoring.inference.prediction_powered`).
-Otherwise the model's value is kept and marked as unchecked. Items are weighted as in the mean over sessions: by
-position within a conversation, with equal weights for the conversations of a topic and for topics.
+If people judged at least two items of each topic, the WAN of a system becomes an estimate of the mean that people
+would give, based on the model's scores of all items and people's scores of some
+(`scoring.inference.prediction_powered`). Otherwise the model's value is kept and marked as unchecked. Items are
+weighted as in the mean over sessions: by position within a conversation, with equal weights for the conversations of
+a topic and for topics.
 """
 
 import math
@@ -26,8 +27,8 @@ _CONTINUED = "sessions go on through the topics, and people's judgments are too 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Result of a check: the corrected mean, if there is one, and the reasons against it. `missing` names the topics
-    with fewer than two judged items. `declined` counts the items to which people found the criterion not applicable."""
+    """The corrected mean, if it can be computed, and the reasons against it. `missing` names the topics with fewer
+    than two judged items. `declined` counts the items to which people found the criterion not applicable."""
 
     found: CorrectedMean | None
     missing: tuple[str, ...]
@@ -59,7 +60,7 @@ class CheckResult:
 def check_criterion(
     assessments: Iterable[Assessment], criterion: str, weighting: Weighting, *, level: float, design: Design
 ) -> CheckResult | None:
-    """Check one criterion over the conversations of one system. Returns None if no model scored anything."""
+    """Check one criterion over the conversations of one system. Returns None if no item was scored by a model."""
     topics: dict[str, list[tuple[Check, ...]]] = {}
     for one in assessments:
         checks = one.checks.get(criterion, ())

@@ -1,13 +1,9 @@
 """Extraction of nuggets: the interface of extractors, and the extractor that works by rules.
 
-    Extractor             interface: proposes candidates for one side of one turn
-    RuleExtractor         pattern rules, mainly for English
-    extract_nuggets(…)    the nuggets of both sides of a conversation, checked and with positions
-
-In English text every sentence is split into atomic pieces. A piece that performs a dialogue act is of type O, and every
-other piece is a claim (type F). In other languages no sentence is split and only question marks and headings are
-recognised: **each other sentence is one nugget of type F** under the rule name `unknown-language`, so that it can be
-counted and excluded. A fenced block of code is one nugget of type F.
+In English text every sentence is split into atomic pieces. A piece that performs a dialogue act is of type O, and
+every other piece is a claim (type F). In other languages sentences are not split. Questions and headings are
+recognised, and **every other sentence is one nugget of type F** under the rule name `unknown-language`, so that these
+nuggets can be counted and excluded. A fenced block of code is one nugget of type F.
 """
 
 import re
@@ -51,11 +47,9 @@ _TWO_WORDS = late_pattern(r"\s*\S+\s+\S")
 def split_sentence(
     text: str, sentence: Sentence, *, answering: bool = False, whole: bool = False
 ) -> Iterator[tuple[int, int, FoundAct | None]]:
-    """Yield (start, end, act) for each atomic piece of a sentence, in order and without overlaps; no piece is empty.
-
+    """Yield (start, end, act) for each atomic piece of a sentence, in order and without overlaps. No piece is empty.
     `answering` is true if the other side's last turn ended in a question. With `whole`, which is for languages other
-    than English, the sentence is not split.
-    """
+    than English, the sentence is not split."""
     start, end = sentence.start, sentence.end
     for _ in range(_MOST_OPENINGS if not whole else 0):
         view = normalise_marks(text[start:end])
@@ -103,12 +97,12 @@ RULES = "rules/2"
 
 
 class Extractor(Protocol):
-    """Interface for finding nuggets of types F and O in one side of one turn. Candidates are checked: one that quotes
-    text that is not in its span is rejected."""
+    """Interface for finding nuggets of types F and O in one side of one turn. A candidate is rejected if it quotes
+    text that is not in its span."""
 
     @property
     def version(self) -> str:
-        """Name and version, written on every nugget: `rules/2`, or a model with the hash of its prompt."""
+        """The name and version, recorded with every nugget: `rules/2`, or a model with the hash of its prompt."""
         ...
 
     def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterable[Candidate]:
@@ -118,8 +112,8 @@ class Extractor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RuleExtractor:
-    """Extractor that splits sentences at connecting words and finds acts by patterns. It uses no model and no
-    network, and its running time is linear in the length of the text."""
+    """Extractor that splits sentences at connecting words and finds acts by patterns, without a model or network. The
+    running time is linear in the length of the text."""
 
     @property
     def version(self) -> str:
@@ -151,9 +145,9 @@ def extract_nuggets(
 ) -> tuple[Nugget, ...]:
     """Return the nuggets of both sides in reading order, types F and O by `extractor` (default: the rules).
 
-    The `entities`, from `scoring.nuggets.find_nuggets`, become nuggets of type E. One whose link is outside the text
-    has the span (-1, -1) and the position of the last word of its turn. `choice` selects the unit of positions. Raises
-    ValueError for invalid nuggets.
+    The `entities`, from `scoring.nuggets.find_nuggets`, become nuggets of type E. An entity whose link is outside the
+    text has the span (-1, -1) and the position of the last word of its turn. `choice` selects the unit of positions.
+    Raises ValueError for invalid nuggets.
     """
     extractor = extractor or RuleExtractor()
     links: dict[int, list[Entity]] = {}
@@ -166,9 +160,7 @@ def extract_nuggets(
         inside = [Candidate(one.start, one.end, "E", "entity", entity=one.entity) for one in here if one.in_text]
         own = [*extractor.candidates(passage, tuple(earlier))]
         if any(one.type == "E" for one in own):
-            raise ValueError(
-                f"the extractor {extractor.version} returned an entity, but entities are found by their URLs"
-            )
+            raise ValueError(f"the extractor {extractor.version} returned an entity; it must return only types F and O")
         placed = [
             *place_nuggets(passage, own, version=extractor.version),
             *place_nuggets(passage, inside, version="urls/1"),
@@ -184,7 +176,8 @@ def extract_nuggets(
 
 
 def act_key(text: str, *, answering: bool = False) -> str:
-    """Return the acts of a turn in order, with `F` for claims, as in `APOLOGY+REJECT+F`; "" for a turn without nuggets.
+    """Return the acts of a turn in order, with `F` for claims, as in `APOLOGY+REJECT+F`, or "" for a turn without
+    nuggets.
 
     Immediate repetitions are left out. Turns with equal keys can be merged under the version `RULES`. `answering` is
     true if the other side's last turn ended in a question.
@@ -215,11 +208,9 @@ _COMMON_WORD_RATE = 12
 
 
 def is_english(text: str) -> bool:
-    """Return whether the rules for English apply: Latin letters, and at least one common English word in twelve.
-
-    For up to four words, Latin letters without accents are enough. `Hola amigo` therefore passes, but its nuggets are
-    claims in any language.
-    """
+    """Return whether the rules for English apply: Latin letters, and at least one common English word in twelve. Up
+    to four words need only Latin letters without accents: `Hola amigo` passes, but its nuggets are claims in any
+    language."""
     words = _TOKEN.findall(_CODE.sub(" ", text[:_MOST_CHARACTERS]))
     if not words:
         return True

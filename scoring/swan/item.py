@@ -1,11 +1,8 @@
-"""Items, which are what a criterion scores, with their positions; and scores with their sources.
+"""Items, which are scored by criteria, with their positions, and scores with their sources.
 
-    nugget_items(…)   one item for each system nugget of type F or O
-    turn_items(…)     one item for each turn of the system or of the user
-    dialogue_items(…) one item for the whole conversation
-
-In [SWAN] §3 the first nugget of a turn gets the turn's score and the others get 0, so the sum would also be divided by
-the weights of the others. Here a turn-level criterion has one item per turn, however many nuggets the turn has.
+In [SWAN] §3 the first nugget of a turn gets the turn's score and the other nuggets get 0, so the sum would also be
+divided by the weights of the other nuggets. Here a turn-level criterion has one item per turn, for any number of
+nuggets.
 """
 
 from collections.abc import Sequence
@@ -21,9 +18,9 @@ from scoring.words import UnitChoice, conversation_unit, passages
 class Item:
     """A nugget, turn or conversation to be scored.
 
-    `start` and `end` are the span of a nugget, or -1 for a whole turn; a whole conversation also has turn 0. `type` is
-    `F`, `O`, or "" for a turn. `position` is the word count WC up to its last word, from 1, or the character count if
-    `characters`. `seen` is the number of system nuggets (F and O) before it in the conversation. `final` is true for
+    `start` and `end` are the span of a nugget, or -1 for a whole turn or conversation. A conversation has turn 0.
+    `type` is `F`, `O`, or "" for a turn. `position` is the word count WC up to the last word, from 1, or the
+    character count if `characters`. `seen` is the number of earlier system nuggets (F and O). `final` is true for
     items in the final system turn.
     """
 
@@ -40,8 +37,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a score. `kind` is `human`, `rule`, `model` or `gold`. `version` is that of the rule, model or
-    guideline."""
+    """The source of a score. `kind` is `human`, `rule`, `model` or `gold`. `version` is the version of the rule,
+    model or guideline."""
 
     kind: str
     author: str
@@ -55,9 +52,9 @@ class Source:
 class ScoredItem:
     """An item with its score in [0, 1] and the source of the score.
 
-    `disputed` is true if another usable source gave another score. `note` is a rule's reason, with the text that it is
-    based on. `share`, in (0, 1], is less than 1 if some of several judges say that the criterion does not apply.
-    `votes` lists all judges with their scores, or is empty if there is only the judge `by`.
+    `disputed` is true if another usable source gave another score. `note` is a rule's reason, with the supporting
+    text. `share`, in (0, 1], is less than 1 if some of several judges say that the criterion does not apply. `votes`
+    lists all judges with their scores, or is empty if `by` is the only judge.
     """
 
     item: Item
@@ -75,7 +72,7 @@ class ScoredItem:
 
 @dataclass(frozen=True, slots=True)
 class ItemWithValues:
-    """An item with the share of judges who gave each value. The shares sum to 1; other fields are as in `Scored`."""
+    """An item with the share of judges who gave each value. The shares sum to 1. Other fields are as in `Scored`."""
 
     item: Item
     shares: tuple[tuple[str, float], ...]
@@ -105,10 +102,8 @@ def turn_items(
     speaker: Literal["system", "user"] = "system",
     choice: UnitChoice = "by-script",
 ) -> tuple[Item, ...]:
-    """Return an item for each turn of the speaker, at the position of its last word.
-
-    User turns without words are left out.
-    """
+    """Return an item for each turn of the speaker, at the position of the last word. User turns without words are
+    skipped."""
     last = _last_turn(conversation)
     own = [one for one in nuggets if one.speaker == "system" and one.type != "E"]
     return tuple(

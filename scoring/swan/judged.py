@@ -1,13 +1,13 @@
-"""Judgments from several layers: which one counts if they differ, and where it comes from.
+"""Judgments from several layers: which judgments count if they differ, and where they come from.
 
-Layers are never merged. A *precedence* such as `human,rule` lists the kinds, or `kind:author` pairs, that may be used,
-in order of preference. For each author the newest layer counts; among layers made at the same time, the one with the
-last version and file name. If one entry covers several authors who judged the same item, their votes are combined
-(`scoring.swan.precedence`). Figures therefore do not depend on the order in which layers are read or imported. Kinds
-that are not listed are not used: a model's scores count only if the precedence names `model`.
+Layers are never merged. A *precedence* such as `human,rule` lists the kinds, or `kind:author` pairs, that may be
+used, in order of preference. For each author the newest layer counts; among layers made at the same time, the layer
+with the last version and file name. If several authors who judged the same item match the same entry, their votes are
+combined (`scoring.swan.precedence`). Figures therefore do not depend on the order in which layers are read or
+imported. Kinds that are not listed are not used: a model's scores count only if the precedence names `model`.
 
-Nuggets of one extractor are used all together or not at all. The default is the nuggets found by the rules; a
-precedence can name others, and must do so for those of a model.
+All nuggets in use are from one extractor. The default extractor is the rules. A precedence can name another
+extractor, and must do so for a model.
 """
 
 from __future__ import annotations
@@ -41,11 +41,9 @@ SetKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NuggetLayer:
-    """The layer whose nuggets are used in one conversation, with those nuggets.
-
-    `refused` counts proposed nuggets that could not be placed. `said` is the `words_hash` of the conversation that the
-    layer was made for, or "" if unknown. `equals` names other authors whose nuggets have the same precedence.
-    """
+    """The layer whose nuggets are used in one conversation, with those nuggets. `refused` counts proposed nuggets
+    that could not be placed. `said` is the `words_hash` of the conversation that the layer was made for, or "" if
+    unknown. `equals` names other authors whose nuggets have the same precedence."""
 
     layer: Layer
     found: list[tuple[Target, Judgment, Place]]
@@ -58,14 +56,17 @@ class NuggetLayer:
 class Judgments:
     """The judgments of a run under one precedence and one schema.
 
-    `opinions` are by (trial, attempt), then by target and criterion; `sets` are by (system, topic, criterion). `layers`
-    has the layer whose nuggets are used, by (trial, attempt). `refused` counts judgments that were left out because the
-    schema does not let their source (a model, or a rule that it does not name) score the criterion. `unknown` lists the
-    criteria that have judgments but are not in the schema. `unplaced` counts judgments whose target is not of the level
-    that their criterion scores. `unjudged` counts the items that a model was asked about and did not judge, by author
-    and reason. `opinions_by_kind` has, if models are used, the opinions of people and of models (`human`, `model`),
-    whatever the precedence. The schema's own rules are run again with the current settings and gold, so their scores
-    are not read.
+    The schema's own rules are run again with the current settings and gold, so their recorded scores are not read.
+
+    - `opinions`: by (trial, attempt), then by target and criterion. `sets` are by (system, topic, criterion).
+    - `layers`: the layer whose nuggets are used, by (trial, attempt).
+    - `refused`: the number of judgments left out because the schema does not let their source (a model, or a rule
+      that the schema does not name) score the criterion.
+    - `unknown`: the criteria that have judgments but are not in the schema.
+    - `unplaced`: the number of judgments whose target does not have the level of the criterion.
+    - `unjudged`: the number of items that a model was asked about and did not judge, by author and reason.
+    - `opinions_by_kind`: if models are used, the opinions of people and of models (`human`, `model`), whatever the
+      precedence.
     """
 
     precedence: Precedence = field(default_factory=Precedence)
@@ -80,11 +81,9 @@ class Judgments:
 
     @staticmethod
     def from_layers(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
-        """Read the judgments of layers, skipping criteria that the schema does not have.
-
-        Raises RunError, with file and line, for a score that is neither null nor in [0, 1], and InputError if the
-        precedence names nuggets that no layer has.
-        """
+        """Read the judgments of layers, skipping criteria that the schema does not have. Raises RunError, with file
+        and line, for a score that is neither null nor in [0, 1], and InputError if the precedence names nuggets that
+        no layer has."""
         chosen = precedence or Precedence()
         layers = tuple(layers)
         criteria = {one.name: one for one in schema}
@@ -151,8 +150,8 @@ class Judgments:
         return known is None or known.said not in ("", words_hash(exchanged))
 
     def nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> tuple[Nugget, ...] | None:
-        """Return the nuggets of types F and O that a layer has for a conversation, or None if no layer has any.
-        Raises RunError, with file and line, for a nugget that does not fit the text."""
+        """Return the nuggets of types F and O in the layer of a conversation, or None if no layer has nuggets. Raises
+        RunError, with file and line, for a nugget that does not fit the text."""
         known = self.layers.get((trial, attempt))
         if known is None:
             return None
@@ -242,7 +241,7 @@ def _extraction_of(judgment: Judgment) -> tuple[str, int] | None:
 
 
 def words_hash(exchanged: Iterable[Passage]) -> str:
-    """Return a hash of everything said in a conversation, which may change when a page is read again."""
+    """Return a hash of everything said in a conversation, because the text may change when a page is read again."""
     return content_hash("harvest-words", [[one.speaker, one.text] for one in exchanged], size=8)
 
 
@@ -267,7 +266,7 @@ def _place_group(passage: Passage, group: list[tuple[Candidate, Place]], version
 
 
 def _rank_layers(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, Layer]]:
-    """Return the layers that may be used, the best last, because an author's later judgments replace earlier ones."""
+    """Return the usable layers, the best last, because an author's later judgments replace earlier judgments."""
     found = []
     for layer in layers:
         rank = precedence.rank(layer.kind, layer.author)
@@ -336,7 +335,8 @@ def _chosen_opinions(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> d
 
 
 def _opinions_by_kind(known: Mapping[_About, _ByAuthor], kind: str, folding: str) -> dict[_About, Opinion]:
-    """Return the opinions of one kind of source, whatever the precedence, since a model is checked against all people.
+    """Return the opinions of one kind of source, whatever the precedence, since a model is checked against all
+    people.
 
     If the folding uses none of the judgments or cannot decide between them, the default folding is used instead.
     """

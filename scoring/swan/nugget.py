@@ -1,11 +1,8 @@
 """Nuggets of a conversation: atomic pieces of a turn that can be scored, with their positions.
 
 There are three types. `F` is a claim. `O` is a dialogue act without a claim ([SWAN] §2; acts by Stolcke et al. 2000,
-Table 2). `E` is a link to an entity, as in `scoring.nuggets`; fairness and repetition use it, but no criterion scores
-it.
-
-    Candidate          the proposal of an extractor: a span, its type, and the rule that found it
-    place_nuggets(…)   candidates of one passage as nuggets with positions, after a check against its text
+Table 2). `E` is a link to an entity, as in `scoring.nuggets`; E nuggets are used by fairness and repetition, but no
+criterion scores them.
 """
 
 from collections.abc import Iterable
@@ -23,11 +20,9 @@ Span = tuple[int, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A nugget proposed by an extractor, for characters [start, end) of one passage.
-
-    `rule` names the rule that found it. `act` is the dialogue act of type O, and `entity` the canonical key of type E.
-    `text` is what the extractor expects in the span, or None if it does not say.
-    """
+    """A nugget proposed by an extractor, for characters [start, end) of one passage. `rule` is the name of the rule
+    that found the nugget. `act` is the dialogue act of type O, and `entity` the canonical key of type E. `text` is
+    the text that the extractor expects in the span, or None if it is not known."""
 
     start: int
     end: int
@@ -42,9 +37,9 @@ class Candidate:
 class Nugget:
     """A nugget with its place in the conversation.
 
-    Turns count from 1, and `speaker` is `user` or `system`. `start` and `end` (exclusive) are characters of the text of
-    that side, or -1 for an entity whose link is outside the text. `position` is WC(n), the number of words in the
-    conversation up to its last word. `rule` and `version` describe its extraction.
+    Turns start at 1, and `speaker` is `user` or `system`. `start` and `end` (exclusive) are characters of the
+    speaker's text, or -1 for an entity whose link is outside the text. `position` is WC(n), the number of words in
+    the conversation up to the last word of the nugget. `rule` and `version` describe its extraction.
     """
 
     turn: int
@@ -67,9 +62,9 @@ class Nugget:
 def place_nuggets(passage: Passage, candidates: Iterable[Candidate], *, version: str) -> tuple[Nugget, ...]:
     """Return the candidates of one passage as nuggets in text order. `version` is the extractor's name and version.
 
-    Raises ValueError, naming extractor, turn and span, for a span that is outside the text, has no word, or begins or
-    ends with white space; for text that differs from the text in the span; for an unknown type; for an act on a nugget
-    that is not of type O; and for two nuggets of types F or O with equal spans.
+    Raises ValueError, with extractor, turn and span, if a span is outside the text, has no word, or begins or ends
+    with white space; if the text in the span is not the candidate's `text`; if the type is unknown; if a nugget of
+    another type than O has an act; and if two nuggets of types F or O have equal spans.
     """
     found = sorted(candidates, key=lambda one: (one.start, one.end, one.type, one.entity, one.rule))
     scored: set[tuple[int, int]] = set()

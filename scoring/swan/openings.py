@@ -120,9 +120,7 @@ _ADDRESS = late_pattern(r",?\s+[A-Z][\w'-]+(?=\s*[,.!?])")  # Hello, Anna.
 
 def find_opening(text: str, *, answering: bool = False) -> FoundAct | None:
     """Return the act at the beginning of `text`, or None. If `answering`, yes and no count as answers to a question.
-
-    The text must be normalised by `plain`.
-    """
+    The text must be normalised by `plain`."""
     for name, pattern in _OPENINGS:
         match = pattern.match(text)
         if match is None:

@@ -18,12 +18,9 @@ FOLDINGS = (DEFAULT_FOLDING, _MEAN, _MAJORITY, _ADJUDICATED)
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One author's judgment of one item.
-
-    `value` is a score in [0, 1], one of the criterion's values, or None for "does not apply". `rank` is the index of
-    its source in the precedence, and `place` its place in a file. If `adjudicates`, the author saw the other judgments
-    and decided between them.
-    """
+    """One author's judgment of one item. `value` is a score in [0, 1], a value of the criterion, or None for "does
+    not apply". `rank` is the index of the source in the precedence, and `place` the place in a file. If
+    `adjudicates`, the author saw the other judgments and decided between them."""
 
     value: float | str | None
     by: Source
@@ -36,11 +33,14 @@ class Vote:
 class Opinion:
     """The judgment that counts for an item.
 
-    `value` is a score in [0, 1], or None for "does not apply". `share`, in (0, 1], is the share of the votes that say
-    that the criterion applies; 1 without a score. `by` is the first voter. `disputed` is true if another usable source
-    gave another value; authors who revise their own judgment dispute nothing. `rank` is its index in the precedence.
-    `votes` are all votes that count, by author. `equals` are differing votes of equal precedence that were not
-    combined. For a criterion with values, `shares` is the share of the votes for each value, and `value` is None.
+    - `value`: a score in [0, 1], or None for "does not apply" and for criteria with values.
+    - `share`: the share, in (0, 1], of the votes that say that the criterion applies; 1 without a score.
+    - `by`: the first voter.
+    - `disputed`: True if another usable source gave another value. A revision by the same author is no dispute.
+    - `rank`: the index in the precedence.
+    - `votes`: all votes that count, by author.
+    - `equals`: differing votes of equal precedence that were not combined.
+    - `shares`: for a criterion with values, the share of the votes for each value.
     """
 
     value: float | None
@@ -67,10 +67,8 @@ def named_judge(folding: str) -> tuple[str, str]:
 
 
 def combine_votes(given: Collection[Vote], folding: str) -> Opinion | None:
-    """Combine the judgments of several authors, one from each.
-
-    Returns None if the method `folding` uses none of them.
-    """
+    """Combine the judgments of several authors, one from each. Returns None if the method `folding` uses none of
+    them."""
     kind, author = named_judge(folding)
     used = [one for one in given if not author or (one.by.author == author and kind in ("", one.by.kind))]
     referees = [one for one in used if one.adjudicates]
@@ -104,9 +102,10 @@ def combine_votes(given: Collection[Vote], folding: str) -> Opinion | None:
 class Precedence:
     """The sources of judgments that are used, in order: kinds, or pairs of kind and author.
 
-    `nuggets` selects the nuggets to score: the author of a layer, or `author/version`; `rules` for those that the rules
-    find now; or "" for the newest layer of a usable kind except models, and otherwise the rules. `folding` is how the
-    votes of several authors are combined: one of `FOLDINGS`, or the name of the one judge to use.
+    `nuggets` selects the nuggets to score. It is the author of a layer, or `author/version`; `rules` for the current
+    rules; or "" for the newest layer of a usable kind except models, and the rules if there is no such layer.
+    `folding` is how the votes of several authors are combined: a name in `FOLDINGS`, or the name of the only judge to
+    use.
     """
 
     entries: tuple[tuple[str, str], ...] = (("human", ""), ("rule", ""))

@@ -21,10 +21,7 @@ SetKey = tuple[str, str, str]
 def set_verdicts(
     conversations: Iterable[Conversation], schema: Schema, sight: Callable[[Conversation], Sight]
 ) -> Mapping[SetKey, tuple[SetVerdict, SetRule]]:
-    """Return the verdict of the first rule that can judge each set.
-
-    `sight` makes the view of a conversation for rules.
-    """
+    """Return the first verdict of a rule on each set. `sight` makes the view of a conversation for rules."""
     criteria = [one for one in schema if one.level == "set" and one.set_rules]
     if not criteria:
         return {}
@@ -49,10 +46,8 @@ def judge_sets(
     schema: Schema,
     sight: Callable[[Conversation], Sight],
 ) -> Judgments:
-    """Add the verdicts of set rules to the judgments.
-
-    A verdict counts unless the precedence leaves out rules or prefers an existing judgment.
-    """
+    """Add the verdicts of set rules to the judgments. A verdict counts unless the precedence leaves out rules or
+    prefers an existing judgment."""
     if not judgments.precedence.uses("rule"):
         return judgments
     sets = dict(judgments.sets)

@@ -1,10 +1,4 @@
-"""Schema files (`harvest-schema/1`), which declare the criteria for judging conversations.
-
-Each criterion has a level, nugget types, sampling, judges and weights.
-
-    load_schema("sakai-2023")      a schema that comes with Harvest
-    load_schema("my/schema.yaml")  your own file
-"""
+"""Schema files (`harvest-schema/1`), which declare the criteria for judging conversations."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -55,12 +49,14 @@ SAMPLINGS: Mapping[str, str] = MappingProxyType(
 class Criterion:
     """One criterion, with its number from 0.
 
-    `level` is what is scored: each `nugget`, each `turn` of the speaker, each `dialogue` as a whole, or the `set` of
-    all conversations of a system on a topic. `types` are the nugget types (`F`, `O`), or () for other levels. `judges`
-    are the kinds that may score it (`human`, `model`), besides `rules` and, for sets, `set_rules`. `weight` is CW and
-    `weighting` is NW; dialogues and sets have no position and weigh 1. `speaker` is the side whose turns are scored;
-    other levels score the system. `values` has each value with its meaning if the criterion has unordered values
-    instead of scores; such a criterion is in no WAN, and the share of each value is computed.
+    - `level`: the thing scored: each `nugget`, each `turn` of the speaker, each `dialogue` as a whole, or the `set`
+      of all conversations of a system on a topic.
+    - `types`: the nugget types (`F`, `O`), or () for other levels.
+    - `judges`: the kinds that may score the criterion (`human`, `model`), besides `rules` and, for sets, `set_rules`.
+    - `weight`, `weighting`: CW and NW. Dialogues and sets have no position and weigh 1.
+    - `speaker`: the side whose turns are scored; other levels score the system.
+    - `values`: each value with its meaning if the criterion has unordered values instead of scores. Such a criterion
+      is in no WAN, and the share of each value is computed.
     """
 
     number: int
@@ -92,7 +88,7 @@ class Criterion:
 
     @property
     def reasons_without_score(self) -> tuple[str, ...]:
-        """Why each of the rules gives no score: `label: the protocol gave the turn no label`."""
+        """The reasons of the rules for giving no score: `label: the protocol gave the turn no label`."""
         of_items = [f"{rule}: {rule.silence}" for rule in self.rules]
         return (*of_items, *(f"{rule}: {rule.silence}" for rule in self.set_rules))
 
@@ -104,18 +100,16 @@ class Criterion:
 @dataclass(frozen=True, slots=True)
 class Schema:
     """The criteria by which SWAN judges a conversation, in the order of their file ([SWAN]: see docs/swan.md).
-
-    `schema["Correctness"]` is one criterion; its number works too, as a string. `about` is one sentence about the
-    schema.
-    """
+    `schema["Correctness"]` is one criterion; a number as a string works too. `about` is one sentence about the
+    schema."""
 
     name: str
     criteria: tuple[Criterion, ...]
     about: str = ""
 
     def __getitem__(self, name: str) -> Criterion:
-        """Return the criterion of that name or number; `_` may replace blanks. Raises InputError, suggesting the
-        nearest name."""
+        """Return the criterion of that name or number; `_` may replace blanks. Raises InputError with the nearest
+        name."""
         folded = {_fold_name(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
         if _fold_name(name) in folded:
             return folded[_fold_name(name)]
@@ -257,8 +251,8 @@ def _build_criterion(document: Document, loc: Loc, one: _CriterionFile) -> Crite
 
 
 def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
-    """Check criteria with values and criteria of user turns. Only people may judge them, as rules and prompts do not
-    support them."""
+    """Check criteria with values and criteria of user turns. Only people may judge them, because rules and prompts
+    support neither."""
     people_alone = [
         name for name, used in (("values", one.values is not None), ("speaker", one.speaker == "user")) if used
     ]
@@ -278,13 +272,17 @@ def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
         )
     for key, usual in (("weight", 1.0), ("weighting", "uniform")):
         if getattr(one, key) != usual:
-            raise document.error((*loc, key), f"{key}: shares of values are not weighted", advice="leave it out")
+            raise document.error(
+                (*loc, key), f"{key}: a criterion with values cannot have this key", advice="leave it out"
+            )
     names = [name.casefold() for name in one.values]
     if not 2 <= len(names) <= _MOST_VALUES:
         raise document.error((*loc, "values"), f"values: there are {len(names)} values", allowed=f"2 to {_MOST_VALUES}")
     if len(set(names)) < len(names):
         raise document.error(
-            (*loc, "values"), "values: two values differ only in capitals", advice="give one of them another name"
+            (*loc, "values"),
+            "values: two values must not differ only in capitals",
+            advice="give one of them another name",
         )
     for name in one.values:
         if not _VALUE.fullmatch(name) or name.casefold() in _RESERVED_VALUES:

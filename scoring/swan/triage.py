@@ -1,10 +1,10 @@
-"""Triage: texts that people should review first, with the reason. It gives no score, and it misses much.
+"""Triage: texts that people should review first, with the reason. No score is given, and much is missed.
 
     find_harms(text)    words that may hurt a reader, so that the text is covered until the reader asks for it
     find_flaws(text)    signs that the form of a turn is broken: cut off, repeated, markup, wrong characters
 
-Both know a few patterns, and `find_harms` mainly English ones. Quoted words count, since a quotation can hurt as well;
-code does not.
+Both functions know a few patterns, and `find_harms` mainly English words. Quoted words count, since a quotation can
+hurt as well; code does not.
 """
 
 import re
@@ -99,7 +99,7 @@ def find_harms(text: str) -> Iterator[Flag]:
 
 
 def _letters_for_figures(word: re.Match[str]) -> str:
-    """Replace digits and marks that look like letters in a word, except marks at its end. Numbers are kept."""
+    """Replace digits and marks that look like letters in a word, except marks at the end. Numbers are kept."""
     inner = word[0].rstrip("!|")
     if inner.isalpha() or not any(map(str.isalpha, inner)):
         return word[0]

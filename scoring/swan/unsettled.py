@@ -1,4 +1,4 @@
-"""Refusal of differing judgments that nobody adjudicated, if only an adjudicator may decide."""
+"""Refusal of differing judgments of equal precedence, if only an adjudicator may decide between them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -20,10 +20,8 @@ _MOST_LISTED = 5
 def refuse_unsettled(
     assessments: Iterable[Assessment], judgments: Judgments, schema: Schema, criteria: Collection[str]
 ) -> None:
-    """Raise an error if a score of one of `criteria` rests on one of several differing judgments of equal rank.
-
-    The RunError says how to settle them. Raises InputError if several authors of equal precedence extracted nuggets.
-    """
+    """Raise an error if a score of `criteria` rests on one of several differing judgments of equal rank. The RunError
+    says how to settle the judgments. Raises InputError if several authors of equal precedence extracted nuggets."""
     every = tuple(assessments)
     needed = set(criteria) | {name for one in criteria for rule in schema[one].rules for name in rule.needs}
     asked = {(one.key.system, one.key.topic) for one in every}

@@ -1,12 +1,6 @@
 """WAN and SWAN: weighted averages of scores over items, and of criteria over a schema ([SWAN] Eq. 1 and 2).
 
-    wan(scored, criterion, weighting)   WAN^c of one conversation: numerator, denominator, n
-    wans(each, criterion, weighting)    WAN^c of each of many conversations, computed together
-    pool_wans(wans)                     Eq. 2 as printed, over the items of several conversations: long ones weigh more
-    mean_per_session(values)            mean of the values of single conversations, with equal weights
-    swan(wans, weights)                 Eq. 1 over the criteria that are defined, with their names
-
-The denominator of Eq. 2 is printed with U where U^c is meant: an average over U^c is divided by the weights in U^c.
+Eq. 2 is printed with U in the denominator, but U^c is meant: an average over U^c is divided by the weights in U^c.
 """
 
 import math
@@ -37,7 +31,7 @@ class Wan:
 
     @property
     def value(self) -> float:
-        """The weighted mean in [0, 1], where 1 is good; NaN if no scored item has any weight."""
+        """The weighted mean in [0, 1], where 1 is good, or NaN if the weights of the scored items sum to 0."""
         if self.denominator <= 0:
             return math.nan
         return min(1.0, max(0.0, self.numerator / self.denominator))
@@ -45,11 +39,9 @@ class Wan:
 
 @dataclass(frozen=True, slots=True)
 class Swan:
-    """SWAN, in [0, 1], with the WANs of all requested criteria; NaN if no criterion is defined.
-
-    `covered` and `undefined` name the criteria in the value and those that could not be included; a criterion of weight
-    0 is in neither. `n` is the number of scored items of the covered criteria.
-    """
+    """SWAN, in [0, 1], with the WANs of all requested criteria, or NaN if no criterion is defined. `covered` are the
+    criteria in the value, and `undefined` those that could not be included. Criteria of weight 0 are in neither. `n`
+    is the number of scored items of the covered criteria."""
 
     value: float
     wans: Mapping[str, Wan]
@@ -60,17 +52,15 @@ class Swan:
 
 @dataclass(frozen=True, slots=True)
 class SessionMean:
-    """A mean over the `n` conversations with a defined value; NaN if there are none."""
+    """A mean over the `n` conversations with a defined value. The mean is NaN for n = 0."""
 
     value: float
     n: int
 
 
 def wan(scored: Sequence[ScoredItem], criterion: str, weighting: Weighting, *, items: int | None = None) -> Wan:
-    """Return WAN^c(U^c), Eq. 2, where U^c are the `scored` items, in any order.
-
-    The number of `items` includes those without a score. Raises ValueError for a score outside [0, 1].
-    """
+    """Return WAN^c(U^c), Eq. 2, where U^c are the `scored` items, in any order. The number of `items` includes items
+    without a score. Raises ValueError for a score outside [0, 1]."""
     own = weighting.weights(Places.from_items([one.item for one in scored])).tolist()
     weights = [weight * one.share for weight, one in zip(own, scored, strict=True)]
     for one in scored:
@@ -86,8 +76,7 @@ def wan(scored: Sequence[ScoredItem], criterion: str, weighting: Weighting, *, i
 
 
 def wans(each: Sequence[Sequence[ScoredItem]], criterion: str, weighting: Weighting, items: Sequence[int]) -> list[Wan]:
-    """Return `wan` for each of many conversations, equal to the last bit. Raises ValueError for a score outside [0,
-    1]."""
+    """Return `wan` for each of many conversations, equal to the last bit. Scores outside [0, 1] raise ValueError."""
     flat = [one for scored in each for one in scored]
     counts = np.array([len(scored) for scored in each], dtype=np.int64)
     values = np.array([one.value for one in flat], dtype=np.float64)
@@ -104,11 +93,10 @@ def wans(each: Sequence[Sequence[ScoredItem]], criterion: str, weighting: Weight
 def weighted_sums(
     counts: npt.NDArray[np.int64], places: Places, values: Floats, weighting: Weighting, *, shares: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the exactly rounded numerators and denominators of Eq. 2, (conversations,) each; 0 without items.
-
-    `counts` is (conversations,), the number of items of each. `places` and `values` (in [0, 1]) describe n items, one
-    conversation after another. `shares` is (n,), factors of the weights in (0, 1], or None for 1.
-    """
+    """Return the exactly rounded numerators (conversations,) and denominators (conversations,) of Eq. 2. Both are 0
+    without items. `counts` (conversations,) is the number of items of each conversation. `places` and `values` (in
+    [0, 1]) describe n items, ordered by conversation. `shares` (n,) are factors of the weights in (0, 1], or None for
+    1."""
     above, below = np.empty(len(counts)), np.empty(len(counts))
     ends = np.concatenate([[0], np.cumsum(counts)])
     first = 0
@@ -125,8 +113,8 @@ def weighted_sums(
 
 
 def pool_wans(wans: Iterable[Wan]) -> Wan:
-    """Apply Eq. 2 to all items of several conversations. Raises ValueError for WANs of several criteria, or without
-    any WAN."""
+    """Apply Eq. 2 to all items of several conversations, so that long conversations weigh more. Raises ValueError if
+    there is no WAN, or if the WANs are of several criteria."""
     parts = tuple(wans)
     names = {part.criterion for part in parts}
     if len(names) != 1:
@@ -141,7 +129,8 @@ def pool_wans(wans: Iterable[Wan]) -> Wan:
 
 
 def mean_per_session(values: Iterable[float]) -> SessionMean:
-    """Return the unweighted mean of the defined values, one per conversation; NaN with n = 0 if none is defined."""
+    """Return the unweighted mean of the defined values, one per conversation. Without defined values it is NaN with n
+    = 0."""
     known = [value for value in values if not math.isnan(value)]
     return SessionMean(math.fsum(known) / len(known) if known else math.nan, len(known))
 

@@ -1,14 +1,14 @@
 """Nugget weightings NW: the weight of an item by its place in its conversation ([SWAN] §3).
 
-Each is a frozen value with `weights(places)`, a non-negative (n,) array that depends on one item at a time, so the
-order of items has no effect. `str(…)` gives the text that `parse_weighting` reads back.
+Each weighting is a frozen value. `weights(places)` returns a non-negative (n,) array and weighs each item
+independently, so the order of items has no effect. `parse_weighting` reads the text given by `str(…)`.
 
     uniform                 1: a conversation is a bag of nuggets
     linear(L=1250)          max(0, 1 - (WC - 1)/L): the weight falls with every word (S-measure, [GFRC] Eq. 6)
     linear(L=1250, Lc=800)  with Lc as L in characters; 1000 by default ([GFRC] §2.2, Eq. 2)
     last_turn               1 in the conversation's final system turn, 0 before it: the recency effect
     anchored(rate=0.9)      rate ** (nuggets seen so far): the first nuggets set the anchor
-    linear(L=1250)*last_turn    the product of any of these
+    linear(L=1250)*last_turn    the product of several weightings
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ class Item(Protocol):
 
     @property
     def position(self) -> int:
-        """Its last word in the conversation, as the word count WC from 1, or its last character."""
+        """The position of the last word in the conversation, as the word count WC from 1, or of the last character."""
         ...
 
     @property
     def characters(self) -> bool:
-        """True if its conversation is measured in characters, as in scripts without blanks between words."""
+        """True if the conversation is measured in characters, as in scripts without blanks between words."""
         ...
 
     @property
     def seen(self) -> int:
-        """Number of system nuggets of types F and O before it in the conversation."""
+        """The number of earlier system nuggets of types F and O in the conversation."""
         ...
 
     @property
     def final(self) -> bool:
-        """True if it is in the conversation's final system turn."""
+        """True if the item is in the conversation's final system turn."""
         ...
 
 
@@ -101,11 +101,9 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A weighting of 1 for the conversation's first word, falling by 1/L with every word to 0 from word L + 1 on.
-
-    `L` is the largest number of words that a user reads, at least 1. `Lc` replaces it if a conversation is measured in
-    characters.
-    """
+    """A weighting of 1 for the conversation's first word, falling by 1/L with every word to 0 from word L + 1 on. `L`
+    is the largest number of words that a user reads, at least 1. `Lc` replaces `L` if a conversation is measured in
+    characters."""
 
     L: int = 1250
     Lc: int = CHARACTERS
@@ -127,7 +125,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """A weighting of 1 in the final system turn of the conversation, and 0 in all others."""
+    """A weighting of 1 in the final system turn of the conversation, and 0 in all other turns."""
 
     def weights(self, places: Places) -> Floats:
         return places.final.astype(np.float64)
@@ -138,10 +136,11 @@ class LastTurn:
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """A weighting of rate ** k, where k is the number of system nuggets seen before, so that the first one weighs 1.
+    """A weighting of rate ** k, where k is the number of system nuggets seen before, so that the first nugget weighs
+    1.
 
     The `rate` is in (0, 1]; 1 gives `uniform`. The paper leaves the function open ([SWAN] §3: nuggets seen so far can
-    affect the weight of the current one); this is the simplest function that depends on their number alone.
+    affect the weight of the current nugget); this is the simplest function of their number alone.
     """
 
     rate: float = 0.9
@@ -185,7 +184,7 @@ _ALLOWED = "uniform, linear(L=1250), last_turn, anchored(rate=0.9), or several w
 
 
 def parse_weighting(text: str) -> Weighting:
-    """Parse a weighting. Raises ValueError saying what is allowed."""
+    """Parse a weighting. Raises ValueError with the allowed weightings."""
     factors = [_parse_factor(part, text) for part in text.split("*")]
     return factors[0] if len(factors) == 1 else Product(tuple(factors))
 

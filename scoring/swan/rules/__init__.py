@@ -1,1 +1,1 @@
-"""Rules that score the items of criteria that a rule can judge; each rule states its limits."""
+"""Rules that score the items of criteria. Each rule states its limits."""

@@ -74,9 +74,10 @@ class CountRequest:
 
 
 def requested_count(said: str) -> CountRequest | None:
-    """Return the first number of things that an English user turn asks for, or None if it names no number.
+    """Return the first number of things that an English user turn asks for, or None if the turn contains no such
+    number.
 
-    Of a range, the lower end counts. Quotations, negations, conditions with `if`, and numbers of words, pages or
+    The lower end of a range counts. Quotations, negations, conditions with `if`, and numbers of words, pages or
     minutes are ignored.
     """
     plain = blank_quotations(said)
@@ -91,8 +92,8 @@ def requested_count(said: str) -> CountRequest | None:
 
 
 def count_given_items(text: str) -> int:
-    """Count list items or table rows; without them, the most enumerated things, ordinals or blocks of code. If there
-    are no two of these, sentences are counted as well."""
+    """Count list items or table rows. If there are none, count the most enumerated things, ordinals or blocks of
+    code. If fewer than two of these are found, sentences are counted as well."""
     rows = [line[0] for line in _ROW.finditer(text)]
     if len(rows) > 1:
         ruled = [place for place, row in enumerate(rows) if _RULE.fullmatch(row)]
@@ -122,7 +123,7 @@ def _longest_enumeration(sentence: str) -> int:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score given/asked, but at most 1, if the user turn asks for a number of things. A refusal gives none."""
+    """Score given/asked, but at most 1, if the user turn asks for a number of things. A refusal gives 0 things."""
     refused = {
         one.turn for one in sight.nuggets if one.speaker == "system" and one.act in ("REJECT", "HEDGE", "APOLOGY")
     }

@@ -63,8 +63,8 @@ class LengthLimit:
 
 
 def requested_limit(said: str) -> LengthLimit | None:
-    """Return the length that an English user turn asks for, or None if it names no length. A brief answer has at most
-    60 words; a single number, name, yes or no at most 4; a text of about N words at most 1.2 N."""
+    """Return the length that an English user turn asks for, or None if no length is requested. A brief answer has at
+    most 60 words; a single number, name, yes or no at most 4; a text of about N words at most 1.2 N."""
     plain = blank_quotations(said)
     for pattern in (_LONG, _LIMIT, _YES_NO, _BARE, _BRIEF):
         for found in pattern.finditer(plain):

@@ -7,7 +7,8 @@ from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score P(O) + P(T)/2 of the breakdown detector, which is 1 if nobody is expected to call the turn a breakdown."""
+    """Score P(O) + P(T)/2 of the breakdown detector, which is 1 if no person is expected to call the turn a
+    breakdown."""
     from protocols.breakdown.detector import load_detector
 
     turns, places = utterances_of(sight.conversation)

@@ -23,11 +23,9 @@ _Comparison = tuple[float, str, Nugget]
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score claims with the normal form of an earlier claim of the system: 1 if they agree, 0 if they differ.
-
-    They differ if a number, a date, a list or a negation differs. A repeated yes-no question must get the same answer.
-    New claims get no score.
-    """
+    """Score claims with the normal form of an earlier claim of the system: 1 if the claims agree, 0 if they differ.
+    Claims differ if a number, a date, a list or a negation differs. A repeated yes-no question must get the same
+    answer. New claims get no score."""
     items = {(one.turn, one.start, one.end): one for one in sight.items}
     earlier = _EarlierClaims(sight)
     given = _repeated_answers(sight)
@@ -107,7 +105,8 @@ class _EarlierClaims:
         return [(0.0, f"another list than in turn {before[1].turn}", before[1])]
 
     def _by_pronoun(self, form: ClaimForm, turn: int) -> Iterator[tuple[bool, Nugget]]:
-        """Compare a claim about a pronoun, if exactly one thing had its predicate and the user named no other since."""
+        """Compare a claim about a pronoun if only one subject had its predicate and the user named no other subject
+        since."""
         subjects = self.subjects.get(form.predicate, {})
         if len(subjects) != 1 or len(form.predicate) < _FEWEST_WORDS or not form.values:
             return
@@ -122,7 +121,7 @@ def _compared_claim(agree: bool, before: Nugget) -> _Comparison:
 
 
 def _repeated_answers(sight: Sight) -> dict[int, tuple[float, str, Nugget]]:
-    """Return, by turn, whether a repeated yes-no question got the same answer as before, and where that answer is."""
+    """Return, by turn, whether a repeated yes-no question got the same answer as before, and where that answer was."""
     known: dict[str, tuple[int, str]] = {}
     found: dict[int, tuple[float, str, Nugget]] = {}
     for turn in sight.conversation.turns:

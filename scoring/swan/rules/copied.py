@@ -15,7 +15,7 @@ def _find_words(text: str) -> list[str]:
 
 
 def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
-    """Return the share of `words` that lie in one of the five-word `runs`; 0 for fewer than five words."""
+    """Return the share of `words` that lie in one of the five-word `runs`. The share is 0 for fewer than five words."""
     covered = [False] * len(words)
     for place in range(len(words) - _RUN_LENGTH + 1):
         if tuple(words[place : place + _RUN_LENGTH]) in runs:
@@ -24,11 +24,9 @@ def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score 1 minus the share of a nugget's words that are copied from earlier turns or from the user turn it answers.
-
-    Copied words are those in runs of five or more words. Nuggets of fewer than 8 words and code get no score, nor does
-    anything before the first turn of 8 words.
-    """
+    """Score 1 minus the share of a nugget's words that are copied from earlier turns or from the user's question.
+    Copied words are those in runs of five or more words. Code and nuggets of fewer than 8 words get no score, and no
+    nugget is scored before the first turn of 8 words."""
     runs: set[tuple[str, ...]] = set()
     said = False
     rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}

@@ -21,8 +21,8 @@ def fairness_score(
 
     `achieved` has D_a by attribute set: (C,) shares that sum to 1. `attributes` are the sets with their gold D*_a.
     `weights` are AW_a, 1 for sets that are not named. `ordinal` is the divergence for ordinal sets; nominal sets use
-    JSD. Returns NaN without a set or if all weights are 0. Raises KeyError for an unknown set and ValueError for shares
-    that are not a distribution.
+    JSD. Returns NaN without a set or if all weights are 0. Raises KeyError for an unknown set and ValueError for
+    shares that are not a distribution.
     """
     similar = {}
     for name, shares in achieved.items():

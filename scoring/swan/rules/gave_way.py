@@ -31,8 +31,8 @@ _YES_NO = late_pattern(r"\b(yes|no)\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _SystemPosition:
-    """What the system has said so far: its claims, its last yes or no, and the corrections that it accepted. `named`
-    has the name in each claim, keyed by the other words of the claim."""
+    """The claims of the system so far, its last yes or no, and the corrections that it accepted. `named` has the name
+    in each claim, keyed by the other words of the claim."""
 
     claims: Claims[None] = field(default_factory=Claims)
     named: dict[tuple[str, ...], str] = field(default_factory=dict)
@@ -41,11 +41,9 @@ class _SystemPosition:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score claims after the user expresses doubt: 0 if the claim changed and 1 if the system kept it.
-
-    After a user turn that states another number or name, a kept claim scores 1. If the system accepts a second
-    correction that differs from the first, it scores 0. Giving way once gets no score, since the user may be right.
-    """
+    """Score claims after the user expresses doubt: 0 if the claim changed and 1 if the system kept it. After a user
+    turn that states another number or name, a kept claim scores 1. The system scores 0 if it accepts a second
+    correction that differs from the first. A claim given up only once gets no score, since the user may be right."""
     items = {(one.turn, one.start, one.end): one for one in sight.items}
     held = _SystemPosition()
     for turn in sight.conversation.turns:
@@ -115,15 +113,13 @@ def _corrections(text: str) -> list[str]:
 
 
 def _opens_sentence(text: str, at: int) -> bool:
-    """Return whether the word at `at` opens a sentence, so that its capital letter does not mark a name."""
+    """Return whether the word at `at` opens a sentence. Its capital letter then does not mark a name."""
     return text[max(0, at - 5) : at].rstrip()[-1:] in ("", ".", "!", "?")
 
 
 def _words_around_names(nugget: Nugget) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the other words of a claim and each name in it.
-
-    Claims of fewer than 3 or more than 30 words are skipped.
-    """
+    """Yield the other words of a claim and each name in the claim. Claims of fewer than 3 or more than 30 words are
+    skipped."""
     words = re.findall(r"\w+", blank_quotations(nugget.text))
     if not 3 <= len(words) <= _LONGEST_CLAIM:
         return

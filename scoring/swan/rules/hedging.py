@@ -33,13 +33,13 @@ _NOT_A_HEDGE = late_pattern(
 
 
 def has_hedge(text: str) -> bool:
-    """Return whether an English claim expresses doubt. Quotations, negated doubt, and May as a month or name are
-    ignored."""
+    """Return whether an English claim expresses doubt. Quotations, negated doubt, and May as month or name do not
+    count."""
     return _HEDGE.search(_NOT_A_HEDGE.sub(" ", blank_quotations(text))) is not None
 
 
 def judge(confidence: float, sight: Sight) -> Iterator[Verdict]:
-    """Score 1 - |confidence - Correctness| for each claim with a hedge, and Correctness for each claim without one."""
+    """Score 1 - |confidence - Correctness| for each hedged claim, and Correctness for each claim without a hedge."""
     correct = sight.known.get("Correctness", {})
     around = _Sentences(sight)
     for item in sight.items:
@@ -51,10 +51,10 @@ def judge(confidence: float, sight: Sight) -> Iterator[Verdict]:
 
 
 def hedging_rule(hedged: float = 0.5) -> Rule:
-    """Score 1 - |confidence - Correctness| for each claim whose Correctness has been scored; others get no score.
+    """Score 1 - |confidence - Correctness| for each claim whose Correctness has been scored.
 
-    `hedged` is the confidence of a claim with a hedge in it, in [0, 1]; a claim without a hedge has confidence 1. So a
-    false claim without a hedge scores 0, and a true claim with one scores `hedged`.
+    Other claims get no score. A claim with a hedge has the confidence `hedged`, in [0, 1], and a claim without a
+    hedge has confidence 1. So a false claim without a hedge scores 0, and a true claim with a hedge scores `hedged`.
     """
     if not 0 <= hedged <= 1:
         raise ValueError("`hedged` must be a number from 0 to 1")

@@ -1,8 +1,4 @@
-"""Information in a conversation (names, numbers, links, yes and no), so that two conversations can be compared.
-
-Information.from_sight(sight)         the information in one conversation
-similarity(one, other)             the share of the smaller conversation's information that the other has too
-"""
+"""Information in a conversation (names, numbers, links, yes and no), so that two conversations can be compared."""
 
 from __future__ import annotations
 
@@ -28,12 +24,9 @@ _MOST_VALUES = 400  # values of a conversation that are compared with those of a
 
 @dataclass(frozen=True, slots=True)
 class Information:
-    """The information that the system gave in one conversation.
-
-    `names` holds names of things in lower case, links, blocks of code, and `yes` and `no`. `values` holds numbers and
-    dates, and `claims` the claims in normal form. `refused` is true if the system only refused or said that it does not
-    know.
-    """
+    """The information that the system gave in one conversation. `names` has names of things in lower case, links,
+    blocks of code, and `yes` and `no`. `values` has numbers and dates, and `claims` the claims in normal form.
+    `refused` is true if the system only refused or said that it does not know."""
 
     names: frozenset[str]
     values: tuple[Value, ...]
@@ -42,7 +35,7 @@ class Information:
 
     @staticmethod
     def from_sight(sight: Sight) -> Information:
-        """Collect the information of all system turns, because it may be spread over several turns."""
+        """Collect the information of all system turns, because an answer may be spread over several turns."""
         names: set[str] = set()
         values: dict[Value, None] = {}
         claims: list[ClaimForm] = []
@@ -72,7 +65,7 @@ class Information:
 
 def _capitalised_names(nugget: Nugget) -> Iterable[str]:
     """Yield words with a capital letter. The first word of a sentence counts only in a list item, or if no word in
-    lower case follows it."""
+    lower case follows."""
     plain = blank_quotations(nugget.text)
     for found in _NAME.finditer(plain):
         word = found[0].removesuffix("'s")
@@ -84,11 +77,9 @@ def _capitalised_names(nugget: Nugget) -> Iterable[str]:
 
 
 def similarity(one: Information, other: Information) -> float:
-    """Return the similarity of two conversations in [0, 1], or NaN if they have nothing to compare.
-
-    It is the share of the names and values in the conversation with fewer of them that the other one has too; 0 if they
-    contradict each other or if only one of them refused; 1 if both refused.
-    """
+    """Return the similarity of two conversations in [0, 1], or NaN if they have nothing to compare. The similarity is
+    the share of the names and values in the conversation with fewer of them that the other conversation contains too.
+    It is 0 if the conversations contradict each other or exactly one of them refused, and 1 if both refused."""
     if one.refused or other.refused:
         return float(one.refused and other.refused) if _has_information(one) and _has_information(other) else math.nan
     told = claim_agreements(one, other)
@@ -102,7 +93,7 @@ def similarity(one: Information, other: Information) -> float:
 
 
 def claim_agreements(one: Information, other: Information) -> set[bool]:
-    """Compare the claims of two conversations: True is in the result if any two agree, False if any two differ."""
+    """Compare the claims of two conversations. The result contains True if any agree, and False if any differ."""
     claims = Claims[None]()
     for form in other.claims:
         claims.add(form, None)
@@ -118,6 +109,7 @@ def _count_matches(values: tuple[Value, ...], among: tuple[Value, ...]) -> int:
 
 
 def mean_similarity(pairs: Iterable[tuple[Information, Information]]) -> tuple[float, int]:
-    """Return the mean similarity over the pairs that can be compared, NaN if there are none, and their number."""
+    """Return the mean similarity over the pairs that can be compared, and their number. The mean is NaN without such
+    pairs."""
     known = [value for one, other in pairs if not math.isnan(value := similarity(one, other))]
     return (math.fsum(known) / len(known), len(known)) if known else (math.nan, 0)

@@ -53,11 +53,9 @@ _REPORTED = late_pattern(
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score 1 for a turn that ends in a question, an offer or a request to the user, and 0 for a dead end.
-
-    A dead end is empty, says goodbye, or only says what the system cannot do or does not know; so is a bare
-    acknowledgement of a user turn that was no question. Other turns get no score.
-    """
+    """Score 1 for a turn that ends in a question, an offer or a request to the user, and 0 for a dead end. A dead end
+    is empty, says goodbye, only states limits or ignorance of the system, or is a bare acknowledgement although the
+    user did not ask a question. Other turns get no score."""
     own: dict[int, list[Nugget]] = {}
     for one in sight.nuggets:
         if one.speaker == "system" and one.type != "E":

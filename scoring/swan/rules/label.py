@@ -7,7 +7,7 @@ from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score 1 for a turn labelled `o` (useful) and 0 for one labelled `x`. Turns without a label get no score."""
+    """Score 1 for a turn labelled `o` (useful) and 0 for a turn labelled `x`. Turns without a label get no score."""
     labels = {turn.number: turn.label for turn in sight.conversation.turns}
     for item in sight.items:
         label = labels.get(item.turn)

@@ -72,7 +72,7 @@ _SHADED = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number with a unit, which may be ""; or a `time`, in minutes; or a `date`, whose text is in `date`."""
+    """A number with a `unit`, which may be ""; or a `time`, in minutes; or a `date`, with its text in `date`."""
 
     number: float
     unit: str
@@ -80,8 +80,8 @@ class Value:
     rounded: bool = False
 
     def agrees(self, other: Value) -> bool:
-        """Return whether both values can be true of one thing. Rounded numbers may differ by a tenth of the larger
-        one."""
+        """Return whether both values can be true of the same thing. Rounded numbers may differ by a tenth of the
+        larger number."""
         if self.unit == other.unit == "date":
             short, long = sorted((self.date, other.date), key=len)
             return long.endswith(short)
@@ -93,12 +93,9 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class ClaimForm:
-    """A claim in normal form.
-
-    `words` are in lower case, with `#unit` in place of each value, and without articles and negations. `values` are in
-    order. `subject` is the number of words before the verb, 0 if unknown. `negated` is true for an odd number of
-    negations. `shaded` is true if the claim is conditional, a possibility, or reported.
-    """
+    """A claim in normal form. `words` are in lower case, with `#unit` in place of each value, and without articles
+    and negations. `values` are in order. `subject` is the number of words before the verb, 0 if unknown. `negated` is
+    true for an odd number of negations. `shaded` is true if the claim is conditional, a possibility, or reported."""
 
     words: tuple[str, ...]
     values: tuple[Value, ...]
@@ -117,7 +114,7 @@ class ClaimForm:
 
 
 def claim_form(text: str) -> ClaimForm:
-    """Return the normal form of one claim. It has no words if the text has none."""
+    """Return the normal form of one claim, without words if the text has no words."""
     plain = blank_quotations(text)
     lead = _LEAD.match(plain)
     plain = plain[(lead.end() if lead and lead.end() < len(plain.rstrip()) else 0) :]
@@ -200,8 +197,8 @@ _MOST_CLAIMS = 50  # claims with the same words that are kept
 
 
 def compare_claims(one: ClaimForm, other: ClaimForm) -> bool | None:
-    """Return whether two claims of the same words agree, or None if they cannot be compared. It cannot compare claims
-    of fewer than three words, with a condition, in reported speech, or with two or more differing values."""
+    """Return whether two claims of the same words agree, or None if they cannot be compared: claims of fewer than
+    three words, with a condition, in reported speech, or with two or more differing values."""
     if one.words != other.words or len(one.words) < _FEWEST_WORDS or one.shaded or other.shaded:
         return None
     apart = [place for place, (a, b) in enumerate(zip(one.values, other.values, strict=True)) if not a.agrees(b)]
@@ -219,8 +216,8 @@ def compare_claims(one: ClaimForm, other: ClaimForm) -> bool | None:
 
 @dataclass(slots=True)
 class Claims(Generic[_T]):
-    """Claims by their words, each with its owner. Keeps the first of equal claims, and at most 50, so that time is
-    linear."""
+    """Claims by their words, each with its owner. Only the first of equal claims is kept, and at most 50, so that
+    time is linear."""
 
     known: dict[tuple[str, ...], dict[ClaimForm, _T]] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""The speaker's own words: a text in which quotations, code and URLs are blanked out."""
+"""The speaker's own words, without quotations, code and URLs."""
 
 import re
 

@@ -57,17 +57,15 @@ _NAMED = late_pattern(
 
 
 def is_dissatisfied(text: str) -> bool:
-    """Return whether a user turn says explicitly that the answer before it was bad.
-
-    Knows English, and a few set phrases of German, French and Spanish; misses implied dissatisfaction. Quotations, and
-    text to be translated or written, do not count.
-    """
+    """Return whether a user turn says explicitly that the previous answer was bad. The rule knows English, and a few
+    set phrases of German, French and Spanish, and misses implied dissatisfaction. Quotations, and text to be
+    translated or written, do not count."""
     own = _NAMED.sub(" ", blank_quotations(text))
     return any(one.search(own) for one in (_DISSATISFIED, _ELSEWHERE)) or _REPAIR.fullmatch(own) is not None
 
 
 def _is_disappointed(turn: Turn, before: Turn, asked: frozenset[str]) -> bool:
-    """Return whether the user complains, gives up, or repeats one of the earlier questions in `asked`."""
+    """Return whether the user complains, gives up, or repeats an earlier question in `asked`."""
     own = blank_quotations(turn.said)
     reply = before.reply.answer.text if before.reply else ""
     if is_dissatisfied(turn.said) or _keep_words(turn.said) in asked:
@@ -80,7 +78,7 @@ def _keep_words(text: str) -> str:
 
 
 def judge_by_label(sight: Sight) -> Iterator[Verdict]:
-    """Score each turn after a turn labelled `x`: 1 if it is labelled `o`, 0 if it is labelled `x` again."""
+    """Score each turn after a turn labelled `x`: 1 if the turn is labelled `o`, and 0 if it is labelled `x` again."""
     found = {
         after.number: float(after.label == USEFUL)
         for before, after in pairwise(sight.conversation.turns)
@@ -90,7 +88,7 @@ def judge_by_label(sight: Sight) -> Iterator[Verdict]:
 
 
 def judge_by_user(sight: Sight) -> Iterator[Verdict]:
-    """Score each answer to a dissatisfied user turn by whether the user is content with it."""
+    """Score each answer to a dissatisfied user turn by whether the user is satisfied afterwards."""
     turns, outcome = sight.conversation.turns, sight.conversation.outcome
     found: dict[int, float] = {}
     for i, turn in enumerate(turns):
@@ -108,11 +106,11 @@ def judge_by_user(sight: Sight) -> Iterator[Verdict]:
 
 
 def recovery_rule(sign: str = "label") -> Rule:
-    """Score turns that follow a bad turn ([SWAN] §4.11); turns with nothing to recover from get no score.
+    """Score turns that follow a bad turn ([SWAN] §4.11). Other turns get no score.
 
-    With sign=label, a turn after one labelled `x` scores 1 if it is labelled `o`, and 0 if `x`. With sign=user, a turn
-    after a dissatisfied user turn scores 0 if the system repeats itself; otherwise 1 if the user goes on and is
-    content, and 0 if the user goes on and is not, or chooses to stop. It gets no score if the protocol ended the
+    With sign=label, a turn after a turn labelled `x` scores 1 if it is labelled `o`, and 0 if `x`. With sign=user, a
+    turn after a dissatisfied user turn scores 0 if the system repeats itself. Otherwise it scores 1 if the user goes
+    on and is content, and 0 if the user is discontent or chooses to stop. It gets no score if the protocol ended the
     conversation.
     """
     if sign not in ("label", "user"):

@@ -69,7 +69,7 @@ _NOTATION = re.compile(r"([a-z_]+)(?:\(([a-z_]+)=([\w.+-]+)\))?")
 
 
 def parse_rule(text: str) -> Rule | SetRule:
-    """Parse the notation of a rule. Raises ValueError, listing the rules, for an unknown name, and for a wrong
+    """Parse the notation of a rule. Raises ValueError, with the list of rules, for an unknown name or a wrong
     parameter."""
     match = _NOTATION.fullmatch(text.strip())
     name, key, value = match.groups() if match else (text, None, None)

@@ -46,7 +46,7 @@ _AGAIN = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A user's statement about themself: what it is about, the value, and the characters [start, end) of the value."""
+    """A user's statement about themself: the subject, the value, and the characters [start, end) of the value."""
 
     key: str
     value: str
@@ -82,11 +82,9 @@ def _statement_key(key: str, found: re.Match[str]) -> str:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score recall of the user's statements when the user asks for one of them. The latest version counts.
-
-    The nuggets that recall it score 1; if there are none, the first nugget scores 0. If the user asks the system to
-    repeat itself, nuggets that do score 1. Other nuggets get no score.
-    """
+    """Score recall of the user's statements when the user asks for a statement. The latest version counts. The
+    nuggets that recall the statement score 1; if there are none, the first nugget scores 0. If the user asks the
+    system to repeat itself, nuggets that repeat score 1. Other nuggets get no score."""
     by_turn: dict[int, list[Item]] = {}
     for item in sight.items:
         by_turn.setdefault(item.turn, []).append(item)

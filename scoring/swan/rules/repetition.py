@@ -8,7 +8,7 @@ from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 def judge(sight: Sight) -> Iterator[Verdict]:
     """Score claims after the first system turn: 0 for a repetition and 1 for a claim with a new entity. A claim is a
-    repetition if an earlier turn had it in the same words or had all of its entities. Others get no score."""
+    repetition if an earlier turn had it in the same words or had all of its entities. Other claims get no score."""
     said: dict[str, int] = {}
     given: dict[str, int] = {}
     for nugget in sight.nuggets:

@@ -1,7 +1,7 @@
 """Declaration of scoring rules, their view of a conversation, and their verdicts.
 
-A rule does no I/O, reads no clock and draws no random numbers. It gives scores only to items that it can judge, because
-a missing score is left out of a criterion but an invented one is not.
+A rule does no I/O, reads no clock and draws no random numbers. Items that a rule cannot judge must get no score: a
+criterion leaves out missing scores, but an invented score would count.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,9 +21,9 @@ from topics.attributes import AttributeSet
 class Sight:
     """A rule's view of a conversation.
 
-    `items` are those of the criterion, in reading order. `nuggets` are those of both sides, including type E.
-    `entities` are links with gains and memberships, or () if the topic is unknown. `attributes` are the attribute sets
-    of the topic's type. `known` has the scores that other criteria already have, by criterion and item.
+    `items` are the items of the criterion, in reading order. `nuggets` are the nuggets of both sides, including type
+    E. `entities` are links with gains and memberships, or () if the topic is unknown. `attributes` are the attribute
+    sets of the topic's type. `known` has the scores that other criteria already have, by criterion and item.
     """
 
     conversation: Conversation
@@ -49,7 +49,7 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A rule's score in [0, 1] for an item, the reason, and the spans it is based on; () for the item as a whole."""
+    """A rule's score in [0, 1] for an item, with the reason and supporting spans. `()` means the item as a whole."""
 
     item: Item
     value: float
@@ -58,7 +58,7 @@ class Verdict:
 
     @property
     def note(self) -> str:
-        """The reason and its spans, as recorded in a judgment: `2 of 3 asked for (user turn 1, characters 5-16)`."""
+        """The reason with the spans, as recorded in a judgment: `2 of 3 asked for (user turn 1, characters 5-16)`."""
         places = [f"{speaker} turn {turn}, characters {start}-{end}" for turn, speaker, start, end in self.spans]
         return f"{self.because} ({'; '.join(places)})".strip() if places else self.because
 
@@ -67,11 +67,13 @@ class Verdict:
 class Rule:
     """A rule that gives scores in [0, 1] to items of one level.
 
-    `name` is written as in a schema file, with its parameter. `version` is raised whenever the same conversation could
-    be scored differently, and is written on every score. `limits` says what the rule cannot see, for the table of
-    criteria. `silence` says briefly why an item gets no score, and is shown with an undefined criterion. `judge` yields
-    a score for each item that it can judge, and never raises because of the text of a system. `needs` lists the
-    criteria whose scores it reads; its own scores are not recorded in a layer, since the scores it reads may change.
+    - `name`: the name in a schema file, with its parameter.
+    - `version`: raised whenever the same conversation could be scored differently, and recorded with every score.
+    - `limits`: what the rule cannot see, for the table of criteria.
+    - `silence`: why an item gets no score, in a few words that are shown with an undefined criterion.
+    - `judge`: yields a score for each item that the rule can judge, and never raises because of the text of a system.
+    - `needs`: the criteria whose scores the rule reads. Scores of a rule with needs are not recorded in a layer,
+      since the scores that it reads may change.
     """
 
     name: str
@@ -89,7 +91,7 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class SetSight:
     """A rule's view of all conversations of a system on a topic. `own` are the system's conversations by trial.
-    `groups` has those of each user group or arm, and is empty without groups."""
+    `groups` has the conversations of each user group or arm, and is empty without groups."""
 
     system: str
     topic: str
@@ -112,7 +114,8 @@ class SetVerdict:
 
 @dataclass(frozen=True, slots=True)
 class SetRule:
-    """A rule that gives a set of conversations one score in [0, 1], or None if it cannot. Fields are as in `Rule`."""
+    """A rule that gives a set of conversations one score in [0, 1], or None if no score is possible. Fields are as in
+    `Rule`."""
 
     name: str
     version: str

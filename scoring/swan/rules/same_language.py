@@ -49,7 +49,8 @@ _MOST_CHARACTERS = 4000  # characters; more do not help
 
 
 def language_of(text: str) -> str:
-    """Return which of `LANGUAGES` a text is in, ignoring quotations, code and addresses; "" if unclear or too short."""
+    """Return the language in `LANGUAGES` of a text, ignoring quotations, code and addresses, or "" if the text is
+    unclear or too short."""
     plain = blank_quotations(text[:_MOST_CHARACTERS])
     letters = sum(letter.isalpha() for letter in plain)
     for name, pattern in _SCRIPTS:

@@ -1,10 +1,4 @@
-"""Rules that compare the conversations of a system on one topic: trials with each other, and groups of users.
-
-agreeing_trials     Consistency across conversations ([SWAN] §4.16)
-same_information    Robustness as the same information in all conversations on a need ([SWAN] §4.18)
-adapted             Customisability as different information for different groups of users ([SWAN] §4.19)
-equal_benefit       Fair treatment as the same share of useful turns for all groups of users ([SWAN] §4.14)
-"""
+"""Rules that compare the conversations of a system on one topic: trials with each other, and groups of users."""
 
 import math
 from itertools import combinations, product
@@ -27,22 +21,18 @@ def _judge_agreement(sight: SetSight) -> SetVerdict | None:
 
 
 def _judge_similarity(sight: SetSight) -> SetVerdict | None:
-    """Return the mean similarity over the pairs of conversations, in all arms if the system was played in arms.
-
-    It is the share of the names, numbers and links in the conversation with fewer of them that the other one has too.
-    A pair counts as 0 if its conversations contradict each other or if one of them refused.
-    """
+    """Return the mean similarity over the pairs of conversations, in all arms if the system was played in arms. The
+    similarity of a pair is the share of the names, numbers and links in the smaller conversation that the larger
+    conversation contains too, and 0 if the conversations contradict each other or only one of them refused."""
     given = [Information.from_sight(one) for one in sight.all_sights]
     value, pairs = mean_similarity(combinations(given, 2))
     return SetVerdict(value, f"over {pairs} of {len(given) * (len(given) - 1) // 2} pairs") if pairs else None
 
 
 def _judge_adaptation(sight: SetSight) -> SetVerdict | None:
-    """Return 1 - between/within, but at least 0: mean similarities between groups and within them.
-
-    Similarity is that of `same_information`. A system that varies by chance also varies within a group, so chance does
-    not count as adapting.
-    """
+    """Return 1 - between/within, but at least 0, with the mean similarities between groups and within them.
+    Similarity is as in `same_information`. A system that varies by chance also varies within a group, so chance does
+    not count as adapting."""
     groups = [[Information.from_sight(one) for one in group] for group in sight.groups.values() if group]
     if all(one.refused for group in groups for one in group):
         return None

@@ -63,7 +63,7 @@ _OF_ITSELF = late_pattern(
 
 
 def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
-    """Score 1 for each claim about the world that has a source and 0 for each that has none."""
+    """Score 1 for each claim about the world that has a source and 0 for each claim without a source."""
     read: dict[int, _TurnSources] = {}
     rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
     for item in sight.items:
@@ -87,11 +87,11 @@ def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
 def sourced_rule(reachable: _Opens | None = None) -> Rule:
     """Score 1 for a claim with a source in its sentence, list item or table row, and 0 for a claim without a source.
 
-    A source is a link, a numbered reference that the turn lists, or a named work or organisation. A list of sources at
-    the end of a turn counts for all its claims. Code, and claims about the conversation or the system itself, get no
-    score. `reachable` is called with each URL and returns whether it can be opened, or None if that is unknown. A link
-    that cannot be opened is no source, and a claim that has only links of unknown state gets no score. By default no
-    link is opened. `reachable` can be set only in Python, not in schema files.
+    A source is a link, a numbered reference that the turn lists, or a named work or organisation. A list of sources
+    at the end of a turn counts for all claims of the turn. Code, and claims about the conversation or the system
+    itself, get no score. `reachable` is called with each URL and returns whether it can be opened, or None if that is
+    unknown. A link that cannot be opened is no source, and a claim that has only links of unknown state gets no
+    score. By default no link is opened. `reachable` can be set only in Python, not in schema files.
     """
     return Rule(
         name="sourced" if reachable is None else "sourced(links=opened)",
@@ -136,7 +136,8 @@ class _TurnSources:
         return end >= 0 and _RULE.match(self.plain, end + 1) is not None
 
     def source(self, at: int) -> tuple[Span | None, bool]:
-        """Return the source of the claim at `at`, or None, and whether it is unknown if its links can be opened."""
+        """Return the source of the claim at `at`, or None. The second result is True if no source was found but a
+        link of unknown state may be one."""
         place = bisect_right(self.spans, (at, len(self.plain))) - 1
         start, end = self.spans[place] if place >= 0 else (at, at + 1)
         found = self._source_within(start, self._extend_to_link(end)) or self.overall

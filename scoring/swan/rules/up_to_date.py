@@ -35,11 +35,9 @@ def stated_years(text: str) -> Iterator[int]:
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """Score the share of conversations whose newest stated year is at most one year before the conversation.
-
-    Only conversations on the newest day that state a year are counted. Merge the runs of several audits to see whether
-    a system is updated.
-    """
+    """Score the share of conversations whose newest stated year is at most one year before the conversation. Only
+    conversations on the newest day that state a year are counted. Merge the runs of several audits to see whether a
+    system is updated."""
     dated = [
         (one.conversation.started_at[:10], one) for one in sight.own if one.conversation.started_at[:4].isdecimal()
     ]

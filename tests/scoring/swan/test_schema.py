@@ -150,11 +150,11 @@ def test_what_is_wrong_with_a_schema_is_said_with_line_and_column(
         ("[human]", "[human, model]", "9:14", "only people can judge"),
         ("[human]", "[label]", "9:14", "only people can judge"),
         ("{yes: good, no: bad}", "{yes: good}", "8:13", "there are 1"),
-        ("{yes: good, no: bad}", "{yes: good, Yes: bad}", "8:13", "differ only in capitals"),
+        ("{yes: good, no: bad}", "{yes: good, Yes: bad}", "8:13", "must not differ only in capitals"),
         ("{yes: good, no: bad}", "{yes: good, unsure: bad}", "8:33", "cannot be the name of a value"),
         ("{yes: good, no: bad}", "{yes: good, 1: bad}", "8:", "values"),
         ("{yes: good, no: bad}", "{yes: good, 'a b': bad}", "8:32", "cannot be the name of a value"),
-        ("[human]", "[human]\n    weight: 2", "10:13", "shares of values are not weighted"),
+        ("[human]", "[human]\n    weight: 2", "10:13", "a criterion with values cannot have this key"),
     ],
 )
 def test_what_is_wrong_with_the_values_of_a_criterion_is_said_with_line_and_column(
