@@ -1,1 +1,1 @@
-"""The measures, one file each, with definition, source, range, and value if nothing can be measured."""
+"""The measures, one file each, with definition, source, range, and the value if nothing can be measured."""

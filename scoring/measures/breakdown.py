@@ -1,8 +1,9 @@
 """Dialogue breakdown detection (DBDC3): how well a predictor predicts the annotators' labels of each system turn.
 
 Each annotator labels a system turn O (not a breakdown, NB), T (a possible breakdown, PB) or X (a breakdown, B). The
-gold distribution of a turn is that of its annotators, and its gold label is the most frequent one; ties go to O before
-T before X. A predictor gives a distribution, and a label (or its argmax with the same ties).
+gold distribution of a turn is the distribution of its annotators' labels, and the gold label is the most frequent
+label; in a tie O precedes T, and T precedes X. A predictor gives a distribution, and a label (or its argmax with the
+same order in ties).
 
     accuracy                share of turns with the gold label                                 1 is good
     P(B), R(B), F1(B)       precision, recall and F1 of the label X                            1 is good
@@ -14,8 +15,8 @@ T before X. A predictor gives a distribution, and a label (or its argmax with th
 The distances exist for three groupings: (O,T,X), (O,T+X) and (O+T,X). MSE(O,T,X) lies in [0, 2/3]; its two-bin forms
 and all other measures lie in [0, 1]. Every figure is a ratio of sums over turns, so all turns weigh the same.
 
-F1(PB+B) alone means little: calling every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on its
-evaluation data. Print it together with baselines, as `harvest breakdown eval` does.
+F1(PB+B) alone means little: calling every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on
+the evaluation data. Print it together with baselines, as `harvest breakdown eval` does.
 
 Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
 """
@@ -58,7 +59,7 @@ class Figure:
 
     @property
     def value(self) -> float:
-        """The sum of `above` over the sum of `below`; NaN if the latter is 0."""
+        """The sum of `above` over the sum of `below`, or NaN if `below` sums to 0."""
         whole = math.fsum(self.below.tolist())
         return math.fsum(self.above.tolist()) / whole if whole > 0 else math.nan
 
@@ -69,19 +70,19 @@ def label_shares(counts: npt.ArrayLike) -> Floats:
     rows = np.asarray(counts, dtype=np.float64)
     whole = rows.sum(axis=-1, keepdims=True)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (whole > 0).all()):
-        raise ValueError("counts must be finite and not negative, and some must be above 0")
+        raise ValueError("counts must be finite and not negative, and each row must have a count above 0")
     found: Floats = rows / whole
     return found
 
 
 def likeliest_labels(weights: npt.ArrayLike) -> Indices:
-    """Return the (...) indices of the largest of the (..., 3) weights. Ties go to O before T before X."""
+    """Return the (...) indices of the largest of the (..., 3) weights. In a tie, O precedes T, and T precedes X."""
     found: Indices = np.argmax(np.asarray(weights, dtype=np.float64), axis=-1)  # argmax returns the first of equals
     return found
 
 
 def sum_bins(rows: npt.ArrayLike, grouping: str) -> Floats:
-    """Sum (..., 3) values over O, T, X to (..., C) values over the bins of one of `GROUPINGS`."""
+    """Sum (..., 3) values over O, T, X to (..., C) values over the bins of a grouping in `GROUPINGS`."""
     values = np.asarray(rows, dtype=np.float64)
     return np.stack([values[..., list(bins)].sum(axis=-1) for bins in GROUPINGS[grouping]], axis=-1)
 
@@ -94,16 +95,18 @@ def figures(
 ) -> tuple[Figure, ...]:
     """Return all quality measures of one predictor in the order of the module's table.
 
-    `predicted` and `gold` are (turns, 3) probabilities of O, T, X. `labels` and `gold_labels` are (turns,) indices into
-    `LABELS`; None derives them from the distributions. A figure is NaN with n = 0 without turns, for a precision
-    without a predicted label, a recall without a gold label, or an F1 without any label. Raises ValueError if the
-    shapes do not match.
+    `predicted` and `gold` are (turns, 3) probabilities of O, T, X. `labels` and `gold_labels` are (turns,) indices
+    into `LABELS`; None derives them from the distributions. A figure is NaN with n = 0 if there are no turns, no
+    predicted label for a precision, no gold label for a recall, or neither for an F1. Raises ValueError if the shapes
+    do not match.
     """
     p, q = np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64)
     said = likeliest_labels(p) if labels is None else np.asarray(labels, dtype=np.int64)
     true = likeliest_labels(q) if gold_labels is None else np.asarray(gold_labels, dtype=np.int64)
     if not p.shape == q.shape == (*said.shape, len(LABELS)) == (*true.shape, len(LABELS)):
-        raise ValueError(f"the shapes do not match: {p.shape}, {q.shape}, {said.shape}, {true.shape}")
+        raise ValueError(
+            f"all arguments must have one row per turn, not {p.shape}, {q.shape}, {said.shape}, {true.shape}"
+        )
     one = np.ones(len(p))
     found = [Figure(ACCURACY.name, ACCURACY, (said == true).astype(np.float64), one, len(p))]
     for name, positive in _POSITIVE.items():
@@ -137,14 +140,14 @@ def rate_figures(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
 def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Split each turn's annotators at random into two halves, to see how well people predict other people.
 
-    `counts` are (..., 3) whole numbers, with at least two annotators per turn. Returns two (..., 3) arrays of
-    probabilities; if the number of annotators is odd, the first half has one fewer. Counts do not identify annotators
+    `counts` (..., 3) are whole numbers, with at least two annotators per turn. Returns two (..., 3) arrays of
+    probabilities. If the number of annotators is odd, the first half has one fewer. Counts do not identify annotators
     across turns, so each turn is split separately.
     """
     rows = np.asarray(counts, dtype=np.int64)
     sizes = rows.sum(axis=-1)
     if (sizes < 2).any():
-        raise ValueError("the annotators of a turn with only one cannot be halved")
+        raise ValueError("each turn must have at least two annotators")
     o = rng.hypergeometric(rows[..., 0], rows[..., 1] + rows[..., 2], sizes // 2)
     t = rng.hypergeometric(rows[..., 1], rows[..., 2], sizes // 2 - o)
     first = np.stack([o, t, sizes // 2 - o - t], axis=-1)

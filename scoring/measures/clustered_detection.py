@@ -1,12 +1,12 @@
 """Signal detection over topics: d' and c if topics have several trials, which are not independent.
 
-Point estimates are computed by `scoring.measures.signal_detection` from the pooled counts of all topics. The intervals
-do not assume that trials of one topic are independent:
+Point estimates are computed by `scoring.measures.signal_detection` from the pooled counts of all topics. The
+intervals do not assume that trials of one topic are independent:
 
-    1. for each rate the interval of a share over topics (`scoring.measures.usefulness.share`);
-    2. its ends transformed by z, and combined with the correlation r of the two rates, estimated from what each topic
-       contributes to them:   lower end of z(H) - z(F):  d' - sqrt(a² + b² - 2 r a b),  a = z(H) - z(low of H),
-                              b = z(high of F) - z(F), and so on; for c with -r.
+1. For each rate, compute the interval of a share over topics (`scoring.measures.usefulness.share`).
+2. Transform the ends by z, and combine them with the correlation r of the two rates, estimated from the contributions
+   of each topic. The lower end of z(H) - z(F) is d' - sqrt(a² + b² - 2 r a b), where a = z(H) - z(low of H) and b =
+   z(high of F) - z(F). The other ends are similar; c uses -r.
 
 r is needed because topics on which a system gives way more often move both rates together, which leaves d' unchanged
 and makes c uncertain. If every topic has one trial, nothing is nested, and the intervals are those of
@@ -39,11 +39,9 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class ClusteredDetection:
-    """Signal detection over the `units` topics that have a trial.
-
-    The intervals are NaN, with a note, if topics have several trials and there are fewer than FEWEST topics.
-    `correlation` of the two rates over units is in [-1, 1]; 0 if nothing is nested, NaN for too few units.
-    """
+    """Signal detection over the `units` topics that have a trial. The intervals are NaN, with a note, if topics have
+    several trials and there are fewer than FEWEST topics. `correlation` of the two rates over units is in [-1, 1], 0
+    if nothing is nested, and NaN for too few units."""
 
     detection: Detection
     correlation: float
@@ -59,11 +57,9 @@ def detection_over(
     *,
     level: float = 0.95,
 ) -> ClusteredDetection:
-    """Return d' and c of one system over topics or, within one topic, over its trials.
-
-    `units` are (U,) names; the other arrays are (U,) counts. Without trials of one kind, d' and c are NaN, but both
-    counts are given. Raises ValueError as `signal_detection` does.
-    """
+    """Return d' and c of one system over topics or, within one topic, over its trials. `units` (U,) are names; the
+    other arrays are (U,) counts. If all trials are of one kind, d' and c are NaN, but both counts are given. Raises
+    ValueError as `signal_detection` does."""
     h, s, f, n = (np.asarray(part, dtype=np.float64) for part in (hits, signals, false_alarms, noises))
     if not h.shape == s.shape == f.shape == n.shape == (len(units),):
         raise ValueError("hits, signals, false alarms and noises need one count per unit")
@@ -103,7 +99,7 @@ def detection_over(
 
 
 def _correlation(h: Floats, s: Floats, f: Floats, n: Floats) -> float:
-    """Return the correlation of the two rates' errors, from the leverage of each unit; 0 if either has no spread."""
+    """Return the correlation of the two rates' errors, from the leverage of each unit, or 0 if a rate does not vary."""
     first = (h - h.sum() / s.sum() * s) / s.sum()
     second = (f - f.sum() / n.sum() * n) / n.sum()
     spread = float((first**2).sum() * (second**2).sum())

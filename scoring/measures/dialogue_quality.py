@@ -1,14 +1,14 @@
 """Dialogue quality (STC-3, DialEval): how well a predictor predicts the annotators' ratings of a whole dialogue.
 
 Annotators rate a dialogue on L ordered levels for each of several questions (A: is the task accomplished, S: is the
-customer satisfied, E: is the exchange effective). Predicted and gold ratings are distributions over the levels; the
-dialogue's score is their divergence, and a predictor's score is the unweighted mean over dialogues.
+customer satisfied, E: is the exchange effective). Predicted and gold ratings are distributions over the levels. A
+dialogue's score is the divergence between the two, and a predictor's score is the unweighted mean over dialogues.
 
     NMD, RSNOD          the measures of the evaluation campaigns, which respect the order of levels
     RNSS, JSD, SNOD     further measures from the task's design, [STC3] §3.2.3
 
-All are divergences in [0, 1], and 0 is good. Official tables print -log2 of the mean instead, for which more is better
-and which has no upper bound; `minus_log2` computes it, always under its own name.
+All are divergences in [0, 1], and 0 is good. Official tables print -log2 of the mean instead, which has no upper
+bound and is better if larger; `minus_log2` computes it, always under its own name.
 
 Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, Eq. 3-10.
 """
@@ -57,20 +57,14 @@ QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by f
 
 
 def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[str, Floats]:
-    """Return each measure's (...) divergences of (..., L) distributions over L >= 2 levels in order.
-
-    The order may be ascending or descending.
-
-    Raises ValueError for a row that is not a distribution.
-    """
+    """Return each measure's (...) divergences of (..., L) distributions over L >= 2 levels, in ascending or
+    descending order. Raises ValueError for a row that is not a distribution."""
     return {name: divergence(predicted, gold) for name, divergence in QUALITY_DIVERGENCES.items()}
 
 
 def minus_log2(mean: float) -> float:
-    """Return -log2 of a mean divergence in [0, 1], as official scripts print it; infinite for 0 and NaN for NaN.
-
-    It is not a mean over dialogues. Its interval is the interval of the mean with transformed and exchanged ends.
-    """
+    """Return -log2 of a mean divergence in [0, 1], as official scripts print it; infinite for 0 and NaN for NaN. The
+    result is not a mean over dialogues. For its interval, transform and exchange the ends of the mean's interval."""
     if math.isnan(mean):
         return math.nan
     if not 0 <= mean <= 1:

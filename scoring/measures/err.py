@@ -1,8 +1,8 @@
-"""ERR, the expected reciprocal rank of a ranked list, and the decay that iRBU and the GF of lists share with it.
+"""ERR, the expected reciprocal rank of a ranked list, and the decay by rank that iRBU and the GF of lists also use.
 
 A user reads from the top and stops, satisfied, at a document with a probability that depends on its grade. Source:
 Chapelle, Metzler, Zhang and Grinspan, CIKM 2009; in the form of [GFRC] §2.1 and Sakai, Kim and Kang, TOIS 2023 (arXiv
-2204.00280), where gains can be chosen freely and gmax is the largest of them.
+2204.00280), where gains can be chosen freely and gmax is the largest gain.
 """
 
 import numpy as np
@@ -13,10 +13,8 @@ from topics.arrays import Floats
 
 
 def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
-    """Return g / (gmax + 1), in [0, 1), the probability that a document of this gain satisfies its reader.
-
-    `highest` is gmax, the largest gain of the whole collection, above 0. Raises ValueError for gains out of range.
-    """
+    """Return g / (gmax + 1), in [0, 1), the probability that a document of this gain satisfies its reader. `highest`
+    is gmax, the largest gain of the whole collection, above 0. Raises ValueError for gains out of range."""
     found = np.asarray(gains, dtype=np.float64)
     if not np.isfinite(highest) or highest <= 0:
         raise ValueError(f"the highest gain must be a number above 0, not {highest}")
@@ -27,13 +25,11 @@ def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
 
 
 def decay(gains: npt.ArrayLike, highest: float) -> Floats:
-    """Return the (..., K) shares of users who stop at each rank k, which sum to less than 1.
-
-    They are stop_k · product over j < k of (1 - stop_j).
-    """
+    """Return the (..., K) shares of users who stop at each rank k: stop_k · product over j < k of (1 - stop_j). The
+    sum over all ranks is less than 1."""
     stops = stop_probability(gains, highest)
     if stops.ndim == 0:
-        raise ValueError("gains need a last axis for the ranks")
+        raise ValueError("gains must have at least one axis; the last axis is the ranks")
     going_on = np.cumprod(1.0 - stops, axis=-1)
     reached = np.concatenate([np.ones((*stops.shape[:-1], 1)), going_on], axis=-1)[..., : stops.shape[-1]]
     shares: Floats = stops * reached
@@ -41,8 +37,8 @@ def decay(gains: npt.ArrayLike, highest: float) -> Floats:
 
 
 def err(gains: npt.ArrayLike, highest: float) -> Floats:
-    """Return ERR of (..., K) gains: the sum over k of decay_k / k, in [0, 1). It is 0 for a list without a relevant
-    document."""
+    """Return ERR of (..., K) gains: the sum over k of decay_k / k, in [0, 1). Lists without a relevant document have
+    0."""
     shares = decay(gains, highest)
     value: Floats = (shares / np.arange(1, shares.shape[-1] + 1)).sum(axis=-1)
     return value

@@ -1,4 +1,4 @@
-"""F-flat and S♯ of a text: S-flat and T-flat in one figure, with S-flat beta times as important.
+"""F-flat and S♯ of a text, which combine S-flat and T-flat, with S-flat beta times as important.
 
 Source: Sakai and Kato, AIRS 2012. NTCIREVAL prints F-flat with beta = 1; S♯ of the 1CLICK-2 task has beta = 10.
 """
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 def f_flat(s_flat: float, t_flat: float, beta: float = 1.0) -> float:
     """Return F = (1 + beta²)·S·T / (S + beta²·T), the weighted harmonic mean with S as recall and T as precision.
-
-    `s_flat` and `t_flat` are in [0, 1], and `beta` is above 0; 1 weighs both equally. The result lies between the two;
-    it is 0 if either is 0 and NaN if either is NaN. Raises ValueError for values out of range.
-    """
+    `s_flat` and `t_flat` are in [0, 1], and `beta` is above 0; 1 weighs both equally. The result lies between the
+    two. It is 0 if either is 0, and NaN if either is NaN. Raises ValueError for values out of range."""
     if not math.isfinite(beta) or beta <= 0:
         raise ValueError(f"beta must be a number above 0, not {beta}")
     if math.isnan(s_flat) or math.isnan(t_flat):

@@ -1,7 +1,7 @@
-"""GF of many conversations at once, equal to the last bit to what `scoring.fairness` computes for each of them.
+"""GF of many conversations at once, equal to the last bit to the values computed by `scoring.fairness`.
 
-For one conversation numpy takes many times as long as the cached functions there, which also compute single turns,
-notes, and settings that are not `has_equal_turns`.
+For a single conversation numpy takes many times as long as the cached functions in `scoring.fairness`, which also
+compute single turns, notes, and settings that are not `has_equal_turns`.
 """
 
 from __future__ import annotations
@@ -35,20 +35,16 @@ class FairnessColumns:
 
 
 def has_equal_turns(settings: Settings) -> bool:
-    """Return whether all turns that count have equal weights and a relevant nugget.
-
-    Other settings are rare and slower.
-    """
+    """Return whether all turns that count have equal weights and a relevant nugget. Other settings are rare and
+    slower."""
     return settings.irrelevant != "uniform" and settings.turn_weight == "one"
 
 
 def fairness_columns(
     many: Conversations, attribute: AttributeSet, settings: Settings, *, cumulative: bool = False
 ) -> tuple[FairnessColumns, ...]:
-    """Return `group_fairness` of many conversations by each divergence of the attribute set.
-
-    The settings must be `has_equal_turns`.
-    """
+    """Return `group_fairness` of many conversations by each divergence of the attribute set. The settings must be
+    `has_equal_turns`."""
     slots = _Slots.from_columns(many)
     shares, sure = many.memberships(attribute.name), ~many.has_unknown_group(attribute.name)
     here, count = slots.sum_nuggets(shares), slots.count.astype(np.float64)
@@ -98,8 +94,8 @@ def combine_columns(values: Mapping[str, Floats], weights: Mapping[str, float], 
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """The turns with a relevant nugget, conversation after conversation. `slot` has each nugget's turn, `count` is
-    (turns,); `sizes` and `starts` are (n,), the turns of each conversation."""
+    """The turns with a relevant nugget, ordered by conversation. `slot` has each nugget's turn, and `count` (turns,)
+    is the number of nuggets. `sizes` (n,) and `starts` (n,) locate the turns of each conversation."""
 
     slot: Counts
     count: Counts
@@ -119,7 +115,7 @@ class _Slots:
         return cls(slot, np.bincount(slot, minlength=0), sizes, np.cumsum(sizes) - sizes)
 
     def sum_nuggets(self, shares: Floats, only: npt.NDArray[np.bool_] | None = None) -> Floats:
-        """Return (turns, groups) sums over all nuggets or the selected ones, added one after the other."""
+        """Return (turns, groups) sums over all or selected nuggets, added one after the other."""
         slot = self.slot if only is None else self.slot[only]
         rows = shares if only is None else shares[only]
         each = [np.bincount(slot, weights=column, minlength=len(self.count)) for column in rows.T]

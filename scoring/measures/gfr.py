@@ -4,8 +4,8 @@
     GFR  = unweighted mean of one utility (ERR or iRBU) and one GF for each attribute set
 
 The achieved distribution at k is the mean membership of *all* the top k documents, relevant or not; a document of
-unknown groups counts as uniform. The GF of a conversation (`scoring.fairness`) uses relevant nuggets only: the two are
-on different scales and must not be compared.
+unknown groups counts as uniform. The GF of a conversation (`scoring.fairness`) uses relevant nuggets only, so the two
+are on different scales and must not be compared.
 
 Source: Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280); [GFRC] Eq. 1 with equal weights; NTCIREVAL's GFRcompute.
 """
@@ -35,10 +35,10 @@ def list_fairness(
 ) -> Floats:
     """Return GF-X of a list for one attribute set, (...) in [0, 1).
 
-    `gains` are (..., K), from the top document on, in [0, highest], where `highest` is gmax of the collection.
-    `memberships` are (..., K, C) rows of probabilities, and `gold` is (C,). `divergence` is X: JSD for nominal groups,
-    NMD or RNOD for ordinal ones. A list that is empty or has no relevant document has GF 0, since no user stops in it:
-    fairness counts only where users are served. Raises ValueError for a row that is not a distribution.
+    `gains` (..., K), from the top document on, are in [0, highest], where `highest` is gmax of the collection.
+    `memberships` (..., K, C) are rows of probabilities, and `gold` is (C,). `divergence` is X: JSD for nominal
+    groups, NMD or RNOD for ordinal groups. A list that is empty or has no relevant document has GF 0, since no user
+    stops there: fairness counts only where users are served. Raises ValueError for a row that is not a distribution.
     """
     shares = decay(gains, highest)
     if shares.shape[-1] == 0:
@@ -49,9 +49,10 @@ def list_fairness(
 
 
 def gfr(utility: float, fairness: Sequence[float]) -> float:
-    """Return GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1); the utility is ERR or iRBU.
+    """Return GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1), with ERR or iRBU as the
+    utility.
 
-    NaN if M is 0 or a part is NaN: a utility alone does not measure fairness.
+    Returns NaN if a part is NaN, and if M is 0, because a utility alone does not measure fairness.
     """
     if not fairness:
         return math.nan

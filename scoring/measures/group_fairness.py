@@ -1,6 +1,6 @@
 """Fairness measures of a conversation: DistrSim of a turn, GF by attribute set and overall, and the summary GFR(C).
 
-All but GF_rel have a cumulative form. They are computed together because they share expensive steps
+All measures except GF_rel have a cumulative form. They are computed together because they share expensive steps
 (`scoring.fairness`). [GFRC] Eq. 4, 5, 9, 10.
 """
 
@@ -59,7 +59,8 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """Measures that are computed together. With `cumulative`, each turn counts with all relevant entities up to it."""
+    """Measures that are computed together. With `cumulative`, a turn includes the relevant entities of earlier
+    turns."""
 
     cumulative: bool
     fairness: str
@@ -190,7 +191,6 @@ class _Family:
 
 
 def _combine_sets(sets: Mapping[str, GroupFairness], settings: Settings) -> tuple[float, float, float]:
-    """Return (value, worst, best) over all sets, computing the bounds only if a group is unknown."""
     value = combine({name: one.value for name, one in sets.items()}, settings.weights)
     if all(one.worst == one.value == one.best for one in sets.values()):
         return value, value, value

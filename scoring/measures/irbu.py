@@ -1,8 +1,8 @@
 """iRBU: intentwise rank-biased utility of a ranked list, which differs from ERR in the utility of a rank.
 
-A user who stops at rank k has gained the utility p^k: with p near 1 it matters much whether users are satisfied at all,
-and little at which rank. Source: Sakai and Zeng, SIGIR 2019; in the form of Sakai, Kim and Kang, TOIS 2023 (arXiv
-2204.00280).
+A user who stops at rank k has gained the utility p^k. With p near 1, the value depends much on whether users are
+satisfied, and little on the rank. Source: Sakai and Zeng, SIGIR 2019; in the form of Sakai, Kim and Kang, TOIS 2023
+(arXiv 2204.00280).
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ PERSISTENCE = 0.99
 
 
 def irbu(gains: npt.ArrayLike, highest: float, *, persistence: float = PERSISTENCE) -> npt.NDArray[np.float64]:
-    """Return iRBU, the sum over k of decay_k · p^k, in [0, 1); 0 for a list that is empty or has no relevant document.
+    """Return iRBU, the sum over k of decay_k · p^k, in [0, 1). Lists without a relevant document have 0.
 
     `highest` is gmax of the collection. `persistence` is p in (0, 1]; with 1, iRBU is the share of users who are ever
     satisfied. Raises ValueError for gains or p out of range.

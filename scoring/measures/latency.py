@@ -1,4 +1,4 @@
-"""TTFT and latency: how long a user waits until an answer begins, and until it is complete."""
+"""TTFT and latency: the time from a user's message to the beginning, and to the end, of the answer."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Nugget detection (STC-3, DialEval): how well a predictor predicts the annotators' nugget types in a dialogue.
 
-A block is everything that one side says before the other side speaks. Annotators give it one type of its side;
-predictions and gold are distributions over the types, which have no order, so RNSS and JSD compare them.
+A block is everything that one side says before the other side speaks. Annotators give each block one type of its
+side. Predictions and gold are distributions over the types, which have no order, so RNSS and JSD compare them.
 
     customer    CNUG0 states the problem · CNUG useful to the helpdesk · CNUG* says that it is solved · CNaN none
     helpdesk    HNUG useful to the customer · HNUG* gives the solution · HNaN none
 
 A dialogue's score is alpha times the mean over customer blocks plus (1 - alpha) times the mean over helpdesk blocks
-([STC3] Eq. 12), so that a talkative side does not weigh more; if one side says nothing, it is the mean of the other. A
-predictor's score is the unweighted mean over dialogues (Eq. 13), in [0, 1], and 0 is good.
+([STC3] Eq. 12), so that a talkative side does not weigh more. If one side says nothing, the score is the mean of the
+other side. A predictor's score is the unweighted mean over dialogues (Eq. 13), in [0, 1], and 0 is good.
 
 Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, §3.2.4.
 """
@@ -52,9 +52,9 @@ NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by fo
 
 
 def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence) -> float:
-    """Return the mean divergence of one side's (blocks, T) distributions over its T types; NaN without blocks."""
+    """Return the mean divergence of one side's (blocks, T) distributions over its T types, or NaN without blocks."""
     if len(predicted) != len(gold):
-        raise ValueError(f"there are {len(predicted)} predicted blocks, but {len(gold)} gold blocks")
+        raise ValueError(f"predicted and gold must have equally many blocks, not {len(predicted)} and {len(gold)}")
     if not len(gold):
         return math.nan
     each = divergence(np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64))
@@ -62,11 +62,9 @@ def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike],
 
 
 def dialogue_score(customer: float, helpdesk: float, alpha: float = 0.5) -> float:
-    """Return Eq. 12 from the means of the two sides. `alpha`, in [0, 1], is the weight of the customer side.
-
-    If one side has no blocks (NaN), the result is the other side's mean, even if its weight is 0. NaN without any
-    blocks.
-    """
+    """Return Eq. 12 from the means of the two sides. `alpha`, in [0, 1], is the weight of the customer side. If one
+    side has no blocks (NaN), the result is the other side's mean, even if its weight is 0. If neither side has
+    blocks, the result is NaN."""
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must lie in [0, 1], not {alpha}")
     if math.isnan(customer):

@@ -1,8 +1,8 @@
 """Recall and W-recall of a text: the unweighted and weighted share of the known nuggets that it contains.
 
 The known nuggets of a conversation are the entities that the gold table marks as relevant to its topic, weighted by
-their gains. The vital string of an entity is its address, which is one word (or one character); offsets are in the unit
-of the conversation, see `scoring.words`. Position has no effect.
+their gains. The vital string of an entity is its address, which is one word (or one character); offsets are in the
+unit of the conversation, see `scoring.words`. Position has no effect.
 
 Source: the 1CLICK tasks of NTCIR (Sakai, Kato and Song, CIKM 2011), as NTCIREVAL prints them.
 """
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) -> Floats:
-    """Return the (N,) offsets in characters of the first match of each gold nugget, NaN for nuggets not in the text.
+    """Return the (N,) offsets in characters of the first match of each gold nugget. Nuggets not in the text are NaN.
     Raises ValueError for an offset below 0 and for a match of a nugget that is not gold."""
     place: Mapping[str, int] = {name: at for at, name in enumerate(nuggets)}
     if len(place) < len(nuggets):
-        raise ValueError("a gold nugget appears twice")
+        raise ValueError("gold nuggets must be distinct, but one appears twice")
     found = np.full(len(nuggets), math.nan)
     for name, offset in matches:
         if name not in place:
@@ -43,16 +43,18 @@ def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) 
 
 
 def recall(offsets: npt.ArrayLike) -> float:
-    """Return the share of gold nuggets whose (N,) offsets are not NaN because they are in the text; NaN for N = 0."""
+    """Return the share of the N gold nuggets that are in the text, or NaN for N = 0. `offsets` (N,) are NaN for
+    nuggets that are not in the text."""
     places = np.asarray(offsets, dtype=np.float64)
     return float((~np.isnan(places)).mean()) if places.size else math.nan
 
 
 def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
-    """Return W-recall: the weight of the nuggets in the text (offset not NaN) over all weight; NaN if that is 0."""
+    """Return W-recall: the weight of the nuggets in the text (offset not NaN) over all weight. NaN if all weight is
+    0."""
     shares, places = np.asarray(weights, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if shares.shape != places.shape:
-        raise ValueError(f"there are {shares.size} weights for {places.size} nuggets")
+        raise ValueError(f"weights must have one value per nugget: {shares.size} weights, {places.size} nuggets")
     if not np.all(np.isfinite(shares) & (shares >= 0)):
         raise ValueError("weights of nuggets must be finite and not negative")
     whole = shares.sum()
@@ -63,8 +65,8 @@ def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
 class KnownNuggets:
     """The N relevant entities of a topic, as (N,) arrays.
 
-    `weights` are gains, and `lengths` of vital strings are 1 each. `offsets` count the words, or characters, read up to
-    the end of the first link to each entity; NaN for entities not in the conversation.
+    `weights` are gains, and `lengths` of vital strings are 1 each. `offsets` count the words, or characters, read up
+    to the end of the first link to each entity. Entities not in the conversation are NaN.
     """
 
     weights: Floats

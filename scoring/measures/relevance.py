@@ -28,11 +28,9 @@ def hard_normaliser(patience: int) -> float:
 
 
 def relevance(nuggets: Iterable[Nugget], patience: int) -> float:
-    """Return R(C) = (1/N) · sum over the nuggets of pw(n)·g(n), Eq. 3, in [0, 1].
-
-    `patience` is L in the unit of the positions. Values are small, since 1 cannot be reached in practice: compare them,
-    and print four digits or more. A conversation without relevant nuggets has 0, not NaN.
-    """
+    """Return R(C) = (1/N) · sum over the nuggets of pw(n)·g(n), Eq. 3, in [0, 1]. `patience` is L in the unit of the
+    positions. In practice values are far below 1, so use them for comparisons, and print four digits or more. A
+    conversation without relevant nuggets has 0, not NaN."""
     earning = [nugget for nugget in nuggets if nugget.relevant]
     if not earning:
         return 0.0

@@ -2,8 +2,8 @@
 
     S-measure = sum over the nuggets found of w·max(0, L - offset) / the same sum over the pseudo-minimal output
 
-The pseudo-minimal output is the shortest possible text: the vital strings of all gold nuggets by decreasing weight, and
-the shortest first among equal weights. It corresponds to the ideal list of nDCG.
+The pseudo-minimal output is the shortest possible text: the vital strings of all gold nuggets by decreasing weight,
+and shortest first among equal weights. It corresponds to the ideal list of nDCG.
 
 Source: Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2. NTCIREVAL's `1click` gives the same values (tests).
 """
@@ -38,17 +38,17 @@ def pseudo_minimal_offsets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> Fl
 def s_measure(weights: npt.ArrayLike, lengths: npt.ArrayLike, offsets: npt.ArrayLike, patience: float) -> float:
     """Return the S-measure of one text for one question, at least 0.
 
-    `weights` and `lengths` are (N,), of the gold nuggets. `offsets` are (N,), of the first occurrence of each in
-    characters, NaN for nuggets that do not occur; an offset of `patience` or more earns nothing. `patience` is L in
-    characters, above 0 (1CLICK: 1000, two minutes of reading Japanese).
+    `weights` (N,) and `lengths` (N,) belong to the gold nuggets. `offsets` (N,) are the characters before the first
+    occurrence of each nugget, NaN for nuggets that do not occur; an offset of `patience` or more earns nothing.
+    `patience` is L in characters, above 0 (1CLICK: 1000, two minutes of reading Japanese).
 
-    The value may exceed 1 if a text is denser than the vital strings; S-flat caps it. NaN if there is no gold nugget
-    that a reader with this patience could reach. Raises ValueError for values out of range.
+    The value may exceed 1 if a text is denser than the vital strings; S-flat caps it. Returns NaN if there is no gold
+    nugget that a reader with this patience could reach. Raises ValueError for values out of range.
     """
     heavy, long = _check_nuggets(weights, lengths)
     places = np.asarray(offsets, dtype=np.float64)
     if places.shape != heavy.shape:
-        raise ValueError(f"there are {places.size} offsets for {heavy.size} nuggets")
+        raise ValueError(f"offsets must have one value per nugget: {places.size} offsets, {heavy.size} nuggets")
     if not np.isfinite(patience) or patience <= 0:
         raise ValueError(f"patience must be a number of characters above 0, not {patience}")
     found = ~np.isnan(places)

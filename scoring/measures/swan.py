@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def conversation_swan(material: Material, measure: Measure) -> Swan:
-    """Return the SWAN of a conversation under the weighting of the measure, with the criteria it covers."""
+    """Return the SWAN of a conversation under the weighting of the measure, with the criteria that SWAN covers."""
     schema = weighted_schema(material.judged().schema, measure.base)
     return material.once((SWAN, measure.base), lambda: material.assessment.swan(schema))
 

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 def t_measure(lengths: npt.ArrayLike, offsets: npt.ArrayLike, text_length: float) -> float:
     """Return the T-measure: the sum of the vital string lengths of the nuggets found, over the length of the text.
 
-    `lengths` of the vital strings are (N,), from 0. `offsets` are (N,), NaN for nuggets that are not in the text.
-    `text_length` is in characters. The value is at least 0 and may exceed 1 if a text expresses a nugget in fewer
-    characters than its vital string; T-flat caps it. NaN for an empty text.
+    `lengths` (N,) of the vital strings are at least 0. `offsets` (N,) are NaN for nuggets that are not in the text.
+    `text_length` is in characters. The value is at least 0, and NaN for an empty text. It may exceed 1 if a text
+    expresses a nugget in fewer characters than its vital string; T-flat caps it.
     """
     long, places = np.asarray(lengths, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if long.shape != places.shape:
-        raise ValueError(f"there are {long.size} lengths for {places.size} nuggets")
+        raise ValueError(f"lengths must have one value per nugget: {long.size} lengths, {places.size} nuggets")
     if not np.all(np.isfinite(long) & (long >= 0)) or not math.isfinite(text_length) or text_length < 0:
         raise ValueError("lengths must be finite and not negative")
     return float(long[~np.isnan(places)].sum() / text_length) if text_length > 0 else math.nan
@@ -41,7 +41,7 @@ def t_flat(value: float) -> float:
 
 
 def conversation_t_measure(material: Material) -> float:
-    """Return the T-measure of a conversation, including user turns, over relevant entities, of length 1 each."""
+    """Return the T-measure of a conversation, including user turns, over relevant entities of length 1 each."""
     known = known_nuggets(material)
     return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
 

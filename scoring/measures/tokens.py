@@ -1,7 +1,7 @@
 """tokens_in, tokens_out and cost: how many tokens a conversation takes, and how much they cost.
 
-The system reports the counts. If it reports none for some turn, the figure is undefined, because the sum over the other
-turns would be too small.
+The system reports the counts. If a turn has no count, the figure is undefined, because the sum over the other turns
+would be too small.
 """
 
 from __future__ import annotations

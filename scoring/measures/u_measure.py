@@ -1,18 +1,20 @@
-"""U-measure of a trailtext, and two expectations of it: U-IA over intents, and the M-measure of a two-layered summary.
+"""U-measure of a trailtext, and two expectations of it: U-IA over intents, and the M-measure of a two-layered
+summary.
 
     U = (1/N) · sum over the pieces of g · max(0, 1 - pos/L)
 
 A *trailtext* is everything a user read, in reading order: a list's snippets and the pages that were clicked, a
-conversation, a summary and the pages behind its links. U uses neither ranks nor turns, so it makes all of these
+conversation, or a summary and the pages behind its links. U uses neither ranks nor turns, so all of these are
 comparable. R of a conversation is U with pos = WC - 1 words, L = 1250 and N = (L + 1)/2; for scripts without blanks
 between words, pos and L count characters, with L = 1000 ([GFRC] §2.2).
 
-U-IA is for a query that different users mean differently: the intent is latent, one branch at the root of all possible
-paths, after which one trailtext can earn different gains.
+U-IA is for a query with several possible intents. The intent is latent: all possible paths branch once, at the root,
+and the same trailtext can then earn different gains.
 
 The M-measure is for a summary with links in its first layer, each of which is for one intent and opens a text of the
-second layer. A user with intent i reads the first layer up to the end of the link to i, then the text behind it, then
-the rest of the first layer. That is the trailtext of i, and its probability is that of the intent.
+second layer. A user with intent i reads the first layer up to the end of the link to i, then the text behind the
+link, then the rest of the first layer. This is the trailtext of i, and its probability is the probability of the
+intent.
 
 Sources: Sakai and Dou, SIGIR 2013 (U with N = 1, U-IA); [GFRC] Eq. 2 for the discount; Kato et al., NTCIR-11
 MobileClick, 2014 (M). [SWAN] §3 names U-IA and M as the ancestors of stochastic SWAN.
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text with its length, its nugget or None, and the intent whose text its link opens or None."""
+    """A stretch of text with its length. The nugget in it, and the intent whose text its link opens, may be None."""
 
     length: float
     nugget: str | None = None
@@ -47,10 +49,8 @@ class Piece:
 
 
 def linear_discount(positions: npt.ArrayLike, patience: float) -> Floats:
-    """Return D(pos) = max(0, 1 - pos/L) for (...) positions from 0: 1 before anything is read, 0 from L on.
-
-    `patience` is L, above 0.
-    """
+    """Return D(pos) = max(0, 1 - pos/L) for (...) positions: 1 at position 0, before anything is read, and 0 from L
+    on. `patience` is L, above 0."""
     places = np.asarray(positions, dtype=np.float64)
     if not math.isfinite(patience) or patience <= 0:
         raise ValueError(f"patience must be a length above 0, not {patience}")
@@ -76,14 +76,14 @@ def reading_positions(trailtext: Iterable[Piece]) -> dict[str, float]:
 def u_measure(gains: npt.ArrayLike, positions: npt.ArrayLike, patience: float, *, normaliser: float = 1.0) -> float:
     """Return U of one trailtext.
 
-    `gains` are (n,), from 0, and `positions` are (n,), the amount read before each gain. `patience` is L, in the unit
-    of the positions. `normaliser` is N, above 0: with N = 1, U is that of the paper and grows with the number of gains;
-    with N as the largest possible sum, U lies in [0, 1]. A trailtext without gains has 0, since it was read and
-    contained nothing.
+    `gains` (n,) are at least 0, and `positions` (n,) are the lengths read before each gain. `patience` is L, in the
+    unit of the positions. `normaliser` is N, above 0. With N = 1, U is as in the paper and grows with the number of
+    gains; with N as the largest possible sum, U lies in [0, 1]. A trailtext without gains has 0, because it was read
+    and contained nothing.
     """
     worth, discount = np.asarray(gains, dtype=np.float64), linear_discount(positions, patience)
     if worth.shape != discount.shape:
-        raise ValueError(f"there are {worth.size} gains for {discount.size} positions")
+        raise ValueError(f"gains must have one value per position: {worth.size} gains, {discount.size} positions")
     if not np.all(np.isfinite(worth) & (worth >= 0)):
         raise ValueError("gains must be finite and not negative")
     if not math.isfinite(normaliser) or normaliser <= 0:
@@ -92,11 +92,11 @@ def u_measure(gains: npt.ArrayLike, positions: npt.ArrayLike, patience: float, *
 
 
 def expected_utility(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
-    """Return the sum of P·U over (n,) cases; NaN for n = 0, and if a possible case has no utility. Raises ValueError
-    if the probabilities are not a distribution, which sums to 1 within 1e-6."""
+    """Return the sum of P·U over (n,) cases, or NaN for n = 0 and if a possible case has no utility. Raises
+    ValueError if the probabilities are negative or their sum differs from 1 by more than 1e-6."""
     shares, values = np.asarray(probabilities, dtype=np.float64), np.asarray(utilities, dtype=np.float64)
     if shares.shape != values.shape:
-        raise ValueError(f"there are {shares.size} probabilities for {values.size} utilities")
+        raise ValueError(f"each utility must have a probability: {shares.size} probabilities, {values.size} utilities")
     if not shares.size:
         return math.nan
     if not np.all(shares >= 0) or abs(shares.sum() - 1) > 1e-6 * (1 + 1e-6):
@@ -106,16 +106,14 @@ def expected_utility(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> 
 
 
 def u_ia(intents: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
-    """Return U-IA = Σ P(i)·U_i over (I,) intents; NaN for I = 0, and if a possible intent has no U."""
+    """Return U-IA = Σ P(i)·U_i over (I,) intents, or NaN for I = 0 and if a possible intent has no U."""
     return expected_utility(intents, utilities)
 
 
 def trailtext(first: Sequence[Piece], second: Mapping[str, Sequence[Piece]], intent: str | None) -> tuple[Piece, ...]:
-    """Return the pieces that a user with this intent reads, in order.
-
-    A piece of the first layer with a `link` equal to the intent opens `second[link]`, once. Without an intent, or
-    without a link for it, only the first layer is read. Raises ValueError for a link to a missing text.
-    """
+    """Return the pieces that a user with this intent reads, in order. The first piece of the first layer with a
+    `link` equal to the intent opens `second[link]`. If there is no intent or no link for the intent, only the first
+    layer is read. Raises ValueError for a link to a missing text."""
     return tuple(_read_pieces(first, second, intent))
 
 
@@ -133,12 +131,9 @@ def _read_pieces(first: Sequence[Piece], second: Mapping[str, Sequence[Piece]], 
 
 
 def m_measure(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
-    """Return M, the sum over the trailtexts t of P(t)·U(t).
-
-    `probabilities` are (T,) and sum to 1; `utilities` are (T,) with one common normaliser. M lies between the smallest
-    and the largest U; NaN for T = 0, and if a possible trailtext has no U. As the normaliser is common, M is both the
-    mean of the scores and the score of the mean.
-    """
+    """Return M, the sum over the trailtexts t of P(t)·U(t). `probabilities` (T,) sum to 1, and `utilities` (T,) have
+    a common normaliser. M lies between the smallest and the largest U, and is NaN for T = 0 or if a possible
+    trailtext has no U. Because of the common normaliser, M is both the mean of the scores and the score of the mean."""
     return expected_utility(probabilities, utilities)
 
 

@@ -8,16 +8,16 @@ These are figures of one trial. Over several trials, %useful and ave%useful are 
 over its conversations, and %recovery is one ratio of sums over topics and trials. If every conversation has the same
 number of turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
 
-A turn is `-` if the conversation ended badly (a breakdown, an end by the system) and would otherwise certainly have had
-this turn: `recordings.conversations.endings` counts them. It is `·` if nothing was asked and nothing is missing: such a
-turn is in no numerator and no denominator, as if the protocol ended before it.
+A turn is `-` if the conversation ended badly (a breakdown, an end by the system) and would otherwise certainly have
+had this turn: `recordings.conversations.endings` counts them. It is `·` if no question was asked and no turn is
+missing; such a turn is in neither numerator nor denominator, as if the protocol had ended before it.
 
 All are shares in [0, 1], shown as percentages, and NaN with n = 0 if nothing was observed. A trial that failed for
-reasons of infrastructure is invalid: it is in no numerator and no denominator, but is counted next to the value.
+reasons of infrastructure is invalid: it is in neither numerator nor denominator, but is counted next to the value.
 `Share.worst` and `Share.best` are the values if every invalid trial had been useless, or useful.
 
-Trials of one topic are not independent, so topics are the units. They are weighted at random, together with part of an
-unseen topic (`scoring.inference.unseen_topic`).
+Trials of one topic are not independent, so topics are the units. They are weighted at random, together with part of
+an unseen topic (`scoring.inference.unseen_topic`).
 """
 
 import math
@@ -53,11 +53,11 @@ NOT_ASKED = "·"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share in [0, 1] with its interval; NaN for n = 0.
+    """A share in [0, 1] with its interval. The share is NaN for n = 0.
 
-    `n` is the number of answers in the denominator, from `topics` topics. `units` is the number of independent units of
-    the interval; for topics and sessions together, the smaller number. `worst` and `best` are the values if all invalid
-    trials were useless or useful (for %recovery: `x` then not `o`, or `x` then `o`).
+    `n` is the number of answers in the denominator, from `topics` topics. `units` is the number of independent units
+    of the interval; for topics and sessions together, the smaller number. `worst` and `best` are the values if all
+    invalid trials were useless or useful (for %recovery: `x` then not `o`, or `x` then `o`).
     """
 
     value: float
@@ -70,7 +70,8 @@ class Share:
 
 
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
-    """Return (turns,) labels: `o`, `x`, `-` prevented by a bad end, `·` not asked, or `?` for any other or no label.
+    """Return (turns,) labels: `o`, `x`, `-` (prevented by a bad end), `·` (not asked), or `?` (another label or
+    none).
 
     A last user turn without an answer is `-` if the conversation ended badly, and `·` otherwise.
     """
@@ -84,23 +85,25 @@ def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
 
 
 def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
-    """Convert (turns,) labels to 1.0 for `o`, NaN for `?` and `·`, and 0.0 for others."""
+    """Convert (turns,) labels to numbers: `o` to 1.0, `?` and `·` to NaN, and all others to 0.0."""
     return tuple(
         1.0 if label == USEFUL_LABEL else math.nan if label in (UNLABELLED, NOT_ASKED) else 0.0 for label in row
     )
 
 
 def useful_share(row: Sequence[str]) -> tuple[float, int]:
-    """Return ave%useful of one conversation, in [0, 1], and the number of turns that count; (NaN, 0) if none do."""
+    """Return ave%useful of one conversation, in [0, 1], and the number of turns that count. Without such turns, it is
+    NaN."""
     cells = [cell for cell in useful_cells(row) if not math.isnan(cell)]
     return (math.fsum(cells) / len(cells) if cells else math.nan), len(cells)
 
 
 def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
-    """Return (recovered, failed first) of one conversation, each 0.0 or 1.0; both NaN if a label is missing.
+    """Return (recovered, failed first) of one conversation, each 0.0 or 1.0, or both NaN if a label is missing.
 
-    Any first label but `o` is a failure. A conversation that broke down after it did not recover. A conversation that
-    could not recover, because no second turn was asked or the protocol has only one, counts in neither.
+    Any first label but `o` is a failure. A conversation that breaks down after a failure has not recovered. A
+    conversation that could not recover, because no second turn was asked or the protocol has only one turn, counts in
+    neither.
     """
     first, second = useful_cells((*row[:2], NOT_ASKED, NOT_ASKED)[:2])
     if math.isnan(first) or (first == 0 and math.isnan(second)):
@@ -111,10 +114,8 @@ def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
 def shares(
     above: npt.ArrayLike, below: npt.ArrayLike, invalid: npt.ArrayLike, whole: npt.ArrayLike, *, pooled: bool
 ) -> list[Share]:
-    """Return the shares of many parts, without intervals.
-
-    Arguments are those of `share`, with the parts as first axis.
-    """
+    """Return the shares of many parts, without intervals. The arguments are as in `share`, with the parts as first
+    axis."""
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     seen = ~(np.isnan(top) | np.isnan(bottom))
     top, bottom = np.where(seen, top, 0.0), np.where(seen, bottom, 0.0)
@@ -149,13 +150,13 @@ def share(
 ) -> Share:
     """Return a share over topics and trials, with its interval and its bounds.
 
-    `topics` are (topics,) names. `above` and `below` are (topics, trials) useful answers and answers, NaN without a
-    valid trial or label. `invalid` marks the (topics, trials) that never became valid; `whole` answers were lost in
-    each. If `pooled`, compute the ratio of the sums (%recovery); otherwise average each trial's share over the trials
-    of a topic, and then over topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a
-    conversation with fewer turns weighs less. A `resampler` replaces random weights with an unseen topic by the
-    bootstrap, for independent topics only. `unit` is "trial" if the rows are trials of one topic. `design` describes
-    how topics and trials depend on each other.
+    `topics` (topics,) are names. `above` (topics, trials) are useful answers, and `below` (topics, trials) all
+    answers, NaN without a valid trial or label. `invalid` (topics, trials) marks trials that never became valid; each
+    lost `whole` answers. If `pooled`, compute the ratio of the sums (%recovery); otherwise average each trial's share
+    over the trials of a topic, and then over topics (%useful, ave%useful), so that neither a topic with fewer valid
+    trials nor a conversation with fewer turns weighs less. With a `resampler`, for independent topics only, the
+    bootstrap replaces random weights with an unseen topic. `unit` is "trial" if the rows are trials of one topic.
+    `design` describes how topics and trials depend on each other.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     (found,) = shares(top[None], bottom[None], np.asarray(invalid)[None], whole, pooled=pooled)
@@ -176,7 +177,7 @@ def add_interval(
     unit: str = "topic",
     design: Design = INDEPENDENT,
 ) -> Share:
-    """Add the interval to a share computed by `shares`. The other arguments are those of `share`."""
+    """Add the interval to a share computed by `shares`. The other arguments are as in `share`."""
     seen = ~(np.isnan(above) | np.isnan(below))
     top, bottom = np.where(seen, above, 0.0), np.where(seen, below, 0.0)
     interval, units = no_interval("no value"), found.units
@@ -239,8 +240,8 @@ def _dependent_interval(
 
 
 def _ratio_cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: bool) -> tuple[Floats, Floats]:
-    """Return (topics, trials) numerators and denominators whose sums give the share; NaN without a trial. If pooled,
-    they are answers; otherwise shares of trials, and 1 over the number of trials of a topic."""
+    """Return (topics, trials) numerators and denominators whose sums give the share. Trials without data are NaN. If
+    pooled, these are answers; otherwise the shares of trials, and 1 over the number of trials of a topic."""
     if pooled:
         return np.where(seen, top, np.nan), np.where(seen, bottom, np.nan)
     there = bottom > 0
@@ -260,7 +261,8 @@ def _share_values(top: Floats, bottom: Floats, pooled: bool) -> list[float]:
 
 
 def _sum_by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats]:
-    """Return the (..., topics) numerators and denominators: of answers if pooled, otherwise of the shares of trials."""
+    """Return the (..., topics) numerators and denominators: of answers if pooled, and of the shares of trials
+    otherwise."""
     if pooled:
         return top.sum(axis=-1), bottom.sum(axis=-1)
     there = bottom > 0
@@ -271,7 +273,6 @@ def _sum_by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Fl
 def _unit_interval(
     above: Floats, below: Floats, value: float, answers: float, pooled: bool, level: float, unit: str
 ) -> Interval:
-    """Return the interval over independent units from (units,) sums and the total number of answers."""
     seen = below > 0
     if answers == seen.sum():
         useful = float(np.round(above.sum(), 9))
@@ -307,11 +308,9 @@ def _exact_ends(useful: float, answers: float, level: float) -> tuple[float, flo
 
 
 def _effective_answers(parts: Floats, weights: Floats, value: float, answers: float) -> float:
-    """Return how many independent answers would vary as much as these: p(1-p)/Var, with Var from the spread of topics.
-
-    It lies between the number of topics and the number of answers, and is the number of topics if all answers are
-    equal.
-    """
+    """Return how many independent answers would vary as much: p(1-p)/Var, with Var from the spread of topics. The
+    number lies between the number of topics and the number of answers. If all answers are equal, it is the number of
+    topics."""
     units = len(parts)
     if units == 1 or not 0 < value < 1:
         return float(units)

@@ -24,10 +24,7 @@ def criterion_of(measure: Measure, schema: Schema) -> str:
 
 
 def weighted_schema(schema: Schema, term: Term) -> Schema:
-    """Return the schema with the weighting of a SWAN or WAN.
-
-    Criteria of dialogues and sets keep their own weighting.
-    """
+    """Return the schema with the weighting of a SWAN or WAN. Criteria of dialogues and sets keep their weighting."""
     weights = term.get("weights")
     if weights is None:
         return schema
@@ -44,7 +41,7 @@ def read_weighted_term(declaration: Declaration, term: Term, asking: TermContext
 
 
 def drop_scorers(term: Term, own: int) -> Term:
-    """Return the term without the scorers that tables print after its `own` arguments and that users need not write."""
+    """Return the term without the scorers that tables print after its `own` arguments. Users need not write scorers."""
     if all(str(value) in (*SCORERS.values(), CORRECTED, UNCHECKED) for value in term.arguments[own:]):
         return Term(term.name, term.arguments[:own], term.parameters)
     return term

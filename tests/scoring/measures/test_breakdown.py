@@ -80,9 +80,9 @@ def test_without_turns_every_measure_is_nan_with_n_0() -> None:
 
 
 def test_shapes_that_do_not_fit_and_rows_without_annotators_are_refused() -> None:
-    with pytest.raises(ValueError, match="the shapes do not match"):
+    with pytest.raises(ValueError, match="all arguments must have one row per turn"):
         figures([[1, 0, 0]], [[1, 0, 0], [0, 1, 0]])
-    with pytest.raises(ValueError, match="some must be above 0"):
+    with pytest.raises(ValueError, match="each row must have a count above 0"):
         label_shares([[0, 0, 0]])
 
 
@@ -147,7 +147,7 @@ def test_halves_deal_out_all_annotators_and_of_an_odd_number_the_first_gets_one_
     sizes = counts.sum(axis=1) // 2
     whole = first * sizes[:, None] + second * (counts.sum(axis=1) - sizes)[:, None]
     np.testing.assert_allclose(whole, counts, atol=1e-12)
-    with pytest.raises(ValueError, match="only one cannot be halved"):
+    with pytest.raises(ValueError, match="at least two annotators"):
         annotator_halves([[1, 0, 0]], np.random.default_rng(0))
 
 

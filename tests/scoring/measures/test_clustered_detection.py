@@ -91,7 +91,7 @@ def test_a_kind_without_trials_is_undefined_with_both_counts() -> None:
 def test_counts_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="one count per unit"):
         detection_over(_names(2), [1], [1], [1], [1])
-    with pytest.raises(ValueError, match="cannot be kept in"):
+    with pytest.raises(ValueError, match="answers kept must be from"):
         detection_over(_names(1), [3], [1], [0], [1])
 
 

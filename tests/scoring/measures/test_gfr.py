@@ -180,5 +180,5 @@ def test_a_persistence_out_of_range_is_refused() -> None:
     for p in (0.0, 1.1, math.nan):
         with pytest.raises(ValueError, match="persistence"):
             irbu([1.0], HIGHEST, persistence=p)
-    with pytest.raises(ValueError, match="last axis"):
+    with pytest.raises(ValueError, match="the last axis is the ranks"):
         decay(1.0, HIGHEST)

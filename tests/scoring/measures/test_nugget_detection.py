@@ -77,7 +77,7 @@ def test_the_paper_s_example_answers_of_3_1_2_are_distributions_of_their_types()
 def test_alpha_outside_0_to_1_and_sides_of_unequal_length_are_refused() -> None:
     with pytest.raises(ValueError, match="alpha"):
         dialogue_score(0.1, 0.2, 1.5)
-    with pytest.raises(ValueError, match="1 predicted blocks, but 2 gold"):
+    with pytest.raises(ValueError, match="equally many blocks, not 1 and 2"):
         side_mean([[1.0, 0.0]], [[1.0, 0.0]] * 2, jsd)
 
 

@@ -60,7 +60,7 @@ def test_the_weight_falls_from_1_at_the_first_word_to_0_past_the_last_one_read()
 
 @pytest.mark.parametrize(("position", "patience"), [(0, 10), (1, 0), (float("nan"), 10)])
 def test_positions_and_patience_count_from_1(position: float, patience: int) -> None:
-    with pytest.raises(ValueError, match="count from 1"):
+    with pytest.raises(ValueError, match="must be at least 1"):
         position_weight([position], patience)
 
 

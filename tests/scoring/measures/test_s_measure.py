@@ -126,7 +126,7 @@ def test_values_out_of_range_are_refused() -> None:
         s_measure([1], [1], [1], 0)
     with pytest.raises(ValueError, match="offsets must not be negative"):
         s_measure([1], [1], [-1], 10)
-    with pytest.raises(ValueError, match="2 offsets for 1 nuggets"):
+    with pytest.raises(ValueError, match="one value per nugget: 2 offsets, 1 nuggets"):
         s_measure([1], [1], [1, 2], 10)
     with pytest.raises(ValueError, match="finite and not negative"):
         s_measure([-1], [1], [1], 10)
@@ -134,9 +134,9 @@ def test_values_out_of_range_are_refused() -> None:
         s_measure([1, 2], [1], [1], 10)
     with pytest.raises(ValueError, match="lengths must be finite"):
         t_measure([1], [1], -1)
-    with pytest.raises(ValueError, match="1 lengths for 2 nuggets"):
+    with pytest.raises(ValueError, match="one value per nugget: 1 lengths, 2 nuggets"):
         t_measure([1], [1, 2], 5)
-    with pytest.raises(ValueError, match="weights for"):
+    with pytest.raises(ValueError, match="weights must have one value per nugget"):
         weighted_recall([1], [1, 2])
     with pytest.raises(ValueError, match="finite and not negative"):
         weighted_recall([math.nan], [1])

@@ -97,13 +97,13 @@ def test_values_out_of_range_are_refused() -> None:
     for probabilities in ([0.5, 0.4], [1.5, -0.5], [math.nan, 1.0]):
         with pytest.raises(ValueError, match="sum to 1"):
             expected_utility(probabilities, [1.0, 1.0])
-    with pytest.raises(ValueError, match="2 probabilities for 1"):
+    with pytest.raises(ValueError, match="2 probabilities, 1 utilities"):
         expected_utility([0.5, 0.5], [1.0])
     with pytest.raises(ValueError, match="positions must not be negative"):
         u_measure([1], [-1], 10)
     with pytest.raises(ValueError, match="patience"):
         u_measure([1], [1], 0)
-    with pytest.raises(ValueError, match="gains for"):
+    with pytest.raises(ValueError, match="gains must have one value per position"):
         u_measure([1], [1, 2], 10)
     with pytest.raises(ValueError, match="gains must be finite"):
         u_measure([-1], [1], 10)
