@@ -31,10 +31,10 @@ NO_COMPARISON = "do not compare"
 class _Coverage:
     """The criteria in the SWANs of one system.
 
-    `conversations` is the number that have a SWAN. `scored` counts those in which each criterion was scored, and
-    `left_out` those in which a criterion had items that nobody scored. `judged` are the criteria that a person or model
-    scored. Criteria scored by rules are not among them, since a rule knows where it does not apply and leaves no item
-    out.
+    `conversations` is the number of conversations with a SWAN. `scored` counts the conversations in which each
+    criterion was scored, and `left_out` those in which a criterion had items without a score. `judged` are the
+    criteria that a person or model scored. Criteria scored by rules are left out, since a rule knows where it does
+    not apply.
     """
 
     conversations: int = 0
@@ -57,7 +57,7 @@ class _Coverage:
 
 @dataclass(slots=True)
 class Asked:
-    """The measures asked for, and what scoring has found out about their judgments so far.
+    """The requested measures, and the judgments behind them as far as they have been found.
 
     `judged` loads the judgments; it is called only for measures of judgments, and only these have `assessments` of
     conversations. `covered` are the criteria in the SWANs of each system. `scorers` are the kinds of sources behind
@@ -246,7 +246,8 @@ class Asked:
         return "Shares of values, SWAN and WAN" if any(shares) else "SWAN and WAN"
 
     def coverage(self) -> tuple[str, ...]:
-        """Return sentences about the criteria in SWAN and WAN, and about which mix judges or do not compare."""
+        """Return sentences about the criteria in SWAN and WAN, and about values that mix judges or cannot be
+        compared."""
         return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._differing_judges())
 
     def _asked_criteria(self) -> set[str]:
@@ -303,7 +304,7 @@ class Asked:
         return tuple(said)
 
     def figures(self, material: Material, default: Collection[str] = ()) -> tuple[Figure, ...]:
-        """Compute the figures of one conversation, each once, except those in `default`, which are computed anyway."""
+        """Compute the figures of one conversation, without those in `default`, which are computed anyway."""
         have = set(default)
         told = False
         found: list[Figure] = []

@@ -33,7 +33,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One measure over the conversations with the numbers `at`. Fields of that length are as in `Figure`."""
+    """The values of one measure for the conversations with the numbers `at`. Fields of that length are as in
+    `Figure`."""
 
     measure: str
     at: Counts
@@ -52,7 +53,7 @@ def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
 
 
 def present_means(values: Floats) -> Floats:
-    """Return the (parts,) means of (parts, units) values without NaN; NaN if all values are NaN."""
+    """Return the (parts,) means of (parts, units) values without NaN, or NaN if all values are NaN."""
     seen = ~np.isnan(values)
     counts = seen.sum(axis=1)
     means = np.full(len(values), math.nan)
@@ -66,10 +67,10 @@ def present_means(values: Floats) -> Floats:
 class Conversations:
     """Conversations of one topic type with judged topics, under the same settings, and their relevant nuggets.
 
-    `at` are the (n,) numbers of the conversations, `unjudged` their (n,) numbers of entities that are not in the gold
-    table, and `limit` is (n,) L in the unit of each. All other arrays are (nuggets,), in reading order: `of` is the
-    index of the conversation, `turn` numbers all turns of all conversations, and `entry` is the index of the gold entry
-    in `entries`. `made` are results of `once`.
+    `at` (n,) are the numbers of the conversations, `unjudged` (n,) the numbers of entities that are not in the gold
+    table, and `limit` (n,) is L in the unit of each conversation. All other arrays are (nuggets,), in reading order:
+    `of` is the index of the conversation, `turn` numbers all turns of all conversations, and `entry` is the index of
+    the gold entry in `entries`. `made` are results of `once`.
     """
 
     grounds: Sequence[Material]
@@ -114,7 +115,7 @@ class Conversations:
         return np.bincount(self.of, minlength=len(self))
 
     def memberships(self, attribute: str) -> Floats:
-        """Return (nuggets, groups) shares in an attribute set; uniform if the gold table gives no group."""
+        """Return (nuggets, groups) shares in an attribute set, which are uniform if the gold table gives no group."""
         size = len(self.grounds[0].attributes[attribute].groups)
         even = (1.0 / size,) * size
         every = [entry.groups.get(attribute, even) for entry in self.entries]
@@ -134,7 +135,6 @@ class Conversations:
     def column(
         self, measure: str, value: Floats, worst: Floats | None = None, best: Floats | None = None, unknown: Any = 0
     ) -> Column:
-        """Make the column of a measure, with bounds if it has any."""
         none = np.full(len(self), math.nan)
         counts = np.broadcast_to(np.asarray(unknown, dtype=np.int64), len(self))
         return Column(
@@ -145,11 +145,8 @@ class Conversations:
 
 @dataclass(frozen=True)  # without slots, so that derived values are cached
 class Columns:
-    """The n conversations of one system and their figures.
-
-    `keys` are the (n,) keys of the conversations, and `order` are the measures in the order of tables. `nuggets`
-    returns the figures of a conversation's nuggets.
-    """
+    """The figures of the n conversations of one system. `keys` (n,) identify the conversations, and `order` are the
+    measures in the order of tables. `nuggets` returns the figures of a conversation's nuggets."""
 
     system: str
     keys: Sequence[TrialKey]
@@ -166,7 +163,7 @@ class Columns:
         return found
 
     def values(self, measure: str) -> tuple[Counts, Floats]:
-        """Return the (found,) numbers of the conversations that have the measure, ascending, and its values."""
+        """Return the numbers (found,) of the conversations that have the measure, ascending, and its values."""
         parts = self.parts.get(measure, ())
         at = np.concatenate([np.zeros(0, dtype=np.int64), *(one.at for one in parts)])
         value = np.concatenate([np.zeros(0), *(one.value for one in parts)])
@@ -186,11 +183,12 @@ class Columns:
 class Answers:
     """The labels of one system's answers, over topics, trials and turns.
 
-    turns: (topics,) the number of turns that each topic can have.
-    useful: (topics, trials, turns) 1.0 for a useful answer, 0.0 for another, NaN if nothing was asked or labelled.
-    recovered, failed: (topics, trials) 1.0 if the second answer was useful after a first that was not, and if the first
-        was not useful.
-    invalid: (topics, trials) True if infrastructure failures ended every attempt of the trial.
+    - `turns`: (topics,) the number of turns that each topic can have.
+    - `useful`: (topics, trials, turns) 1.0 for a useful answer, 0.0 for a useless answer, and NaN if nothing was
+      asked or labelled.
+    - `failed`: (topics, trials) 1.0 if the first answer was not useful.
+    - `recovered`: (topics, trials) 1.0 if the first answer was not useful but the second was.
+    - `invalid`: (topics, trials) True if infrastructure failures ended every attempt of the trial.
     """
 
     turns: npt.NDArray[np.int64]
@@ -201,7 +199,7 @@ class Answers:
 
     @classmethod
     def empty(cls, turns: npt.NDArray[np.int64], trials: int) -> Answers:
-        """Return answers without any conversation. `turns` is (topics,)."""
+        """Return answers for no conversations. `turns` is (topics,)."""
         shape = (len(turns), trials)
         useful = np.full((*shape, int(turns.max(initial=0))), np.nan)
         return cls(turns, useful, np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool))
@@ -209,14 +207,15 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Numerators and denominators of a share, and the trials lost to it, for one turn (from 1) or for all turns (None).
+    """Numerators and denominators of a share, and the trials lost to it, for one turn (from 1) or for all turns
+    (None).
 
-    above, below: (topics, trials) answers that count, and all answers; NaN for a missing trial.
-    lost: (topics, trials) trials that would have had the share and never became valid.
-    whole: (topics,) the largest number of answers lost with one trial.
-    there: (topics,) True for topics that can have the share.
-    pooled: True if the share is one ratio of sums, not a mean of shares.
-    fewest: the number of units that its interval needs, and a phrase for what units must have.
+    - `above`, `below`: (topics, trials) answers that count, and all answers. Missing trials are NaN.
+    - `lost`: (topics, trials) trials that would have had the share and never became valid.
+    - `whole`: (topics,) the largest number of answers lost with one trial.
+    - `there`: (topics,) True for topics that can have the share.
+    - `pooled`: True if the share is one ratio of sums, not a mean of shares.
+    - `fewest`: the number of units that the interval needs, and a phrase for what the units must have.
     """
 
     measure: str

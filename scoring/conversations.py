@@ -22,9 +22,9 @@ Ranked = tuple[tuple[int, int, int], Column]
 def default_figures(material: Material) -> tuple[Figure, ...]:
     """Compute the figures that every run is scored by: for the whole conversation, then by turn, then by nugget.
 
-    They are undefined (NaN with n = 0) if the topic has no entry in the gold table, or if its type names no kind of
-    URL, since it is then unknown what a good answer contains. A conversation without relevant nuggets on a judged topic
-    has R = 0 and GF = 0.
+    The figures are undefined (NaN with n = 0) if the topic has no entry in the gold table or its type has no kind of
+    URL, since good answers are then unknown. R and GF of a conversation on a judged topic without relevant nuggets
+    are 0.
     """
     found = [figure for one in _shown_measures(gold=material.gold is not None) for figure in _figures(one, material)]
     whole = [one for one in found if one.whole]
@@ -56,7 +56,8 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
 
 
 def joint_columns(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
-    """Compute the measures with a function for many conversations, as columns, without unjudged conversations."""
+    """Compute the measures that have a function for many conversations, as columns. Unjudged conversations are left
+    out."""
     names: dict[str, list[str]] = {}
     wanted = [one for one in wanted if one.declaration not in plug_ins()]  # their values are checked one by one
     for one in wanted:
@@ -79,7 +80,7 @@ def ordered_names(columns: Iterable[Ranked]) -> list[str]:
 
 
 def _by_topic_type(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Conversations | None]]:
-    """Yield indices and gathered conversations of each topic type; None instead if good answers are unknown."""
+    """Yield indices and gathered conversations of each topic type, or None instead if good answers are unknown."""
     known: dict[str, str] = {}
     alike: dict[tuple[str, str], list[int]] = {}
     for at, ground in enumerate(grounds):
@@ -101,7 +102,7 @@ def _shown_measures(*, gold: bool) -> Iterator[Declaration]:
 
 
 def _figures(declaration: Declaration, material: Material) -> Sequence[Figure]:
-    """Compute the figures of a family, or of one measure. A measure of another distribution is called only once."""
+    """Compute the figures of a family or of a single measure. Plug-ins are called only once."""
 
     def make() -> tuple[Figure, ...]:
         if declaration.family is not None:
@@ -119,7 +120,7 @@ def nugget_figures(material: Material) -> Sequence[Figure]:
 
 
 def figure(material: Material, measure: Measure) -> Figure | None:
-    """Compute the value of a measure; None if the topic cannot have one."""
+    """Compute the value of a measure, or return None if the topic cannot have one."""
     declaration, name = measure.declaration, measure.base_name
     if "gold" in declaration.needs and material.gold is None:
         return Figure(name, math.nan, 0, note=material.unscorable)

@@ -1,15 +1,15 @@
-"""Divergences between an achieved distribution over groups and the gold one, and DistrSim.
+"""Divergences between an achieved distribution over groups and the gold distribution, and DistrSim.
 
-Every function has two arguments: p, (..., C), the achieved distributions, and q, (..., C), the gold ones, over C >= 2
-groups. Leading axes broadcast. It returns (...) divergences in [0, 1], 0 if p equals q. A row that is not a
-distribution (NaN, a negative weight, a sum off 1 by more than 1e-6) raises ValueError naming the row. There is no value
-for missing data: the caller decides what an empty turn means.
+Every function has two arguments: p, (..., C), the achieved distributions, and q, (..., C), the gold distributions,
+over C >= 2 groups. Leading axes broadcast. The result is (...) divergences in [0, 1], 0 if p equals q. A row that is
+not a distribution (NaN, a negative weight, a sum off 1 by more than 1e-6) raises ValueError naming the row. There is
+no value for missing data: the caller decides how an empty turn counts.
 
 Nominal groups: `jsd`, `rnss`, `variational`. Ordinal groups: `nmd`, `rnod`, `rsnod` and their intermediate forms.
 
-The order-aware divergences (`od`, `rnod` and `nod`) average over the groups to which the gold gives any weight at all.
-By definition they jump when a gold weight rises from 0 to 1e-9, because its group then enters the average. A gold
-distribution should contain exact zeros, or no weights near zero.
+The order-aware divergences (`od`, `rnod` and `nod`) average over the groups with a gold weight above 0. They jump
+when a gold weight rises from 0 to 1e-9, because its group then enters the average. A gold distribution should contain
+exact zeros, or no weights near zero.
 
 Sources: [GFRC] §3.1 for JSD, NMD and RNOD; [STC3] (Sakai, EVIA 2017) Eq. 1-10 for RNSS, JSD, OD, SOD, NOD and SNOD.
 """
@@ -38,19 +38,15 @@ def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 
 
 def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Normalised match distance: sum of |cumulated p - cumulated q| over the groups, over C - 1.
-
-    For ordinal groups; symmetric. It is how far probability must be moved, as a share of the longest distance.
-    """
+    """Normalised match distance: sum of |cumulated p - cumulated q| over the groups, over C - 1. For ordinal groups;
+    symmetric. The value is the mean distance that probability must be moved to turn p into q, as a share of the
+    longest distance."""
     return _compute_in_blocks(_match_distance, *_check_pair(p, q))
 
 
 def od(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Order-aware divergence ([STC3] Eq. 7): mean over {i : q_i > 0} of the sum over j of |i-j|·(p_j - q_j)².
-
-    For ordinal groups; not symmetric, since the average is over the gold's support. It is in [0, C - 1], not
-    normalised.
-    """
+    """Order-aware divergence ([STC3] Eq. 7): mean over {i : q_i > 0} of the sum over j of |i-j|·(p_j - q_j)². For
+    ordinal groups, in [0, C - 1]. Not symmetric, since the average is over the groups with gold weight."""
     return _compute_in_blocks(_order_aware_distances, *_check_pair(p, q))
 
 
@@ -74,11 +70,9 @@ def rnod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 
 
 def snod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Symmetric normalised order-aware divergence ([STC3] Eq. 10): SOD / (C - 1). For ordinal groups.
-
-    [STC3] Fig. 4 prints .0380 for its second example; Eq. 10 with its five levels gives .0285, and .0380 results only
-    with the divisor 3. This function follows the formula, as the official tools do.
-    """
+    """Symmetric normalised order-aware divergence ([STC3] Eq. 10): SOD / (C - 1). For ordinal groups. [STC3] Fig. 4
+    prints .0380 for its second example, but Eq. 10 with the example's five levels gives .0285; only the divisor 3
+    gives .0380. This function follows the formula, as the official tools do."""
     p, q = _check_pair(p, q)
     symmetric = (
         _compute_in_blocks(_order_aware_distances, p, q) + _compute_in_blocks(_order_aware_distances, q, p)
@@ -112,12 +106,12 @@ DIVERGENCES: Mapping[str, Divergence] = MappingProxyType(
 
 
 def distribution_similarity(p: npt.ArrayLike, q: npt.ArrayLike, divergence: Divergence) -> Floats:
-    """Distribution similarity: 1 - divergence(p, q), in [0, 1], 1 if p equals q ([GFRC] §3.1)."""
+    """Distribution similarity: 1 - divergence(p, q), in [0, 1]. The similarity is 1 if p equals q ([GFRC] §3.1)."""
     return 1.0 - divergence(p, q)
 
 
 def _compute_in_blocks(divergence: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
-    """Compute the divergences of many rows in blocks. The results are equal to the last bit to those of one block."""
+    """Compute the divergences of many rows in blocks. The results equal a computation in one block to the last bit."""
     if p.ndim != 2 or len(p) <= _AT_ONCE:
         return divergence(p, q)
     parts = [slice(start, start + _AT_ONCE) for start in range(0, len(p), _AT_ONCE)]

@@ -1,8 +1,9 @@
-"""GF: group fairness of a conversation, and GFR(C), its summary with R ([GFRC] Eq. 4, 5, 9, 10).
+"""GF, the group fairness of a conversation, and GFR(C), which combines GF with R ([GFRC] Eq. 4, 5, 9, 10).
 
 Each system turn with a relevant entity has an achieved distribution over the groups of an attribute set: the mean
-membership of the turn's relevant nuggets (*independent*) or of all relevant nuggets so far (*cumulative*, GF_cum). Its
-similarity to the gold distribution is DistrSim; GF of the set is the mean of DistrSim over those turns.
+membership of the turn's relevant nuggets (*independent*) or of all relevant nuggets so far (*cumulative*, GF_cum).
+DistrSim is the similarity of that distribution to the gold distribution; GF of the set is the mean of DistrSim over
+those turns.
 """
 
 import math
@@ -28,11 +29,9 @@ Shares = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class TurnFairness:
-    """The fairness of one turn that counts.
-
-    `achieved` is (C,), the distribution over the groups, and `similarity` is its DistrSim in [0, 1]. `weight` is PW(S).
-    `nuggets` is the number of relevant nuggets in the distribution, 0 if it is the uniform one.
-    """
+    """The fairness of one turn that counts. `achieved` (C,) is the distribution over the groups, and `similarity` is
+    DistrSim in [0, 1]. `weight` is PW(S). `nuggets` is the number of relevant nuggets in the turn's distribution. It
+    is 0 if a turn without relevant nuggets counts as uniform."""
 
     turn: int
     achieved: Shares
@@ -47,11 +46,9 @@ _Turn = tuple[TurnFairness, float, float]
 
 @dataclass(frozen=True, slots=True)
 class GroupFairness:
-    """GF of one attribute set: `value` is in [0, 1], and 0 if no turn counts ([GFRC] under Eq. 10).
-
-    `worst` and `best` are its bounds, whatever groups the entities of unknown group belong to. For cumulative
-    distributions, which share entities, they are wider than necessary.
-    """
+    """GF of one attribute set: `value` is in [0, 1], and 0 if no turn counts ([GFRC] under Eq. 10). `worst` and
+    `best` are bounds on the value, whatever groups the entities of unknown group belong to. The bounds for cumulative
+    distributions are wider than necessary, because the distributions share entities."""
 
     attribute: str
     divergence: str
@@ -62,7 +59,8 @@ class GroupFairness:
 
 
 def divergence_names(attribute: AttributeSet, settings: Settings) -> tuple[str, ...]:
-    """Return the divergences of a set: JSD for nominal groups; RNOD and NMD for ordinal ones, the main one first."""
+    """Return the divergences of a set: JSD for nominal groups, or RNOD and NMD, the main divergence first, for
+    ordinal groups."""
     if attribute.scale == "nominal":
         return ("JSD",)
     return (settings.ordinal, "NMD" if settings.ordinal == "RNOD" else "RNOD")
@@ -79,13 +77,12 @@ def group_fairness(
 ) -> tuple[GroupFairness, ...]:
     """Compute GF^m, Eq. 10 with turn weights, for each of `divergence_names`.
 
-    nuggets: the nuggets of one conversation, in reading order.
-    turns: the position of the first word of each system turn, by turn number.
-    limit: L in the unit of the positions; None for words.
+    `nuggets` are those of one conversation, in reading order. `turns` has the position of the first word of each
+    system turn, by turn number. `limit` is L in the unit of the positions, or None for words.
 
     Turns without relevant nuggets are left out, or with `irrelevant="uniform"` count as a uniform distribution under
-    both methods. With `turn_weight="largest-pw"` such a turn has the weight of its first word, the largest that any
-    nugget in it could have had. The value is 0 if no turn counts, or if all turns that count have weight 0.
+    both methods. With `turn_weight="largest-pw"` such a turn has the weight of its first word, the largest weight of
+    a nugget there. The value is 0 if no turn counts, or if all turns that count have weight 0.
     """
     name, size = attribute.name, len(attribute.groups)
     names = divergence_names(attribute, settings)
@@ -141,11 +138,9 @@ def _turn_fairness(
     attribute: AttributeSet,
     names: tuple[str, ...],
 ) -> tuple[_Turn, ...]:
-    """Return a turn that counts, for each divergence.
-
-    `here` and `known` are (C,) sums over all its relevant nuggets, and over those of known group. `count` is the number
-    of relevant nuggets; 0 stands for the uniform distribution.
-    """
+    """Return a turn that counts, for each divergence. `here` (C,) are sums over all relevant nuggets, and `known`
+    (C,) are sums over nuggets of known group. `count` is the number of relevant nuggets. If it is 0, the distribution
+    is uniform."""
     size = len(attribute.groups)
     row = tuple([one / count for one in here]) if count else (1.0 / size,) * size
     sure = tuple([one / count for one in known]) if count else row
@@ -170,7 +165,7 @@ def _bounds(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
 
 
 def _sum_groups(shares: Iterable[Shares], size: int) -> Shares:
-    """Sum by group, one after the other, since the order in which `sum` adds floats differs between Python versions."""
+    """Sum by group with a loop, since the order in which `sum` adds floats differs between Python versions."""
     whole = [0.0] * size
     for one in shares:
         whole = list(map(operator.add, whole, one))
@@ -178,10 +173,8 @@ def _sum_groups(shares: Iterable[Shares], size: int) -> Shares:
 
 
 def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Compute GF(C) = Σ w_m·GF^m, Eq. 9, with weights scaled to sum 1; a set that is not named has weight 1.
-
-    NaN if M is 0 or all weights are 0.
-    """
+    """Compute GF(C) = Σ w_m·GF^m, Eq. 9, with weights scaled to sum to 1. Sets without a weight have weight 1.
+    Returns NaN if M is 0 or all weights are 0."""
     scale = [weights.get(name, 1.0) for name in values]
     if math.fsum(scale) <= 0:
         return math.nan
@@ -189,16 +182,16 @@ def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 
 def summary(relevance: float, fairness: float, alpha: float) -> float:
-    """Compute GFR(C) = alpha·R + (1 - alpha)·GF, Eq. 5, in [0, 1]; NaN if either part is NaN."""
+    """Compute GFR(C) = alpha·R + (1 - alpha)·GF, Eq. 5, in [0, 1]. Returns NaN if either part is NaN."""
     return alpha * relevance + (1 - alpha) * fairness
 
 
 def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str) -> tuple[Floats, Floats]:
-    """Return the (...) lowest and (...) highest DistrSim of distributions that are at least `known` in every group.
+    """Return the lowest (...) and highest (...) DistrSim of distributions that are at least `known` in every group.
 
-    `known` is (..., C), the part of the achieved distribution from entities of known group; each row sums to their
-    share, at most 1. `gold` is (C,), and `divergence` is `JSD`, `RNOD` or `NMD`. If nothing is unknown, both bounds are
-    DistrSim itself.
+    `known` (..., C) is the part of the achieved distribution from entities of known group; each row sums to the share
+    of these entities, at most 1. `gold` is (C,), and `divergence` is `JSD`, `RNOD` or `NMD`. If all groups are known,
+    both bounds equal DistrSim.
     """
     rows, wanted = np.asarray(known, dtype=np.float64), np.asarray(gold, dtype=np.float64)
     least = rows.reshape(-1, rows.shape[-1])
@@ -220,7 +213,8 @@ def _fit_jsd(least: Floats, gold: Floats, free: Floats) -> Floats:
 
 
 def _fit_od(least: Floats, gold: Floats, free: Floats) -> Floats:
-    """Minimise OD, a sum of w·(p - q)² with w a group's mean distance to the gold's: p = max(known, gold + level/w)."""
+    """Minimise OD, a sum of w·(p - q)² with w a group's mean distance to the gold groups: p = max(known, gold +
+    level/w)."""
     places = np.arange(len(gold))
     weights = np.abs(places[:, None] - places)[gold > 0].mean(axis=0)
     weights = np.maximum(weights, 1e-9)
@@ -229,7 +223,7 @@ def _fit_od(least: Floats, gold: Floats, free: Floats) -> Floats:
 
 
 def _fit_nmd(least: Floats, gold: Floats, free: Floats) -> Floats:
-    """Minimise NMD, the distance of cumulated sums, which may only grow: take their isotonic regression by medians."""
+    """Minimise NMD by isotonic regression with medians, since cumulated sums cannot decrease."""
     wanted = (np.cumsum(gold) - np.cumsum(least, axis=1))[:, :-1]
     grown = np.array([_isotonic_fit(row) for row in wanted.tolist()]).reshape(wanted.shape)
     spread = np.concatenate([np.zeros_like(free), np.clip(grown, 0.0, free), free], axis=1)

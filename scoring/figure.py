@@ -1,4 +1,4 @@
-"""The value of one measure for one conversation, and which end of its range is good."""
+"""The value of one measure for one conversation, and which end of a range is good."""
 
 import math
 from dataclasses import dataclass
@@ -12,12 +12,9 @@ Good = Literal["high", "low", "neither"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The value of one measure for one conversation.
-
-    `measure` is its name as printed, and `value` is NaN if undefined. `turn` is the system turn that the value belongs
-    to, from 1, None for the whole conversation; `nugget` is its nugget, None for all nuggets. For the other fields, see
-    `scoring.ScoreRow`.
-    """
+    """The value of one measure for one conversation. `measure` is the printed name, and `value` is NaN if undefined.
+    `turn` is the number of the system turn, from 1, or None for the whole conversation. `nugget` is one nugget, or
+    None for all nuggets. For the other fields, see `scoring.ScoreRow`."""
 
     measure: str
     value: float

@@ -2,10 +2,6 @@
 
 [project.entry-points."harvest.measures"]
 Echo = "echo_measures.echo:ECHO"        # a Declaration of single conversations, by its own name
-
-    declared(name)                               the declaration of a printed name, or None
-    measures()                                   all of conversations and trials, in the order of tables and lists
-    understand(term, settings, topics, schema)   the measures that a written form asks for
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -103,7 +99,7 @@ _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_
 
 @cache
 def plug_ins() -> tuple[Declaration, ...]:
-    """Load the measures of other distributions. Raises InputError for an invalid measure or a name that is taken."""
+    """Load the measures of other distributions. Raises InputError for an invalid measure or a name already in use."""
     allowed = "a scoring.Declaration of that name, of a conversation, with score"
     others = find_plug_ins(GROUP, "measures", _OWN)
     return tuple(
@@ -113,29 +109,30 @@ def plug_ins() -> tuple[Declaration, ...]:
 
 def _check_declaration(name: str, one: Declaration) -> Declaration:
     if not isinstance(one, Declaration):
-        raise TypeError(f"it is {type(one).__name__} and not a Declaration")
+        raise TypeError(f"it must be a Declaration, not {type(one).__name__}")
     if one.name != name or one.of != "conversation" or one.score is None:
-        raise TypeError(f"it declares {one.name!r} of a {one.of}")
+        raise TypeError(f"it must declare {name!r} of a conversation, with a score, not {one.name!r} of a {one.of}")
     least, most = one.range
     if not 0 <= least < most or (most > 1 and one.has_top):
         raise TypeError(
-            f"its range is {least:g} to {most:g}: intervals take values from 0 up, and above 1 only with has_top=False"
+            f"its range must be from 0 to at most 1, or to more with has_top=False, not {least:g} to {most:g}"
         )
     return one
 
 
 def unasked_plug_ins() -> tuple[str, ...]:
-    """Return the names of plug-in measures that are computed by default, sorted. The rows of a run depend on them."""
+    """Return the sorted names of plug-in measures that are computed by default. The rows of a run depend on them."""
     return tuple(sorted(one.name for one in plug_ins() if one.shown != "asked"))
 
 
 def measures() -> tuple[Declaration, ...]:
-    """Return all measures of conversations: Harvest's own, then those of other distributions."""
+    """Return all measures of conversations: Harvest's own measures, then the measures of other distributions."""
     return (*OF_CONVERSATIONS, *plug_ins())
 
 
 def declared(name: str) -> Declaration | None:
-    """Return the declaration of the measure that a printed name begins with, as GF in `GF(ATTRS, by=NMD)`, or None."""
+    """Return the declaration of the measure at the beginning of a printed name, as GF in `GF(ATTRS, by=NMD)`, or
+    None."""
     own = _OWN.get(name.partition("(")[0])
     if own is not None:
         return own
@@ -143,10 +140,8 @@ def declared(name: str) -> Declaration | None:
 
 
 def range_of(name: str) -> tuple[float, float]:
-    """Return the range of a measure by its printed name.
-
-    A form whose values are those of its inner measure, rather than shares, has the range of that measure.
-    """
+    """Return the range of a measure by its printed name. A form that keeps the values of its inner measure, instead
+    of shares, has the range of the inner measure."""
     term, found = parse(name), declared(name)
     if found is None:
         return (0.0, 1.0)
@@ -155,7 +150,8 @@ def range_of(name: str) -> tuple[float, float]:
 
 
 def good_end(term: Term) -> Good:
-    """Return the good end of a measure's range, for some forms the inner measure's; "high" for an unknown name."""
+    """Return the good end of a measure's range, which some forms take from the inner measure, or "high" for an
+    unknown name."""
     found = declared(term.name)
     base = term.arguments[0] if term.arguments else None
     inner = good_end(base) if isinstance(base, Term) else "high"
@@ -168,7 +164,7 @@ def single_measures() -> tuple[Declaration, ...]:
 
 
 def list_forms(declarations: Iterable[Declaration]) -> str:
-    """List the written forms, for messages that state what is allowed."""
+    """List the written forms, for messages that state the allowed values."""
     return ", ".join(form for one in declarations for form in one.forms)
 
 
@@ -179,11 +175,9 @@ _PARTS = {"turn": "system turn", "nugget": "nugget"}
 def read_term(
     term: Term, settings: Settings, topics: TopicSet, schema: Schema | Callable[[], Schema]
 ) -> tuple[Measure, ...]:
-    """Return the measures that a term asks for: one, or all three readings of GF.
-
-    `schema` is for measures of judgments; it may be a function that loads the schema if needed. Raises InputError for
-    an unknown measure or parameter and for values out of range.
-    """
+    """Return the measures that a term names: a single measure, or all three readings of GF. `schema` is for measures
+    of judgments; it may be a function that loads the schema if needed. Raises InputError for an unknown measure or
+    parameter and for values out of range."""
     declaration = find_declaration(term.name)
     if declaration.of in _PARTS:
         raise InputError(
@@ -197,7 +191,8 @@ def read_term(
 
 
 def find_declaration(name: str) -> Declaration:
-    """Return the measure of that name. Raises InputError for an unknown name, with the nearest one and the list."""
+    """Return the measure of that name. Raises InputError for an unknown name, with the nearest name and the list of
+    all."""
     known = {one.name: one for one in measures()}
     if name not in known:
         askable = [one.name for one in known.values() if one.of not in _PARTS]

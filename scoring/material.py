@@ -1,4 +1,4 @@
-"""One conversation as measures see it, with the gold data on its topic. Results that measures share are cached."""
+"""One conversation as input of measures, with the gold data on its topic. Results that measures share are cached."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Material:
     """The input of a measure: a conversation, its topic, and gold data on good answers.
 
     `gold` is None if nothing is judged. `attributes` are the attribute sets by name. `settings` are those of this
-    measure (see `under`), and `base` those of the whole run. `judged` loads the judgments for SWAN; only measures that
-    need them call it. `made` are results of `once` so far, by settings.
+    measure (see `under`), and `base` those of the whole run. `judged` loads the judgments for SWAN; only measures
+    that need judgments call it. `made` are results of `once` so far, by settings.
     """
 
     conversation: Conversation
@@ -52,7 +52,7 @@ class Material:
         return self if same else replace(self, settings=settings)
 
     def aside(self) -> Material:
-        """Return a copy with its own results of `once`, which are freed together with the copy."""
+        """Return a copy with separate results of `once`, which are freed together with the copy."""
         return replace(self, made=[(settings, dict(made)) for settings, made in self.made])
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
@@ -72,7 +72,7 @@ class Material:
 
     @property
     def unscorable(self) -> str:
-        """The reason why it is unknown what a good answer contains; "" if it is known."""
+        """The reason why good answers are unknown, or "" if they are known."""
         if self.gold is None:
             return "no gold table"
         if self.topic.type.url is None:

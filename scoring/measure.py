@@ -1,11 +1,7 @@
-"""The declaration of a measure, and a measure as somebody asked for it.
-
-    Declaration   one measure: its sentence, formula and source, what it needs, its parameters, its range, its function
-    Measure       a declaration as it was asked for: `CVaR(R(L=600), beta=0.1)` under the settings of a run
-    plainly       reads a written form by the parameters and arguments that the measure declares
+"""The declaration of a measure, and a measure as written by a user.
 
 A measure is one file with one declaration (`scoring.measures`, `scoring.forms`) and one line in `scoring.library`.
-Everything else is derived from the declaration: what can be asked for, tables and legends, thresholds, trees, `harvest
+Everything else is derived from the declaration: written forms, tables and legends, thresholds, trees, `harvest
 measures` and the documentation. Other distributions can also add measures of single conversations.
 """
 
@@ -48,7 +44,7 @@ Shown = Literal["always", "all", "asked"]
 
 
 def require_number(value: Value) -> float:
-    """Return the value of a parameter that must be a number. Raises InputError for another value."""
+    """Return the value of a parameter that must be a number. Raises InputError for any other value."""
     if not isinstance(value, float):
         raise InputError(f"{value} is not a number")
     return value
@@ -58,9 +54,9 @@ def require_number(value: Value) -> float:
 class Parameter:
     """A parameter of a measure, written in brackets as name=value.
 
-    `meaning` is one phrase. `default` is None if the parameter must be given, or if leaving it out means no value.
-    `setting` is the scoring setting that the parameter replaces, whose value is then its default; "" for none. `value`
-    converts the written value, and raises InputError for one that is not allowed.
+    `meaning` is one phrase. `default` is None if the parameter must be given or may be left out without a value. The
+    parameter replaces the scoring setting `setting`, or none if that is "", and the setting's value is the default.
+    `value` converts the written value, and raises InputError if the value is not allowed.
     """
 
     name: str
@@ -76,44 +72,43 @@ Score: TypeAlias = "Callable[[Material, Measure], Figure]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declaration:
-    """The declaration of one measure: all that tables, docs, intervals and the command line know about it.
+    """The declaration of one measure, from which tables, docs, intervals and the command line are made.
 
     - `name`: the name as written.
     - `sentence`: what the measure says about a system, in one sentence.
     - `of`: the kind of thing that has a value.
     - `formula`, `source`: one line for the formula; paper and equation.
     - `undefined`: when the value is NaN.
-    - `example`: a written form that can be asked for.
-    - `n`: what its n counts.
-    - `needs`, `parameters`, `range`, `good`: see their types. `good` may be a function of the term and of its inner
+    - `example`: a written form of the measure.
+    - `n`: what the number n counts.
+    - `needs`, `parameters`, `range`, `good`: see the types. `good` may be a function of the term and of the inner
       measure's good end.
     - `written`: the written forms, if the name alone is not enough.
     - `arguments`: the least and the largest number of arguments.
 
-    - `legend`: a few words for the legend of tables; "" if the name is enough.
+    - `legend`: a few words for the legend of tables, or "" if the name is enough.
     - `percentage`: True if values are shown in percent.
     - `has_top`: True if a topic's score can reach the end of the range; otherwise, intervals use another top.
-    - `called`: words for the lowest and highest values in a sentence, such as ("fastest", "slowest"); None for best
-      and worst.
+    - `called`: words for the lowest and highest values in a sentence, such as ("fastest", "slowest"), or None for
+      best and worst.
     - `event`: True if the value is 1 if something happened and 0 if not, so that its mean is a share of
       conversations.
-    - `shown`: where its rows are.
+    - `shown`: where the measure's rows are.
     - `aside`, `aside_words`: True for terms whose rows are in tables only with --all, and the name of these rows.
 
-    - `score`: computes the value for one conversation; called only if what the measure needs is available.
+    - `score`: computes the value for one conversation; called only if the measure's needs are available.
     - `applies`: whether a topic can have the measure.
     - `family`: computes all figures of the measures that share this function, for runs that are scored by default.
     - `columns`: computes the whole-conversation figures of `score` or `family` for many conversations at once, in the
-      same order and equal to the last bit. With None, they are computed one by one, as always for other
-      distributions.
-    - `column`: the name of its column; None for its own name.
-    - `read`: reads a written form; None for `plainly`.
+      same order and equal to the last bit. With None, the figures are computed one by one, as always for plug-ins.
+    - `column`: the name of the column, or None for the measure's name.
+    - `read`: reads a written form, or None for `read_plain_term`.
     - `rows`: makes the rows of a measure over many conversations.
     - `tallies`: makes both sides of a share over trials from the labels of a system's answers.
-    - `notes`: makes sentences about the conversations of a run, printed if the measure is asked for.
+    - `notes`: makes sentences about the conversations of a run, printed if the measure is requested.
 
-    - `criterion`: the one criterion that a measure of judgments depends on, as the schema names it; None for all.
-    - `of_values`: True if it depends on the values that things were given, not on scores.
+    - `criterion`: the criterion that a measure of judgments depends on, as named in the schema, or None for all.
+    - `of_values`: True if the measure depends on values that judges chose, not on scores.
     - `weighting`: the weighting of a mean of the scores of one criterion, so that people's judgments can correct
       models'.
     - `swan`: the criteria that enter a mean over criteria.
@@ -163,7 +158,7 @@ class Declaration:
 
     @property
     def reach(self) -> float:
-        """The largest possible difference between two values; infinity if the range has no top."""
+        """The largest possible difference between two values, or infinity if the range has no top."""
         return self.range[1] - self.range[0] if self.has_top else math.inf
 
     @property
@@ -192,11 +187,8 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class TermContext:
-    """The context in which a written form is read.
-
-    `criteria` loads the schema, which is slow and needed for measures of judgments only. `inner` reads an inner
-    measure.
-    """
+    """The context in which a written form is read. `criteria` loads the schema, which is slow and needed only for
+    measures of judgments. `inner` reads an inner measure."""
 
     settings: Settings
     topics: TopicSet
@@ -210,12 +202,13 @@ class TermContext:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure as somebody asked for it, for example `CVaR(R)`.
+    """A measure with its parameters, for example `CVaR(R)`.
 
-    `term` is the form that is printed. `base` is the term of the measure of one conversation (or of trials) in it
-    (`R`), `base_name` is that term as printed, and `declaration` its declaration. `form` is the measure over many
-    conversations (`CVaR`), None for the mean. `number` is beta or the bound of a form, NaN if it has none. `within` is
-    True if the form is computed within topics. `settings` include the parameters written in the term.
+    `term` is the form that is printed. `base` is the term of the inner measure of one conversation or of trials
+    (`R`), `base_name` is that term as printed, and `declaration` declares that measure. `form` is the measure over
+    many conversations (`CVaR`), or None for the mean. `number` is beta or the bound of a form, or NaN if the form has
+    neither. `within` is True if the form is computed within topics. `settings` include the parameters written in the
+    term.
     """
 
     term: Term
@@ -232,7 +225,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """The term as tables print it."""
+        """The term as printed in tables."""
         return str(self.term)
 
     def __str__(self) -> str:
@@ -248,11 +241,12 @@ class Measure:
 
     @property
     def turn(self) -> int | None:
-        """The system turn that is asked for, from 1; None for all turns, or for a measure that is not of turns."""
+        """The number of the requested system turn, from 1. None means all turns, or a measure that is not of turns."""
         return self.term.turn
 
     def number_of(self, name: str) -> float:
-        """Return the number written for a parameter or, without one, the value of its setting, or its default."""
+        """Return the number written for a parameter. The default is the setting that the parameter replaces, or else
+        its own."""
         given = self.base.get(name)
         if given is not None:
             return require_number(given)
@@ -264,10 +258,8 @@ class Measure:
 
 
 def read_plain_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
-    """Read a term by the parameters, settings and arguments that its measure declares.
-
-    Raises InputError if the term does not fit the declaration.
-    """
+    """Read a term by the parameters, settings and arguments that the measure declares. Raises InputError if the term
+    does not fit the declaration."""
     refuse_parameters(term, [one.name for one in declaration.parameters])
     settings = apply_parameters(declaration, term, asking.settings)
     refuse_arguments(declaration, term)
@@ -299,7 +291,7 @@ def refuse_parameters(term: Term, allowed: Collection[str]) -> None:
 
 
 def refuse_arguments(declaration: Declaration, term: Term) -> None:
-    """Raise InputError if a term has more or fewer arguments than its measure declares."""
+    """Raise InputError if a term has more or fewer arguments than declared."""
     least, most = declaration.arguments
     if not least <= len(term.arguments) <= most:
         bound = "at most " if least < most else ""

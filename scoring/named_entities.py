@@ -1,8 +1,8 @@
 """The relevant entities in many conversations, as columns: a fast version of `scoring.nuggets`.
 
-Only what the values of conversations need is kept: turn, position and gain of each entity, and its groups in the gold
-table. Plain addresses are found by `topics.links.url_ends`. The few answers that need more care, for example those with
-pictures, are read by `find_nuggets`, which would give the same result for every answer.
+Only the data needed for values of conversations are kept: turn, position and gain of each entity, and its groups in
+the gold table. Plain addresses are found by `topics.links.url_ends`. The few answers that need more care, for example
+those with pictures, are read by `find_nuggets`, which would give the same result for every answer.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,12 +26,13 @@ _UNJUDGED = -1  # in place of the grade, for an unjudged entity
 class NamedEntities:
     """The N relevant entities in C conversations with S system turns, in reading order, without repetitions.
 
-    turns, named: (C + 1,) indices at which the turns and the entities of each conversation begin, then the end.
-    unjudged: (C,) numbers of entities that are not in the gold table.
-    limit: (C,) L in the unit of each conversation.
-    turn: (N,) index among the S turns of the turn with the entity.
-    position, gain: (N,) WC(n) and g(n).
-    entry: (N,) index of the gold entry in `entries`.
+    - `turns`, `named`: (C + 1,) the index of the first turn and of the first entity of each conversation, then the
+      end.
+    - `unjudged`: (C,) numbers of entities that are not in the gold table.
+    - `limit`: (C,) L in the unit of each conversation.
+    - `turn`: (N,) the index among the S turns of the entity's turn.
+    - `position`, `gain`: (N,) WC(n) and g(n).
+    - `entry`: (N,) the index of the gold entry in `entries`.
     """
 
     turns: list[int] = field(default_factory=lambda: [0])
@@ -51,10 +52,8 @@ def named_entities(
     attributes: Mapping[str, AttributeSet],
     settings: Settings,
 ) -> NamedEntities:
-    """Find the relevant entities of conversations, each given with its topic, whose type must name a kind of URL.
-
-    Raises InputError for a grade that has no gain.
-    """
+    """Find the relevant entities of conversations, each given with its topic, whose type must have a kind of URL.
+    Raises InputError for a grade that has no gain."""
     reader = _Reader(gold, attributes, settings)
     for conversation, topic in conversations:
         reader.add(conversation, topic)
@@ -154,9 +153,11 @@ class _Reader:
 
 
 def _find_mentions(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -> list[tuple[int, str]] | None:
-    """Return each mention of an entity as (end, entity): in the text in order, then outside of it, with end -1.
+    """Return each mention of an entity as (end, entity): mentions in the text in order, then mentions outside the
+    text, with end -1.
 
-    Returns None if the answer needs more care. `keys` maps each address seen so far to its entity; new ones are added.
+    Returns None if the answer needs more care. `keys` maps each address seen so far to its entity; new addresses are
+    added.
     """
     if "![" in answer.text:
         return None  # the address of a picture is no entity

@@ -5,8 +5,7 @@
 
 A term is a name, followed in brackets by its arguments and then its parameters as name=value. A value is a number, a
 term, or a product of terms (`linear(L=1250)*last_turn`), which is a term called `*`. `%useful S1` is short for
-`%useful(turn=1)`. Tables print measures in this notation, and the command line reads it, so every printed measure can
-be asked for.
+`%useful(turn=1)`. The command line reads this notation, so every measure can be requested by its printed name.
 """
 
 from __future__ import annotations
@@ -36,10 +35,8 @@ _ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(
 @dataclass(frozen=True, slots=True)
 class Term:
     """A name with its arguments, in order, and its (name, value) parameters, sorted so that terms can be compared.
-
     The name consists of letters, digits, `_`, `-` and `%`, and may end in `*` before `,` or `)`. A product is called
-    `*`.
-    """
+    `*`."""
 
     name: str
     arguments: tuple[Value, ...] = ()
@@ -52,7 +49,7 @@ class Term:
         object.__setattr__(self, "parameters", tuple(sorted(self.parameters)))
 
     def get(self, name: str) -> Value | None:
-        """Return the parameter's value; None if it is not given."""
+        """Return the parameter's value, or None if it is not given."""
         return dict(self.parameters).get(name)
 
     def __str__(self) -> str:
@@ -65,7 +62,7 @@ class Term:
 
     @property
     def turn(self) -> int | None:
-        """The number of the system turn, from 1; None if the term names none."""
+        """The number of the system turn, from 1, or None if the term contains no turn."""
         turn = self.get("turn")
         return int(turn) if isinstance(turn, float) and turn.is_integer() and 1 <= turn < 1e9 else None
 
@@ -83,7 +80,7 @@ def parse(text: str) -> Term:
 
 
 def parse_all(text: str) -> tuple[Term, ...]:
-    """Parse a list of terms separated by commas; an empty string has none. Raises InputError as `parse` does."""
+    """Parse a list of terms separated by commas, which may be empty. Raises InputError as `parse` does."""
     reader = _Reader(text)
     found: list[Term] = []
     while not reader.is_at_end:
@@ -91,7 +88,7 @@ def parse_all(text: str) -> tuple[Term, ...]:
             reader.consume(",")
         value = reader.value(0)
         if not isinstance(value, Term):
-            raise reader.fault("a number is not a measure")
+            raise reader.fault("a measure must begin with a name, not a number")
         found.append(value)
     return tuple(found)
 
@@ -125,7 +122,7 @@ class _Reader:
             self._at += 1
             factors.append(self.single(depth))
         if not all(isinstance(factor, Term) for factor in factors):
-            raise self.fault("a number is not a factor")
+            raise self.fault("a factor must be a name, not a number")
         return Term(PRODUCT, tuple(factors))
 
     def single(self, depth: int) -> Value:
@@ -156,7 +153,7 @@ class _Reader:
                 self._at += 2
                 parameters[name] = self.value(depth + 1)
             elif parameters:
-                raise self.fault("arguments come before parameters")
+                raise self.fault("arguments must come before parameters")
             else:
                 arguments.append(self.value(depth + 1))
         self.consume(")")
@@ -169,7 +166,7 @@ class _Reader:
         found = _TURN.fullmatch(written)
         if found is None:
             if _LIKE_TURN.fullmatch(written):
-                raise self.fault(f"{written} names no system turn", allowed="S1, S2, …, S999999999")
+                raise self.fault(f"{written} is not a system turn", allowed="S1, S2, …, S999999999")
             return ()
         self._at += 1
         return (("turn", float(found[1])),)

@@ -3,8 +3,8 @@
     find_nuggets(conversation, topic, ...)   one Nugget for each link to an entity, in reading order
     position_weight(position, patience)      the weight of a nugget at that position
 
-An entity is identified by its canonical URL, never by its title. If it occurs again, within a turn or in a later one,
-it still costs words and earns nothing ([GFRC] §5). A link whose anchor is its own address is one occurrence, not two.
+An entity is identified by its canonical URL, never by its title. A repetition, within a turn or in a later turn,
+costs words and earns nothing ([GFRC] §5). A link whose anchor is its address is one occurrence, not two.
 """
 
 import re
@@ -37,16 +37,16 @@ _NONE: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 class Nugget:
     """One link to an entity in a system turn.
 
-    turn: the number of the turn, from 1.
-    start, end: character offsets in the answer's text, `end` exclusive. For a link outside the text (a card, a
-        footnote), they are those of the passage that it is a source of, or both -1 if the system does not say what it
-        supports; its position is then that of the turn's last word.
-    position: WC(n), from 1, of its last word, or character, in the whole conversation.
-    entity, url: the canonical key, and the URL as written.
-    grade: relevance in the gold table; None if the entity is not judged.
-    gain: g(n) in [0, 1]; 0 for unjudged entities and duplicates.
-    memberships: group distributions by attribute set, for relevant nuggets only.
-    unknown: attribute sets for which the gold table gives no group. The uniform distribution is used for them.
+    - `turn`: the number of the turn, from 1.
+    - `start`, `end`: character offsets in the answer's text, `end` exclusive. For a link outside the text (a card, a
+      footnote), the offsets of the passage that the link supports. Both are -1 if the system does not say which
+      passage; the position is then that of the turn's last word.
+    - `position`: WC(n), from 1, of the last word, or character, in the whole conversation.
+    - `entity`, `url`: the canonical key, and the URL as written.
+    - `grade`: relevance in the gold table, or None if the entity is not judged.
+    - `gain`: g(n) in [0, 1], 0 for unjudged entities and duplicates.
+    - `memberships`: group distributions by attribute set, for relevant nuggets only.
+    - `unknown`: attribute sets for which the gold table gives no group. The uniform distribution is used for them.
     """
 
     turn: int
@@ -64,12 +64,12 @@ class Nugget:
 
     @property
     def relevant(self) -> bool:
-        """True for a nugget with a gain: judged, with a grade whose gain is above 0, and not a repetition."""
+        """True for a nugget with a gain above 0, which is a judged entity that is not a repetition."""
         return self.gain > 0
 
     @property
     def unjudged(self) -> bool:
-        """True if the entity is not in the gold table; counted once for each entity of a conversation."""
+        """True if the entity is not in the gold table and this is the first link to the entity in the conversation."""
         return self.grade is None and not self.duplicate
 
     @property
@@ -85,9 +85,10 @@ def find_nuggets(
     settings: Settings,
     spoken: Sequence[Passage] | None = None,
 ) -> tuple[Nugget, ...]:
-    """Find every link to an entity of the topic's kind, in reading order. A type that names no kind of URL has none.
+    """Find every link to an entity of the topic's kind, in reading order. There are none if the topic type has no
+    kind of URL.
 
-    Without `gold`, every nugget is unjudged. `spoken` is `passages(conversation)`, if that is computed already. Raises
+    Without `gold`, every nugget is unjudged. `spoken` is `passages(conversation)`, if already computed. Raises
     InputError for a grade that has no gain.
     """
     kind = topic.type.url
@@ -124,7 +125,8 @@ def _memberships(
 
 
 def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:
-    """Yield (entity, url, start, end, position) of each link of one answer: first links with a position in the text."""
+    """Yield (entity, url, start, end, position) of each link of one answer, first for links with a position in the
+    text."""
     spans: list[tuple[str, str, int, int]] = []
     pictures = {image.end() for image in _IMAGE.finditer(answer.text)} if "![" in answer.text else frozenset()
     for mention in find_urls(answer.text):
@@ -166,12 +168,10 @@ def _add_sources(
 
 
 def position_weight(position: npt.ArrayLike, patience: int | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Compute pw(n) = max(0, 1 - (WC(n) - 1)/L), Eq. 6: 1 for the first word, 0 from word L + 1 on.
-
-    `position` is (...) WC(n) from 1, and `patience` is L, at least 1, in the unit of the positions: one number, or
-    (...). Returns (...) in [0, 1]. Eq. 8 prints WC for WC - 1; Table 1 and the normaliser of Eq. 7 need Eq. 6.
-    """
+    """Compute pw(n) = max(0, 1 - (WC(n) - 1)/L), Eq. 6: 1 for the first word, 0 from word L + 1 on. `position` (...)
+    is WC(n) from 1. `patience` is L, at least 1, in the unit of the positions: one number, or (...). Returns (...) in
+    [0, 1]. Eq. 8 prints WC for WC - 1; Table 1 and the normaliser of Eq. 7 need Eq. 6."""
     places = np.asarray(position, dtype=np.float64)
     if not (np.all(np.asarray(patience) >= 1) and np.all(places >= 1)):
-        raise ValueError("positions and patience count from 1")
+        raise ValueError("positions and patience must be at least 1")
     return np.maximum(0.0, 1.0 - (places - 1.0) / patience)

@@ -32,23 +32,20 @@ class Scores(Protocol):
     design: Design
 
     def values(self, measure: str) -> Floats:
-        """Return the (topics, trials) values of a measure of conversations; NaN for a trial without a value."""
+        """Return the (topics, trials) values of a measure of conversations. Trials without a value are NaN."""
         ...
 
     @property
     def invalid(self) -> npt.NDArray[np.bool_]:
-        """Trials of which every attempt failed for reasons of infrastructure, (topics, trials) bool."""
+        """Boolean array (topics, trials), True if every attempt of the trial failed for reasons of infrastructure."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The input of a measure over many conversations of one system.
-
-    `assessments` are of conversations of several systems, if judgments were asked for. `resampler` has the design of
-    `scores`. `seed` is for the random numbers that measures draw. `planned` is the planned number of trials of each
-    topic, 0 if unknown.
-    """
+    """The input of a measure over many conversations of one system. `assessments` are of conversations of several
+    systems, if judgments were requested. `resampler` has the design of `scores`. `seed` is for the random numbers
+    that measures draw. `planned` is the planned number of trials of each topic, 0 if unknown."""
 
     scores: Scores
     conversations: Sequence[Conversation]
@@ -63,7 +60,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The rows of the topics that a figure is over, and the topic or topic type that they make up."""
+    """The rows of the topics in a figure, and the single topic or topic type of these topics."""
 
     rows: Sequence[int]
     topic: str | None = None
@@ -83,10 +80,8 @@ def parts(topics: Sequence[Topic], *, each: bool = False) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A measure's value over a part of the topics, NaN if undefined, and the number `n` of things that it counts.
-
-    `topics` is the number of topics with a value, None within one topic.
-    """
+    """A measure's value over a part of the topics, or NaN if undefined. `n` is the number of things that the measure
+    counts. `topics` is the number of topics with a value, or None within one topic."""
 
     part: Part
     value: float

@@ -63,28 +63,27 @@ def score(
     trial_intervals: bool = True,
     continued: Collection[str] = (),
 ) -> ScoreTable:
-    """Score finished conversations. Returns every row, with intervals; an undefined value is NaN with its n.
+    """Score finished conversations. Returns every row, with intervals. An undefined value is NaN with its n.
 
     - `conversations`: one valid conversation for each finished trial, in any order.
-    - `gold`: the gold table. Without it only usefulness is scored, and a note says so.
-    - `turns`: the number of user turns that the protocol can take, for all topics or by (system, topic id). None for
-      the most that were recorded of each system, including missing ones. Recorded turns beyond the number are scored
-      too.
+    - `gold`: the gold table. Without a gold table only usefulness is scored, and a note says so.
+    - `turns`: the number of user turns that the protocol can take, for all topics or by (system, topic id). None
+      means the largest number recorded of each system, including missing turns. Recorded turns beyond the number are
+      scored too.
     - `invalid`: trials of which every attempt failed for reasons of infrastructure.
     - `planned`: all trials of the run. A note counts those that are neither finished nor invalid; no figure includes
       them.
     - `rng`: two numbers are drawn from it, so the same recording and seed give the same table.
-    - `measures`, `only`: measures to compute in addition to the default ones (see `scoring.library`), and whether to
-      keep only these in the table.
-    - `judged`: the basis of SWAN, or a function that loads it if a measure needs it; None for the schema that comes
+    - `measures`, `only`: measures to compute in addition to the default measures (see `scoring.library`), and whether
+      only these measures are in the table.
+    - `judged`: the basis of SWAN, or a function that loads it if a measure needs it. None means the schema that comes
       with Harvest and the judgments of rules.
-    - `trial_intervals`: whether figures over one trial of each topic get intervals. Without, many trials take a third
-      less time.
-    - `continued`: systems with sessions from topic to topic, in which the i-th trial of every topic is of the i-th
-      session.
+    - `trial_intervals`: whether figures over one trial of each topic get intervals. Without these intervals, scoring
+      of many trials takes a third less time.
+    - `continued`: systems with sessions from topic to topic. The i-th trials of all topics are one session.
 
-    Raises InputError for an unknown measure, a conversation that is not valid, a trial given twice, a topic that is not
-    in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
+    Raises InputError for an unknown measure, a conversation that is not valid, a trial given twice, a topic that is
+    not in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
     """
     known = {topic.id: place for place, topic in enumerate(topics.topics)}
     found = _group_by_trial(conversations, known, topics)
@@ -191,7 +190,8 @@ def score(
 
 
 def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
-    """Yield rows of measures over many conversations. InputError if too few trials are planned for a worst case."""
+    """Yield rows of measures over many conversations. Raises InputError if too few trials are planned for a worst
+    case."""
     for measure in measures:
         rows = (measure.form or measure.declaration).rows
         for reading in rows(measure, pool) if rows is not None else ():
@@ -265,7 +265,7 @@ def _single_rows(
 
 @cache
 def _judge_by_rules() -> Judged:
-    """Return the shipped schema, judged by rules. It is slow to read, so it is cached."""
+    """Return the shipped schema, judged by rules. Cached, because reading the schema is slow."""
     return Judged(load_schema(SHIPPED), Judgments())
 
 

@@ -22,7 +22,7 @@ _GRADE = re.compile(r"L?([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A setting that is one of several words. `earlier` maps words of older audits and runs to the current ones."""
+    """A setting with several allowed words. `earlier` maps words of older audits and runs to the current words."""
 
     words: tuple[str, ...]
     earlier: Mapping[str, str] = field(default_factory=dict)
@@ -70,10 +70,8 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class NumbersByName:
-    """A setting with a number for each name, such as an attribute set or a system; `of` is what the names refer to.
-
-    Names without a number have the measure's own default.
-    """
+    """A setting with a number for each name, such as an attribute set or a system. `of` is the kind of thing named.
+    Names without a number have the measure's default."""
 
     number: Number
     of: str
@@ -91,7 +89,8 @@ class NumbersByName:
 
 @dataclass(frozen=True, slots=True)
 class NumbersByGrade:
-    """A setting with a number for each relevance grade, an integer from 0 that may be written `L1`; grade 0 has 0."""
+    """A setting with a number for each relevance grade, an integer from 0, or `L0`, `L1` and so on. Grade 0 has the
+    number 0."""
 
     number: Number
     of: str
@@ -130,7 +129,7 @@ class Setting:
 
     @property
     def option(self) -> str:
-        """The command option, for example `--turn-weight`; in the singular if it is given once for each name."""
+        """The command option, for example `--turn-weight`, in the singular if it is given once for each name."""
         plural = isinstance(self.kind, (NumbersByName, NumbersByGrade))
         return f"--{(self.name.removesuffix('s') if plural else self.name).replace('_', '-')}"
 
@@ -144,7 +143,7 @@ def setting(default: _T, kind: Kind, help: str, *, metavar: str = "") -> _T:  # 
 
 
 def declared_settings(settings: type) -> Mapping[str, Setting]:
-    """Return the settings that a dataclass declares, by name, in its order."""
+    """Return the settings that a dataclass declares, by name, in the order of its fields."""
     found = {}
     for one in dataclasses.fields(settings):
         kind, words, metavar = one.metadata[_DECLARED]
@@ -186,8 +185,8 @@ class Settings:
     - `patience`: L in words: how far a user reads (5 minutes at 250 words a minute).
     - `patience_characters`: L for conversations that are measured in characters (2 minutes at 500 a minute, [GFRC]
       §2.2).
-    - `unit`: which conversations are measured in characters: those whose answers are written without blanks between
-      words (see `scoring.words`), all, or none.
+    - `unit`: which conversations are measured in characters: all, none, or those whose answers are written without
+      blanks between words (see `scoring.words`).
     - `gains`: the gain of each relevance grade. A grade of the gold table that is missing here is an error. An entity
       is relevant if its gain is above 0.
     - `alpha`: the weight of R in GFR(C).
@@ -195,12 +194,12 @@ class Settings:
     - `ordinal`: the divergence of ordinal attribute sets in GF. The other divergence is printed next to it.
     - `irrelevant`: whether GF leaves out turns without relevant entities or counts them as a uniform distribution.
     - `turn_weight`: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
-    - `input_prices`, `output_prices`: prices of a million tokens that a system reads and writes, by system, in any
-      one currency.
+    - `input_prices`, `output_prices`: prices of a million tokens that a system reads and writes, by system, all in
+      the same currency.
     - `level`: the confidence level of every interval.
     - `replications`: the number of bootstrap draws.
-    - `estimand`: whether intervals over several topics describe topics like these, or these topics and their trials
-      alone.
+    - `estimand`: whether intervals over several topics describe topics like these, or only these topics and their
+      trials.
     - `resample`: how intervals over topics are made, see `scoring.inference.bootstrap`.
     - `shares`: the interval of %useful, ave%useful and %recovery: `unseen-topic`, as in
       `scoring.inference.unseen_topic` (called `wilson` in older audits and runs), or `bootstrap`, with `resample` as
@@ -269,11 +268,9 @@ class Settings:
 
     @classmethod
     def of(cls, *given: Mapping[str, Any]) -> Settings:
-        """Make settings from mappings. Later mappings override earlier ones, and None counts as not given.
-
-        Grades that are not named keep their default gain. Raises InputError for an unknown setting or a value that is
-        not allowed.
-        """
+        """Make settings from mappings. Later mappings override earlier mappings, and None counts as not given. Grades
+        that are not named keep their default gain. Raises InputError for an unknown setting and for a value that is
+        not allowed."""
         values = {name: value for one in given for name, value in one.items() if value is not None}
         for name, value in values.items():
             declared = SETTINGS.get(name)
@@ -289,7 +286,8 @@ class Settings:
         return self.patience if unit == "words" else self.patience_characters
 
     def gain(self, grade: int, place: Place | None = None) -> float:
-        """Return the gain of a relevance grade, in [0, 1]. InputError, with the grade's place, if it has none."""
+        """Return the gain of a relevance grade, in [0, 1]. Raises InputError, with `place`, if the grade has no
+        gain."""
         try:
             return self.gains[grade]
         except KeyError:
@@ -315,11 +313,9 @@ def scoring_settings(
     gold: GoldTable | None,
     changes: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """Return the settings of an audit (`scoring`), overridden by `changes`.
-
-    Grades that are not named keep their default gain. Raises InputError for a setting out of range, a weight of an
-    attribute set that `topics` does not define, and a grade in `gold` without a gain.
-    """
+    """Return the settings of an audit (`scoring`), overridden by `changes`. Grades that are not named keep their
+    default gain. Raises InputError for a setting out of range, a weight of an attribute set that `topics` does not
+    define, and a grade in `gold` without a gain."""
     settings = Settings.of(scoring, changes or {})
     check_weights(settings, topics)
     for entry in {entry.grade: entry for entry in reversed(tuple(gold or ()))}.values():

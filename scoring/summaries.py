@@ -1,7 +1,7 @@
 """Figures of one system over many conversations: by topic, by trial, by topic type, and over everything.
 
-A mean over trials is first computed within each topic, then over topics, so a topic with an invalid trial weighs as
-much as the others. The unit of every interval is the topic, except within a single topic, where it is the trial.
+A mean over trials is first computed within each topic, then over topics, so topics with invalid trials have the same
+weight as the others. The unit of every interval is the topic, except within a single topic, where it is the trial.
 """
 
 import math
@@ -66,7 +66,8 @@ class _Cells:
     unknown: Counts
 
     def means(self, at: _Grid, expected: npt.NDArray[np.bool_]) -> list[_Mean]:
-        """Return the mean of each part. `expected`, (parts, topics, trials), is True where a value should be."""
+        """Return the mean of each part. `expected` (parts, topics, trials) is True for trials that should have a
+        value."""
         values, worst, best = (np.ascontiguousarray(one[at]) for one in (self.values, self.worst, self.best))
         seen = ~np.isnan(values)
         n = seen.sum(axis=(1, 2))
@@ -82,7 +83,7 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some topics and trials of a system, and the topic, type and trial that identify the rows over them."""
+    """Some topics and trials of a system, with the topic, type and trial that identify their rows."""
 
     topics: Sequence[int]
     trials: Sequence[int]
@@ -103,13 +104,14 @@ class Part:
 class SystemScores:
     """Collects the conversations of one system and makes the rows over them.
 
-    Call `add` once for each valid conversation, `fill` once with the figures of all, and `lose` once for each trial
-    that never became valid. `topics` are in the order of the topic set, and `trials` are numbers, ascending. `turns` is
-    the number of user turns that the protocol can take, by topic, and `design` is how trials depend on each other.
+    Call `add` once for each valid conversation, `set_figures` once with the figures of all, and `add_lost_trial` once
+    for each trial that never became valid. `topics` are in the order of the topic set, and `trials` are numbers,
+    ascending. `turns` is the number of user turns that the protocol can take, by topic, and `design` is how trials
+    depend on each other.
 
-    `answers` are the labels so far, `valid` the (topics, trials) valid trials, and `cells` the values by measure.
-    `unlabelled` counts replies without a label, `not_asked` conversations that ended well before the protocol's last
-    turn, and `unknown_ends` those whose recording does not say how they ended.
+    `answers` are the labels so far, `valid` (topics, trials) marks the valid trials, and `cells` has the values by
+    measure. `unlabelled` counts replies without a label, `not_asked` conversations that ended well before the
+    protocol's last turn, and `unknown_ends` conversations whose recording does not say how they ended.
     """
 
     def __init__(
@@ -151,7 +153,7 @@ class SystemScores:
         self.times[at] = began if math.isfinite(began) else math.nan
 
     def set_figures(self, found: Columns) -> None:
-        """Set the figures of the conversations that were added, in the order in which their rows are made."""
+        """Set the figures of all added conversations, in the order of the rows."""
         places = [(self._row[key.topic], self._column[key.trial]) for key in found.keys]
         rows, columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
         for measure, parts in found.parts.items():
@@ -169,10 +171,9 @@ class SystemScores:
         self.answers.invalid[self._row[topic], self._column[trial]] = True
 
     def adjust_for_time(self) -> str:
-        """Widen intervals over trials if trials near in time are alike, and return a sentence about it, or "".
-
-        The test uses the share of useful answers and the first measures, with p corrected for their number.
-        """
+        """Widen intervals over trials if trials near in time are alike, and return a sentence about that, or "" if
+        nothing changes. The test uses the share of useful answers and the first measures, with p corrected for the
+        number of tests."""
         shares = {one.measure: one.above / one.below for one in self.tallies() if one.turn is None and not one.pooled}
         chosen = {**shares, **{name: one.values for name, one in self.cells.items()}}
         known = [(name, values) for name, values in chosen.items() if not np.isnan(values).all()][:_IN_TIME]
@@ -186,13 +187,13 @@ class SystemScores:
         return f"{self.system}, {name}: {most.note}." if most.note else ""
 
     def values(self, measure: str) -> Floats:
-        """Return the (topics, trials) values of a measure of conversations; NaN for a trial without a value."""
+        """Return the (topics, trials) values of a measure of conversations. Trials without a value are NaN."""
         cells = self.cells.get(measure)
         return np.full(self._shape, np.nan) if cells is None else cells.values.copy()
 
     @property
     def invalid(self) -> npt.NDArray[np.bool_]:
-        """Trials of which every attempt failed for reasons of infrastructure, (topics, trials) bool."""
+        """Boolean array (topics, trials), True if every attempt of the trial failed for reasons of infrastructure."""
         return self.answers.invalid.copy()
 
     def tallies(self) -> list[Tally]:
@@ -245,7 +246,8 @@ class SystemScores:
     def _shares(
         self, parts: Sequence[Part], at: _Grid, one: Tally, resampler: Resampler | None
     ) -> Iterator[list[ScoreRow]]:
-        """Yield, for each part, a list with the row of its share, or an empty list if its topics cannot have one."""
+        """Yield, for each part, a list of one row with the share, or an empty list if the part cannot have the
+        share."""
         sides = [np.ascontiguousarray(side[at]) for side in (one.above, one.below, one.lost)]
         if parts[0].is_one_topic:  # the trials are the units
             sides = [side.transpose(0, 2, 1) for side in sides]
@@ -365,7 +367,7 @@ class SystemScores:
 
 
 def interval_fields(interval: Interval, level: float) -> dict[str, Any]:
-    """Return the fields of a row that describe an interval, whose confidence is `level`."""
+    """Return the fields of a row that describe an interval with confidence `level`."""
     known = bool(interval.method)
     return {
         "low": interval.low,
@@ -377,11 +379,8 @@ def interval_fields(interval: Interval, level: float) -> dict[str, Any]:
 
 
 def means_over_topics(values: Floats) -> Floats:
-    """Return the (parts,) means over topics of each topic's mean over its trials, without NaN cells.
-
-    `values` are (parts, topics, trials). Trials must be contiguous in memory, because the order of a sum depends on
-    that.
-    """
+    """Return the (parts,) means over topics of each topic's mean over its trials, without NaN cells. `values` are
+    (parts, topics, trials). Trials must be contiguous in memory, because the order of a sum depends on that."""
     seen = ~np.isnan(values)
     counts = seen.sum(axis=2)
     sums = np.where(seen, values, 0.0).sum(axis=2)

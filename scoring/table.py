@@ -22,19 +22,19 @@ _DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processo
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One value and what explains it. A key that does not apply is None (NaN for numbers that may be undefined).
+    """One value with its context. A key that does not apply is None (NaN for numbers that may be undefined).
 
-    - `measure`: its name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`.
-    - `system`, `topic`, `topic_type`, `trial`, `turn`, `entity`: what the value belongs to; None means over all of
-      them.
+    - `measure`: the name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`.
+    - `system`, `topic`, `topic_type`, `trial`, `turn`, `entity`: what the value belongs to; None means all.
     - `value`: NaN if undefined; `%…` measures are shares in [0, 1].
     - `n`: the number of things the value is computed from: relevant nuggets for R, turns that count for GF, answers
       in the denominator for `%…` measures, conversations for means.
     - `topics`: the number of topics, for figures over several.
-    - `low`, `high`, `level`: the interval and its confidence; NaN without an interval.
-    - `interval`, `resampled`: the method of the interval, and what it resampled: `topics`, `topics+trials` or
+    - `low`, `high`, `level`: the interval and its confidence, NaN if there is no interval.
+    - `interval`, `resampled`: the method of the interval, and the resampled units: `topics`, `topics+trials` or
       `nothing`.
-    - `invalid`: the number of trials that failed for reasons of infrastructure and are in no number here.
+    - `invalid`: the number of trials that failed for reasons of infrastructure. Other fields do not include these
+      trials.
     - `worst`, `best`: for `%…` measures, the value if all invalid trials had been useless, or useful; for GF and GFR,
       the lowest and the highest value possible, whatever groups the entities of unknown group belong to.
     - `unjudged`: the number of entities that are not in the gold table, which count as nonrelevant.
@@ -71,18 +71,18 @@ class ScoreRow:
     scorers: str | None = None
 
     def shown(self, value: float) -> str:
-        """The value as tables print it, see `shown_value`."""
+        """The value as printed in tables, see `shown_value`."""
         return shown_value(self.measure, value)
 
     @property
     def label(self) -> str:
-        """The measure as tables print it, with turn or scorers: `%useful S1`, `WAN(Sufficiency, people, rules)`."""
+        """The measure as printed in tables, with turn or scorers: `%useful S1`, `WAN(Sufficiency, people, rules)`."""
         if self.scorers:
             return str(_add_scorers(parse(self.measure), self.scorers))
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
     def as_json(self) -> dict[str, object]:
-        """Return a JSON value with every key; NaN becomes null, and floats have 12 decimals."""
+        """Return a JSON value with every key. NaN becomes null, and floats have 12 decimals."""
         value: dict[str, object] = dict(zip(_NAMES, _values(self), strict=True))
         for name in _FLOATS:
             number = getattr(self, name)
@@ -136,7 +136,7 @@ Single = Literal["conversation", "topic", "trial"]
 
 @dataclass(frozen=True)  # without slots, so that the rows are cached
 class DeferredRows:
-    """Rows that are made when they are first needed. `make` adds intervals if its argument is True."""
+    """Rows that are made on first use. `make` adds intervals if its argument is True."""
 
     of: Single
     make: Callable[[bool], Iterable[ScoreRow]]
@@ -160,10 +160,10 @@ class DeferredRows:
 class ScoreTable:
     """All rows of one scoring run, in a fixed order: by system; conversations, then topics, trials, types, all.
 
-    `parts` are the rows over all trials and all topics (or all of a type), and makers of the other rows. Those are most
-    of a table and take most of the time, and tables for people contain few of them. `notes` are sentences about what is
-    missing or was left out. `coverage` are the notes about what the figures are over, which belong above them. `each`
-    are the figures of single conversations as columns, by system.
+    `parts` has the rows over all trials and all topics (or all topics of a type), and functions that make the other
+    rows. The other rows are most of a table, and tables for people contain few of them. `notes` are sentences about
+    missing or omitted data. `coverage` are the notes about the criteria in the figures, to be shown above the
+    figures. `each` has the figures of single conversations as columns, by system.
     """
 
     parts: Sequence[ScoreRow | DeferredRows]
@@ -184,7 +184,7 @@ class ScoreTable:
 
     @cached_property
     def joint(self) -> tuple[ScoreRow, ...]:
-        """The rows over all trials and over all topics, or all of a type. No other row is made."""
+        """The rows over all trials and over all topics, or all topics of a type. No other row is made."""
         return tuple(one for one in self.parts if isinstance(one, ScoreRow))
 
     def single(self, of: Single) -> Iterator[ScoreRow]:
@@ -192,7 +192,7 @@ class ScoreTable:
         return (row for one in self.parts if isinstance(one, DeferredRows) and one.of == of for row in one.values)
 
     def as_json(self) -> dict[str, object]:
-        """Return the `harvest-scores/1` document: format, settings, notes, rows. Equal scores give equal ones."""
+        """Return the `harvest-scores/1` document: format, settings, notes, rows. Equal scores give equal documents."""
         return {**self.head_json(), "rows": [row.as_json() for row in self.rows]}
 
     def head_json(self) -> dict[str, object]:
@@ -200,7 +200,7 @@ class ScoreTable:
         return {"format": FORMAT, "settings": self.settings.as_json(), "notes": list(self.notes)}
 
     def only(self, names: Collection[str]) -> ScoreTable:
-        """Return the table with the rows of some measures: `%useful` for all its turns, `%useful S1` for one."""
+        """Return the table with the rows of some measures: `%useful` for all turns, `%useful S1` for a single turn."""
         kept = frozenset(names)
         return replace(
             self,

@@ -5,17 +5,18 @@
     unit_starts(text)         the index at which each character that counts begins
     passages(conversation)    user turns and replies, with positions
 
-[GFRC] counts words of English (§3.2: L = 1,250 words, 250 a minute), and characters of Japanese (§2.2, after the 1CLICK
-tasks: L = 1,000 characters, 500 a minute). A word is a run of characters between whitespace, as in `str.split()`. A
-character is what a reader sees as one: combining marks, invisible characters and whitespace do not count, so a text has
-the same length in every normal form. An address counts as one character, and as one word, since nobody reads it
-character by character.
+[GFRC] counts words of English (§3.2: L = 1,250 words, 250 a minute), and characters of Japanese (§2.2, after the
+1CLICK tasks: L = 1,000 characters, 500 a minute). A word is a run of characters between whitespace, as in
+`str.split()`. Characters are counted as a reader sees them: combining marks, invisible characters and whitespace do
+not count, so a text has the same length in every normal form. An address counts as one character, and as one word,
+since nobody reads it character by character.
 
-*Which unit.* All of a conversation is measured in one unit. If its answers mix scripts with and without blanks between
-words, the unit is the one whose text takes longer to read: characters if those of scripts without blanks are more than
-twice as many as words of other scripts (500 and 250 a minute). Addresses do not count in this. On a tie, words count.
+*Which unit.* All of a conversation is measured in one unit. If its answers mix scripts with and without blanks
+between words, the unit is that of the text that takes longer to read: characters if there are more than twice as many
+characters of scripts without blanks as words of other scripts (500 and 250 a minute). Addresses do not count in this.
+On a tie, words count.
 
-Positions count from 1 over all turns, user turns included, because typing costs the user time too ([GFRC] §3.2).
+Positions start at 1 and include user turns, because typing costs the user time too ([GFRC] §3.2).
 """
 
 import re
@@ -55,10 +56,8 @@ _UNSEEN = frozenset({"Mn", "Mc", "Me", "Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 def unit_of(texts: Iterable[str], choice: UnitChoice = "by-script") -> Unit:
-    """Return the unit for these texts together.
-
-    It is `choice` or, if the script decides, the unit whose text takes longer to read.
-    """
+    """Return the unit for these texts together. If the script decides, the unit is that of the text that takes longer
+    to read. Otherwise it is `choice`."""
     if choice != "by-script":
         return choice
     several = tuple(texts)
@@ -73,12 +72,12 @@ def unit_of(texts: Iterable[str], choice: UnitChoice = "by-script") -> Unit:
 
 
 def length(text: str, unit: Unit) -> int:
-    """Return the length of a text in a unit; 0 if it has no word, or no visible character."""
+    """Return the length of a text in a unit. The length is 0 if the text has no word or no visible character."""
     return len(text.split()) if unit == "words" else len(unit_starts(text))
 
 
 def unit_starts(text: str) -> list[int]:
-    """Return the start of each character that counts, in order. An address is one character."""
+    """Return the start of each character that counts, in order. An address counts as one character."""
     found: list[int] = []
     at = 0
     for mention in find_urls(text):
@@ -95,17 +94,15 @@ def _is_visible(character: str) -> bool:
 
 
 def word_count(text: str) -> int:
-    """Return the number of words in `text`; 0 for an empty text."""
+    """Return the number of words in `text`."""
     return len(text.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One side of one turn, with the positions of its words, or characters, in the conversation.
-
-    `turn` is a number from 1, and `speaker` is `user` or `system`. `unit` is that of the conversation. `before` is the
-    number of words, or characters, of the conversation before this passage, and `words` its own length in that unit.
-    """
+    """One side of one turn, with the positions of its words, or characters, in the conversation. `turn` is a number
+    from 1, and `speaker` is `user` or `system`. `unit` is the conversation's unit. In this unit, `before` is the
+    length of the conversation before the passage, and `words` is the length of the passage."""
 
     turn: int
     speaker: str
@@ -116,20 +113,18 @@ class Passage:
 
     @property
     def first_position(self) -> int:
-        """Position (from 1) of its first word; if it has none, of the word before it. At least 1."""
+        """The position of the first word, or of the word before a passage without words. At least 1."""
         return self.before + 1 if self.words else max(1, self.before)
 
     @property
     def last_position(self) -> int:
-        """Position (from 1) of its last word; if it has none, of the word before it. At least 1."""
+        """The position of the last word, or of the word before a passage without words. At least 1."""
         return max(1, self.before + self.words)
 
     def positions(self, ends: Sequence[int]) -> list[int]:
-        """Return the positions in the conversation of the last word, or character, in each span of characters.
-
-        `ends` are the (spans,) ends of the spans in `text`, exclusive. Positions are (spans,), each at least 1. A span
-        of whitespace alone contains no word and gets the position of the word before it.
-        """
+        """Return the positions in the conversation of the last word, or character, in each span of characters. `ends`
+        (spans,) are the ends of the spans in `text`, exclusive. Positions are (spans,), each at least 1. A span of
+        whitespace alone has the position of the word before it."""
         if self.unit == "characters":
             starts = unit_starts(self.text)
             return [max(1, self.before + bisect_left(starts, end)) for end in ends]
@@ -144,12 +139,12 @@ class Passage:
 
 
 def conversation_unit(conversation: Conversation, choice: UnitChoice = "by-script") -> Unit:
-    """Return the unit that a conversation is measured in, chosen by all of its answers together."""
+    """Return the unit of a conversation, chosen by all of its answers together."""
     return unit_of((turn.reply.answer.text for turn in conversation.turns if turn.reply is not None), choice)
 
 
 def passages(conversation: Conversation, choice: UnitChoice = "by-script") -> tuple[Passage, ...]:
-    """Return everything that was exchanged, in order: each user turn, followed by the reply if there was one."""
+    """Return each user turn, in order, followed by the reply if there was one."""
     unit = conversation_unit(conversation, choice)
     found: list[Passage] = []
     before = 0

@@ -143,10 +143,10 @@ BROKEN = {
     "a range that intervals cannot take": (
         '    n="answers",',
         '    n="answers",\n    range=(-1.0, 1.0),',
-        "its range is -1 to 1: intervals take values from 0 up",
+        "its range must be from 0 to at most 1, or to more with has_top=False, not -1 to 1",
     ),
     "score raises": ("    words = [", '    raise KeyError("gone")\n    words = [', "raises KeyError: 'gone', on trial"),
-    "it is none": ("BREVITY = Declaration(", "BREVITY = dict(", "is dict and not a Declaration"),
+    "it is none": ("BREVITY = Declaration(", "BREVITY = dict(", "must be a Declaration, not dict"),
     "another name": ('name="Brevity"', 'name="Short"', "declares 'Short' of a conversation"),
     "it cannot be imported": (
         "from scoring.measure",

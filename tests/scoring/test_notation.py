@@ -41,7 +41,7 @@ def test_a_turn_is_written_behind_its_measure_as_tables_print_it() -> None:
     assert parse_all("R, %useful S2, ave%useful") == (Term("R"), of_a_turn, Term("ave%useful"))
     assert parse("GF(RATINGS, by=NMD) S1").turn == 1
     assert str(parse("%useful(turn=1.5)")) == "%useful(turn=1.5)"
-    with pytest.raises(InputError, match=r"measure:1:9: S0 names no system turn in '%useful S0'\n  allowed: S1, S2"):
+    with pytest.raises(InputError, match=r"measure:1:9: S0 is not a system turn in '%useful S0'\n  allowed: S1, S2"):
         parse("%useful S0")
     for wrong in ("%useful S0", "%useful S12345678901", "%useful S1 S2", "%useful T1"):
         with pytest.raises(InputError):
@@ -86,14 +86,14 @@ def test_there_is_one_way_to_write_a_measure(text: str, written: str) -> None:
     [
         ("GF(RATINGS", 11, "',' or ')' is missing"),
         ("GF(by=, X)", 7, "a name or a number is missing"),
-        ("GF(by=X, RATINGS)", 10, "arguments come before parameters"),
+        ("GF(by=X, RATINGS)", 10, "arguments must come before parameters"),
         ("GF(by=X, by=Y)", 10, "by is given twice"),
         ("R R", 3, "',' is missing"),
         ("R + 1", 3, "'+' is not allowed"),
         ("f(1e999)", 3, "too large"),
         ("f(12abc)", 3, "'1' is not allowed"),
         ("f(a**)", 5, "a name or a number is missing"),
-        ("f(a*2)", 6, "a number is not a factor"),
+        ("f(a*2)", 6, "a factor must be a name, not a number"),
         ("f(" * 30 + ")" * 30, 43, "more than 20 deep"),
     ],
 )
