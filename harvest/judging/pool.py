@@ -103,12 +103,12 @@ class PooledText:
 
 
 def single_spaced(text: str) -> str:
-    """Return the text with single spaces. Texts that are then equal are the same claim."""
+    """Return the text with single spaces. Texts with equal results count as the same claim."""
     return " ".join(text.split())
 
 
 def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -> tuple[Entity, ...]:
-    """Return the entities of finished conversations by topic, the most frequent first. `table` has further gold."""
+    """Return the entities of finished conversations by topic, the most frequent first. `table` has further grades."""
     found: dict[tuple[str, str], list[Occurrence]] = {}
     urls: dict[tuple[str, str], str] = {}
     sets = [run.recorded.header.topic_set() for run in runs]

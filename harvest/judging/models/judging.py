@@ -71,7 +71,7 @@ def judge_version(judge: Judge, endpoint: Endpoint) -> str:
 
 
 def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endpoint, tries: int = 1) -> Estimate:
-    """Estimate the cost of judging a run or pairs. Raises RunError if kept replies are of another version."""
+    """Estimate the cost of judging a run or pairs. Raises RunError if stored replies are of another version."""
     asked = {one.key: one for thing in things for one in thing.asked}
     left = list(asked.values())
     if (folder / JUDGE_REPLIES.folder).exists():  # checking must not create the folder

@@ -201,8 +201,8 @@ async def ask_all(
     how: Asking[QuestionT, ReadingT],
     tell: Callable[[], None] = lambda: None,
 ) -> Answers[ReadingT]:
-    """Ask every question without a kept reply once, and call `tell` after each question. Failures of the endpoint
-    become `failures`. After ten in a row, no further question is asked. Raises StoreError."""
+    """Ask every question without a stored reply, and call `tell` after each question. Failures of the endpoint
+    become `failures`. After ten failures in a row, no further question is asked. Raises StoreError."""
     once = {one.key: one for one in wanted}
     left = iter(once.values())
     readings: dict[str, ReadingT] = {}

@@ -1,4 +1,4 @@
-"""Blind pairs on the page, side by side. The decisions are kept in a folder next to the sheet."""
+"""Blind pairs on the page, side by side. The decisions are stored in a folder next to the sheet."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike

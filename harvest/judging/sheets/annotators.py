@@ -1,4 +1,4 @@
-"""The judgments that people have made of a run: the newest ones, the changes in an import, and the agreement."""
+"""The judgments that people have made of a run: the newest judgments, the changes in an import, and the agreement."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -241,7 +241,7 @@ def _compare_group(
 
 
 def _count_unpaired(material: Material, one: str, other: str) -> tuple[int, int]:
-    """Return the numbers of trials with an invalid side, and of trials with a side that is not recorded."""
+    """Return how many trials have an invalid side, and how many have a side that was not recorded."""
     sides = (one, other)
     done = Counter((one.key.topic, one.key.trial) for one in material.finished if one.key.system in sides)
     lost = {(key.topic, key.trial) for key in material.invalid if key.system in sides}

@@ -115,7 +115,7 @@ def _list_known(known: Mapping[str, Side]) -> str:
 
 
 def pair_conversations(left: Side, right: Side) -> tuple[ConversationPair, ...]:
-    """Return a pair for every trial that either side tried, ordered by topic, as recorded, and by trial."""
+    """Return a pair for every trial that either side tried, in order of topics (as recorded) and trial numbers."""
     tried = [
         dict.fromkeys((one.key.topic, one.key.trial) for one in side.run.conversations if one.key.system == side.system)
         for side in (left, right)

@@ -26,7 +26,7 @@ class PlannedModel(PowerModel[Simulated], Protocol[Simulated]):
 
     @property
     def subject(self) -> Mapping[str, Any]:
-        """Long-form columns with what is to be found, a measure and turn or a node, and with the size to detect."""
+        """Long-form columns that name the subject (a measure and turn, or a node) and the size to detect."""
 
     @property
     def notes(self) -> Sequence[str]: ...

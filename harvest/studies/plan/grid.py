@@ -188,7 +188,8 @@ def even_mix(mix: Mix) -> Mix:
 
 
 def doubled_mixes(mix: Mix) -> list[Mix]:
-    """Return the design itself, with each topic twice, and with twice the trials of each topic."""
+    """Return the design itself, the design with twice the topics, and the design with twice the trials of each
+    topic."""
     return [mix, mix + mix, tuple(2 * trials for trials in mix)]
 
 

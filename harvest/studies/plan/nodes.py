@@ -276,8 +276,8 @@ class _Pilot:
     ends: Ends
 
     def share(self, took: Counts, node: int, system: int | None = None) -> float:
-        """Return the share of trials at a node that `took` a branch, with topics weighted equally; NaN if no trial
-        came."""
+        """Return the share of trials at a node that `took` a branch, with topics weighted equally; NaN without
+        trials."""
         rows = slice(None) if system is None else self.system == system
         trials = self.through[rows, 0]
         came = float((self.through[rows, node] / trials).sum())

@@ -245,7 +245,7 @@ def plan_tail(
         )
     if run is not None and stated:
         raise InputError(
-            f"a tail of a pilot uses its scores unchanged, without {', '.join(f'--{name}' for name in stated)}",
+            f"{', '.join(f'--{name}' for name in stated)} cannot change the scores of a pilot, which define its tail",
             advice="leave it out, or leave out --from",
         )
     (base,) = read_term(tail.base, settings, audit.topics, load_schema(SHIPPED))
@@ -266,7 +266,7 @@ def plan_tail(
     needed = units_needed(tail_kind(tail), tail.number, worst=worst_end(tail), top=top)
     if math.isinf(needed):
         raise InputError(
-            f"{measure}: no number of topics shows the largest possible score",
+            f"{measure}: no number of topics suffices to show the largest possible score",
             advice="use beta=0.9, which one conversation of ten exceeds",
         )
     return grids.plan_grid(audit, TailsModel(basis, tail, detect, systems, int(needed), notes), topics, trials)

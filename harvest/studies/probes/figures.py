@@ -1,4 +1,4 @@
-"""The findings of probes as a study: a table for each system, and a list of the answers behind it."""
+"""The findings of probes as a study: a table for each system, and a list of the answers behind the table."""
 
 import math
 import re

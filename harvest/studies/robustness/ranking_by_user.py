@@ -44,7 +44,8 @@ class RankedPair:
 
     @property
     def depends(self) -> Depends:
-        """`which` if the better system depends on the user, `how much` if only the difference does, otherwise ""."""
+        """`which` if the better system depends on the user, `how much` if only the difference depends, otherwise
+        ""."""
         if self.first:
             return "which"
         return "how much" if any(one.beyond for one in self.found.interactions.values()) else ""

@@ -90,7 +90,7 @@ class MeasureOverArms:
         return key_name(self.key)
 
     def elsewhere(self, arm: str) -> bool:
-        """Return true if missing trials make an arm's difference differ from the printed figures."""
+        """Return true if an arm's difference, because trials are missing, is not the difference of printed figures."""
         one, control = self.differences[arm], next(iter(self.figures))
         return one.n > 0 and (
             abs(one.other - self.figures[arm]) > _ROUNDING or abs(one.base - self.figures[control]) > _ROUNDING

@@ -113,7 +113,7 @@ class Material:
 
     @cached_property
     def worded(self) -> tuple[WordedTurn, ...]:
-        """The user turns of finished conversations that a model worded."""
+        """The user turns that a model worded, in finished conversations."""
         topics = {topic.id: topic for topic in self.topics.topics}
         return worded_turns(self.finished, self.models, topics, self.folders) if self.models else ()
 

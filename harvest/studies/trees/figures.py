@@ -41,7 +41,8 @@ class TreeFigures:
     note: str = ""
 
     def branches(self) -> tuple[str, ...]:
-        """Return, for each node, the share of the branch into it and its mean score, such as `12/20 60% [39, 78]`."""
+        """Return, for each node, the share of the branch to the node, such as `12/20 60% [39, 78]`, and the mean
+        score."""
         tree, found = self.tree, self.found
         shares = self._shares(tree.visits, found.n, found.probability, found.low, found.high)
         return tuple(f"{share}{mean}" for share, mean in zip(shares, self._score_columns(), strict=True))
@@ -64,7 +65,7 @@ class TreeFigures:
         )
 
     def words(self) -> tuple[tuple[str, str, str], ...]:
-        """Return, for each node, the share, the counts `12/20` and the interval of the branch into it."""
+        """Return, for each node, the share, the counts `12/20` and the interval of the branch to the node."""
         tree, found = self.tree, self.found
         return _share_words(tree.visits, found.n, found.probability, found.low, found.high)
 

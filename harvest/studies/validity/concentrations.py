@@ -4,11 +4,11 @@ An attempt is lost if it is invalid after an answer, or if a failure of its user
 the system's answers, the remaining trials are a selection, and no figure of the system can be trusted.
 
 States are compared with each other. A state that leads to itself gives no evidence, so labels and lengths are
-compared, too. The compared shares are how often attempts that were to continue are lost after answers of one kind,
-and after all other answers. Only the first attempt of a trial counts. Answers are compared within topic and turn,
-because topics and late turns may lose more after any answer. Lengths are also compared within labels. Topics with
-many answers of a label are compared with topics with few such answers, because a system may always answer a topic
-in the same way.
+compared, too. For a label or length, the test compares how often attempts are lost after answers of this kind and
+after all other answers, among answers after which the attempt was to continue. Only the first attempt of a trial
+counts. Answers are compared within topic and turn, because topics and late turns may lose more after any answer.
+Lengths are also compared within labels. Topics with many answers of a label are compared with topics with few such
+answers, because a system may always answer a topic in the same way.
 
 A baseline stores how often attempts were lost, by topic, turn and preceding label (`loss_table`), so that a change
 of losses in a later audit is not mistaken for a change of the system.

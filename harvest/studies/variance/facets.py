@@ -16,7 +16,7 @@ from recordings.files.json_text import Json
 @dataclass(frozen=True, slots=True)
 class Facets:
     """The facets of one system in a study. `system` is its name in the audit, without arm or kind of session. `arm`
-    is "" if there are no arms, and `group` (of users) if there are no groups. `session` is `fresh` or
+    is "" if there are no arms, and `group` is "" if there are no groups of users. `session` is `fresh` or
     `continued`. `run` is "" if each system was recorded in one run only."""
 
     system: str

@@ -139,7 +139,7 @@ class BaselineFile(StrictModel):
         return any(own == (one.get("created_at"), one.get("protocol")) for one in self.runs)
 
     def _plain(self) -> dict[str, Any]:
-        """Return the JSON value without empty fields, so that files from before a field keep their identity."""
+        """Return the JSON value without empty fields, so that new fields do not change the identity of older files."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def text(self) -> str:

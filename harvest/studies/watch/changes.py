@@ -130,7 +130,7 @@ def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dic
     moved = found([one.value for one in seen])
 
     def reduced(point: ChangePoint) -> list[float]:
-        """Return the values that make the change smallest, as far as conversations were cut short."""
+        """Return the values that make the change smallest, if cut conversations could have had other values."""
         rises, values = point.after > point.before, []
         for place, one in enumerate(seen):
             down, up = one.cut or (0.0, 0.0)

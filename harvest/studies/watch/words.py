@@ -77,7 +77,7 @@ def moved_words(one: WatchedFigure) -> str:
 
 
 def interval_words(one: WatchedFigure) -> str:
-    """Format the interval, such as ` [-61.0, -45.2]`. An interval between the recorded runs only says so."""
+    """Format the interval, such as ` [-61.0, -45.2]`, and say if it is only between the recorded runs."""
     low, high = one.difference.printed_ends
     of = "" if one.difference.interval.is_defined else " between these runs"
     return "" if math.isnan(low) else f"{_ends_words(low, high, one.name)}{of}"

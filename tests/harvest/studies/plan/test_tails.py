@@ -51,7 +51,7 @@ def test_stated_components_make_a_plan_where_scores_have_two_ends(pilot: Path) -
         planned(pilot, "CVaR(R)", run=None, stated=spreads)
     with pytest.raises(InputError, match="the variance of GF is unknown"):
         planned(pilot, run=None)
-    with pytest.raises(InputError, match="a tail of a pilot uses its scores unchanged, without --mean"):
+    with pytest.raises(InputError, match="--mean cannot change the scores of a pilot"):
         planned(pilot, stated={"mean": 0.5})
 
 
