@@ -105,7 +105,7 @@ class CommandDriver:
         return Capabilities(stateful=not once, editable_history=once and self._options.input == "json")
 
     async def open(self, opening: Opening) -> Session:
-        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered without a greeting."""
+        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if no greeting comes."""
         argv = (self._program_path(), *self._options.argv[1:])
         session: Session
         if self._options.mode == "once":
@@ -333,7 +333,7 @@ def build(options: Options, surroundings: Surroundings) -> CommandDriver:
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files named in `argv`, except a program that is found on PATH, which differs between machines."""
+    """Yield the files named in `argv`, except a program found on PATH, because it differs between machines."""
     for place, word in enumerate(options.argv):
         if place or "/" in word:
             yield word, folder / word

@@ -360,7 +360,7 @@ def _first_found(paths: Iterable[ReplyPath], value: object) -> list[object]:
 
 def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
     """Add a note if events of several kinds contain text. If the last event with text is the only event of its kind
-    and repeats the complete text, it replaces the earlier pieces."""
+    and repeats the complete text, the text of that event replaces the earlier pieces."""
     texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in stretches]
     said = [one for one, text in texts if text.strip()]
     kinds = Counter(one.names for one in said)

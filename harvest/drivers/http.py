@@ -52,7 +52,7 @@ class Call(StrictModel):
 
 
 class Options(WireOptions):
-    """Options of an HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` are filled in every
+    """Options of an HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` are filled in for each
     turn."""
 
     url: Url = Field(description="where a user turn is sent")

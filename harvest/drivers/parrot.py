@@ -57,7 +57,7 @@ class Options(StrictModel):
         return self
 
     def resolved(self) -> Profile:
-        """Return the profile with its replaced properties. Raises ValueError if it is not a Markov chain."""
+        """Return the profile with its replaced properties. Raises ValueError unless they form a Markov chain."""
         changes: Mapping[str, Any] = self.model_dump(exclude={"profile", "catalogue"}, exclude_none=True)
         return replace(PROFILES[self.profile], **changes)
 

@@ -28,7 +28,7 @@ class EndMark:
         self._from = 0
 
     def find(self, output: bytearray) -> tuple[int, int] | None:
-        """Return the bytes of a complete reply without and with its end mark, or None if the mark is missing."""
+        """Return the lengths in bytes of the reply without and with its end mark, or None if the mark is missing."""
         if self._prompt is not None:
             before = len(output) - len(self._prompt)
             if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE_BREAK):

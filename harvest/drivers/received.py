@@ -111,7 +111,7 @@ class Received:
         )
 
     def _head_text(self) -> bytes:
-        """Return the same bytes as json.dumps with an indent of 1, in a fraction of its time."""
+        """Return the same bytes as json.dumps with an indent of 1, in a fraction of the time."""
         pairs = ",\n".join(f"  [\n   {_quoted(name)},\n   {_quoted(value)}\n  ]" for name, value in self.headers)
         listed = f"[\n{pairs}\n ]" if pairs else "[]"
         text = f'{{\n "url": {_quoted(self.url)},\n "status": {self.status},\n "headers": {listed}\n}}'

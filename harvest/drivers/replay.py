@@ -17,7 +17,7 @@ from topics.errors import HarvestError, InputError
 
 
 class Options(StrictModel):
-    """Options of a recorded run. The driver plays the attempt of each trial that counts, if it was finished."""
+    """Options of a recorded run. An attempt is played if it counts for its trial and its conversation was finished."""
 
     run: str = Field(min_length=1, description="the run's folder; a path starts at the audit file")
     system: str | None = Field(None, description="the system's name in that run, if it is different")

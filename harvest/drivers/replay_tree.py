@@ -43,7 +43,7 @@ class BranchingReplay(NothingHeld):
         return Capabilities(stateful=True, no_return="a recorded tree has no branch that begins in a new session")
 
     async def open(self, opening: Opening) -> _Session:
-        """Open a conversation. Raises Unanswered (`not-recorded`) if the run has no complete one on the topic."""
+        """Open a conversation. Raises Unanswered (`not-recorded`) if the run has no complete trial of the topic."""
         topic = self._topics.get(opening.topic, opening.topic)
         if topic not in self._trees:
             raise Unanswered("not-recorded", f"{self._run} has no complete conversation on topic {topic}")

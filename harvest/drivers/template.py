@@ -79,7 +79,7 @@ def insert_secrets(value: object, surroundings: Surroundings) -> object:
 
 
 def fill(value: object, values: Mapping[str, object]) -> Any:
-    """Fill in a template and return JSON values. `values` are by the names of placeholders."""
+    """Fill in a template and return JSON values. `values` maps the names of placeholders to their values."""
     if isinstance(value, LiteralValue):
         return value.text
     if isinstance(value, str):

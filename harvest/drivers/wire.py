@@ -77,7 +77,7 @@ class CookieJar:
         return str(asked.get_header("Cookie", ""))
 
     def take_from(self, response: Response, url: httpx.URL) -> None:
-        """Store the cookies of a response. Like browsers, this skips cookies that could not be sent back."""
+        """Store the cookies of a response. Like browsers, this method skips cookies that could not be sent back."""
         set_cookie = [(name, value) for name, value in response.headers if name.lower() == b"set-cookie"]
         headers = [(name, value) for name, value in set_cookie if not _CONTROL_BYTES.search(value)]
         if headers:

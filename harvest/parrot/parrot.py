@@ -108,7 +108,7 @@ def _shelf(topic: Topic, gold: GoldTable, taken: set[str]) -> Shelf:
 
 
 def _wrong_url(url: str, kind: UrlKind, taken: set[str]) -> str:
-    """Return a URL of the same kind with a different ending in digits and letters, which no entity has."""
+    """Return a URL of the same kind that no entity has, with different digits and letters at its end."""
     places = [place for place, character in enumerate(url) if character.isalnum()][-_CHANGED_CHARACTERS:]
     for attempt in range(200):
         characters = list(url)

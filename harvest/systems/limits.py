@@ -165,7 +165,7 @@ class BusyTracker:
         return left if left > 0 else _CHECK_SECONDS
 
     def check(self, until: float) -> None:
-        """Raise NotSent (`TOO_MUCH`) if the system will be given up before `until`, when a turn may be sent."""
+        """Raise NotSent (`TOO_MUCH`) if the system will be given up before `until`, the time of the next turn."""
         self._give_up_before(until)
         self.refuse()
         self._expected = max(self._expected, until)
@@ -226,9 +226,10 @@ class Gate:
             await self.clock.sleep(min(wait, self.busy.seconds_to_check))
 
     async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
-        """Send no turn for `wait` seconds after a complaint, and later turns further apart. `complaints` is the number
-        that `passed` returned for the turn; complaints about turns that were under way together count as one. Set
-        `told` if the system itself said how long to wait, so that its pace need not be found by trial and error."""
+        """Send no turn for `wait` seconds after a complaint, and leave more time between later turns. `complaints` is
+        the number that `passed` returned for the turn; complaints about turns that were under way together count as
+        one. Set `told` if the system itself said how long to wait, so that its pace need not be found by trial and
+        error."""
         if complaints == self._pace.complaints:
             self._pace = self._slower(self._pace, wait if told else math.inf)
         self._free_at = max(self._free_at, self.clock.monotonic() + wait)

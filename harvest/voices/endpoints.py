@@ -109,7 +109,7 @@ def read_endpoints(
 
 @contextmanager
 def place_endpoint_errors(document: Document, name: str) -> Iterator[None]:
-    """Add the position of the endpoint in the file to an InputError in the block that has no position."""
+    """Add the position of the endpoint in the file to any InputError in the block without a position."""
     try:
         yield
     except InputError as fault:

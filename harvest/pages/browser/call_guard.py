@@ -26,7 +26,7 @@ def summarize_error(message: str) -> str:
 
 
 def start_failure(message: str) -> str:
-    """Explain why a browser did not start. If its process ended at once, give exit code and first output line."""
+    """Explain why a browser did not start, with the exit code and the first output line if it ended at once."""
     if "Socket path too long" in message:
         return "the path of the folder for temporary files is too long; set TMPDIR to a path of at most 60 characters"
     ended = _EXIT.search(message)

@@ -148,8 +148,8 @@ class Frame:
         return parse_page(await self.source(site))
 
     async def source(self, site: Mapping[str, str] | None = None) -> str:
-        """Return the text from which `look` parses the page, to keep as evidence. Frames that were added after a turn
-        was sent, as some answers do, are included, also after later turns."""
+        """Return the text from which `look` parses the page, to keep as evidence. The text includes frames that were
+        added after a turn was sent, even after later turns, because some answers are in such frames."""
         source = cast(str, await self._ask_eye("look", dict(site) if site else None, again=True))
         shown = [one for one in _SHOWN_FRAME.finditer(source) if " h-born=" in one[0] or int(one["id"]) in self._held]
         for found in shown[-_MOST_FRAMES:]:

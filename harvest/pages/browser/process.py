@@ -76,7 +76,7 @@ class Browser:
         return self._browser.version
 
     async def open_window(self, settings: BrowserSettings) -> Window:
-        """Open an empty page in a window with at most the storage of a log-in. Raises Unanswered on failure."""
+        """Open an empty page in a window whose only state is the log-in. Raises Unanswered on failure."""
         if not self.alive:
             raise Unanswered("browser-gone", "the browser has ended")
         try:

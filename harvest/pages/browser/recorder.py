@@ -68,8 +68,7 @@ class Recorder:
             self.capped = True
 
     def has_room(self, size: int, before: int = 0) -> bool:
-        """Return True and count `size` more bytes of a body if they may be kept. `before` bytes of the body are kept
-        already."""
+        """Return True if `size` more bytes of a body may be kept, and count them. `before` bytes are kept already."""
         if self._size + size > _MOST_BYTES or before + size > _LARGEST_BODY:
             self.capped = True
             return False

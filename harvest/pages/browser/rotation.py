@@ -43,7 +43,7 @@ class BrowserRotation:
         self._closed = False
 
     async def open_window(self) -> Window:
-        """Open a fresh window. Raises DriverError if a method of `Browser` does or if the rotation is closed."""
+        """Open a fresh window. Raises DriverError if the browser fails or if the rotation is closed."""
         async with self._changing:
             runner = await self._current_runner()
             runner.taken += 1

@@ -1,4 +1,4 @@
-"""Recorded answers that have changed on the page since. This module decides which changes count and what is noted."""
+"""Recorded answers that a page has changed afterwards: which changes count, and what is noted about them."""
 
 from dataclasses import dataclass
 

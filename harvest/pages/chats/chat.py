@@ -349,7 +349,7 @@ class Chat:
         return find_sent_text(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
 
     def _shows_other_words(self, turn: ReadTurn, said: str) -> bool:
-        """Return True if the page shows another text in the position of the user's text in all earlier turns."""
+        """Return True if the page shows another text where all earlier turns show the user's text."""
         if turn.how != "altered" or turn.echo is None or not letters(turn.echo.text) or not self._habits.apart:
             return False  # punctuation alone may be a mask
         return trail(turn.echo) == self._habits.user and share_kept(said, turn.echo.lines) < _LEAST_SHARE_SHOWN

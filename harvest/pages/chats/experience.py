@@ -136,8 +136,8 @@ class Experience:
         return True
 
     def learn_continuation(self, pause: float, most: float, *, signed: bool = False) -> None:
-        """Learn that an answer considered complete continued after `pause` seconds. `most` is the longest quiet to
-        require. Set `signed` if signs had shown the end of the answer."""
+        """Learn that an answer considered complete continued after `pause` seconds. `most` is the longest quiet, in
+        seconds, that may be required. Set `signed` if signs had shown the end of the answer."""
         self.unsteady |= self._onsets.keys()
         self._passed |= self._stood.keys()
         self.trails = 0
@@ -180,13 +180,13 @@ class Experience:
         return True
 
     def stand_in_seconds(self, said: str) -> float | None:
-        """Return the seconds during which this text is not accepted as an answer, because the page once replaced a
-        text with these words by the real answer. Returns None if that never happened."""
+        """Return the seconds during which a text with these words is not accepted as an answer, because the page once
+        replaced such a text by the real answer. Returns None if that never happened."""
         pause = self._stand_ins.get(letters(said))
         return None if pause is None else _ONSET_FACTOR * pause + _ONSET_SLACK
 
     def learn_pause(self, pause: float, usual: float, most: float) -> None:
-        """Learn that an answer without signs paused for `pause` seconds between two words. `usual` is the default."""
+        """Learn that an answer without signs paused for `pause` seconds. `usual` is the default quiet."""
         if _PAUSE_FACTOR * pause > usual:
             self.alone = min(most, max(self.alone, _PAUSE_FACTOR * pause))
 

@@ -46,7 +46,7 @@ class Finding:
 
 
 def comment_out(findings: Sequence[Finding], fields: Sequence[str], why: str) -> tuple[Finding, ...]:
-    """Return the findings. Those for the given fields become comments for the reason `why`."""
+    """Return the findings after turning the given fields into comments for the reason `why`."""
     return tuple(
         replace(one, used=False, why=(why, *one.why)) if one.field in fields and one.used else one for one in findings
     )
@@ -201,8 +201,8 @@ def _send_finding(talk: Exchange) -> Finding:
 async def _element_finding(
     talk: Exchange, message: str, field: str, nodes: Sequence[Node], never: Sequence[Node]
 ) -> Finding | None:
-    """Return a selector of the elements that appear with every turn. The selector is tested not to change how the page
-    is read."""
+    """Return a selector of the elements that appear with every turn. A test makes sure that the selector does not
+    change the reading of the page."""
     if not nodes:
         return None
     found = []
@@ -256,7 +256,7 @@ async def _reads_the_same(talk: Exchange, message: str, field: str, selector: st
 
 
 def raise_certainty(score: float) -> float:
-    """Return the certainty of a finding with this score after its value has worked, which raises the certainty."""
+    """Return the higher certainty that a finding with this score has after its value has worked."""
     return min(0.99, 1 - (1 - score) * _DOUBT_AFTER_USE)
 
 

@@ -19,8 +19,8 @@ def find_mismatch(
     before: PageText | None = None,
     heard: float | None = None,
 ) -> str:
-    """Return a sentence that names the site's selector that misses this turn, or "" if no selector does or that is
-    unknown. `page` is the page with the matches of the site's selectors marked, and `source` is that page as the
+    """Return a sentence that names the site's selector that misses this turn, or "" if no selector is known to miss
+    the turn. `page` is the page with the matches of the site's selectors marked, and `source` is that page as the
     eye wrote it. `turn` was read with `habits`, `before` and `heard`."""
     if site.reply is not None and not (turn.how == "site" and turn.text):
         shown = turn.text  # found by a search if nothing visible is marked

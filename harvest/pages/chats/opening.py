@@ -144,7 +144,7 @@ class Opening:
         return WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
 
     async def new_chat(self) -> bool:
-        """Begin another conversation by pressing the site's `new_chat` or a likely button. Returns True if pressed."""
+        """Press `new_chat` or a likely button to begin a conversation. Returns True if a button was pressed."""
         for frame, page in await self.view_frames():
             if self._site.new_chat is not None:
                 marked = [node for node in page.marked("new_chat") if node.visible]

@@ -15,7 +15,7 @@ EXHIBIT = "wire"
 
 
 class SecondWitness:
-    """The witness of one conversation. `met` is what all conversations know about the site's messages."""
+    """The witness of one conversation. `met` is the shared knowledge about the site's messages."""
 
     def __init__(self, recorder: Recorder, met: SiteKnowledge) -> None:
         self._recorder, self._met = recorder, met

@@ -67,7 +67,7 @@ async def send(window: Window, place: Place, text: str, typed: TypedTurn, second
 
 
 async def _close_menus(window: Window, place: Place, way: str, text: str, typed: TypedTurn) -> bool:
-    """Close a menu that typing may have opened and that may have received the key. Returns False without a menu."""
+    """Close a menu that typing may have opened and that may have received the key. Returns False if none can exist."""
     if way == "button":
         return False
     part = await get_composer(place)

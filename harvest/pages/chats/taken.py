@@ -110,7 +110,7 @@ class RecordedAnswer:
 
     @staticmethod
     def _later_without(gone: Iterable[Node], text: str) -> ChangedAnswer:
-        """Return the answer changed by the loss of `gone`; `text` remains. The time of the change is unknown."""
+        """Return the answer after losing the bubbles `gone`. `text` remains; the time of the change is unknown."""
         lost = tuple(word for bubble in gone for word in _split_words(bubble.text))
         return ChangedAnswer(text, False, None, True, Change(lost))
 

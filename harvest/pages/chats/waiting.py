@@ -62,7 +62,7 @@ class AwaitedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _PageReading:
-    """A reading of the page. Reading and picture are valid while the page's number of changes is `mutations`."""
+    """A reading of the page. The reading and its picture are valid while `mutations` stays the same."""
 
     source: str
     page: Page
@@ -186,7 +186,7 @@ class Waiting:
             await self._clock.sleep(min(_STEP, max(_SHORTEST_STEP, rest)))
 
     def _is_stand_in(self, turn: ReadTurn, sample: Sample) -> bool:
-        """Return True if the page once replaced a text with these words that had been considered a complete answer."""
+        """Return True if a text with these words once counted as a complete answer and was replaced by the page."""
         seconds = self._completion.known.stand_in_seconds(turn.text)
         return seconds is not None and sample.quiet < seconds
 
@@ -301,7 +301,7 @@ class Waiting:
 
     @property
     def _start_time(self) -> float:
-        """The time from which the page counts. On a busy machine it may be seconds before the call returned."""
+        """The time from which the page counts seconds. On a busy machine, the call may return seconds later."""
         return (
             min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
         )

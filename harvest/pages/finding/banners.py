@@ -151,7 +151,7 @@ def _is_banner(page: Page, region: Node, composer: Node | None) -> bool:
 
 
 def find_windows(page: Page) -> Iterator[Node]:
-    """Yield the dialogs over the chat, and other elements that cover half of the page as well as the box to type in."""
+    """Yield the dialogs over the chat, and other elements that cover both half of the page and the box to type in."""
     composer = next(iter(possible_composers(page)), None)
     for region in find_dialogs(page):
         if composer is None or (not composer.within(region) and _covers_chat(page, region, composer)):

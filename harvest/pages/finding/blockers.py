@@ -32,7 +32,7 @@ def find_blockers(
 
 
 def find_named(page: Page, site: Site) -> Blocker | None:
-    """Find a state in which nobody can type, according to the site file. Banners and single turns are ignored."""
+    """Find a state of the site file in which nobody can type. Banners and events of a turn are ignored."""
     return next((one for one in _named_blockers(page, site) if one.kind not in (*_TURN_EVENTS, "consent")), None)
 
 

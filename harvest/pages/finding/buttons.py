@@ -21,8 +21,8 @@ class _ComposerRow:
 
 
 def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Candidate | None:
-    """Find the button that sends the text in `composer`. Returns None if no button is likely to send; then Enter may
-    send. `before` is the page before any text was in the composer."""
+    """Find the button that sends the text in `composer`. Returns None if no button is likely to send, so that Enter
+    may be needed. `before` is the page before any text was in the composer."""
     box = composer.box
     if box is None:
         return None
@@ -156,7 +156,7 @@ def _is_near(place: Box, box: Box) -> bool:
 
 
 def find_launcher(page: Page) -> Candidate | None:
-    """Find the button that opens a chat that is not shown yet. Returns None if no button is likely to."""
+    """Find the button that opens a chat that is not shown yet, or return None if there is no likely button."""
     return _best_candidate(page, _weigh_launcher)
 
 
@@ -205,7 +205,7 @@ _MINIMIZE = Wording(
 
 
 def find_new_chat(page: Page) -> Candidate | None:
-    """Find the button that begins another conversation, or return None if no button is likely to begin one."""
+    """Find the button that begins another conversation, or return None if there is no likely button."""
     return _best_candidate(page, _weigh_new_chat)
 
 
@@ -264,7 +264,7 @@ def _has_more(part: Node | str) -> bool:
 
 
 def _surrounding_part(composer: Node) -> Node:
-    """Return the part of the page that contains composer and send button and is not much higher than the box."""
+    """Return the part of the page with the composer and its send button that is not much higher than the box."""
     box, best = composer.box, composer
     assert box is not None
     for steps, parent in enumerate(composer.ancestors()):

@@ -1,5 +1,5 @@
-"""Pages on which nobody can chat: log-ins, captchas, maintenance, limits. Words count only on a page without a box to
-type in."""
+"""Pages on which nobody can chat: log-ins, captchas, maintenance, limits. Words are evidence only if the page has no
+box to type in."""
 
 import re
 

@@ -10,7 +10,8 @@ from harvest.pages.reading.page import Node
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An element with its probability (`score`) and the signs for (`+ …`) and against it (`- …`), strongest first."""
+    """An element, its `score` (a probability), and the signs for it (`+ …`) and against it (`- …`), strongest
+    first."""
 
     node: Node
     score: float

@@ -116,7 +116,7 @@ def _echo_at(ground: PageText, node: Node) -> Echo:
 
 @lru_cache(maxsize=1024)
 def likeness_to_said(said: str, shown: str) -> float:
-    """Return the share of `said` that the text shows, in (0, 1], or 0 if it is not another form of `said`."""
+    """Return the share of `said` that the text shows, in (0, 1], or 0 if the text is no form of `said`."""
     if _is_masked(said, shown):
         return 1.0
     kept, own = _common_shares(said, shown)

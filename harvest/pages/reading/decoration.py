@@ -250,7 +250,8 @@ class _DecorationSearch:
         return frozenset(times[:1] if not names else names[-1:] if not times else ())
 
     def _heads_nothing(self, name: Node) -> bool:
-        """Return True for a name above an answer without words: on a model's button, or above an empty element."""
+        """Return True for a name above an answer without words: the name of a model chosen by a button, or a name
+        before an empty element."""
         if name.text.casefold() in self.reasons.pressed and not self._is_offer(name.text):
             return True
         bubble = self.reasons.bubble_of(name)

@@ -20,7 +20,7 @@ _MARKUP = (
 
 
 class Echo(NamedTuple):
-    """The smallest element `node` with the user's text, and the range [start, end) of the text in all letters."""
+    """The smallest element `node` with the user's text, and the text's range [start, end) in the page's letters."""
 
     node: Node
     start: int

@@ -74,7 +74,7 @@ def leads_elsewhere(node: Node) -> bool:
 
 
 def signature(node: Node) -> str:
-    """Return the tag, classes and test id without numbers and states. They are equal for equal markup."""
+    """Return the tag, classes and test id without numbers and states. Equal markup has equal signatures."""
     return _signature(node.tag, node.get("class"), node.get("data-testid"))
 
 

@@ -112,7 +112,8 @@ def read_attachment(node: Node) -> Attachment | None:
 
 
 def offered_file(node: Node) -> Attachment | None:
-    """Return the file that a link or a button offers, or None. A file has a `download` attribute, or name and size."""
+    """Return the file that a link or a button offers, or None. A file has a `download` attribute, or a name and a
+    size."""
     text = node.text
     if len(text) > 200 or (node.tag not in ("a", "button") and node.get("role") != "button"):
         return None
@@ -166,7 +167,7 @@ def _at_least(node: Node, size: float) -> bool:
 
 
 def _is_large(node: Node) -> bool:
-    """Return True if the element is large enough to convey something. Named drawings may be less high."""
+    """Return True if the element is large enough to convey something. A drawing with a name may be lower."""
     drawn = node.tag in _DRAWN_TAGS and bool(node.get("aria-label") or node.get("title") or node.get("h-drawn"))
     lower = drawn and _at_least(node, _ICON_SIZE) and node.box is not None and node.box.width >= _FIGURE_SIZE
     return lower or _at_least(node, _FIGURE_SIZE)

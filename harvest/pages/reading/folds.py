@@ -131,7 +131,7 @@ def _find_title(hidden: Node, bubble: Node) -> Node | None:
 
 
 def is_pressable(node: Node) -> bool:
-    """Return True if pressing the element changes the page and does not lead to another one."""
+    """Return True if pressing the element changes the page and does not lead to another page."""
     if leads_elsewhere(node):
         return False
     shown = node.tag == "a" and "href" in node.attributes

@@ -23,7 +23,7 @@ _LEVELS_AROUND = 3  # levels around a `pre` in which its line numbers may be
 
 
 def find_gutters(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
-    """Return the elements of a code block that number its lines, or whose text alone cannot be selected."""
+    """Return the elements in a code block that number its lines, or that cannot be selected although the code can."""
     kept = [part for part in listing.walk() if part is not listing and not part.hidden and part not in dropped]
     found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw_text(part))}
     for part in kept:
@@ -84,7 +84,7 @@ def _is_count(numbers: list[str]) -> bool:
 
 
 def _leading_numbers(listing: Node, dropped: Collection[Node]) -> set[Node]:
-    """Return the first element of each line if it contains the line's number in every line with text."""
+    """Return the first element of each line if, in every line with text, it contains the line's number."""
     firsts: list[tuple[Node, int]] = []
     others = False  # True once a line has more than its number
     begins = True

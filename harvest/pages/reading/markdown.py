@@ -59,8 +59,8 @@ def markdown(
     unfolded: Collection[Node] = (),
     wordless: bool = False,
 ) -> str:
-    """Return the visible text of `node` as Markdown without the elements in `dropped`, or "" if there is none. `url`
-    is the page's address, for recognising links within the page. `unfolded` lists hidden elements to read
+    """Return the visible text of `node` as Markdown without the elements in `dropped`, or "" if no text is visible.
+    `url` is the page's address, for recognising links within the page. `unfolded` lists hidden elements to read
     nevertheless. Set `wordless` if the answer has only figures."""
     return _Writer(dropped, url, unfolded, wordless).whole(node)
 
@@ -362,7 +362,7 @@ def _defines(node: Node) -> bool:
 
 
 def _is_prose(node: Node) -> bool:
-    """Return True for a `pre` with plain text instead of code: it names no language and has no child elements."""
+    """Return True for a `pre` with plain text instead of code, which names no language and has no child elements."""
     return node.tag == "pre" and not node.elements and not find_language(node) and "code" not in hints(node)
 
 

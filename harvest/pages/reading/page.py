@@ -1,4 +1,4 @@
-"""A recorded page as a tree: what eye.js wrote down, and what `harvest reread` reads again.
+"""A recorded page as a tree. The script eye.js wrote the page, and `harvest reread` reads it again.
 
 The eye writes well-formed XHTML of what was in view: the content of shadow roots is written inside their elements,
 slots are filled, scripts and styles are left out. In addition to an element's own attributes there are attributes of
@@ -82,7 +82,7 @@ class Box(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """An element. `children` are its elements and texts in page order. Only the same object is an equal node."""
+    """An element. `children` are its elements and texts in page order. A node equals only itself."""
 
     tag: str
     attributes: dict[str, str]

@@ -163,8 +163,7 @@ class PageText:
 
     @cached_property
     def said(self) -> Counter[str]:
-        """The number of times each line occurs. Times, names and states change with every rendering and are left
-        out."""
+        """The number of occurrences of each line, without times, names and states, which every rendering changes."""
         return Counter(line for text in self.lines.values() if (line := _line_key(text)))
 
     @cached_property
@@ -189,7 +188,7 @@ class PageText:
         return self.before is not None and self.before.said <= self.said
 
     def text_time(self, node: Node) -> float | None:
-        """Return the milliseconds after the send at which the element's own text came, or None if it is older."""
+        """Return the milliseconds from the send to the element's own text, or None if the text is older."""
         times = [self.births[node]] if node in self.births else []
         return max([*times, float(node.get("h-said"))] if node.get("h-said") else times, default=None)
 

@@ -1,8 +1,8 @@
 """Sources that a page shows next to the chat, in a panel whose links change with each answer. Such sources are
 recognised by time and position: the links are outside the conversation, came between the user's turn and the end of
 the answer, and are under a line that announces sources or in an element that had no links until then. Re-rendered
-menus, lists of earlier chats and advertisements change, too. Links that may belong to them are not read, and a note
-says so."""
+menus, lists of earlier chats and advertisements change, too. Links that may belong to these parts are not read, and
+a note says so."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ _ROOT_TAGS = frozenset({"body", "h-page", "html"})
 @dataclass(frozen=True, slots=True)
 class PanelSources:
     """Sources next to the chat that came with an answer. `sources` lists them in page order. `places` holds the trails
-    of their elements, by which later turns recognise the panel. `missed` is True if other links changed there and
-    were not read."""
+    of their elements, by which later turns recognise the panel. `missed` is True if other links in the panel
+    changed and were not read."""
 
     sources: tuple[Source, ...] = ()
     places: frozenset[_Trail] = frozenset()

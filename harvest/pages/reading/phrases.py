@@ -1,5 +1,5 @@
-"""Names, times, states and notices around messages in chats, in the most common languages. They are matched against
-whole lines only. Other modules decide whether a line is left out, because a time may be the answer."""
+"""Names, times, states and notices around messages in chats, in the most common languages. The phrases are matched
+against whole lines only. Other modules decide whether a line is left out, because a time may be the answer."""
 
 import re
 from collections.abc import Iterable

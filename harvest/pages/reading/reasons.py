@@ -35,8 +35,7 @@ _SMALL_PRINT_TAGS = frozenset({"aside", "footer", "small"})
 def find_small_print(
     bubble: Node, dropped: Collection[Node], known: Collection[Edge], siblings: Siblings, slot: Node | None = None
 ) -> Node | None:
-    """Return the element at the end of a bubble that holds a sentence added by the page itself, or None if there is
-    none.
+    """Return the element at the end of a bubble with a sentence added by the page itself, or None.
 
     Known wordings, such as `AI-generated content may be incorrect`, are recognised if the element is set apart or is
     not a paragraph. Other wordings are recognised if earlier replies end with them and the element is set apart from

@@ -36,7 +36,7 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: fl
 def offered_choices(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[Node, ...]:
     """Return the elements after the user's text that have only buttons: an answer that consists only of choices.
     Elements that came together with that text, before the first byte came back, are left out because they belong to
-    it. `heard` is the milliseconds from the send to the first byte, or None if unknown."""
+    the text. `heard` is the milliseconds from the send to the first byte, or None if unknown."""
     if spot.bubbles or spot.echo is None or not ground.dated:
         return ()
     came = (ground.births.get(spot.echo) or spot.echo.born or 0.0) + AT_ONCE

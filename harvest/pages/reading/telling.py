@@ -37,7 +37,7 @@ def has_content(ground: PageText, node: Node, branch: Node | None = None, echo: 
 
 
 def is_beside_user(ground: PageText, node: Node, branch: Node) -> bool:
-    """Return True for a few characters that came with the user's text and next to it, such as initials or a status."""
+    """Return True for a few characters next to the user's text that came together with it, such as initials."""
     mine, theirs = branch.box, node.box
     if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF_LENGTH:
         return False

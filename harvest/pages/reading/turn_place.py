@@ -197,7 +197,7 @@ class _SpotSearch:
             node = node.parent
 
     def _state_spot(self) -> Spot | None:
-        """Find a time or a state after the user's text in an existing list. It is the answer if nothing else comes."""
+        """Find a time or a state after the user's text in an existing list, to be the answer if nothing else comes."""
         ground, echo = self.ground, self.echo.node
         branch = echo
         for around in echo.ancestors() if ground.dated else ():

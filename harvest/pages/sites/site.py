@@ -97,7 +97,7 @@ class Block(StrictModel):
 
 
 class Site(StrictModel):
-    """A web chat, in the form that an audit may also contain inline."""
+    """A web chat, as described in a site file or inline in an audit."""
 
     format: Literal["harvest-site/1"] | None = Field(None, description=_FORMAT)
     name: Name | None = Field(None, description=_NAME)

@@ -69,7 +69,7 @@ class Shape:
 class OpenedContent:
     """The opened content. `leaves` holds the strings in the order of arrival. `shapes` holds the shape of each
     message, for learning end signals. `size` is the number of bytes, and `unread` the number of bytes in messages
-    without text. `capped` is True if more came than is opened."""
+    without text. `capped` is True if some content was too much to open."""
 
     leaves: list[Leaf]
     shapes: list[Shape]

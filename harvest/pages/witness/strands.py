@@ -32,7 +32,7 @@ _MOST_BESIDE = 12  # texts of one kind that may each be the reply; more are piec
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A text in its final form. `stages` counts the different texts through which it grew; 1 means a single piece."""
+    """A text in its final form. `stages` counts the versions of a growing text, and is 1 for a single piece."""
 
     text: str
     stages: int = 1

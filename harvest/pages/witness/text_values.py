@@ -43,7 +43,7 @@ def parse_events(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
 
 
 def parse_json_lines(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
-    """Yield (end position, prefix, value in a tuple, length) for each JSON value in a text with several."""
+    """Yield (end position, prefix, value in a tuple, length) for each JSON value in a text that has several."""
     place = 0
     while place < len(text):
         sign = _SIGN.match(text, place)
