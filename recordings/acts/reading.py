@@ -237,8 +237,7 @@ _WORD = re.compile(r"\w+")
 
 
 def query_act(query: str, before: str | None) -> str:
-    """Classify a search query by comparing its words with `before`, the previous query. Returns `query` if there is
-    none."""
+    """Classify a search query by comparing its words with `before`, the previous query; `query` if there is none."""
     if before is None:
         return "query"
     now, then = (frozenset(_WORD.findall(text.casefold())) for text in (query, before))

@@ -1,11 +1,11 @@
 """Contradictions between the lines of an attempt and their file, the other lines, and the plan of the run.
 
-A reader accepts every recording of format 1, and some contain less than Harvest writes: an import may know neither
-routes nor answers. A conversation that Harvest played is always written in the same way, so a missing or changed line
-often contradicts other lines. A trial is identified by the hash of its protocol, topic, system and number. Every answer
-is routed by the state that asked for it, and the route leads to the next state that asks, or to the end. A valid
-attempt has an answer to every turn, and the only failures in it are failures of the simulated user. An invalid attempt
-has a recorded failure.
+A reader accepts every recording of format 1, and some recordings contain less than Harvest writes: an import may have
+neither routes nor answers. A conversation that Harvest played is always written in the same way, so a missing or
+changed line often contradicts other lines. A trial is identified by the hash of its protocol, topic, system and number.
+Every answer is routed by the state that asked for it, and the route leads to the next state that asks, or to the end. A
+valid attempt has an answer to every turn, and only failures of the simulated user. An invalid attempt has a recorded
+failure.
 """
 
 from collections.abc import Iterator, Mapping

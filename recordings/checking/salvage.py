@@ -1,7 +1,7 @@
 """Recovery of the undamaged parts of a damaged run.
 
 The content of an unreadable line is lost, and the line may have belonged to any of several attempts. So each of these
-attempts is cut there: the lines before the cut become an interrupted attempt, which is never scored and can be resumed.
+attempts is cut at that line: the lines before become an interrupted attempt, which is never scored and can be resumed.
 An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged file is
 kept. Hashes are not checked: a changed character in a text, or a removed line that causes no contradiction
 (`recordings.checking.contradictions`), goes unnoticed. An attempt that is both in a file and in a copy of the file is
@@ -48,7 +48,7 @@ class _Cut:
 def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
     """Return the run in the folder `path`, with the trustworthy part of each attempt, and the damaged files. If two
     machines recorded the same attempt differently in this folder, both versions are returned. Raises RunError if the
-    header or a file cannot be read, or if its version is unknown."""
+    header or a file cannot be read, or if the version of the run is unknown."""
     folder = Path(path)
     header = read_header(folder)
     contradictions = Contradictions(header)

@@ -66,10 +66,10 @@ class SystemTurn:
     system reported (`prompt`, `completion`, …). `pieces` lists, for streams, the seconds since sending and the number
     of characters received so far. `evidence` has addresses in the run's `evidence/` folder, by kind. `ended` is True if
     the system closed the conversation with this turn. `sends` counts how often the turn was sent; it is more than 1
-    only if the system never received an earlier sending, or if the system keeps no state. `sent_as` is the user's text
-    as it was sent if a page changed the text, else "". `model` is the system's name for the model that answered, with
+    only if the system never received an earlier sending, or if the system keeps no state. `sent_as` is the text that
+    was sent if a page changed the user's text, else "". `model` is the system's name for the model that answered, with
     the model's fingerprint if there is one; "" if unknown. `notes` are sentences on how the reply was obtained, for
-    readers of the figures; the same cause always has the same sentence.
+    readers of the figures. The same cause always has the same sentence.
     """
 
     answer: Answer
@@ -96,11 +96,11 @@ class SystemTurn:
 class Turn:
     """One user turn (numbered from 1, said in the protocol state `state`), its reply, and the route taken after it.
 
-    `reply` is None if no complete answer came. `route` is None if no decision was recorded. `user` and `act` name the
-    protocol's simulated user that spoke and its act; `user` and `act` are "" if the text is the protocol's own. If a
-    user plays without a protocol, `state` is the user's act. `worded` is as in `protocols.route.Say`. `choice` has the
-    options of the simulated user; it is None if no simulated user spoke or if the options were not recorded. `session`
-    names the system's session that begins with this turn because the user came back; it is "" if the session continues.
+    `reply` is None if no complete answer came. `route` is None if no decision was recorded. `user` names the protocol's
+    simulated user that spoke, and `act` that user's act; both are "" if the text is the protocol's own. If a user plays
+    without a protocol, `state` is the user's act. `worded` is as in `protocols.route.Say`. `choice` has the options of
+    the simulated user; it is None if no simulated user spoke or if the options were not recorded. `session` names the
+    system's session that begins with this turn because the user came back; it is "" if the session continues.
     """
 
     number: int

@@ -218,8 +218,8 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
 
 class Attempts:
     """Collects the attempts of a run while its files are read one after the other. With `keep_rows`, the lines of each
-    attempt are kept for copying. `turns_of` lists the systems whose ended attempts keep their turns; None means all.
-    With `spoken`, ended attempts keep only the text of their turns."""
+    attempt are kept for copying. `turns_of` lists the systems whose ended attempts keep their turns; None means all
+    systems. With `spoken`, ended attempts keep only the text of their turns."""
 
     def __init__(
         self, *, keep_rows: bool = False, turns_of: Container[str] | None = None, spoken: bool = False
@@ -279,6 +279,5 @@ class Attempts:
         return after
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
-        """Handle a line that cannot be added; the base class raises `fault`. `row` is the JSON object of the line, if
-        any."""
+        """Handle a line that cannot be added; the base class raises `fault`. `row` is the JSON object of the line."""
         raise fault

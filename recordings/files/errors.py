@@ -59,7 +59,7 @@ def describe_fault(fault: OSError) -> tuple[str, str]:
 
 
 class RunError(InputError):
-    """A run folder cannot be used as it is: it is damaged, of an unknown version, in use, or not a run at all."""
+    """An unusable run folder: it is damaged, of an unknown version, in use, or not a run at all."""
 
 
 def no_run(path: str | os.PathLike[str]) -> RunError:

@@ -172,8 +172,7 @@ class RecordedImports:
 
 
 def drop_beginnings(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
-    """Drop drafts that are the beginning of another draft with the same id or time. Returns the number of dropped
-    drafts."""
+    """Drop drafts that are the beginning of another draft with the same id or time, and return their number."""
     several = tuple(drafts)
     named: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for at, draft in enumerate(several):

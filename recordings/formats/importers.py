@@ -66,11 +66,11 @@ class Request:
 class Found:
     """The content of the imported files.
 
-    Each of the `conversations` has an `outcome`; a conversation without an outcome counts as interrupted and is used in
-    no figure. `topics` are the topics of the conversations. `most_turns` is the protocol's maximum number of user
-    turns, by system and topic, if a file gives it. `gold` has the judgments in the files. `notes` are remarks on an
-    entity, by (topic, entity). `warnings` are sentences for the person who imports. `layers` are other judgments that
-    are kept with the run. `left_out` has the error of each conversation that could not be read.
+    Each of the `conversations` has an `outcome`; a conversation without an outcome counts as interrupted and is in no
+    figure. `topics` are the topics of the conversations. `most_turns` is the protocol's maximum number of user turns,
+    by system and topic, if a file gives it. `gold` has the judgments in the files. `notes` are remarks on an entity, by
+    (topic, entity). `warnings` are sentences for the user of the import. `layers` are further judgments that are kept
+    with the run. `left_out` has the error of each conversation that could not be read.
     """
 
     conversations: tuple[Conversation, ...]

@@ -78,8 +78,7 @@ def record(
     secrets: Iterable[str] = (),
     clock: Now = utc_now,
 ) -> ImportCounts:
-    """Write conversations into a new run folder, or add them to a run of imports. Do not call it in a running event
-    loop.
+    """Write conversations into a new run folder, or add them to a run of imports. Not for use in a running event loop.
 
     A conversation that is already in the run in the same words is skipped, and repeated conversations are written once.
     Raises RunError, before anything is written, if a different conversation has the same trial and attempt, or if the

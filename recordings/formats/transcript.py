@@ -5,8 +5,8 @@
     ### S1 o                          system turn 1 and its label (o, x, or - for a turn that never came)
     Back to the Future (1985): https://www.imdb.com/title/tt0088763/
     #L2                               the last URL before this line is highly relevant; a note may follow
-    wc= 35                            its last word is the 35th of the conversation: a check of the file
-    #RATINGS: (0,0,0,1) #1.3M         its membership in the groups of an attribute set, and the raw value
+    wc= 35                            the URL ends with word 35 of the conversation: a check of the file
+    #RATINGS: (0,0,0,1) #1.3M         the URL's membership in the groups of an attribute set, and the raw value
 
 Annotations follow the line that they describe, in any order, and are not part of the conversation. A file has one
 conversation for each topic. The system and the trial come from the caller, or from a line that Harvest writes:

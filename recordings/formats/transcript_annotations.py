@@ -110,8 +110,7 @@ class Annotations:
         return True
 
     def gold(self, further: Iterable[GoldEntry]) -> tuple[GoldTable, dict[tuple[str, str], str]]:
-        """Return all judgments, including the entities in `further`, which no reply mentions, and the remarks by
-        (topic, entity)."""
+        """Return all judgments, and the remarks by (topic, entity). The entities in `further` are in no reply."""
         entries: list[GoldEntry] = []
         notes: dict[tuple[str, str], str] = {}
         for (topic_id, entity), judged in self._judged.items():

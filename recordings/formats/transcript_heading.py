@@ -1,8 +1,8 @@
 """Lines for data that the text of a transcript cannot express: `###### harvest-transcript/1 system=B1 trial=1 …`.
 
-    one above each conversation     identity, outcome and states; if there are any, also the number of missing turns,
-                                    the speakers and their choices, and links whose address is not in the text
-    one for each further entity     `###### judged=M002 entity=… grade=2 …`: gold that no reply in the file mentions
+    above each conversation     identity, outcome and states; if there are any, also the number of missing turns, the
+                                speakers and their choices, and links whose address is not in the text
+    for each further entity     `###### judged=M002 entity=… grade=2 …`: gold that no reply in the file mentions
 
 Each item is name=value, percent-encoded so that no value contains a space. Readers ignore unknown names.
 """

@@ -37,8 +37,8 @@ class OpenTurn:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation that is being read. `heading` is the line from Harvest above it. `exact` is True if texts in the
-    conversation are escaped and must not be trimmed."""
+    """A conversation that is being read. `heading` is the line from Harvest above the conversation. `exact` is True if
+    its texts are escaped and must not be trimmed."""
 
     system: str
     topic_id: str

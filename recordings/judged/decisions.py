@@ -1,12 +1,12 @@
 """Decisions that people make one at a time, each written to disk before it counts, in a run's `decisions/` folder.
 
-    decisions/000001.jsonl, …   a file for each process that recorded decisions, append-only; a line is a decision, or
-                                takes one back; if a file cannot be written, the process continues in another
-    decisions/000001.chain, …   hashes of its lines (`recordings.log.chain`)
+    decisions/000001.jsonl, …   a file for each process that recorded decisions, append-only; each line makes or takes
+                                back a decision; if a file cannot be written, the process continues in a new file
+    decisions/000001.chain, …   hashes of the lines of that file (`recordings.log.chain`)
     decisions/lock              held while a process records decisions
 
-Every line has an id that its author's program made; lines with the same id are one decision. A later decision on the
-same thing replaces an earlier decision, whose line stays in the file. `recordings.judged.judgments.read_layers` returns
+Every line has an id made by its author's program; lines with the same id are one decision. A later decision on the same
+thing replaces an earlier decision, whose line stays in the file. `recordings.judged.judgments.read_layers` returns
 decisions as layers.
 """
 
@@ -174,8 +174,7 @@ class DecisionBook:
         return kept
 
     async def take_back(self, known: str, by: str, decision: str) -> None:
-        """Take back the decision with the id `decision`, and return once the new line, with the id `known`, is on the
-        disk. Raises StoreError."""
+        """Write a line with the id `known`, which takes back `decision`, to the disk. Raises StoreError."""
         await self._append(known, {"id": known, "by": by, "undo": decision, "at": stamp(self.clock())})
 
     async def _append(self, known: str, row: Mapping[str, Json]) -> None:

@@ -176,7 +176,7 @@ def _refuse_others(
 
 
 def wanted_nuggets(layers: Iterable[Layer]) -> dict[str, dict[str, str]]:
-    """Return the importance of each nugget of a topic, by topic, from the newest layer that names the topic."""
+    """Return the importance of each nugget, by topic, from the newest layer that contains the topic."""
     found: dict[str, dict[str, str]] = {}
     for layer in layers:
         own: dict[str, dict[str, str]] = {}

@@ -1,7 +1,7 @@
 """The header of a run, `run.json`: the plan of the run, and the software that recorded it.
 
 A run has one protocol, one seed, and one definition for each topic and each system. `recordings.log.continuation`
-decides how it may be continued.
+decides how the run may be continued.
 """
 
 from __future__ import annotations
@@ -260,9 +260,8 @@ def _topic_hash(topic: Topic) -> str:
 
 
 def topic_value(topic: Topic) -> Json:
-    """Return the part of the topic that identifies it. Attribute sets, the cluster and URL patterns are left out,
-    because they do not matter while playing. So are empty fields, which keeps earlier hashes valid when fields are
-    added."""
+    """Return the part of the topic that identifies it. Attribute sets, the cluster and URL patterns are left out
+    because they do not matter while playing, and empty fields because new fields must not change earlier hashes."""
     value = {
         "id": topic.id,
         "type": topic.type.name,

@@ -1,7 +1,7 @@
 """Values of the wrong type in a `run.json`, and their places in the file.
 
-Unknown keys are ignored, as everywhere in a recording. The scoring part of an audit is checked by scoring; here it only
-has to be an object.
+Unknown keys are ignored, as everywhere in a recording. The scoring part of an audit only has to be an object here,
+because scoring checks its content.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An append-only file whose writers share their fsyncs.
 
-Lines are written in the order of the calls. Lines that were passed to the operating system survive `kill -9`. To make
-lines survive a power cut is slow, so it is done in a thread, and one write and one fsync serve all waiting writers.
+Lines are written in the order of the calls. Lines that were passed to the operating system survive `kill -9`. An fsync,
+which protects lines from a power cut, is slow. So a thread makes one write and one fsync for all waiting writers.
 """
 
 from __future__ import annotations

@@ -262,8 +262,8 @@ def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]
 
 
 def harvest_versions(run: Run) -> tuple[str, ...]:
-    """Return the sorted versions of Harvest that recorded `run`, or () if no version is known, as for an import by
-    hand. A merged run has the versions of its parts. A reread run has the versions that recorded the original."""
+    """Return the sorted versions of Harvest that recorded `run`, or () if unknown, as for an import by hand. A merged
+    run has the versions of its parts. A reread run has the versions that recorded the original."""
     source = run.header.source
     if isinstance(source, Mapping) and isinstance(source.get("recorded_with"), list):
         return tuple(sorted(map(str, source["recorded_with"])))

@@ -1,8 +1,7 @@
-"""The forms in which a secret is returned: unchanged, escaped for JSON, HTML or URLs, in hex, or in base64 at any
-offset.
+"""The forms in which a secret is returned: unchanged, escaped for JSON, HTML or URLs, in hex, or in base64.
 
-In these forms the whole secret is encoded in one way. Escapes of single ASCII characters, in any mix, are decoded
-before a text is searched (`recordings.secrets.escapes`).
+In these forms the whole secret is encoded in one way, in base64 at any offset. Escapes of single ASCII characters, in
+any mix, are decoded before a text is searched (`recordings.secrets.escapes`).
 """
 
 import base64
@@ -148,7 +147,7 @@ _CUT_MARKS = ("…", "...", "\\u2026", APART)
 
 
 class CutSecrets:
-    """The forms of known secrets by their beginnings, to find secrets that were cut off."""
+    """The forms of known secrets, indexed by their beginnings to find secrets that were cut off."""
 
     def __init__(self) -> None:
         self._forms: defaultdict[str, set[str]] = defaultdict(set)

@@ -158,8 +158,7 @@ class TreeBuilder:
         return True
 
     def add_path(self, path: Iterable[PathTurn], trial: FoldedTrial | None = None, outcome: str = "") -> None:
-        """Add a path. `trial` is the name of the path; either all paths of a tree have a name, or none. `outcome` is ""
-        if unknown. Raises ValueError if only some paths are named."""
+        """Add a path named `trial`. `outcome` is "" if unknown. Raises ValueError if only some paths have a name."""
         self._growth.add(path, trial, outcome)
 
     def tree(self) -> ConversationTree:
@@ -194,8 +193,8 @@ def fold(
 
     `paths` is an (n, T) array of indices into `symbols`, in which each column is one turn of one speaker and -1 follows
     the end of a conversation. The columns are processed in one pass: the pairs (current node, symbol) are counted in a
-    small table, and sorted if the table would be large. Raises ValueError if n is 0, if an index is out of range, or if
-    a turn follows a -1.
+    table, or sorted if the table would be large. Raises ValueError if n is 0, if an index is out of range, or if a turn
+    follows a -1.
     """
     if paths.ndim != 2 or len(paths) == 0:
         raise ValueError(f"paths must have the shape (n, T) with n of at least 1, not {paths.shape}")

@@ -94,8 +94,7 @@ def graphml(
 
 
 def positions(trees: Sequence[ConversationTree]) -> dict[str, tuple[float, float]]:
-    """Return coordinates (x, y) of every node of `as_graph` for `networkx.draw`, with leaves in a row and turns
-    downwards."""
+    """Return (x, y) for every node of `as_graph`, for `networkx.draw`: leaves in a row, and turns downwards."""
     found: dict[str, tuple[float, float]] = {}
     across = 0.0
     for i, tree in enumerate(trees):

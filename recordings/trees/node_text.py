@@ -126,7 +126,7 @@ _ROUND = " \t,;:|–—-([*_`\"'"
 
 
 def entity_names(key: str, text: str) -> str:
-    """Return the names of the addresses in `key`, in its order: `One Title · Another`. `text` is an answer that
+    """Return the names of the addresses in `key`, in the same order: `One Title · Another`. `text` is an answer that
     contains the addresses. The name is the text of the link, else the text before the address in its line, else the end
     of the address."""
     wanted = key.split()

@@ -3,8 +3,8 @@
     ConversationTree    arrays in pre-order; node 0 is the root, before anything is said
     ├── symbols         the turns at the nodes: speaker, key, and one text as recorded
     ├── keys            the keys by which user and system turns were merged, and the reasons
-    ├── scope           the systems, topics and protocols of the trials, and the number that were left out
-    └── trials, ends    the trials, and the node at which each of them ends
+    ├── scope           the systems, topics and protocols of the trials, and the number of trials left out
+    └── trials, ends    the trials, and the node at which each trial ends
 
 The probability of an edge is visits[child] / visits[parent], and the probability of stopping at a node is stops /
 visits. `scoring.stochastic` computes intervals and unseen mass.
@@ -83,14 +83,14 @@ class ConversationTree:
     speaker.
 
     - `merge`: the declared keys as one string, for example `exact` or `user=state, system=label`.
-    - `symbols`: sorted by speaker and key; each is used by some node.
+    - `symbols`: sorted by speaker and key; each symbol is used by at least one node.
     - `parent`: (N,) int32, -1 for the root, always smaller than the node's own index.
     - `symbol`: (N,) int32 index into `symbols`, -1 for the root.
     - `visits`: (N,) int64, the number of trials that pass through a node or end there.
     - `stops`: (N,) int64, the number of trials that end at a node; visits = stops + sum of the children's visits.
     - `ends`: (T,) int32, the node at which each trial ends.
     - `trials`: the T trials, sorted, or () if they have no names. Without names, `ends` is in the order in which the
-      trials were given, which comparisons of trees ignore.
+      trials were given, and comparisons of trees ignore that order.
     - `outcomes`: the names of ends (`recordings.conversations.endings.end_name`), sorted.
     - `endings`: (N, len(outcomes)) int64, the number of trials that end at a node with each outcome. A row sums to
       `stops`, or to less if some outcomes are unknown.
@@ -100,7 +100,7 @@ class ConversationTree:
       no text was given.
 
     Children are ordered by descending visits, then speaker, then key, so equal sets of trials give equal trees, in any
-    order. Raises ValueError if the arrays are not such a tree.
+    order. Raises ValueError if the arrays do not form such a tree.
     """
 
     merge: str

@@ -78,8 +78,7 @@ def agreement(
 
 
 def _code_rows(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
-    """Return each item's judgments as (people, d) rows. Values are corners of a simplex, so half squared distances are
-    1."""
+    """Return judgments as (people, d) rows by item. Values are corners of a simplex: half squared distances are 1."""
     place = {
         value: column
         for column, value in enumerate(sorted({one for row in rows for one in row if isinstance(one, str)}))

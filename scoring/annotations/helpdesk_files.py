@@ -31,9 +31,9 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedDialogue:
-    """A dialogue with the annotators' distributions; all rows sum to 1. `sides` (blocks,) has the side of each block,
-    and `nuggets` (blocks,) the block's row over the `types` of that side. `quality` has a row over `levels` for each
-    question that anybody answered."""
+    """A dialogue with the annotators' distributions; all rows sum to 1. `sides` (blocks,) has the side of each block.
+    `nuggets` has one row for each block, over the `types` of the block's side. `quality` has a row over `levels` for
+    each question that anybody answered."""
 
     name: str
     sides: tuple[str, ...]
@@ -53,8 +53,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class HelpdeskSubmission:
-    """A submission, named after its file. `nuggets` and `quality` are True if it predicts all dialogues in that
-    subtask."""
+    """A submission, named after its file. `nuggets` and `quality` are True if all dialogues are predicted there."""
 
     name: str
     estimates: Mapping[str, Estimate]
@@ -100,8 +99,7 @@ class _Collected:
 
 
 def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
-    """Read all files and check that they are consistent. Each file of predictions is a submission, named after the
-    file.
+    """Read all files and check that they are consistent. Each file of predictions is a submission named after it.
 
     Raises InputError, with file:line:column if a single value is at fault: a distribution that does not sum to 1, a
     type or level that is missing or unknown, a wrong number of blocks, or a dialogue that a submission leaves out.

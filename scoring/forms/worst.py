@@ -1,6 +1,6 @@
 """Worst cases over many conversations: quantile, CVaR, minimum and maximum, and the rate of values beyond a bound.
 
-The measure declares which end is the worst: the smallest R, or the greatest latency.
+The measure declares whether its smallest values (as for R) or its greatest values (as for latency) are the worst.
 """
 
 import math

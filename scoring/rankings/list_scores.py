@@ -186,11 +186,11 @@ def list_scores(
 ) -> ListScores:
     """Score every run on every topic of the qrels.
 
-    If a run has no list for a topic, the list counts as empty and every measure is 0. A document that is not judged is
-    nonrelevant and counted (`unjudged`); a document without a membership is uniform and counted (`unknown`). A set
-    applies to the topics in its membership file, and GFR of a topic uses all sets of that topic. Topics that are not in
-    the qrels are left out, with a note. One number is drawn from `rng`, for the bootstrap over topics. Raises
-    InputError for two runs with one name, and for a grade without a gain.
+    If a run has no list for a topic, the list counts as empty and every measure is 0. Documents that are not judged
+    count as nonrelevant (their number is `unjudged`), and documents without a membership get uniform shares
+    (`unknown`). A set applies to the topics in its membership file, and GFR of a topic uses all sets of that topic.
+    Topics that are not in the qrels are left out, with a note. One number is drawn from `rng`, for the bootstrap over
+    topics. Raises InputError for two runs with one name, and for a grade without a gain.
     """
     qrels.check_gains(settings.gains)
     names = [run.name for run in runs]

@@ -16,8 +16,8 @@ _OPENING, _CLOSING = "<SYSDESC>", "</SYSDESC>"
 class Run:
     """Ranked lists of one system. `name` is the sixth column, and `description` the text of <SYSDESC>, or "".
     `rankings` has the documents from the top, by topic in the order of the file; ranks decide, not scores. `tied`
-    counts documents with the rank of the document before them, which stay in the order of the file. `rising` counts
-    documents with a higher score than the document before them, so that rank and score disagree."""
+    counts documents with the same rank as the document before them; tied documents keep the order of the file. `rising`
+    counts documents with a higher score than the document before them, so that rank and score disagree."""
 
     name: str
     description: str

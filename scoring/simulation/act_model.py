@@ -7,16 +7,17 @@ A decision is looked up in rows, from the most specific to the most general:
     any decision except the opening
     all outcomes equally likely
 
-The opening has a row of its own (START), followed by all acts equally likely: STOP is not possible there.
+The opening has a separate row (START), followed by all acts equally likely: STOP is not possible there.
 
-    witten-bell     each row is mixed with the one after it: (n(act) + T · p'(act)) / (n + T), with T the different
-                    outcomes seen in the row and p' from the rows after it
-    additive        the first row that was seen is used alone: (n(act) + w) / (n + w · V), with V the possible outcomes
+    witten-bell     each row is mixed with the next row: (n(act) + T · p'(act)) / (n + T), where T is the number of
+                    different outcomes seen in the row and p' comes from the rows after it
+    additive        only the first row that was seen is used: (n(act) + w) / (n + w · V), where V is the number of
+                    possible outcomes
 
 A row that was never seen has the probabilities of the rows after it. A row with the same counts as the next row is
 skipped, because the same evidence would be counted twice. Probabilities sum to 1. A decision after an unknown answer
-uses the rows over all answers; a separate row for unknown answers would predict every end of a log in which only last
-answers are missing. `simulators.act_table` has the same probabilities, computed independently (a test checks that both
+uses the rows over all answers. A separate row for unknown answers would predict every end of a log in which only last
+answers are missing. `simulators.act_table` computes the same probabilities independently (a test checks that both
 agree).
 
 Source: I. H. Witten, T. C. Bell, IEEE Trans. Information Theory 37(4), 1991 (method C), in the interpolated form.
@@ -269,8 +270,8 @@ def held_out_bits(
     """Measure how well each model predicts decisions of users on whose dialogues it was not fitted.
 
     Whole users (`Dialogue.unit`) are dealt into folds. Each fold is predicted by a model that was fitted on all other
-    folds, so that every decision is predicted once. Gains are over the first model. There are at most as many `folds`
-    as users. Raises ValueError for fewer than two users.
+    folds, so that every decision is predicted once. Gains are relative to the first model. There are at most as many
+    `folds` as users. Raises ValueError for fewer than two users.
     """
     units = sorted({one.unit for one in dialogues})
     place = {unit: i for i, unit in enumerate(units)}

@@ -1,15 +1,15 @@
-"""The noise floor of real users: the distance between two random halves of them.
+"""The noise floor of real users: the distance between two random halves of the real users.
 
 A simulated user need not be closer to real users than real users are to each other. How close real users are depends on
 their number, so there is no fixed limit: the dialogues are split into halves many times, and the distance between real
-and simulated dialogues is also measured between the halves. For a fair comparison, half as many simulated dialogues as
-there are real dialogues are drawn and compared with a half:
+and simulated dialogues is also measured on halves. For a fair comparison, half as many simulated dialogues as there are
+real dialogues are drawn and compared with a half:
 
     floor       D(half, other half)
     matched     D(half, as many simulated dialogues, drawn without replacement)
 
-Both distances have the sampling noise of two groups of that size. If there are too few simulated dialogues, both groups
-of real dialogues are cut to their number. Groups are filled user by user on either side, so that the dialogues of one
+Both distances have the sampling noise of two groups of that size. If there are fewer simulated dialogues, the groups of
+real dialogues are cut to their number. Groups are filled user by user on either side, so that the dialogues of one
 user, which are alike, are in one group. A verdict counts users: a few users with many dialogues are still few.
 """
 
@@ -58,11 +58,11 @@ class NoiseFloor:
 
     `floor` is the distance between two groups of real dialogues, and `matched` the distance between a group of real
     dialogues and as many simulated dialogues. `size` is the median number of dialogues in a group, and `users` the
-    median number of users in the group with the fewest.
+    median number of users in the group with the fewest users.
 
     The verdict is `within` if the median of `matched` is at most the upper end of the middle 95% of `floor`, else
     `beyond`. It is `undecided` if `matched` or `floor` has no value, or if a group has fewer than FEWEST users: the
-    floor would then describe those few, not people in general.
+    floor would then describe those few users, not people in general.
     """
 
     floor: Spread

@@ -82,10 +82,10 @@ class LengthGap:
     """The distance between the lengths of two groups; all NaN if a group has no dialogue.
 
     `ks` is the Kolmogorov-Smirnov distance, the largest |S1(t) - S2(t)|, in [0, 1]. `wasserstein` is Σ |S1(t) - S2(t)|,
-    the mean change in user turns that makes the groups equal. Both are over t = 0 … `horizon`, the last t for which
-    both curves are known; without censoring these are all lengths. Both are NaN if the horizon is 0, because no
-    decision of a user was then observed in one group. `beyond` is the larger of the two shares of users who remain at
-    the horizon, 0 if nothing was cut off.
+    the mean change in user turns that makes the groups equal. Both distances are over t = 0 … `horizon`, the last t for
+    which both curves are known; without censoring, all lengths are covered. Both distances are NaN if the horizon is 0,
+    because one group then has no observed decision. `beyond` is the larger of the two shares of users who remain at the
+    horizon, 0 if nothing was cut off.
     """
 
     ks: float

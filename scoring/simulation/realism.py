@@ -79,8 +79,7 @@ class ScoreGap:
 class MeasuredDistance:
     """One distance. `value` is the distance between all real and all simulated dialogues, NaN if nothing can be
     compared. `floor` is the distance between people, with a separate verdict. `p` is from the test on all users, for
-    this distance alone. `said` is a verdict that overrides the test, because it does not depend on the number of
-    users."""
+    this distance alone. `said` is a verdict that does not depend on the number of users and overrides the test."""
 
     value: float
     floor: NoiseFloor
@@ -103,10 +102,10 @@ class MeasuredDistance:
 class Realism:
     """All figures of a comparison.
 
-    `behaviour` and `foresight` are by the names of BEHAVIOUR and FORESIGHT, and `together` is the p of all distances of
+    `behaviour` and `foresight` are by the names in BEHAVIOUR and FORESIGHT, and `together` is the p of all distances of
     behaviour at once. `lengths` is for all dialogues, up to its horizon. `scores` and `score_floor` are None if fewer
-    than two real users or no simulated user have a score; their p is within systems. `ranking_floor` is None for fewer
-    than two systems with scores on both sides, and `wordings` is None if a side has acts only.
+    than two real users or no simulated user have a score; their p is computed within systems. `ranking_floor` is None
+    for fewer than two systems with scores on both sides, and `wordings` is None if a side has acts only.
     """
 
     real: Sequence[Dialogue]

@@ -3,10 +3,10 @@
 The split-half floor compares a distance with the distance between people. It uses groups of half the size, so it can
 miss a difference that all dialogues together show. Here each distance is computed over all dialogues, and again with
 whole users dealt to the two sides at random (`scoring.inference.relabelled`). Systems differ, so users are dealt among
-those who talked to the same systems, and scores are compared within each system.
+the users who talked to the same systems, and scores are compared within each system.
 
-Every distance is a function of sums over users, so that a deal costs one product of matrices. The distances are those
-of `scoring.simulation.realism` and `lengths`, computed independently (a test checks that both agree).
+Every distance is a function of sums over users, so that a deal costs one product of matrices. The distances of
+`scoring.simulation.realism` and `lengths` are computed independently here (a test checks that both agree).
 """
 
 import math

@@ -33,8 +33,8 @@ class RankingAgreement:
     """The agreement of real and simulated users on the order of systems.
 
     `tau` is τ-b in [-1, 1] over the systems with scores on both sides; NaN for fewer than two systems, or if one side's
-    means are equal. `low` and `high` are its percentile interval; they are NaN if `tau` is, or if (nearly) all draws
-    agree. `systems` are the systems compared, with their real and simulated means. `resampled` is `topics`, `users` or
+    means are equal. `low` and `high` are its percentile interval, NaN if `tau` is NaN or if (nearly) all draws agree.
+    `systems` are the systems compared, with their real and simulated means. `resampled` is `topics`, `users` or
     `dialogues`, and `note` is a remark for readers.
     """
 

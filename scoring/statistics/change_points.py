@@ -4,8 +4,8 @@ This is binary segmentation (L. Y. Vostrikova, Detecting "disorder" in multidime
 Mathematics Doklady 24 (1981), 55-59) with a permutation test of the largest CUSUM (J. Antoch and M. Hušková,
 Permutation tests in change point analysis, Statistics & Probability Letters 53 (2001), 37-46). In a series without a
 change, all orders are equally likely, so a change point is found in at most 1 - `level` of the cases, whatever the
-distribution. Change points are for plots of a history. `scoring.inference.drift` raises alarms, because alarms must not
-test repeatedly in hindsight.
+distribution. Change points are for plots of a history. Alarms must not test repeatedly in hindsight, so they come from
+`scoring.inference.drift`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -25,8 +25,8 @@ _NEAR = 2**16  # signs of one study that fit in the cache of a processor
 def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
     """Return the two-sided p for the mean of differences, one difference for each topic; NaN for fewer than two topics.
 
-    p is the share of exchanges of sides whose mean is at least as far from 0. If more than 13 topics differ, the share
-    is taken over 9999 random exchanges and the observed data.
+    p is the share of exchanges of sides whose mean is at least as far from 0 as the observed mean. If more than 13
+    topics differ, the share is taken over 9999 random exchanges and the observed data.
     """
     each = np.asarray(differences, dtype=np.float64)
     if len(each) < 2:
@@ -108,7 +108,7 @@ def holm_correction(p: Sequence[float]) -> list[float]:
     return found
 
 
-def benjamini_hochberg(p: Sequence[float]) -> list[float]:
+def benjamini_yekutieli(p: Sequence[float]) -> list[float]:
     """Return q values of Benjamini and Yekutieli (Ann. Statist. 29 (2001), 1165-1188), in the order of `p`.
 
     If tests with values up to q are rejected, the expected share of false rejections is at most q, whatever the

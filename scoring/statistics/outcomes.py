@@ -34,10 +34,10 @@ _EDGE = 1e-9  # a share of 0 or 1 is one distribution alone
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Components of variance of single trials. `mean` is the mean of both systems together. `topic`, `both` and `trial`
-    are the variances between topics, of system × topic, and between trials of a topic. For yes-or-no values `trial`
-    follows from the rest. `low` and `high` are the ends of the range. Raises ValueError for negative variances, for a
-    mean outside the range, and for more variance than the range permits."""
+    """Components of variance of single trials. `mean` is the mean of both systems together. `topic` is the variance
+    between topics, `both` the variance of system × topic, and `trial` the variance between trials of a topic, which
+    follows from the rest for yes-or-no values. `low` and `high` are the ends of the range. Raises ValueError for
+    negative variances, for a mean outside the range, and for more variance than the range permits."""
 
     shape: Shape
     mean: float

@@ -1,10 +1,10 @@
 """Exact tests of 2×2 tables: within strata, with the estimates of Mantel and Haenszel, and of a single table.
 
-Each stratum s has n_s cases; a_s of them are exposed and m_s have the outcome. Given these margins, if exposure does
-not matter, the number of exposed cases with the outcome is hypergeometric, independently over strata. The statistic is
-the sum of these numbers. Its distribution is their convolution, which infinitely many permutations of outcomes within
-strata would also give. The outcome may be common in some strata and rare in others, so a difference between easy and
-hard topics does not look like an effect.
+Each stratum s has n_s cases; a_s of the cases are exposed and m_s have the outcome. Given these margins, if exposure
+does not matter, the number of exposed cases with the outcome is hypergeometric, independently over strata. The
+statistic is the sum of these numbers. Its distribution is the convolution over strata, which infinitely many
+permutations of outcomes within strata would also give. The outcome may be common in some strata and rare in others, so
+a difference between easy and hard topics does not look like an effect.
 
 Source: N. Mantel and W. Haenszel, J. Natl. Cancer Inst. 22 (1959), 719-748, for the pooled odds ratio and the normal
 approximation; S. Greenland and J. M. Robins, Biometrics 41 (1985), 55-68, for the pooled difference.
@@ -28,13 +28,13 @@ class StratifiedTest:
     """The result of the test. All p are in [0, 1], or NaN if no stratum is informative.
 
     - `p`: two-sided, over outcomes at most as likely as the observed outcome.
-    - `more`, `fewer`: one-sided; the outcome is more (less) frequent among the exposed.
+    - `more`: one-sided; the outcome is more frequent among the exposed. `fewer`: the outcome is less frequent.
     - `middle`: the mid-p of `more`, P(more than observed) + P(as many)/2. Without an effect it is uniform on [0, 1]
       except for the discreteness of counts, and its mean is exactly 1/2 (H. O. Lancaster, JASA 56 (1961), 223-234).
     - `difference`: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1].
     - `odds_ratio`: pooled, in [0, inf]; NaN for 0/0.
-    - `n`, `strata`: the numbers of cases in informative strata and of informative strata. An informative stratum has
-      exposed and unexposed cases, and both outcomes.
+    - `strata`: the number of informative strata, which have exposed and unexposed cases, and both outcomes. `n`: the
+      number of cases in these strata.
     - `method`: `exact conditional`, or `Mantel-Haenszel, normal` for very large tables.
 
     Without an effect, the exact p-values are at most .05 in at most 5% of cases, and mostly in far fewer, because

@@ -31,7 +31,7 @@ from scoring.inference.settling import Settling, trials_to_settle
 from scoring.inference.watched_audit import JudgingRules, Verdict, judge
 from scoring.notation import parse_all
 from scoring.settings import Settings
-from scoring.statistics.exchange import benjamini_hochberg
+from scoring.statistics.exchange import benjamini_yekutieli
 from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize
 from topics.errors import Place
@@ -275,7 +275,7 @@ def _widen_interval(one: WatchedFigure, cut: tuple[float, float], matters: float
 
 def _add_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
     tested = [not one.gated and not math.isnan(one.difference.p) for one in watched]
-    found = iter(benjamini_hochberg([one.difference.p for one, has in zip(watched, tested, strict=True) if has]))
+    found = iter(benjamini_yekutieli([one.difference.p for one, has in zip(watched, tested, strict=True) if has]))
     return [replace(one, q=next(found)) if has else one for one, has in zip(watched, tested, strict=True)]
 
 

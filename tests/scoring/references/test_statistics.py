@@ -16,7 +16,7 @@ from scoring.inference.proportions import highest_rate_without_events, jeffreys_
 from scoring.inference.tails import cvar, lower_quantile, probability_below, within_topics
 from scoring.inference.unseen import unseen_mass
 from scoring.measures.usefulness import share
-from scoring.statistics.exchange import benjamini_hochberg
+from scoring.statistics.exchange import benjamini_yekutieli
 from scoring.stochastic.chain import chain, label_codes, persistence
 from scoring.stochastic.decomposition import spread
 from scoring.stochastic.paths import enumerate_paths
@@ -293,7 +293,7 @@ def test_the_law_of_total_variance_turn_by_turn(tree: tuple[list[int], list[Frac
 def test_false_discovery_rates_are_those_of_statsmodels(p: list[float]) -> None:
     from statsmodels.stats import multitest  # late: it takes a second
 
-    found = benjamini_hochberg(p)
+    found = benjamini_yekutieli(p)
     assert [math.isnan(one) for one in found] == [math.isnan(one) for one in p]
     known = [one for one in p if not math.isnan(one)]
     if known:
