@@ -54,7 +54,7 @@ class Pair:
     - `effect`: |value|/√V_E2 over the systems compared.
     - `why`: the reason why the systems cannot be told apart, unless the reason is a large p.
     - `bounds`: the lowest and the highest difference: one system's lost attempts are set to the low end of the measure
-      and the other's to the high end. None if both lost small and equal shares.
+      and the other system's to the high end. None if losses do not matter.
     - `typical`: the median of the topics' differences and its interval, if the measure has no end near its values and
       topics are too few for a mean; else None.
     - `wins`, `ties`, `losses`: the numbers of topics on which the first system's own figure is better (higher, if
@@ -84,7 +84,6 @@ class Pair:
 
     @property
     def is_distinguished(self) -> bool:
-        """True if the systems can be told apart."""
         return self.verdict in ("better", "worse", "higher", "lower")
 
 

@@ -1,8 +1,8 @@
 """Allocation of trials to topics so that the interval for these topics is narrowest, as predicted from a pilot.
 
-With n_k trials of topic k, the mean over topics has the variance Σ v_k/n_k / T². For a given total it is smallest if
-n_k is proportional to √v_k (J. Neyman, Journal of the Royal Statistical Society 97 (1934), 558-625). A pilot of few
-trials says little about v_k, so its estimates are shrunk towards the estimate over all topics:
+With n_k trials of topic k, the mean over topics has the variance Σ v_k/n_k / T². For a given total this variance is
+smallest if n_k is proportional to √v_k (J. Neyman, Journal of the Royal Statistical Society 97 (1934), 558-625). A
+pilot of few trials says little about v_k, so estimates are shrunk towards the estimate over all topics:
 
     yes or no     probabilities have a beta distribution over topics, with the pilot's mean and ICC; v_k is the mean of
                   p(1 - p) given the topic's outcomes. Other systems' outcomes on the topic count as far as systems
@@ -14,7 +14,7 @@ trials says little about v_k, so its estimates are shrunk towards the estimate o
 No topic gets fewer trials than a floor. Every floor from two trials up to equal trials is tried by simulation, and the
 floor with the narrowest interval is proposed: very few trials on many topics cost degrees of freedom.
 
-The pilot's own trials must not be part of the estimate: a topic that did not vary by chance gets few new trials, so its
+The pilot's own trials must not be part of the estimate: a topic that by chance did not vary gets few new trials, so its
 luck would persist. docs/planning.md shows how often the intervals then fail.
 """
 
@@ -116,8 +116,8 @@ def _prior(hits: Floats, seen: Counts) -> _Prior:
 def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, prior: _Prior) -> tuple[Floats, Floats]:
     """Return the (T,) hits and (T,) trials that other systems' outcomes on each topic add to this system's own.
 
-    The number of added trials is the number of own trials that would be equally informative. It depends on how much
-    systems differ in a topic's success probability after their means are aligned.
+    The number of added trials is the number of own trials that would be equally informative. This number depends on how
+    much systems differ in a topic's success probability after their means are aligned.
     """
     nothing = np.zeros(len(own)), np.zeros(len(own))
     both = (seen > 0) & (over > 0)

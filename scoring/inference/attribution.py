@@ -22,8 +22,8 @@ difference found in conversations whose users said the same in both audits, and 
 said the same, the users get the whole difference. Topics that only one audit has, or that are worded differently, are a
 separate cause: their contribution to the mean of each audit.
 
-Sources: L. S. Shapley, A value for n-person games (1953); for the same words, E. M. Kitagawa, JASA 50 (1955),
-1168-1194.
+Sources: L. S. Shapley, A value for n-person games (1953); for conversations with the same words, E. M. Kitagawa, JASA
+50 (1955), 1168-1194.
 """
 
 import math

@@ -1,10 +1,10 @@
 """Intervals for means over topics, with the topic as the unit and its trials nested in it.
 
-`topics`         gives random weights to topics with all their trials, and adds part of a topic that was not asked
-                 (`scoring.inference.unseen_topic`). This is the default.
-`topics+trials`  draws topics, then trials within each topic, with replacement, and uses plain percentiles.
-`bootstrap-t`    draws topics with all their trials, and uses the ends of the studentised mean, which follow the skew
-                 of the topics (`studentised_ends`).
+- `topics` gives random weights to topics with all their trials, and adds part of a topic that was not asked
+  (`scoring.inference.unseen_topic`). This is the default.
+- `topics+trials` draws topics, then trials within each topic, with replacement, and uses plain percentiles.
+- `bootstrap-t` draws topics with all their trials, and uses the ends of the studentised mean, which follow the skew of
+  the topics (`studentised_ends`).
 
 The last two methods use only the topics that were asked. If one topic in ten is of another kind and the sample is five
 topics without that kind, these methods cover .44. So their ends are used only if they lie further out than the ends

@@ -79,7 +79,7 @@ class Nested:
         """Return by which shares `times` as many trials would narrow the interval of the mean.
 
         The first share is for topics like these and the second for these topics. Both are NaN if trials do not vary or
-        if they cannot be computed.
+        a component is NaN.
         """
         topic, trial = max(0.0, self.topic.value), max(0.0, self.trial.value) / self.each
         if not trial > 0:
@@ -87,7 +87,7 @@ class Nested:
         return 1 - math.sqrt((topic + trial / times) / (topic + trial)), 1 - math.sqrt(1 / times)
 
     def narrowing_ends(self, times: float) -> tuple[float, float]:
-        """Return the range of `narrowing_shares`'s first share over the ICC's interval; NaN if there is no interval."""
+        """Return the range of the first of `narrowing_shares` over the ICC's interval; NaN if there is no interval."""
         shares = self.icc.interval.high, self.icc.interval.low
         ends = [math.sqrt((one + (1 - one) / self.each / times) / (one + (1 - one) / self.each)) for one in shares]
         return 1 - ends[0], 1 - ends[1]

@@ -273,7 +273,7 @@ def mean_squares(
 
         C = Σ w (diag d - dd'/B),  R(s|t) = r'C⁻r,  E R(s|t) = σ²_s tr C + σ²_st (S - 1) + Σ w e v'C⁻v
 
-    - `Source`: C. R. Henderson, Biometrics 9 (1953), 226-252, method III.
+    Source: C. R. Henderson, Biometrics 9 (1953), 226-252, method III.
     """
     there = (counts > 0).astype(np.float64)
     systems = len(there)

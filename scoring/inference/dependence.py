@@ -44,7 +44,7 @@ class Dependence:
     - `after_one`, `after_zero`: the shares of 1 among cells whose left neighbour is 1, and whose left neighbour is 0.
     - `expected`, `chance`: the mean and the central 95% of the shares' difference over tables with the same sums.
     - `excess`: the difference minus `expected`.
-    - `p`: two-sided.
+    - `p`: the two-sided p of the difference.
     - `n`, `ones`: the numbers of pairs of neighbours, and of pairs with a 1 on the left.
     - `draws`: the number of tables drawn.
 

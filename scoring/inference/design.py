@@ -92,7 +92,6 @@ INDEPENDENT = Design()
 
 
 def too_few_sessions_reason(sessions: int) -> str:
-    """Return why there is no interval for sessions like these; "" if there are enough."""
     if sessions >= FEWEST:
         return ""
     return "one session: nothing to compare it with" if sessions == 1 else f"{sessions} sessions: too few to compare"

@@ -126,9 +126,9 @@ def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
 def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> tuple[float, float]:
     """Return the limits below and above which a mean over these topics counts as changed.
 
-    The baseline's mean exceeds each of its own limits with probability `outside`, and `matters` moves these outwards.
-    If a limit lies outside [0, 1], no such change is possible. The variance of the mean is estimated from trials within
-    topics and from the means of runs, and the larger estimate is used.
+    The true mean of the baseline lies beyond either of its limits with probability `outside`; `matters` moves both
+    limits further outwards. If a limit lies outside [0, 1], no such change is possible. The variance of the mean is
+    estimated from trials within topics and from the means of runs, and the larger estimate is used.
     """
     variance = baseline.sampling_variance()
     if len(baseline.runs) > 1:

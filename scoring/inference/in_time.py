@@ -108,8 +108,8 @@ def time_dependence(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -
 def common_time_p(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
     """Return the one-sided p, in (0, 1], for whether consecutive trials of any topics are alike; 1 below 20 trials.
 
-    The statistic of `time_dependence` over the whole run has a normal approximation. Arrays are (topics, trials), with
-    NaN.
+    The p comes from a normal approximation to the statistic of `time_dependence` over the whole run. Both arrays are
+    (topics, trials), NaN if missing.
     """
     cells, when = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
     seen = ~(np.isnan(cells) | np.isnan(when))

@@ -1,4 +1,4 @@
-"""The interval of a figure, or the reason why there is none, as all methods of inference return it."""
+"""The interval of a figure, or the reason why there is none, as returned by all methods of inference."""
 
 import math
 from dataclasses import dataclass

@@ -1,16 +1,16 @@
-"""Lost attempts: bounds of a difference if lost attempts were as bad, or as good, as they can be.
+"""Bounds of a difference for the worst and the best outcomes that lost attempts could have had.
 
 A figure is over the conversations that exist. If infrastructure loses answers of one system that would have failed (a
 server that breaks while it searches in vain), the system seems better: a system that lost half of its failures was
-called better than an equal system in 75% of 45 × 5 studies. Lost answers cannot be observed, so the difference is
-bounded instead: one side's lost trials are set to the low end of the measure and the other side's to the high end, in
-both ways (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84).
+called better than an equal system in 75% of studies of 45 topics × 5 trials. Lost answers cannot be observed, so the
+difference is bounded instead: one side's lost trials are set to the low end of the measure and the other side's to the
+high end, in both ways (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84).
 
 If the sides lost equal and small shares, bounds add little and make the difference look uncertain. So bounds are given
 only if the shares differ, by Fisher's exact test at a generous level, or if more than 5% of all attempts are lost,
 since equal shares may be of unlike answers. With 30% of one side's successes lost and 30% of the other's failures,
-equal systems were called different in 48% of 150 studies of 45 × 5. If a side's losses depend on its answers, bounds
-are given whatever the share, and no side is the winner.
+equal systems were called different in 48% of 150 such studies. If a side's losses depend on its answers, bounds are
+given whatever the share, and no side is the winner.
 """
 
 from __future__ import annotations

@@ -86,8 +86,7 @@ def difference(
     `base` and `other` are the cells of each valid conversation. `reach` is the largest possible difference of a topic;
     it is infinite if values never come near the end of the range, as for R. `pooled` is True if figures are ratios of
     sums, such as %recovery. `continued` is True if all trials with one number are one session through all topics.
-    `clusters` maps topics to clusters. `invalid` and `unplayed` count the pairs in which a side failed or is not
-    recorded.
+    `clusters` maps topics to clusters. `invalid` and `unplayed` count pairs in which a side failed or is not recorded.
     """
     both = [trial for trial in base if trial in other]
     known = [trial for trial in both if _is_defined(base[trial], pooled) and _is_defined(other[trial], pooled)]
@@ -276,7 +275,7 @@ def simultaneous_level(differences: npt.ArrayLike, rng: np.random.Generator, *, 
     """Return the level that single intervals need so that all of them hold together at `level`.
 
     An arm that was chosen as the worst may be worst by chance, so its own 95% interval covers the truth less often.
-    Intervals that are valid for all arms at once are valid for the chosen one. The largest |t| over arms is resampled
+    Intervals that are valid for all arms at once are valid for the chosen arm. The largest |t| over arms is resampled
     over topics by changing the signs of the residuals of the differences (R. Y. Liu, Annals of Statistics 16 (1988),
     1696-1708; for the maximum, P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993, 2.3). All arms
     get the same signs, which makes intervals narrower if arms are correlated. The resulting level is for t intervals,

@@ -53,8 +53,8 @@ def needed(
 
     For topics like these, the result is the fewest topics, and the fewest trials, for which the observed difference
     reaches `detectable_difference` and a small enough p is possible. Without an unseen topic (`guard` none), the number
-    of topics is z²·s²/d² + z_α²/2. For these topics, trials are such that (w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller
-    2024, eq. 9).
+    of topics is z²·s²/d² + z_α²/2. For these topics, the number of trials solves (w/f)/T = d²/z² (Sakai 2018, ch. 6;
+    Miller 2024, eq. 9).
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if len(each) < 2 or np.isnan(each).any():

@@ -56,7 +56,7 @@ class PairedTest:
     """A difference between two sides.
 
     - `value`: the first side's figure minus the second's; NaN without any topic.
-    - `p`: two-sided, for this difference by itself; NaN if there is no test.
+    - `p`: the two-sided p of this difference by itself; NaN if there is no test.
     - `outside`: the smallest error probability at which the interval excludes 0; NaN without an interval. A verdict
       needs both `p` and `outside` to be small.
     - `least`: the smallest `outside` possible with this number of units.
@@ -208,8 +208,8 @@ def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> t
 def residual_variance(values: npt.ArrayLike) -> float:
     """Return V_E2, the residual variance of a two-way analysis of variance without replication.
 
-    `values` are (T, m). The effect size of Tukey's HSD test is |difference|/√V_E2 (Sakai 2018, chapter 5). NaN for T or
-    m below 2.
+    `values` are (T, m). The effect size of Tukey's HSD test is |difference|/√V_E2 (Sakai 2018, chapter 5). If T or m is
+    below 2, the result is NaN.
     """
     table = np.asarray(values, dtype=np.float64)
     topics, systems = table.shape
@@ -227,7 +227,7 @@ def correct_intervals(found: Sequence[PairedTest]) -> list[float]:
 def decide(
     found: PairedTest, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
 ) -> tuple[Verdict, str]:
-    """Return the verdict. If it is `cannot tell` and not because of a large p, also return the reason, else "".
+    """Return the verdict, and the reason for `cannot tell` unless the reason is a large p, else "".
 
     A winner needs both p and the interval. The p of exchanging sides tests whether the sides differ at all, and rejects
     equal means too often if few topics carry the difference. The interval is about the means alone, and allows for

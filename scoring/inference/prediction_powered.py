@@ -1,4 +1,4 @@
-"""The mean of people's scores over all items, from a judge's scores of every item and people's scores of some.
+"""The mean of people's scores over all items, from a judge's scores of every item and people's scores of some items.
 
 In topic t let a_t be the mean of people's scores, and b_t the judge's mean over all items minus the judge's mean over
 the items that people judged. The figure is the mean over topics of

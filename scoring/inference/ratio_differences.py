@@ -110,8 +110,8 @@ def exact_ratios(above: npt.ArrayLike, below: npt.ArrayLike, *, level: float) ->
 
     `above` (2,) holds the recoveries of each side, and `below` (2,) its failed turns. If a system recovers at different
     rates in different topics, the number of recoveries varies less than a binomial number (W. Hoeffding, Annals of
-    Mathematical Statistics 27 (1956), 713-721), so the interval is conservative. Both are NaN if a side has no failed
-    turn.
+    Mathematical Statistics 27 (1956), 713-721), so the interval is conservative. Interval and p are NaN if a side has
+    no failed turn.
     """
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     if bottoms.min() <= 0:

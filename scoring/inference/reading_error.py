@@ -33,8 +33,7 @@ class ReadingError:
 
     - `compared`, `differ`: the number of answers with two witnesses, and the number on which the witnesses differ.
     - `silent`: the number of answers with one witness.
-    - `misread`: the bound for answers with two witnesses, at confidence `level`. For all answers it is misread +
-      silent.
+    - `misread`: the bound for answers with two witnesses, at confidence `level`; misread + silent for all answers.
     """
 
     compared: int

@@ -1,4 +1,4 @@
-"""The variation between audits of a watch that their trials do not explain, as estimated from few blessed runs.
+"""The variation between audits that trials do not explain, estimated from few blessed runs.
 
 All trials of one run share a day, a load and a region. This effect is assumed to be normal on the scale of log odds,
 with an unknown standard deviation τ. The runs' means have the variance

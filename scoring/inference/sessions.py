@@ -116,7 +116,7 @@ def needed_sessions(
     alpha: float,
     estimand: Estimand,
 ) -> NeededSize:
-    """Estimate how many sessions would detect the observed difference for these topics, as the number of trials.
+    """Estimate how many sessions would detect the observed difference for these topics; returned as `trials`.
 
     For topics like these there is no answer: more topics do not reduce the variance of sessions, and more sessions do
     not reduce the variance of topics. `differences`, `noise`, `shared` and `sessions` are as in `compare_sessions`;

@@ -1,9 +1,11 @@
 """Comparison of two sides. This module chooses the method, by the design and the kind of figure.
 
-figure             topics like these                              these topics
-mean over topics   unseen topic (or t), exchanging sides          t over trials within topics
-ratio of sums      each ratio's own interval, squared and added   exact if turns are few, else t over trials
-continued sessions t clustered by topic and session               t clustered by session
+    figure             topics like these                              these topics
+    mean over topics   unseen topic (or t), exchanging sides          t over trials within topics
+    ratio of sums      each ratio's own interval, squared and added   exact if turns are few, else t over trials
+    continued sessions t clustered by topic and session               t clustered by session
+
+Studies pass the sides and the estimand, and choose no method themselves.
 """
 
 import math

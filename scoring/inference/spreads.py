@@ -23,7 +23,7 @@ with c = 2 in both, the share covered .75 in such simulations.
 
 docs/variance.md reports coverage and widths. Spreads of systems are in `scoring.inference.crossed_spreads`.
 
-- `Sources`: B. M. Hill, Annals of Statistics 3 (1975), 1163-1174, for the tail index. The factors are ours.
+Sources: B. M. Hill, Annals of Statistics 3 (1975), 1163-1174, for the tail index. The factors are ours.
 """
 
 import math
@@ -75,11 +75,9 @@ class Range:
 
     @property
     def largest_variance(self) -> float:
-        """The largest possible variance of values in the range."""
         return (self.top - self.bottom) ** 2 / 4
 
     def missing_interval_reason(self, topics: int) -> str:
-        """Return why there is no interval with this number of topics; "" if there is one."""
         if topics < FEWEST:
             return too_few_reason(topics)
         if not self.is_bounded and topics < FEWEST_WITHOUT_TOP:
@@ -224,7 +222,7 @@ def topic_weights(topics: int, unseen: float) -> Floats:
 
 
 def make_interval(ends: tuple[float, float], within: Range) -> Interval:
-    """Return an interval unless its width is 0, because the noise of trials hides any variance between topics."""
+    """Return an interval, or the reason for none if the noise of trials hides any variance between topics."""
     if not ends[1] > ends[0]:
         return no_interval("trials of a topic differ by so much that nothing can be seen between topics")
     return Interval(*ends, METHOD, "topics", assumes=within.assumptions)

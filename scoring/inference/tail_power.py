@@ -73,7 +73,7 @@ def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
 
 
 def stated_tail_model(components: Components) -> TailModel:
-    """Return the model of one system with stated components. Raises ValueError unless they are bounded or yes or no."""
+    """Return the model of one system with stated components. Raises ValueError if values are unbounded."""
     if components.shape == "unbounded":
         raise ValueError(NO_TOP)
     width = components.high - components.low

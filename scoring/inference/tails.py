@@ -16,9 +16,9 @@ simulations. The percentiles of a two-stage bootstrap (.87 to .93 for two kinds 
 bootstrap ± t (.79 to .94) cover less.
 
 The mean of the highest scores of a measure without a top, such as latency, depends on a few topics. With 45 topics its
-interval covers .72 if 3% of topics are ten times as slow, and .92 for lognormal ones (σ 1.5), so it needs 150 topics.
-The unseen topic then scores up to three times the highest score. With up to twice the highest, coverage is .90 for
-scores with a Pareto tail of exponent 1.7.
+interval covers .72 if 3% of topics are ten times as slow, and .92 if topics are lognormal (σ 1.5), so it needs 150
+topics. The unseen topic then scores up to three times the highest score. With up to twice the highest, coverage is .90
+for scores with a Pareto tail of exponent 1.7.
 
 Within a topic, few trials cannot show the tail at all: with 5 trials and β = .25 the estimate is .10 too high and its
 interval never covers the true value. `within_topics` refuses fewer than 10/β trials, or 10/(1 - β) above the middle.

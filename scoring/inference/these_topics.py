@@ -7,9 +7,9 @@ trials and scores that are 0 in one trial of twenty. If every trial gave an answ
 the interval is nearly Clopper and Pearson's. It is always wide enough to allow for one topic whose few trials were
 alike by chance.
 
-Sources: as in that module; for trials within topics, E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998),
-193-201, whose interval uses the effective number of answers instead; W. Hoeffding, Annals of Mathematical Statistics 27
-(1956), 713-721: answers whose rates differ vary less than answers with equal rates.
+Sources: as in `scoring.inference.unseen_topic`; for trials within topics, E. L. Korn and B. I. Graubard, Survey
+Methodology 24 (1998), 193-201, whose interval uses the effective number of answers instead; W. Hoeffding, Annals of
+Mathematical Statistics 27 (1956), 713-721: answers whose rates differ vary less than answers with equal rates.
 """
 
 import math

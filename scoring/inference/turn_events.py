@@ -1,9 +1,9 @@
 """Comparison of how often an event occurs in the turns of two sides, and its association with the outcome.
 
 The event may persist once it has begun, such as a user model that changes to another language. So only its first
-occurrence in a conversation counts, and each turn up to that one is a case. One side's conversations may be longer, and
-reach other kinds of turns, because its answers are worse; so turns are compared within strata that the caller names
-(topic, number of the turn, act).
+occurrence in a conversation counts, and each turn up to this occurrence is a case. One side's conversations may be
+longer, and reach other kinds of turns, because its answers are worse; so turns are compared within strata that the
+caller names (topic, number of the turn, act).
 
 There are two p, valid under different conditions, and the larger p counts:
 
@@ -51,8 +51,9 @@ class TurnCase:
 class Contrast:
     """A comparison of two kinds of turns.
 
-    - `difference`: pooled over strata (Mantel and Haenszel), in [-1, 1]; NaN if no stratum has both kinds.
-    - `p`: two-sided; NaN if there is no test.
+    - `difference`: the difference, pooled over strata (Mantel and Haenszel), in [-1, 1]; NaN if no stratum has both
+      kinds.
+    - `p`: the two-sided p; NaN if there is no test.
     - `n`, `topics`: the numbers of turns of both kinds, in all strata, and of topics with an informative stratum.
     """
 

@@ -60,7 +60,8 @@ def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, lev
     """Estimate the probability that the next trial is of a kind not seen so far.
 
     `once` and `twice` are (...) numbers of kinds seen exactly once and twice, and `n` is (...) the number of trials, at
-    least once + 2·twice. They broadcast. The confidence `level` is in (0, 1). Raises ValueError for impossible counts.
+    least once + 2·twice. The three arrays broadcast. The confidence `level` is in (0, 1). Raises ValueError for
+    impossible counts.
     """
     f1, f2, trials = np.broadcast_arrays(*(np.asarray(part, dtype=np.int64) for part in (once, twice, n)))
     if not 0 < level < 1:

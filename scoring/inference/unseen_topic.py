@@ -1,4 +1,4 @@
-"""Intervals over topics that allow for a kind of topic that was not among those asked.
+"""Intervals over topics that allow for a kind of topic that was not asked.
 
 Five topics that all went well say little about a sixth. An interval from the spread of the observed topics alone (a t
 interval, a percentile of the bootstrap) misses the true value whenever a kind of topic is missing from the sample. So
@@ -68,8 +68,8 @@ def drawn_weights(rng: np.random.Generator, units: int, size: int, unseen: float
 def append_unseen_topic(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike) -> Floats:
     """Return the (K + 1, 2·C + D) values to be weighted: numerators for the low and the high end, then denominators.
 
-    `above` and `below` are (K, C), and `bottom` and `top` ratios of the unseen topic. D is 1 for equal denominators,
-    else C.
+    `above` and `below` are (K, C), `bottom` and `top` ratios of the unseen topic. D is 1 for equal denominators, else
+    C.
     """
     size = np.sqrt((below**2).sum(axis=0) / np.maximum((below > 0).sum(axis=0), 1))
     largest = below.max(axis=0)
@@ -95,7 +95,7 @@ def weighted_means(products: Floats, columns: int) -> tuple[Floats, Floats]:
 
 
 def _quantile(rows: Floats, share: float) -> Floats:
-    """Return (C,) quantiles of (C, B) numbers. The values equal `np.quantile`, in half the time."""
+    """Return (C,) quantiles of (C, B) numbers, as `np.quantile` does, in half the time."""
     place = (rows.shape[1] - 1) * share
     at = int(place)
     after, part = min(at + 1, rows.shape[1] - 1), place - at
@@ -106,7 +106,10 @@ def _quantile(rows: Floats, share: float) -> Floats:
 
 
 def weighted_sums(values: Floats, weights: Floats) -> Floats:
-    """Return the (C, B) sums of (rows, C) values with (rows, B) weights. BLAS sums would vary with the threads."""
+    """Return the (C, B) sums of (rows, C) values with (rows, B) weights.
+
+    BLAS is not used, because its last bits vary with the number of threads.
+    """
     found: Floats = np.einsum("kc,kb->cb", values, weights)
     return found
 
@@ -126,8 +129,8 @@ def unseen_distance(values: Floats) -> Floats:
     """Return (C,) distances from 0 that an unseen topic may have, for a measure without a top.
 
     `values` is (K, C), K >= 2. The distance is at least `smallest_reach` times the best topic's. Hill's estimate
-    compares the best sqrt(K) topics, at least two, with the next topic or, if it scores 0, with the smallest score
-    above 0.
+    compares the best sqrt(K) topics, at least two, with the next topic, or with the smallest score above 0 if the next
+    is 0.
     """
     size = np.abs(values)
     units = len(size)

@@ -8,7 +8,7 @@ then on the interval of each audit decides how far from the baseline the figure 
 
     excludes 0 on the side of the change       still changed
     includes 0, or lies beyond it, and
-    excludes half of the change                perhaps back; the second one, at another hour: back
+    excludes half of the change                perhaps back; if a second audit, at another hour, agrees: back
     includes 0 and half of the change          undecided
 
 Once an audit has included 0, a later audit that excludes 0 leads to *changed* only if all audits since then together
@@ -49,7 +49,7 @@ class AuditResult:
     - `own`: the variance of the audit's mean due to its trials.
     - `evidence`: (2, λ) against the limits of that time; None if no evidence was collected.
     - `confirms`: whether the audit by itself lies beyond these limits, for a drop and for a rise.
-    - `declared`: whether it was recorded as changed before states existed.
+    - `declared`: whether the recording, made before states existed, calls the figure changed.
     """
 
     at: float
@@ -75,7 +75,8 @@ class WatchState:
     """The state of a watched figure. Times are NaN for events that never happened.
 
     - `name`, `side`: the state, and the side of the alarm or the change.
-    - `raised`: when the last alarm was raised; NaN once its evidence is gone. In *changed*, of a second alarm.
+    - `raised`: when the last alarm was raised; NaN once its evidence is gone. In *changed*, the alarm is for a second
+      change.
     - `since`, `confirmed`: when the alarm of the change was raised, and when a later audit confirmed the change.
     - `times`: the number of changes confirmed since the baseline was last reached.
     - `near`, `is_near`: when the first audit was perhaps back, and whether the last audit was.
@@ -115,7 +116,7 @@ class WatchState:
         return self.name == "alarm" or (self.name == "changed" and not math.isnan(self.raised))
 
     def update_mean(self, value: float, own: float) -> tuple[float, float, int]:
-        """Return the mean over the audits behind the evidence and a further audit, its variance, and their number."""
+        """Return the mean of this audit and the audits behind the evidence, its variance, and the number of audits."""
         values, variances = zip(*self.gathered, (value, own), strict=True)
         return sum(values) / len(values), sum(variances) / len(values) ** 2, len(values)
 
@@ -131,7 +132,7 @@ class WatchState:
 
 
 def new_limits(state: WatchState, baseline: Baseline, *, matters: float) -> Limits | None:
-    """Return the limits for a second change, beyond the level since the first; None if there is no change.
+    """Return the limits for a second change beyond the level since the first change; None without a change.
 
     The limit on the opposite side is infinite.
     """

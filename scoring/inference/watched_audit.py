@@ -80,10 +80,7 @@ class Judged:
 def audit_word(
     verdict: Verdict, before: WatchState, state: WatchState, found: Difference, matters: float, *, alarm: bool
 ) -> Word:
-    """Return the word for an audit from its verdict, the states and the difference.
-
-    `alarm` is True if an alarm waits for confirmation.
-    """
+    """Return the word for an audit. `alarm` is True if an alarm waits for confirmation."""
     if before.is_changed and not state.is_changed:
         return "back"
     if verdict != "cannot tell":
@@ -127,5 +124,4 @@ def judge(
 
 
 def pooled_interval(baseline: Baseline, level: float) -> Around:
-    """Return the interval of the mean difference of several audits."""
     return lambda value, own, audits: mean_interval(baseline, value, own, level=level, audits=audits)

@@ -4,7 +4,7 @@ States: `start`, `o` (a useful answer), `x` (an answer that is not useful), `-` 
 turn that it would still have had). Each transition is a share over topics and trials:
 
     a → o, a → x    turns that got this label / turns that were asked after `a` and answered
-    a → -           conversations that ended badly after `a` / their number plus that of turns asked after `a`
+    a → -           conversations that ended badly after `a` / these conversations plus the turns asked after `a`
 
 A turn that was not asked (`·`) counts in neither part of the ratio, because neither the last turn of a protocol nor its
 early completion says anything about the system. So the label of the next answer is separate from its existence:

@@ -180,8 +180,7 @@ class SwanReadings:
 def path_scores(numerators: npt.ArrayLike, denominators: npt.ArrayLike, criterion_weights: npt.ArrayLike) -> Floats:
     """Return the (n,) SWAN of each path, for decompositions and tails; NaN if no weighted criterion is defined.
 
-    `numerators` and `denominators` are the (n, C) parts of WAN^c, both 0 if undefined. `criterion_weights` are (C,) CW,
-    at least 0.
+    `numerators` and `denominators` (n, C) are parts of WAN^c, 0/0 if undefined. `criterion_weights` are (C,) CW >= 0.
     """
     top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     heavy = np.asarray(criterion_weights, dtype=np.float64)

@@ -73,8 +73,7 @@ def rate_of(
 ) -> Rate:
     """Estimate the rate of an event such as a breakdown: the mean over topics of each topic's rate, as for %useful.
 
-    `happened` (topics, trials) is 1.0, 0.0, or NaN for a missing trial. `invalid` is True for trials that never became
-    valid.
+    `happened` (topics, trials) is 1.0, 0.0, or NaN if missing. `invalid` marks trials that never became valid.
     """
     cells = np.asarray(happened, dtype=np.float64)
     if cells.ndim != 2 or len(cells) != len(topics) or not np.all((cells == 0) | (cells == 1) | np.isnan(cells)):

@@ -1,7 +1,7 @@
 """Permutation tests of the differences between two systems, at each node of a tree and over whole conversations.
 
     whole_tree_test    do the two trees differ at all? Whole trials are dealt anew to the sides within each topic. The
-                       test is exact for all trees, and the mean divergence of the draws is that of chance alone
+                       test is exact for all trees, and the mean divergence of the draws is due to chance alone
     node_tests         do the sides differ at this node, given that both came to it? The ways in which conversations
                        went on from the node are dealt anew to the sides within each topic
 
@@ -56,8 +56,7 @@ class NodeTests:
     """The tests of the N nodes of a tree.
 
     - `p`: (N,) corrected for the family; NaN for nodes outside the family.
-    - `z`: (N,) the largest |z| of a node, at least 0; NaN if in every topic only one side came there or all trials went
-      on alike.
+    - `z`: (N,) the largest |z| of a node, at least 0; NaN without a topic in which both sides came and trials differ.
     - `family`, `out`: the numbers of nodes that were tested, and of nodes that could not have reached the level.
     - `topics`, `draws`: the number of topics used, and of draws for each node.
     - `critical`: the value that z must exceed for a p of at most the level; NaN if no node was tested.
@@ -76,8 +75,8 @@ class NodeTests:
 class WholeTest:
     """The test of whole conversations.
 
-    p: the share of draws with a divergence at least as large as the observed one.
-    by_chance: the mean divergence over the draws, in bits.
+    - `p`: the share of draws with a divergence at least as large as the observed divergence.
+    - `by_chance`: the mean divergence over the draws, in bits.
     """
 
     p: float

@@ -2,7 +2,7 @@
 
 The trials of both systems are merged into one tree by one merge key. A path ends at one node, so the two trees are two
 distributions P and Q over the nodes, and the Jensen-Shannon divergence with the mixture M = (P + Q)/2 stays finite even
-if only one side took a branch. By the chain rule of the divergence it is a sum over nodes,
+if only one side took a branch. By the chain rule, the divergence is a sum over nodes,
 
     JSD(P‖Q) = Σ_v [ρ_P(v)·KL(p(·|v)‖m(·|v)) + ρ_Q(v)·KL(q(·|v)‖m(·|v))] / 2
 
@@ -90,8 +90,7 @@ def find_ends(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> End
 def visits_by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
     """Count how many trials of each topic pass through each node, as (N, T).
 
-    `size` (N,) holds the sizes of subtrees in pre-order, `ends` (n,) the end of each trial, and `topics` (n,) its
-    topic.
+    `size` (N,) holds sizes of subtrees in pre-order. `ends` and `topics` (n,) are the end and the topic of each trial.
     """
     span, where = np.asarray(size, dtype=np.int64), np.asarray(topics, dtype=np.int64)
     ended = np.zeros((len(span) + 1, int(where.max(initial=-1)) + 1), dtype=np.int64)
@@ -209,7 +208,7 @@ class BothSides:
 
     @cached_property
     def ways(self) -> Indices:
-        """The branch that each way leads to, (J,); the node itself for an end."""
+        """The branch that each way leads to, (J,); for an end, the node at which the conversation ends."""
         return np.concatenate([np.arange(1, len(self.tree), dtype=np.intp), self._all_ends.node[self._stops]])
 
     @cached_property
