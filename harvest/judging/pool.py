@@ -103,7 +103,7 @@ class PooledText:
 
 
 def single_spaced(text: str) -> str:
-    """Return the text with single spaces. Texts with equal results count as the same claim."""
+    """Return the text with single spaces. Texts that differ only in white space count as the same claim."""
     return " ".join(text.split())
 
 

@@ -330,10 +330,10 @@ def plan_difference(
 
     `detect` is the difference to detect, in points for percentages and otherwise in the measure's own units.
     `measure` is a measure of single conversations or a share of turns; None means %useful of the first turn.
-    `stated` replaces components of the pilot: `mean`, and the standard deviations `between` topics, of system ×
-    topic (`interaction`) and `within` topics, in points for percentages. If %recovery is planned without a pilot,
-    `failing` is the percentage of conversations that need recovery. `topics` and `trials` are the numbers in the
-    grid; () means half, once, twice and four times the audit's numbers.
+    `stated` replaces components of the pilot: `mean`, and the standard deviations of topics (`between`), of system
+    × topic (`interaction`) and of trials of a topic (`within`). For percentages, these are in points. If %recovery
+    is planned without a pilot, `failing` is the percentage of conversations that need recovery. `topics` and
+    `trials` are the numbers in the grid; () means half, once, twice and four times the audit's numbers.
 
     Raises InputError for a measure without values for topics and for impossible components.
     """

@@ -269,7 +269,7 @@ def refuse_difference(components: Components, difference: float, key: Key) -> No
 
 
 def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping[str, float]) -> Floats | None:
-    """Return the share of trials that need recovery, (topics, systems), or None for measures except %recovery.
+    """Return the share of trials that need recovery, of shape (topics, systems); None unless for %recovery.
 
     Without a pilot, the shares are drawn around `failing`, with the assumed part of the variance between topics.
     Raises InputError if `failing` is stated for another measure or with a pilot, if it is needed but not stated,

@@ -148,9 +148,9 @@ def system_figures(
     resampler: Resampler,
     weights: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, DrawnTrials], list[Figure]]:
-    """Return the trial counts of one system's members, and its figures. There are figures of the population, of
-    each member and, if `weights` (with sum 1) are given, with these weights. `shares` has the declared share of
-    each member; `values` are the system's cells."""
+    """Return the trial counts of one system's members, and its figures. The figures are of the population, of each
+    member and, if `weights` (with sum 1) are given, of the population with these weights. `shares` has the
+    declared share of each member; `values` are the system's cells."""
     of = {
         (one.key.topic, one.key.trial): one.member
         for one in material.conversations

@@ -88,7 +88,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
 
 
 def ranking_verdict(found: Realism) -> str:
-    """Say whether simulated users rank the systems as people do, compared with halves of the people."""
+    """Say whether simulated users rank the systems as people do, compared with how well two halves of people agree."""
     ranking, floor = found.ranking, found.ranking_floor
     known = not math.isnan(ranking.low)
     tau = decimal(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")

@@ -63,7 +63,7 @@ def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed
 def judge_systems(
     conversations: Sequence[Conversation], folders: Mapping[str, Path]
 ) -> Iterator[tuple[str, Witnessed]]:
-    """Yield each system with stored traffic and its comparison. `folders` has the run folder of each system."""
+    """Yield each system that has stored traffic, with its comparison. `folders` has the run folder of each system."""
     own: dict[str, list[Conversation]] = {}
     for one in conversations:
         own.setdefault(one.key.system, []).append(one)

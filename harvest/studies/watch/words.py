@@ -140,7 +140,7 @@ def back_words(one: WatchedFigure) -> str:
 
 
 def over_words(one: WatchedFigure) -> str:
-    """Describe the topics behind a figure if some have a value only now or only in the baseline, or return ""."""
+    """Describe the topics behind a figure if topics have a value only now or only in the baseline, or return ""."""
     if one.over is None:
         return ""
     over = one.over
