@@ -97,8 +97,7 @@ def terminal_width(stream: TextIO) -> int | None:
 
 
 def prose_width() -> int:
-    """Return the width for sentences on standard output: the width of the terminal, or 80 columns if there is no
-    terminal."""
+    """Return the width for sentences on standard output: the terminal's width, or 80 columns without a terminal."""
     return shutil.get_terminal_size().columns
 
 
@@ -115,7 +114,7 @@ def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wra
 
 
 def live_console() -> Console:
-    """Return a `LiveConsole` on standard error for the progress of a run."""
+    """Return a `LiveConsole` on standard error that shows the progress of a run."""
     from harvest.console import LiveConsole  # late, as above
 
     return LiveConsole(printable, file=cast(TextIO, LastingStream(sys.stderr)))

@@ -1,4 +1,4 @@
-"""Protocols: what a user says, and how the next turn depends on the answer."""
+"""Protocols: the words of a user, and the choice of the next turn by the answer."""
 
 import lazy_loader
 

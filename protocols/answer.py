@@ -1,7 +1,7 @@
 """Answers: everything that the user's side receives from the system.
 
 Besides its text, an answer may have parts for different readers. Sources and offers are for the user. Thoughts and
-tool calls are read only by rules that request them. Words, links and history come from the text and its sources.
+tool calls are read only by rules that request them. Words, links and history are taken from the text and its sources.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call that the system made or requested. `arguments` is JSON, or whatever the system wrote instead of
-    JSON."""
+    """A tool call that the system made or requested. `arguments` is JSON, or the system's own text."""
 
     name: str
     arguments: str = ""
@@ -57,8 +56,8 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file, picture or sound that came with the text. `type` is its media type, or the system's name for the type.
-    `size` is in bytes, or None if unknown."""
+    """A file, picture or sound that came with the text. `type` is its media type, or the system's own name for the
+    type. `size` is in bytes, or None if unknown."""
 
     name: str
     type: str = ""
@@ -76,7 +75,8 @@ class Answer:
     - `sources`: the sources in the system's order.
     - `thoughts`: the reasoning that preceded the answer, or "".
     - `refused`: True if the system marked its answer as a refusal in a separate field.
-    - `refusal`: the content of that field if there is also a text; otherwise the content is in `text`.
+    - `refusal`: the content of the refusal field if there is also a text. If there is no text, the content is in
+      `text`.
     """
 
     text: str

@@ -30,8 +30,7 @@ class Position:
 
 
 def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:
-    """Return the opening turn, or a Stop if the protocol says nothing on this topic. `check_topics` rejects such
-    topics."""
+    """Return the opening turn, or a Stop if the protocol says nothing on this topic (see `check_topics`)."""
     return _enter_state(protocol, topic, Target(state=protocol.start), Position("", 0), None)
 
 

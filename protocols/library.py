@@ -1,5 +1,4 @@
-"""Functions that load protocols: shipped protocols by name, files by path, and recorded protocols from JSON
-values."""
+"""Functions that load protocols: shipped protocols by name, files by path, and recorded protocols from JSON."""
 
 from collections.abc import Mapping
 from os import PathLike, fspath
@@ -59,7 +58,7 @@ def encode_protocol(protocol: Protocol) -> dict[str, object]:
 
 
 def decode_protocol(value: object, path: str = "recorded protocol") -> Protocol:
-    """Return the protocol from a value of `encode_protocol`. Messages refer to it as `path`. Raises InputError."""
+    """Return the protocol from a value of `encode_protocol`, called `path` in messages. Raises InputError."""
     return read_protocol(Document(path, _as_tuples(value), {}, {}))
 
 

@@ -62,8 +62,8 @@ def _count_turns_to_end(protocol: Protocol, topic: Topic, positions: set[_Positi
 def _follow_target(
     protocol: Protocol, topic: Topic, target: Target, used: tuple[tuple[str, int], ...]
 ) -> _Position | str:
-    """Return the position at which the next turn is said after `target`, or the outcome if the protocol ends instead.
-    States that have used all their turns are skipped."""
+    """Return the position of the next turn after `target`, or the outcome if the protocol ends instead. States that
+    have used all their turns are skipped."""
     while target.state:
         state = protocol.states[target.state]
         following = state.after_last(topic)

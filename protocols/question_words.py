@@ -19,7 +19,7 @@ class _Words:
     - `requests`: a request for information, with or without a question mark.
     - `meant`: a question about the user's meaning.
     - `offers`: an offer of further help, a suggestion, or a rhetorical question.
-    - `invites`: a request for information only if the user wishes, which is not a question.
+    - `invites`: an invitation to give further information, which is not a question.
     - `delivers`: an announcement of the requested content.
     - `talk`: a sentence that leads up to a question and answers nothing.
     - `choice`: the word between two alternatives.

@@ -1,4 +1,4 @@
-"""Reading protocols from parsed files. Every fault that would make a run fail is reported here, with its position."""
+"""Reading of protocols from parsed files. Every fault that would make a run fail is reported, with its position."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Routes and choices: the reasons why a conversation continues as it does, by a rule or by a simulated user's
-policy."""
+"""Routes and choices: the reasons for each turn of a conversation, from a rule or from a simulated user's policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -48,7 +47,7 @@ class Choice:
 
 
 def answer_class(label: str | None) -> str:
-    """Return how a user that relies on labels classifies an answer with this label, or "" without a label."""
+    """Return the class of an answer with this label for a user that relies on labels, or "" without a label."""
     return _LABELS.get(label or "", "")
 
 

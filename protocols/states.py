@@ -1,4 +1,4 @@
-"""The states of a protocol, with the words they say and their outgoing edges."""
+"""The states of a protocol, with their words and outgoing edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # it brings pydantic, which playing a protocol does not need
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of an edge: a state's name or an outcome (`completed` or `breakdown`). The other field is ""."""
+    """The target of an edge: a state's name or an outcome (`completed` or `breakdown`). The unused field is ""."""
 
     state: str = ""
     outcome: str = ""
@@ -26,8 +26,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An outgoing edge of a state. `rule` is the name of the rule that must hold, or "" for `otherwise`. `label` is
-    `o` or `x`."""
+    """An outgoing edge of a state. `rule` is the name of its rule, or "" for `otherwise`. `label` is `o` or `x`."""
 
     rule: str
     label: str
@@ -67,6 +66,5 @@ class State:
         return self.then is not None
 
     def after_last(self, topic: Topic) -> Target | None:
-        """Return the target after all of the topic's turns were said, or None for a state that does not go through
-        turns."""
+        """Return the target after all of the topic's turns, or None for a state that does not go through turns."""
         return self.then if topic.turns else (self.empty or self.then)

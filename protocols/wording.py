@@ -72,8 +72,8 @@ class Fault:
 
 
 def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
-    """Return what the state says about `topic` as user turn `turn` (from 1), without surrounding white space. Raises
-    InputError if a value is missing or the text is empty."""
+    """Return the words of the state about `topic` as user turn `turn` (from 1), without surrounding white space.
+    Raises InputError if a value is missing or the text is empty."""
     if not _SPECIAL.search(wording.template) and wording.template.strip() and len(wording.template) <= LONGEST:
         return wording.template.strip()  # said unchanged
     from jinja2 import TemplateError
@@ -287,7 +287,7 @@ def _chain_text(node: nodes.Node) -> str:
 
 
 def fields_used(wording: Wording) -> frozenset[str]:
-    """Return NAME for every `topic.fields.NAME` in the template."""
+    """Return the names of the topic's fields in the template: NAME for every `topic.fields.NAME`."""
     from jinja2 import nodes
 
     tree = _make_environment().parse(wording.template)
@@ -325,7 +325,7 @@ def _make_environment() -> Environment:
 
 
 def _text_value(value: object) -> object:
-    """Return a value to insert. Raises TypeError for values that are not text, such as lists and objects."""
+    """Return a value that can be inserted. Raises TypeError for values that are not text, such as lists and objects."""
     from jinja2 import Undefined
 
     if value is None or isinstance(value, (str, int, float, Undefined)):  # undefined values raise their own error
@@ -377,7 +377,7 @@ def _compile_template(template: str) -> Template:
 
 
 def locate_fault(fault: Fault, template: str) -> tuple[str, int]:
-    """Return a regular expression for the faulty words, and the number of earlier matches in the template."""
+    """Return a regular expression for the faulty words, and the number of its matches before the fault."""
     expression = r"(?<![\w.])" + r"\W{1,4}".join(re.escape(part) for part in fault.words.split(".")) + r"(?!\w)"
     before = "".join(template.splitlines(keepends=True)[: fault.line - 1])
     # Words outside {{ }} and {% %} on the same line are data: the fault is in the first braces that contain them.

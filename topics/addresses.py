@@ -63,7 +63,7 @@ def canonical_url(url: str) -> str:
 
 
 def address(url: str) -> Address | None:
-    """Return the parts of `url` as a browser would read them, or None if it is not an absolute http(s) URL."""
+    """Return the parts of `url` as a browser would read them, or None if `url` is not an absolute http(s) URL."""
     return _parse_address(url) if len(url) > _LONGEST_CACHED else _cached_address(url)
 
 
@@ -96,8 +96,7 @@ _cached_address = lru_cache(maxsize=4096)(_parse_address)
 
 
 def canonical_host(text: str) -> str | None:
-    """Return the host in lower case and ASCII. An IPv6 address is in its short form. Returns None for an invalid
-    host."""
+    """Return the host in lower case and ASCII, with IPv6 addresses in short form. Returns None for an invalid host."""
     return _encode_host(text) if len(text) > _LONGEST_HOST else _cached_host(text)
 
 

@@ -43,7 +43,7 @@ class Country:
 
 @cache
 def countries() -> tuple[Country, ...]:
-    """Return the countries in every row of `regions.csv`, beginning with those in ISO 3166-1."""
+    """Return the countries in every row of `regions.csv`, beginning with the countries in ISO 3166-1."""
     text = resources.files("topics").joinpath("regions.csv").read_text(encoding="utf-8")
     head, *rows = [[cell.text for cell in row] for row in csv_rows(text, "regions.csv")]
     return tuple(
@@ -65,7 +65,7 @@ def country(name: str) -> Country | None:
 
 
 def nearest_names(name: str) -> tuple[str, ...]:
-    """Return at most three country names that look like `name`, for messages only."""
+    """Return at most three country names that resemble `name`, for use in messages only."""
     near = difflib.get_close_matches(_fold_region(name), _countries_by_name(), n=3, cutoff=0.75)
     return tuple(dict.fromkeys(_countries_by_name()[key].name for key in near))
 

@@ -1,4 +1,4 @@
-"""Counts with their nouns: `1 trial`, `3 trials`, `1,250 entities`. All plurals in Harvest are made here."""
+"""Counts with their nouns, such as `1 trial` or `1,250 entities`. This module makes all plurals in Harvest."""
 
 import re
 
@@ -10,7 +10,7 @@ def pluralize(n: int, one: str, many: str | None = None) -> str:
 
 
 def plural(one: str) -> str:
-    """Return the regular English plural of a noun, changing its last word: trials, entities, branches, replies."""
+    """Return the regular English plural of a noun. Only the last word changes: trials, entities, branches, replies."""
     if re.search(r"[^aeiou]y$", one):
         return f"{one[:-1]}ies"
     return f"{one}es" if one.endswith(("s", "x", "z", "ch", "sh")) else f"{one}s"

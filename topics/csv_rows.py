@@ -23,7 +23,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell without quotation marks and surrounding white space, with the line and column of its start, from 1."""
+    """A cell without quotation marks and surrounding white space. Line and column are those of its start, from 1."""
 
     text: str
     line: int
@@ -89,7 +89,7 @@ class Table:
 
 
 def is_utf16(data: bytes) -> bool:
-    """Return whether the data begin with the UTF-16 mark that spreadsheets write."""
+    """Return True if the data begin with the UTF-16 mark that spreadsheets write."""
     return data.startswith(_UTF16)
 
 

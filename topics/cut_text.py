@@ -184,8 +184,7 @@ def _cut_comments(around: Surroundings) -> Iterator[_Comment]:
 
 
 def _continues_with_number(around: Surroundings, comment: _Comment) -> bool:
-    """Return True if `#4711` on the line below a text, as deep as its key, continues the text. No comment begins this
-    way."""
+    """Return True if `#4711` below a text, as deep as its key, continues the text. No comment begins this way."""
     if len(comment.blank) != around.column or not comment.text[1:2].isdigit() or around.brackets:
         return False
     between = around.source[around.end.index : comment.at - len(comment.blank)]

@@ -27,7 +27,7 @@ def change(value: float, *, share: bool) -> str:
 
 
 def round_roughly(number: float) -> str:
-    """Round a rough estimate, at least 0 and finite, to two digits: `18,000` for 17,866, `37` for 36.6."""
+    """Round a rough estimate (at least 0 and finite) to two digits. For example, 17,866 becomes `18,000`."""
     whole = math.ceil(number)
     return f"{round(whole, min(0, 2 - len(str(whole)))):,}"
 

@@ -29,7 +29,8 @@ MISWRITTEN = "string_pattern_mismatch"
 
 
 def written_form(expression: str, words: str) -> AfterValidator:
-    """Return a validator for strings that `expression` matches completely. `words` describes them in error messages."""
+    """Return a validator for strings that `expression` matches completely. `words` describes these strings in
+    messages."""
     compiled = re.compile(expression)
 
     def check(text: str) -> str:
@@ -120,7 +121,7 @@ class StrictModel(BaseModel):
 @dataclass(frozen=True, slots=True)
 class Document:
     """A parsed YAML file. `value` consists of dicts (string keys, in file order), tuples, strings, numbers, booleans
-    and None. `source` is the parsed text, used for faults inside a value (a word in a template), or ""."""
+    and None. `source` is the parsed text, or "". It locates faults inside a value, such as a word in a template."""
 
     path: str
     value: object
@@ -139,7 +140,7 @@ class Document:
     def error(
         self, loc: Loc, what: str, *, allowed: str | None = None, advice: str | None = None, key: bool = False
     ) -> InputError:
-        """Return an error at the value (or the key) at `loc`."""
+        """Return an error with the place of the value (or the key) at `loc`."""
         return InputError(what, place=self.place(loc, key=key), allowed=allowed, advice=advice)
 
     @contextmanager
@@ -153,7 +154,7 @@ class Document:
             raise self.error(loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
 
     def part(self, loc: Loc) -> Document:
-        """Return the value at `loc` as a document. Its errors still name their place in the file."""
+        """Return the value at `loc` as a document whose errors name the place in the whole file."""
         value, depth = self._value(loc), len(loc)
         inside = {way[depth:]: mark for way, mark in self.marks.items() if way[:depth] == loc}
         keys = {way[depth:]: mark for way, mark in self.key_marks.items() if way[:depth] == loc}
@@ -265,7 +266,7 @@ class Document:
         )
 
     def _source_form(self, loc: Loc) -> str:
-        """Return a number or truth value as written in the file, where 1.10 is not 1.1, or "" if unknown."""
+        """Return a number or truth value as written in the file (1.10 is not 1.1), or "" if unknown."""
         line, column = self.marks.get(self._known_part(loc), (0, 0))
         lines = _split_lines(self.source) if line else ()
         found = re.match(r"[^\s,\[\]{}#]+", lines[line - 1][column - 1 :]) if line <= len(lines) and line else None
@@ -330,7 +331,7 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
 
 
 def validated_json(value: JsonValue, model: type[_MODEL]) -> _MODEL:
-    """Return a value from one of Harvest's JSON files as its model. Raises InputError, with place, for any fault."""
+    """Return a value from one of Harvest's JSON files as its model. Raises InputError for any fault."""
     plain = _as_tuples(value.value)
     try:
         return model.model_validate(plain)

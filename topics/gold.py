@@ -80,7 +80,7 @@ class GoldTable:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The ids of the topics that have entries."""
+        """The ids of all topics with entries."""
         return tuple(self._topics)
 
     def __len__(self) -> int:

@@ -42,8 +42,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A value in a file, with the path to it from the root. The methods check the type of the value, or raise
-    InputError."""
+    """A value in a file, with the path to it from the root. The methods check the value's type, or raise InputError."""
 
     value: object
     loc: Loc
@@ -130,7 +129,7 @@ class JsonValue:
 
 
 def read_json(path: str | PathLike[str]) -> Iterator[JsonValue]:
-    """Yield the values in the file: a value for each non-empty line of `*.jsonl`, otherwise a single value. Raises
+    """Yield the values in the file: one value per non-empty line of `*.jsonl`, or else a single value. Raises
     InputError."""
     yield from read_json_text(_read_text(path), fspath(path))
 
@@ -140,7 +139,7 @@ def _read_text(path: str | PathLike[str]) -> str:
 
 
 def read_json_value(path: str | PathLike[str]) -> JsonValue:
-    """Return the single value in a file with any name. Raises InputError."""
+    """Return the single value in a file, whatever the file's name. Raises InputError."""
     return _parse_text(_Source(fspath(path), _read_text(path), 1))
 
 
@@ -211,8 +210,7 @@ def json_lines(
 def _salvage_values(
     source: _Source, fault: InputError, bad: Callable[[InputError], object], mend: Mend | None
 ) -> Iterator[JsonValue]:
-    """Yield the values in a text that is not JSON: records among bad records, or values joined by a byte order
-    mark."""
+    """Yield the values in a text that is not JSON: records among bad records, or values joined by a byte order mark."""
     if found := _mend_value(source, bad, mend):
         yield found
         return
@@ -279,8 +277,8 @@ def _is_json(text: str) -> bool:
 
 
 def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int, InputError | None]:
-    """Return the value at a position, its end (-1 if unknown), and its error. The text begins on line `line` of the
-    file."""
+    """Return the value at a position, its end (-1 if unknown), and its error. The text begins on the file's line
+    `line`."""
     end = -1
     try:
         value, end = _STRICT.raw_decode(text, at)

@@ -83,7 +83,7 @@ _VARIETY = re.compile(r"(?:[^\W\d_]+ )?([^\W\d_]+)(?: \([^\W\d_]+\))?|([a-z]{2,3
 
 
 def language_code(name: str) -> str | None:
-    """Return the code of a language given by code, name or name of a variety (`Brazilian Portuguese`), or None."""
+    """Return the ISO 639-1 code for a code, a name or a variety such as `Brazilian Portuguese`. None if unknown."""
     found = _VARIETY.fullmatch(name.strip())
     word = (found[1] or found[2]).casefold() if found else ""
     return word if word in _NAMED else _CODES.get(word)

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled on first use, since long ones would slow the start of every command."""
+"""Regular expressions that are compiled on first use, because long patterns would slow the start of every command."""
 
 import re
 from typing import Any, cast

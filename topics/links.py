@@ -119,8 +119,7 @@ def url_ends(text: str) -> list[tuple[int, str]] | None:
 
 @lru_cache(maxsize=2**15)
 def _urls_alone(run: str) -> tuple[tuple[int, str], ...] | None:
-    """Return ends and hrefs of the URLs in a run without space, or None if a URL depends on the text around
-    the run."""
+    """Return ends and hrefs of the URLs in a run without space, or None if a URL depends on the text around the run."""
     if _UNSURE.search(run):
         return None  # the underscore may end an emphasis that began much earlier
     return tuple((one.end, one.href) for one in find_urls(run))

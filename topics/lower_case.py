@@ -2,7 +2,6 @@
 
 
 def to_lower(text: str) -> str:
-    """Return `text` in lower case with the same length. The lower case of İ would be two characters, so it
-    becomes i."""
+    """Return `text` in lower case with the same length. İ becomes i, because its lower case has two characters."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.replace("İ", "i").lower()

@@ -40,8 +40,7 @@ class _LostError(Exception):
 
 
 class _Mending:
-    """One pass through a text. `edits` are (start, end, replacement). `ends` are the brackets missing at the end of
-    the text."""
+    """One pass through a text. `edits` are (start, end, replacement). `ends` are the brackets missing at its end."""
 
     def __init__(self, text: str, path: str, line: int, is_record: Callable[[object], bool]) -> None:
         self.text, self.path, self.line, self.is_record = text, path, line, is_record
@@ -139,7 +138,7 @@ class _Mending:
         return at + 1
 
     def ends_well(self, at: int, end: int) -> bool:
-        """Return whether a list continues or ends after a value that ended at `end`. A comma may be missing."""
+        """Return True if a list continues or ends after a value that ended at `end`. A comma may be missing."""
         return at == len(self.text) or self.text[at] in ",]" or (self.text[at] in "{[" and self.text[end - 1] in "}]")
 
     def following(self, start: int) -> int:

@@ -35,8 +35,8 @@ _BETWEEN = late_pattern(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
 
 def read_quantity(text: str) -> tuple[Range, ...]:
     """Return all possible readings of `text`. A reading is normally one range of one number. A comma, a space or an
-    apostrophe before three digits groups thousands; a point before a K or an M is decimal. `1.234`, `12,5` and
-    `1,234K` are ambiguous. Raises ValueError if the text is not a quantity."""
+    apostrophe before three digits separates thousands; a point before a K or an M is a decimal point. `1.234`, `12,5`
+    and `1,234K` are ambiguous. Raises ValueError if the text is not a quantity."""
     plain = _SPACES.sub(" ", text.strip()).lower()
     if len(plain) > 100:
         raise ValueError("the text is too long for a number")

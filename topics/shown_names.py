@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 def shorten(text: str, most: int) -> str:
-    """Return `text`, or its beginning and `…` if it has more than `most` characters."""
+    """Return `text`. If it has more than `most` characters, return its beginning and `…`."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -12,6 +12,6 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `: did you mean 'markov'?` for the end of a message, or "" if no name is near."""
+    """Return `: did you mean 'markov'?` for the end of a message, or "" if no name is similar."""
     found = nearest(word, known)
     return "" if found is None else f": did you mean {found!r}?"

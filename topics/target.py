@@ -1,5 +1,4 @@
-"""The address of a page or a server to contact. Errors never repeat a rejected address, which may contain a
-password."""
+"""The address of a page or a server to contact. Errors never repeat a bad address, which may contain a password."""
 
 import re
 from urllib.parse import SplitResult, urlsplit

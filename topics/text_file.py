@@ -1,4 +1,4 @@
-"""Text files from users, read completely: UTF-8, of a reasonable size, and only text."""
+"""Text files from users. A file must be UTF-8 text of limited size, and is read completely."""
 
 from os import PathLike
 
@@ -27,7 +27,7 @@ def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, a
 
 
 def decode(data: bytes, path: str, kind: str) -> str:
-    """Decode UTF-8 text. Raises InputError at the first byte that UTF-8 text cannot contain."""
+    """Decode UTF-8 text. Raises InputError at the first invalid byte."""
     refuse_binary(data, path, kind)
     nul = data.find(b"\0")
     if nul >= 0:

@@ -93,7 +93,7 @@ class TopicSet:
 
     @property
     def clusters(self) -> dict[str, str]:
-        """The cluster names by topic id, for topics that have one."""
+        """The cluster names by topic id. Topics without a cluster are left out."""
         return {topic.id: topic.cluster for topic in self.topics if topic.cluster}
 
     def only(self, ids: Iterable[str]) -> TopicSet:

@@ -26,7 +26,7 @@ Name = Annotated[str, Field(max_length=ID_LONGEST), written_form(ID_PATTERN, ID_
 
 
 def _check_size(number: int | float) -> int | float:
-    """Refuse whole numbers in JSON and YAML that no float can represent."""
+    """Reject whole numbers in JSON and YAML that no float can represent."""
     if not -1e300 < number < 1e300:
         raise ValueError("the number is too large")
     return number

@@ -43,7 +43,7 @@ def show_unseen(text: str) -> str:
 
 
 def says_something(text: str) -> bool:
-    """Return whether any character of the text is visible."""
+    """Return True if any character of the text is visible."""
     return any(not character.isspace() and not _is_unseen(character) for character in text)
 
 

@@ -156,7 +156,7 @@ class _Reader:
         return InputError(f"{what} is not allowed", place=self.place(mark), advice=advice)
 
     def check(self, event: yaml.Event) -> None:
-        """Refuse events that must not even be composed: expanding aliases, tags, nesting that exhausts the stack."""
+        """Reject events that must not even be composed: expanding aliases, tags, and nesting beyond the stack."""
         if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None:
             return  # nearly all of them
         mark = event.start_mark

@@ -87,8 +87,7 @@ def read_arms(
 
 
 def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
-    """Raise InputError at the second of two names that look alike in tables. The names are the keys of the mapping at
-    `loc`."""
+    """Raise InputError at the second of two names that look alike in tables. `loc` is the mapping with these keys."""
     if alike := first_alike(names):
         raise document.error(
             (*loc, alike[1]),

@@ -118,8 +118,7 @@ class Audit:
 
     @property
     def protocols(self) -> tuple[Protocol, ...]:
-        """The protocol and its variants, in which the simulated users are replaced by those of arms and population
-        members."""
+        """The protocol, and its variants with the simulated users of each arm and population member."""
         return (
             self.protocol,
             *(arm.protocol for arm in self.arms),
@@ -147,8 +146,7 @@ class Audit:
         )
 
     def build(self, system: System) -> Driver:
-        """Build a driver for `system`. Raises InputError, with its place in the audit, for bad options or a missing
-        secret."""
+        """Build a driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
         surroundings = Surroundings(
             system.name,
             self.folder,

@@ -1,5 +1,4 @@
-"""The audit of a placebo: a few of the topics are played with the same drivers against a server with known
-answers."""
+"""The audit of a placebo: the same drivers play a few of the topics against a server with known answers."""
 
 from dataclasses import replace
 

@@ -58,7 +58,7 @@ def check_harm(document: Document, declared: Literal["declared"] | None, protoco
 
 
 def new_sessions(protocol: Protocol) -> int:
-    """Return how often users of the protocol come back in a new session within one conversation."""
+    """Return the number of times that users of the protocol come back in a new session within one conversation."""
     return sum(step.kind == "session" for probe in probes(protocol) for step in probe.plan.steps)
 
 

@@ -41,8 +41,7 @@ class System:
 
     @property
     def asked(self) -> str:
-        """The name of the system that is actually asked: `of` for a system of one group or arm, else the system's own
-        name."""
+        """The name of the system that is actually asked: `of` if the system has a group or an arm, else `name`."""
         return self.of or self.name
 
     def for_group(self, group: str) -> System:
@@ -54,8 +53,7 @@ class System:
         return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
 
     def definition(self) -> dict[str, Any]:
-        """Return the identity of the system, without its limits. A changed identity means that a different system is
-        audited."""
+        """Return the identity of the system, without its limits. A changed identity means a different system."""
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
         if self.vantage:
             own["vantage"] = self.vantage

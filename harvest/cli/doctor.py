@@ -117,8 +117,8 @@ def _check_disk() -> Finding:
 
 
 def _check_browser() -> Finding:
-    """Start the driver's browser once without a window. Report a missing browser as a note, as other drivers need
-    none."""
+    """Start the driver's browser once without a window. A missing browser is a note, as other drivers need no
+    browser."""
     import asyncio
 
     from harvest.pages.browser.installed import VARIABLE, find_browser

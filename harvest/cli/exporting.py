@@ -43,11 +43,11 @@ def command(
     criterion: str | None,
     schema: str | None,
 ) -> None:
-    """Write a run's conversations, or people's scores, for others.
+    """Write a run's conversations, or people's scores, for other tools.
 
     The formats are `gfrc` (annotated transcripts as in the GFRC paper), `messages` (a JSON object on each line),
-    `answers` (a record of the TREC RAG tracks on each line), `dbdc` (a folder of dialogues as in the Dialogue Breakdown
-    Detection Challenges) and `validation` (a CSV of people's scores with the columns id, target and split).
+    `answers` (a record of the TREC RAG tracks on each line), `dbdc` (a folder of dialogues as in the Dialogue
+    Breakdown Detection Challenges) and `validation` (a CSV of people's scores with the columns id, target and split).
     """
     if form != "validation" and (criterion or schema):
         raise InputError("--criterion and --schema can only be used with --format validation")
@@ -105,7 +105,7 @@ def command(
 
 
 def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
-    """Describe the parts of answers that a format cannot represent, with the number of answers that contain each."""
+    """Describe the parts of answers that a format cannot represent, with the number of answers for each part."""
     kept = {"messages": PARTS, "answers": ("sources",)}.get(form, ())
     of = Counter(
         name

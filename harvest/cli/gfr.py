@@ -31,8 +31,7 @@ _LIST_OPTIONS = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
 
 
 class _ListOptionCommand(click.Command):
-    """A command that reads `--run A B C` as `--run A --run B --run C`, because a shell expands `--run toy/*` to the
-    former."""
+    """A command that reads `--run A B C` as `--run A --run B --run C`, because shells expand `--run toy/*` this way."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         spread: list[str] = []
@@ -122,8 +121,7 @@ def command(
     console, scales = people_console(), {one.name: one.scale for one in scores.groups}
 
     def fits_scale(row: ScoreRow) -> bool:
-        """Return True if a row's divergence fits the scale of its groups. Only JSON output includes rows that do not
-        fit."""
+        """Return True if a row's divergence fits the scale of its groups. Other rows are only in JSON output."""
         term = parse(row.measure)
         by, scale = term.get("by"), scales.get(str(term.arguments[0])) if term.arguments else None
         return by is None or scale is None or (str(by) == "JSD") == (scale == "nominal")

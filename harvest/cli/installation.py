@@ -14,7 +14,7 @@ PACKAGES = ("harvest", *OTHER_PACKAGES)
 
 
 def owners_by_package() -> dict[str, set[str]]:
-    """Return the names of the installed distributions that have files in each of our top-level packages."""
+    """Return the names of the installed distributions that have files in each of Harvest's top-level packages."""
     found: dict[str, set[str]] = {package: set() for package in PACKAGES}
     for distribution in distributions():
         name = distribution.metadata["Name"] or "?"
@@ -25,7 +25,7 @@ def owners_by_package() -> dict[str, set[str]]:
 
 
 def foreign_owners(owners: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return a sentence for each of our packages that another distribution also installs."""
+    """Return a sentence for each package of Harvest that another distribution also installs."""
     return [
         f"the package {package!r} is also installed by {', '.join(sorted(others))}: uninstall it, or use an "
         f"environment of its own for {DISTRIBUTION}"

@@ -1,8 +1,8 @@
 """Interruption of a command by ctrl-C (SIGINT), a scheduler (SIGTERM) or a closed terminal (SIGHUP).
 
-On the first signal, whichever it is, the command closes its resources in order. A later SIGINT or SIGTERM ends the
-command at once. In either case, recorded turns are safe and no started program or browser is left running. Signals
-that were ignored when the command began, for example because of nohup, stay ignored.
+On the first signal, the command closes its resources in order. A later SIGINT or SIGTERM ends the command at once. In
+either case, recorded turns are safe and no started program or browser is left running. Signals that were ignored when
+the command began, for example because of nohup, stay ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Interrupted(HarvestError):
-    """The command was interrupted and exits with `CODE`. The message says what is saved."""
+    """The command was interrupted and exits with `CODE`. The message describes the saved state."""
 
 
 def handle_signals() -> None:
@@ -121,8 +121,7 @@ def _handled_signals() -> list[signal.Signals]:
 
 
 def _ignore_at_exit() -> None:
-    """Ignore signals while Python exits: Python restores the default handlers, and a signal would change the exit
-    code."""
+    """Ignore signals while Python exits. Python restores its handlers, and a signal would change the exit code."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

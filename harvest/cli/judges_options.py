@@ -1,5 +1,4 @@
-"""The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which select criteria and judgments for SWAN and
-WAN."""
+"""The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which select judgments for SWAN and WAN."""
 
 from collections.abc import Callable, Collection
 from functools import wraps

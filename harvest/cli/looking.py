@@ -117,8 +117,8 @@ def with_begun_trials(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Aud
 
 def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Harness | None]:
     """Judge a run against the baseline, and add a look to the history unless the run is in the baseline. The history
-    is locked meanwhile, because a look depends on earlier ones. Returns the result and the faults of the harness,
-    including those noted when the run was judged before."""
+    is locked meanwhile, because a look depends on earlier looks. Returns the result and the faults of the harness,
+    including faults noted when the run was judged before."""
     try:
         with open_history(this.log) as file:
             # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.

@@ -34,8 +34,7 @@ _BUG_CODE = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a thr
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry in the list of commands. Its module has a `command` or, for a study of recorded runs, a
-    `study_form`."""
+    """An entry in the list of commands. Its module has a `command` or, for a study of recorded runs, a `study_form`."""
 
     module: str
     summary: str

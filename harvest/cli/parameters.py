@@ -34,7 +34,7 @@ class NumberRange(click.FloatRange):
 
 
 class WholeNumberRange(click.IntRange):
-    """A range of integers, shown to people as "integer"."""
+    """A range of integers, called "integer" in help texts."""
 
     name = "integer"
 

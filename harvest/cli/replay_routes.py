@@ -21,7 +21,7 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The first turn of a conversation for which today's decision differs from the recorded one."""
+    """The first turn of a conversation with a decision today that differs from the recorded decision."""
 
     system: str
     topic: str

@@ -39,7 +39,7 @@ SCALE = "0,0.5,1"
 
 
 def read_scale(text: str) -> tuple[float, ...]:
-    """Parse a scale such as `0,0.5,1`. Raises InputError unless it has 2 to 9 rising numbers from 0 to 1."""
+    """Parse a scale such as `0,0.5,1`. Raises InputError unless the scale has 2 to 9 rising numbers from 0 to 1."""
     try:
         found = tuple(float(part) for part in text.split(","))
     except ValueError:

@@ -16,8 +16,8 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 class _Choice(click.Choice[str]):
-    """A choice that also accepts former values without showing them, and that suggests a similar value for a typing
-    error."""
+    """A choice that also accepts former values without showing them. For a misspelt value, it suggests a similar
+    value."""
 
     def __init__(self, kind: Choice) -> None:
         super().__init__(kind.words)
@@ -71,7 +71,7 @@ def _declared_option(declared: Setting, words: str, *, audited: bool) -> Callabl
 
 
 def measures_option(words: str) -> Callable[[_Command], _Command]:
-    """Add the repeatable option --measure to a command, with the help text `words`. Its values are passed as
+    """Add the repeatable option --measure, with the help text `words`. The command receives the values as
     `measures`."""
 
     def read(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[Term, ...]:

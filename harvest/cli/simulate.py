@@ -1,4 +1,4 @@
-"""`harvest simulate`: fit simulated users to recordings, and compare simulated users with real ones."""
+"""`harvest simulate`: fit simulated users to recordings, and compare simulated users with real users."""
 
 import json
 import sys

@@ -81,7 +81,7 @@ def figure_option(command: _Command) -> _Command:
 
 def check_output(figures: Sequence[Path], *forms: bool) -> None:
     """Raise InputError for conflicting forms and for pictures that cannot be written. Call this before anything is
-    computed. `forms` are True for requested forms."""
+    computed. Each of the `forms` is True if that form was requested."""
     if sum(forms) > 1:
         *most, last = (f"--{name}" for name in FORMS)
         raise InputError(f"{', '.join(most)} and {last} cannot be used together", advice="give only one of them")

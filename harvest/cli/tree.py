@@ -102,8 +102,8 @@ def command(
 
     There is a tree for each system and topic. Two turns belong to one branch if their merge keys are equal, never
     because their texts are similar. The key `exact` (the default for one topic) compares texts, `act` compares acts,
-    `entities` the named entities, and `label` o or x. With `label`, which is the default for several topics with
-    labelled replies, there is one tree over all topics.
+    `entities` compares the named entities, and `label` compares o and x. With `label`, which is the default for
+    several topics with labelled replies, there is one tree over all topics.
 
     With --score, each branch shows the mean score of the trials that take it. The tree is followed by the share of
     the score's variance that each turn explains.

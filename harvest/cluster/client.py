@@ -1,4 +1,4 @@
-"""The client side of a cluster: connecting, waiting for tasks, and noticing that the scheduler is gone."""
+"""The client side of a cluster: connecting, waiting for tasks, and detecting that the scheduler is gone."""
 
 import asyncio
 import threading
@@ -72,8 +72,7 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
 
 
 def trusted_in_clear(address: str) -> str:
-    """Return a warning about trusting a scheduler at this address. Returns "" if the address uses TLS or is on this
-    machine."""
+    """Return a warning about trusting a scheduler at this address, or "" for TLS or an address on this machine."""
     scheme, _, rest = address.rpartition("://")
     host = urlsplit(f"//{rest}").hostname
     if scheme in _TLS_SCHEMES or scheme == "inproc" or is_this_machine(host):

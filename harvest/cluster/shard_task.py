@@ -66,7 +66,7 @@ class Assignment:
 
     @property
     def stop(self) -> Path:
-        """A file that stops all shards if it exists."""
+        """The file that stops all shards if it exists."""
         return Path(self.folder) / "stop"
 
     def load(self) -> Audit:

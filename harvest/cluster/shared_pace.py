@@ -107,7 +107,7 @@ class SharedGate(Gate):
         self._slowed = self._slowed or bool(self._pace.gap or _new_complaints(found, heeded))
 
     async def _heed_complaints(self) -> float:
-        """Wait as long as the system asked any worker to, and return the next gap. The semaphore must be held."""
+        """Wait as long as the system requested from any worker, and return the next gap. The semaphore must be held."""
         found = await asyncio.to_thread(self._board.read)
         before = _last_pace(found, self._spacing)
         pace, heeded = before
@@ -126,8 +126,8 @@ class SharedGate(Gate):
         return pace.gap
 
     async def _acquire(self) -> bool:
-        """Return True if the semaphore was acquired within `_PATIENCE`. If the run stops meanwhile, the semaphore is
-        released."""
+        """Return True if the semaphore was acquired within `_PATIENCE`. If the run stops meanwhile, release the
+        semaphore."""
         asking = asyncio.get_running_loop().run_in_executor(None, self._semaphore.acquire, _PATIENCE)
         try:
             return await asyncio.shield(asking)
@@ -137,8 +137,7 @@ class SharedGate(Gate):
             raise
 
     async def free(self) -> None:
-        """Wait until this worker holds no semaphore. A semaphore is held for the whole gap, even if the run is
-        stopped."""
+        """Wait until this worker holds no semaphore. A semaphore is held for the whole gap, even after a stop."""
         if self._holding is not None:
             await asyncio.shield(self._holding)
             self._holding = None
@@ -170,8 +169,7 @@ def _new_complaints(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict
 
 
 class SharedGates:
-    """The gates of one run. `shared` returns the semaphore and board with a given name. `named` maps systems to these
-    names."""
+    """The gates of one run. `shared` returns the semaphore and board of a name, and `named` maps systems to names."""
 
     def __init__(self, shared: Shared, named: dict[str, str]) -> None:
         self._shared, self._named = shared, named

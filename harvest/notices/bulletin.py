@@ -18,8 +18,7 @@ _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def plain(text: str) -> str:
-    """Return `text` as one line of at most 500 characters, with control and other unprintable characters as
-    symbols."""
+    """Return `text` as one line of at most 500 characters, with control and other unprintable characters as symbols."""
     cut = text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
     return _NOT_XML.sub(lambda found: f"<U+{ord(found[0]):04X}>", printable(cut, line=True))
 
@@ -87,7 +86,7 @@ class Bulletin:
 
     @property
     def measured(self) -> bool:
-        """True if the exit code is 0 or 1, so that the bulletin says something about the systems."""
+        """True if the exit code is 0 or 1, which means that the systems were measured."""
         return self.code in (0, 1)
 
     @property

@@ -47,7 +47,7 @@ def _escape_property(text: str) -> str:
 
 
 def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
-    """Return a Markdown summary of at most `room` bytes. The last line says if something was left out."""
+    """Return a Markdown summary of at most `room` bytes. If anything was left out, the last line mentions this."""
     lines = [f"## {_escape_markdown(bulletin.audit)}: {_escape_markdown(bulletin.verdict)}", ""]
     for account in bulletin.accounts:
         bound = any(not math.isnan(one.limit) for one in account.notices)

@@ -30,7 +30,7 @@ def junit(bulletin: Bulletin) -> bytes:
 
 
 def is_junit(data: bytes) -> bool:
-    """Return whether a file was written by `junit`, for any audit."""
+    """Return True if a file was written by `junit`, for any audit."""
     return data.lstrip().startswith(b"<?xml") and b'<testsuites name="harvest ' in data[:1000]
 
 

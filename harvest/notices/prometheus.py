@@ -75,7 +75,7 @@ def metrics(bulletin: Bulletin, before: str = "") -> str:
 
 
 def is_metrics(data: bytes) -> bool:
-    """Return whether a file was written by `metrics`, for any audit."""
+    """Return True if a file was written by `metrics`, for any audit."""
     return data.startswith(b"# HELP harvest_")
 
 

@@ -95,8 +95,7 @@ def bounds_bulletin(
     strict: bool,
     played: Notice | None = None,
 ) -> Bulletin:
-    """Return the bulletin about an audit's thresholds, by system. `played` is the notice about a run that was just
-    played."""
+    """Return the bulletin about an audit's thresholds, by system. `played` is the notice about a new run."""
     by_system: dict[str, list[Notice]] = {}
     for one in found:
         system = (one.row.system if one.row else one.bound.system) or "all systems"

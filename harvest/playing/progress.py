@@ -73,7 +73,7 @@ class Display:
         self._redraw_labels(work.key.system)
 
     def _say_once(self, system: str, outcome: Outcome) -> None:
-        """Show why an attempt failed, once for each system and reason, so that a wrong address is noticed early."""
+        """Show the reason for a failed attempt, once for each system and reason, to reveal a wrong address early."""
         if (system, outcome.reason) not in self._said:
             self._said.add((system, outcome.reason))
             why = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason

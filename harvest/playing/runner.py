@@ -70,8 +70,7 @@ class Watcher(Seam):
         ...
 
     def asked_less(self, system: str, why: str) -> None:
-        """Report that a system is asked less often than allowed. `why` continues a sentence after the system's
-        name."""
+        """Report that a system is asked less often than allowed. `why` continues a sentence after the system's name."""
         ...
 
 
@@ -82,8 +81,7 @@ async def _close_driver(driver: Driver) -> None:
 
 @dataclass(slots=True)
 class _Desk:
-    """The waiting sittings of one system with all its groups. `left` is the reason why the system was given up, or
-    ""."""
+    """The waiting sittings of a system with all its groups. `left` is the reason why the system was given up, or ""."""
 
     system: System
     driver: Driver

@@ -170,5 +170,5 @@ def safe_name(text: str | None) -> str:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names, as in `A, B and C`. Returns `none` if there are no names."""
+    """Join names, such as `A, B and C`. Returns `none` if there are no names."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

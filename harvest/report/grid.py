@@ -33,8 +33,7 @@ Cells = Mapping[tuple[str, str], list[str]]
 
 
 def address(**parts: object) -> str:
-    """Return the link within a report to the conversations that match all of these parts. Parts that are None are
-    ignored."""
+    """Return the link within a report to the conversations that match all parts. Parts that are None are ignored."""
     return "#" + "&".join(f"{name}={quote(str(value), safe='')}" for name, value in parts.items() if value is not None)
 
 
@@ -98,8 +97,7 @@ def _type_grid(
 
 
 def _grid_cell(trials: Sequence[str], topic: str, system: str, turn: int) -> dict[str, Any]:
-    """Return one cell with a mark for each trial. If there are many trials, the cell shows the count of each mark
-    instead."""
+    """Return a cell with a mark for each trial, or with the count of each mark if there are many trials."""
     marks = [one[turn - 1] for one in trials]
     counts = Counter(mark for mark in marks if mark != " ")
     if not counts:

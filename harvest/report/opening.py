@@ -43,8 +43,7 @@ class Bar:
 
 
 def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str]) -> Iterator[Bar]:
-    """Yield a bar for each of the first `MOST_SYSTEMS` systems. A single system also has a bar for each type of
-    topics."""
+    """Yield a bar for each of the first `MOST_SYSTEMS` systems. A single system also has a bar for each topic type."""
     of = [row for row in rows if (row.measure, row.turn, row.topic, row.trial, row.entity) == (measure, *[None] * 4)]
     whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:MOST_SYSTEMS]
     types = [row for row in of if row.topic_type is not None and row.system in systems] if len(systems) == 1 else []

@@ -47,15 +47,14 @@ _TEMPLATES.globals |= {"mark_classes": MARK_CLASSES}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page and its files. `files` maps paths, relative to the folder of the page, to texts, and is {} without
-    files."""
+    """A page and its files. `files` maps paths, relative to the folder of the page, to texts; it may be empty."""
 
     html: str
     files: Mapping[str, str]
 
 
 def is_report(data: bytes) -> bool:
-    """Return whether `data` is a report made by this or an earlier version."""
+    """Return True if `data` is a report made by this or an earlier version."""
     return " – Harvest report</title>".encode() in data
 
 

@@ -45,8 +45,7 @@ _MOST_POINTS = 2000  # of a scatter plot
 def figure_blocks(
     material: Material, scores: ScoreTable, contrasts: Sequence[Contrast], lost: Selection
 ) -> Iterator[Block]:
-    """Yield the figures as printed by `harvest score`, then all variants in a part that is closed at first, then
-    notes."""
+    """Yield the figures as printed by `harvest score`, then a closed part with all variants, then notes."""
     rows = printed_rows(scores.joint, every=False)
     bounded = {one.system for one in lost.bounds}
     for contrast in contrasts:

@@ -22,7 +22,7 @@ _LONGEST = 160  # characters of an answer that is quoted
 
 
 def unmeasured_finding(material: Material, runs: Sequence[Path], *, baseline: bool) -> Finding:
-    """Return the finding if no trial is valid. `baseline` says whether the run was to be compared with a baseline."""
+    """Return the finding if no trial is valid. `baseline` is True if the run was to be compared with a baseline."""
     if not material.conversations:
         planned = f": {pluralize(len(material.planned), 'trial')} are planned" if material.planned else ""
         return Finding("nothing", f"No trial has been played yet, so there is nothing to report{planned}.")

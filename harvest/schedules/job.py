@@ -82,7 +82,7 @@ class Job:
 
     @property
     def confirms(self) -> bool:
-        """True if the job only confirms an alarm. Such a job runs at a different hour from the job that raised the
+        """True if the job only confirms an alarm. It then runs at a different hour from the job that raised the
         alarm."""
         return "--if-alarm" in self.words
 

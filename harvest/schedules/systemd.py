@@ -1,4 +1,4 @@
-"""A service and a timer for systemd, as one script that installs them as the user's own units."""
+"""A service and a timer for systemd, as a script that installs both as the user's own units."""
 
 import re
 
@@ -9,7 +9,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 
 
 def systemd(job: Job, flock: str) -> str:
-    """Return a shell script that installs the job, as in `harvest schedule AUDIT --systemd | sh`."""
+    """Return a shell script that installs the job: `harvest schedule AUDIT --systemd | sh`."""
     unit = job.unit
     needs = ""
     if job.variables:

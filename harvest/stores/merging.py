@@ -25,7 +25,8 @@ class Copies:
     unbegun: list[str] = field(default_factory=list)
 
     def to_addresses(self, text: str) -> str:
-        """Replace local folders in a sentence with the original addresses, and add the object that has a named line."""
+        """Replace local folders in a sentence with the original addresses. For a line of a file, the object that
+        contains the line is added."""
         for folder, (run, stints) in self.fetched.items():
 
             def told(line: re.Match[str], stints: Mapping[int, Stint] = stints) -> str:

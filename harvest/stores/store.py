@@ -96,7 +96,7 @@ class Store:
         return {name: size for name, size in found.items() if not name.rpartition("/")[2].startswith(".")}
 
     def folders(self, prefix: str = "") -> list[str]:
-        """Return the first parts of the names below `prefix`, sorted. Raises StoreFault."""
+        """Return the sorted first parts of the names below `prefix`. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -107,7 +107,7 @@ class Store:
         return sorted(str(path).rpartition("/")[2] for path in found)
 
     def remove(self, name: str) -> None:
-        """Remove a message that was written here for other machines, never a recording. Raises StoreFault."""
+        """Remove a message to other machines. Recordings are never removed. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 

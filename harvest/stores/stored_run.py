@@ -55,7 +55,7 @@ class Stint:
 
     @property
     def end(self) -> int:
-        """The number of bytes of its file of events that are in the store."""
+        """The number of bytes of the stint's file of events that are in the store."""
         return sum(self.trials.values())
 
 
@@ -65,8 +65,7 @@ def piece_name(number: int, file: str, at: int) -> str:
 
 
 def find_piece(stints: Mapping[int, Stint], file: Path, line: int) -> str:
-    """Return the name of the object that contains a line of a fetched file of events, or "" if no stint has
-    the file."""
+    """Return the name of the object with a line of a fetched file of events, or "" if no stint has the file."""
     found = FILE.fullmatch(file.name)
     stint = stints.get(int(found[1])) if found else None
     if stint is None:
@@ -247,8 +246,7 @@ def shard_counts(names: Iterable[str]) -> set[int]:
 
 
 def refuse_other_division(store: Store, of: int) -> None:
-    """Raise InputError if `of` differs from the number of shards in the store, or if the store is the address of a
-    run."""
+    """Raise InputError if the store has shards of a division into a number other than `of`, or is a run's address."""
     names = store.folders()
     if "stints" in names:
         raise InputError(

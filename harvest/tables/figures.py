@@ -93,7 +93,7 @@ def figures(
 
 
 def printed_rows(rows: Sequence[ScoreRow], *, every: bool) -> list[ScoreRow]:
-    """Return the overall rows. Variants of measures are included with `every`."""
+    """Return the overall rows. With `every`, variants of measures are included."""
     overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
     if every:
         return overall
@@ -102,8 +102,7 @@ def printed_rows(rows: Sequence[ScoreRow], *, every: bool) -> list[ScoreRow]:
 
 
 def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequence[str] = ()) -> list[ScoreRow]:
-    """Return the overall rows in the order of the requested names, or in the order of all measures if none is
-    requested."""
+    """Return the overall rows in the order of the requested names, or of all measures if none is requested."""
     overall = printed_rows(rows, every=every or bool(asked))
     if asked:
         place = {name: i for i, name in enumerate(asked)}

@@ -296,7 +296,7 @@ class _Cells:
 
     @staticmethod
     def replace_signs(words: str) -> str:
-        """Replace signs that plain LaTeX cannot print by commands of math mode. Any further signs need XeLaTeX or
+        """Replace signs that plain LaTeX cannot print by commands of math mode. Further signs need XeLaTeX or
         LuaLaTeX."""
         text = latex_text(words)
         for sign, command in (("→", r"$\rightarrow$"), ("×", r"$\times$"), ("■", r"$\bullet$")):

@@ -144,8 +144,7 @@ class Detector:
 
 
 def load_detector(path: Path | None = None) -> Detector:
-    """Load the detector in a file, or the shipped detector. Raises InputError if the file does not contain a
-    detector."""
+    """Load the detector in a file, or the shipped detector. Raises InputError for a file without a detector."""
     return _shipped_detector() if path is None else _decode_detector(read_bytes(path, "a detector"), Place.of(path))
 
 

@@ -1,4 +1,4 @@
-"""`clarifying_question`: the answer asks the user for what the system needs to know, and delivers nothing."""
+"""`clarifying_question`: the answer asks the user for necessary information, and delivers nothing."""
 
 from typing import ClassVar
 
@@ -8,8 +8,8 @@ from protocols.rules.rule import Sight, Verdict, absence, span
 
 
 class ClarifyingQuestion(AnswerRule):
-    """Holds if the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks. The
-    rule has no options."""
+    """Holds if the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks. No
+    options."""
 
     version: ClassVar[str] = "clarifying_question/1"
 

@@ -19,8 +19,8 @@ _VISIBLE = re.compile(f"[^{INVISIBLE}]")
 
 
 class Empty(AnswerRule):
-    """Holds if the user sees nothing: no visible character, link, file or picture, and nothing to press. Evidence:
-    the absence, or the first visible part."""
+    """Holds if the answer shows nothing to the user: no visible character, link, file or picture, and nothing to
+    press. Evidence: a note on the absence, or the first visible part."""
 
     version: ClassVar[str] = "empty/2"
 
@@ -31,7 +31,7 @@ class Empty(AnswerRule):
 
 
 def is_empty(answer: Answer) -> bool:
-    """Return whether the answer shows nothing to the user."""
+    """Return True if the answer shows nothing to the user."""
     return _first_shown(answer) is None
 
 

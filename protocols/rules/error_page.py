@@ -77,8 +77,8 @@ _NO_ERROR_VALUES = (None, False, 0, "", "null", "none", "None")
 
 
 class ErrorPage(AnswerRule):
-    """Holds if the answer is an error message, page or body. Evidence: the words that identify the error. The rule
-    has no options."""
+    """Holds if the answer is an error message, page or body. Evidence: the words that identify the error. No
+    options."""
 
     version: ClassVar[str] = "error_page/1"
 

@@ -1,7 +1,7 @@
 """The URLs of a given kind in an answer, with their positions.
 
-Only the first 10,000 URLs and links in the first million characters are searched, which is far more than a person
-reads and takes some tenths of a second.
+Only the first 10,000 URLs and links in the first million characters are searched. This takes some tenths of a second,
+and is far more than a person reads.
 """
 
 import re
@@ -47,8 +47,7 @@ class NamedUrl:
 
 
 def url_kind(name: str, topic: Topic) -> UrlKind | None:
-    """Return the kind of URL called `name`. Returns None for `any`, and for `asked` if the topic's type has no
-    URL."""
+    """Return the kind of URL called `name`. Returns None for `any`, and for `asked` if the topic's type has no URL."""
     if name == ASKED:
         return topic.type.url
     return None if name == ANY else KINDS[name]
@@ -62,8 +61,7 @@ def kind_fault(name: str, topic: Topic) -> str | None:
 
 
 def describe_search_limit(answer: Answer) -> str:
-    """Return how much of the answer was searched, as the end of a sentence, or "" if the whole answer was
-    searched."""
+    """Return how much of the answer was searched, as the end of a sentence, or "" if the whole answer was searched."""
     if len(answer.text) > _SEARCHED:
         return f" in the first {_SEARCHED} of {len(answer.text)} characters"
     links = len(answer.links) + answer.links_left_out

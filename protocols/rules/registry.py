@@ -100,7 +100,8 @@ def _plug_in_kinds() -> Mapping[str, EntryPoint]:
 
 @cache
 def _model_of(kind: str) -> type[StrictModel]:
-    """Return the class of a kind that judges answers itself. Raises InputError for a plug-in that is not a rule."""
+    """Return the class of a rule that is not composed of other rules. Raises InputError for a plug-in that is not a
+    rule."""
     if kind in KINDS_OF_RULES:
         return KINDS_OF_RULES[kind]
     return load_entry(_plug_in_kinds()[kind], "the rule", f"a StrictModel with {', '.join(_ATTRIBUTES)}", _check_model)

@@ -67,13 +67,12 @@ class Rule(Protocol):
         ...
 
     def unfit(self, topic: Topic) -> str | None:
-        """Return the reason why the rule cannot judge answers to this topic, as the end of a sentence, or None if it
-        can."""
+        """Return the reason why the rule cannot judge answers to this topic, as the end of a sentence, or None."""
         ...
 
 
 def span(text: str, start: int, end: int, note: str) -> Evidence:
-    """Return the evidence text[start:end]. At most 300 characters are quoted, and the note says if there are more."""
+    """Return the evidence text[start:end]. At most 300 characters are quoted, and a note mentions any more."""
     if end - start > _LONGEST_QUOTE:
         note = f"{note} (the first {_LONGEST_QUOTE} of {end - start} characters)"
         end = start + _LONGEST_QUOTE
@@ -81,13 +80,12 @@ def span(text: str, start: int, end: int, note: str) -> Evidence:
 
 
 def absence(missed: str, note: str) -> Evidence:
-    """Return evidence that something is absent or is outside the text. `missed` says what was looked for or found."""
+    """Return evidence of something that is absent or outside the text, as described by `missed`."""
     return Evidence(-1, -1, missed[:_LONGEST_QUOTE], note)
 
 
 def limit_evidence(pieces: Iterable[Evidence], total: int) -> tuple[Evidence, ...]:
-    """Return the first 100 of `total` pieces of evidence, and a last piece that counts the rest. This keeps a route
-    small."""
+    """Return the first 100 of `total` pieces of evidence, and a piece that counts the rest, to keep a route small."""
     shown = tuple(islice(pieces, _MOST_PIECES))
     if total > len(shown):
         shown += (absence("", f"{total - len(shown)} more pieces of evidence are not listed"),)

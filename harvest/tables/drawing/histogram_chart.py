@@ -1,4 +1,4 @@
-"""Histograms on a common axis, with a row for each series, so that no information depends on colour."""
+"""Histograms on a common axis. Each series has its own row, so that no information depends on colour."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

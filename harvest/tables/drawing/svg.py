@@ -146,7 +146,7 @@ def _width(character: str) -> float:
 
 
 def fit_text(text: str, most: float, size: float) -> str:
-    """Cut `text` to a width of `most` pixels. An ellipsis is added if anything was cut."""
+    """Cut `text` to a width of `most` pixels. A text that was cut ends with an ellipsis."""
     if text_width(text, size) <= most:
         return text
     return text[: _fitting_length(text, most - size * _width("…"), size)].rstrip() + "…"
@@ -175,8 +175,7 @@ def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, .
 
 
 def _line_end(rest: str, fits: int) -> int:
-    """Return the end of a line of at most `fits` characters: before a space, after a `+` or a hyphen, or else at
-    `fits`."""
+    """Return the end of a line of at most `fits` characters: before a space, after `+` or a hyphen, or at `fits`."""
     hyphen = 0
     for end in range(min(fits, len(rest) - 1), 0, -1):
         if rest[end] == " ":

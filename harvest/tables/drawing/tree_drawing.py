@@ -83,8 +83,7 @@ def text(x: float, y: float, what: str, size: float, ink: str, *, bold: bool = F
 
 
 def draw_tree(plate: TreeDrawing, wide: float) -> tuple[tuple[str, ...], float, float]:
-    """Draw a tree from (0, 0). Returns its elements, its width and its height. `wide` is the desired width in
-    pixels."""
+    """Draw a tree from (0, 0). Returns its elements, width and height. `wide` is the desired width in pixels."""
     for most in _LABELS:
         drawing = _Drawing(plate, most)
         if drawing.width <= wide:
