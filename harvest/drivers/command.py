@@ -166,7 +166,7 @@ class _ProgramSession:
         stray = bytes(self._program.output)
         if stray.strip() or (stray and not self._marked):  # without a mark, an empty line is a reply too
             await self._give_up("it wrote without being asked")
-            detail = f"it wrote without being asked: {excerpt(stray.decode('utf-8', 'replace'))!r}"
+            detail = f"the program wrote without being asked: {excerpt(stray.decode('utf-8', 'replace'))!r}"
             lines = self._options.mode == "lines"
             advice = "say how its replies end, with `end` or `prompt`" if lines else "each reply must be one line"
             raise self._make_fault("unexpected-output", f"{detail}; {advice}", stray)
@@ -291,7 +291,7 @@ class _TurnSession(NothingHeld):
             apart = self._options.thoughts_apart
             turn = await run_long_work(len(raw), lambda: text_turn(raw, watch, thoughts_apart=apart))
         except TimeoutError:
-            detail = f"not done within {self._options.timeout:g} s; the program was killed"
+            detail = f"the program was not done within {self._options.timeout:g} s and was killed"
             raise _with_output(Unanswered("timeout", detail), program) from None
         except Unanswered as fault:
             raise _with_output(fault, program) from None

@@ -88,7 +88,7 @@ class Completion:
         return self._done or (bool(self.finish) and not self._ends_often)
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
-        """Read one event of a stream. Returns True at `[DONE]`. Raises Unanswered as `read` does."""
+        """Read one event of a stream. Returns True at `[DONE]`. Raises the errors of `read`."""
         if data.strip() == "[DONE]":
             self._done = True
             return True
@@ -186,7 +186,7 @@ class Completion:
         if choices is None:
             for key, (kind, name) in _OTHER_APIS.items():
                 if isinstance(value.get(key), kind):
-                    advice = "Give the address of chat completions, or take the driver http"
+                    advice = "Give the address of chat completions, or use the driver http"
                     self._other = f": this looks like {name}. {advice}"
                     break
             if not self.finish:  # otherwise the reply is complete

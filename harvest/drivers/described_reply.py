@@ -285,7 +285,7 @@ class Described:
                 if event.name == "error":
                     said = excerpt(event.data) or "without a word"
                     raise received.fault(Unanswered, "system-error", f"the stream reports an error: {said}") from None
-                detail = f"an event is not JSON ({error}): {excerpt(event.data)!r}; `reply: text` joins what they hold"
+                detail = f"an event is not JSON ({error}): {excerpt(event.data)!r}; `reply: text` joins all events"
                 raise received.fault(Unanswered, "bad-json", detail) from None
             inner = [value.get(key) for key in ("event", "type")] if isinstance(value, Mapping) else []
             names = tuple(dict.fromkeys(name for name in (event.name, *inner) if isinstance(name, str) and name))

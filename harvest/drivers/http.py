@@ -252,7 +252,8 @@ class _Session:
         driver, options = self._driver, self._driver.options
         if self._nameless and not self._id:
             raise Unanswered(
-                "no-session", f"no reply so far had a session id at {options.session}: this would start another session"
+                "no-session",
+                f"no reply so far had a session id at {options.session}; this turn would start another session",
             )
         values = {
             "text": text,

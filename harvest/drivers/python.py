@@ -239,8 +239,8 @@ def _check_parameters(options: Options, function: Function) -> None:
     if options.takes not in fitting:
         given = ", ".join(_ARGUMENTS[options.takes])
         raise InputError(
-            f"function {options.function}: it has the parameters {signature}, and `takes: {options.takes}` calls it "
-            f"with ({given})",
+            f"function {options.function} has the parameters {signature}, but `takes: {options.takes}` calls the "
+            f"function with ({given})",
             allowed="f(text); f(text, history) with takes: history; f() with takes: nothing",
             advice=f"write `takes: {fitting[0]}`" if fitting else "change its parameters",
         )

@@ -57,7 +57,7 @@ def _check_module(module: ModuleType) -> ModuleType:
 
 
 def options_model(name: str) -> type[StrictModel]:
-    """Return the options model of the driver `name`. Raises InputError if `driver_module` does."""
+    """Return the options model of the driver `name`. Raises InputError if there is no valid driver `name`."""
     model: type[StrictModel] = driver_module(name).Options
     return model
 

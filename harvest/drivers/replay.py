@@ -62,7 +62,7 @@ class _Session(NothingHeld):
         number = self._next + 1
         if self._next >= len(self._turns):
             held = pluralize(len(self._turns), "turn")
-            raise Unanswered("diverged", f"the recording has {held}; turn {number} was never asked")
+            raise Unanswered("diverged", f"the recording has {held}, so turn {number} has no answer")
         turn = self._turns[self._next]
         if turn.said != text:
             at = next((i for i, (a, b) in enumerate(zip(turn.said, text)) if a != b), min(len(turn.said), len(text)))

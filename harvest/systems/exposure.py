@@ -67,7 +67,7 @@ class Exposure:
 
     @classmethod
     def of(cls, who: str, *options: object, plug_in: str = "") -> "Exposure":
-        """Collect what the options declare, at any depth."""
+        """Collect the declarations of the options, at any depth."""
         found = tuple(_declared_values(options))
 
         def every(kind: type) -> tuple[str, ...]:

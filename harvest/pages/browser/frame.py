@@ -132,7 +132,7 @@ class Frame:
         return Box(around.x + edges[0], around.y + edges[1], edges[2], edges[3])
 
     async def cover(self) -> Cover | None:
-        """Return the element that covers the middle of this frame or of a frame around it, or None if nothing does."""
+        """Return the element that covers the middle of this frame or of a frame around it, or None."""
         if self.main:
             return None
         try:

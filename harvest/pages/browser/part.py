@@ -156,15 +156,15 @@ class Part:
         await self._act(self._handle.focus())
 
     async def fill(self, text: str) -> None:
-        """Replace the content with the text in one step. Raises NotSent as `click` does."""
+        """Replace the content with the text in one step. Raises NotSent for the reasons of `click`."""
         await self._act_with_retry(lambda timeout: self._handle.fill(text, timeout=timeout))
 
     async def tick(self) -> None:
-        """Tick a check box unless it is already ticked. Raises NotSent as `click` does."""
+        """Tick a check box unless it is already ticked. Raises NotSent for the reasons of `click`."""
         await self._act(self._handle.check(timeout=self._milliseconds))
 
     async def choose(self, option: str) -> None:
-        """Choose the option with this label from a list. Raises NotSent as `click` does."""
+        """Choose the option with this label from a list. Raises NotSent for the reasons of `click`."""
         await self._act(self._handle.select_option(label=option, timeout=self._milliseconds))
 
     async def clear(self) -> None:

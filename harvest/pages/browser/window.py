@@ -178,7 +178,7 @@ class Window:
         return response.status if response is not None else None
 
     async def start_recording(self) -> None:
-        """Start recording what the page receives. Call this before the page is loaded."""
+        """Start recording the received content. Call this method before the page is loaded."""
         self.recorder = Recorder(self.clock, self._run_later)
         await self.recorder.attach(await self._context.new_cdp_session(self._page))
 

@@ -43,8 +43,7 @@ class Patience:
     - `slack`: the longest time between the end of the text and the end of a sign that belongs to the text.
     - `stuck`: the time after which a lasting sign is ignored, if no new text and no end of a firm sign came meanwhile.
     - `silent`: how long a page without signs may leave a turn without any text.
-    - `failed`: instead of `silent`, if the turn seems to have failed; not 0 because some pages try again by
-      themselves.
+    - `failed`: instead of `silent`, if the turn seems to have failed. Some pages then try again by themselves.
     - `most`: the upper limit, however long the pauses are.
     """
 

@@ -114,7 +114,8 @@ class Experience:
         return self.trails >= _TRAIL_COUNT and not self.after and sign not in self.unsteady | self._passed
 
     def use_extra_time(self) -> bool:
-        """Return True if the next answer gets extra time because the site is new. Other windows are not delayed."""
+        """Return True if the next answer gets extra time because the site is new. Every call reduces `untried`, so
+        that other windows are not delayed."""
         first = self.untried > 0
         self.untried -= first
         return first

@@ -239,7 +239,7 @@ class Opening:
         return True
 
     async def find_cover(self, place: Place) -> Cover | None:
-        """Return what covers the box to type in, or None if nothing does."""
+        """Return the element that covers the box to type in, or None if the box is not covered."""
         part = await place.frame.node(place.composer)
         if part is None:
             return _UNKNOWN_COVER

@@ -65,7 +65,7 @@ def is_emoji(words: str) -> bool:
 
 
 def add_spaces(node: Node, words: str) -> str:
-    """Add spaces around the words of a picture if they touch other words."""
+    """Add spaces around the words of a picture if these words touch other words."""
     if is_emoji(words) or node.parent is None:
         return words
     beside = node.parent.children

@@ -155,8 +155,8 @@ def is_in_prose(node: Node, bubble: Node) -> bool:
 
 
 def find_edges(bubble: Node) -> set[Edge]:
-    """Return the lines at the edges of a bubble that have elements of their own next to other content. Sentences at
-    the end of the bubble are included; their kind begins with `end:`."""
+    """Return the lines at the edges of a bubble that are in separate elements next to other content. Sentences at the
+    end of the bubble are included; their kind begins with `end:`."""
     leaves = [leaf for leaf in visible_leaves(bubble, ()) if leaf.text]
     found: set[Edge] = {(f"end:{kind(element)}", element.text) for element in closing_elements(leaves, bubble)}
     whole, siblings = len(leaves), Siblings()

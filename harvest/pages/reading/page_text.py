@@ -184,7 +184,7 @@ class PageText:
 
     @cached_property
     def keeps_all_text(self) -> bool:
-        """True if all earlier text of the page is still there."""
+        """True if all earlier text of the page is still on the page."""
         return self.before is not None and self.before.said <= self.said
 
     def text_time(self, node: Node) -> float | None:

@@ -1,6 +1,6 @@
-"""The element that contains the words in a bubble (the slot). It is found by comparison with the user's own bubble, or
-known from earlier replies. Widgets use the same markup for both sides, level by level from the bubble inwards.
-Names, times and states are outside the slot. A short answer is inside, whatever its look."""
+"""The element that contains the words in a bubble (the slot). The slot is found by comparison with the user's own
+bubble, or known from earlier replies. Widgets use the same markup for both sides, level by level from the bubble
+inwards. Names, times and states are outside the slot. A short answer is inside, whatever its look."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache

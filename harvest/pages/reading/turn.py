@@ -274,8 +274,8 @@ def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[No
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
     """Read the answer from a page that contains only its bubbles, such as the evidence `reply`. `left_out` holds the
-    texts of decorations on the whole page, because the bubbles alone do not identify them. If `markup` marked
-    elements, exactly these elements are left out."""
+    texts of decorations on the whole page, because the bubbles alone do not identify decorations. If `markup`
+    marked elements, exactly these elements are left out."""
     bubbles = tuple(page.root.elements)
     said = {one for one in left_out if one}
     if page.root.get("left-out"):
