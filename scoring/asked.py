@@ -57,12 +57,12 @@ class _Coverage:
 
 @dataclass(slots=True)
 class Asked:
-    """The requested measures, and the judgments behind them as far as they have been found.
+    """The requested measures, and the judgments found for them.
 
-    `judged` loads the judgments; it is called only for measures of judgments, and only these have `assessments` of
-    conversations. `covered` are the criteria in the SWANs of each system. `scorers` are the kinds of sources behind
-    each SWAN and WAN. `seen` are the trial and attempt of each assessed conversation. `checked` are sentences about
-    models' figures that people checked.
+    `judged` loads the judgments; it is called only for measures of judgments, and only these measures have
+    `assessments` of conversations. `covered` are the criteria in the SWANs of each system. `scorers` are the kinds of
+    sources behind each SWAN and WAN. `seen` are the trial and attempt of each assessed conversation. `checked` are
+    sentences about models' figures that people checked.
     """
 
     measures: Sequence[Measure]

@@ -33,8 +33,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The values of one measure for the conversations with the numbers `at`. Fields of that length are as in
-    `Figure`."""
+    """The values of one measure for the conversations with the numbers `at`. Fields with one entry per conversation
+    are as in `Figure`."""
 
     measure: str
     at: Counts
@@ -163,7 +163,8 @@ class Columns:
         return found
 
     def values(self, measure: str) -> tuple[Counts, Floats]:
-        """Return the numbers (found,) of the conversations that have the measure, ascending, and its values."""
+        """Return the numbers (found,), ascending, of the conversations that have the measure, and the values
+        (found,)."""
         parts = self.parts.get(measure, ())
         at = np.concatenate([np.zeros(0, dtype=np.int64), *(one.at for one in parts)])
         value = np.concatenate([np.zeros(0), *(one.value for one in parts)])
@@ -207,8 +208,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Numerators and denominators of a share, and the trials lost to it, for one turn (from 1) or for all turns
-    (None).
+    """A share as numerators and denominators, with the lost trials, for one turn (from 1) or for all turns (None).
 
     - `above`, `below`: (topics, trials) answers that count, and all answers. Missing trials are NaN.
     - `lost`: (topics, trials) trials that would have had the share and never became valid.

@@ -80,7 +80,7 @@ def ordered_names(columns: Iterable[Ranked]) -> list[str]:
 
 
 def _by_topic_type(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Conversations | None]]:
-    """Yield indices and gathered conversations of each topic type, or None instead if good answers are unknown."""
+    """Yield indices and conversations of each topic type. The conversations are None if good answers are unknown."""
     known: dict[str, str] = {}
     alike: dict[tuple[str, str], list[int]] = {}
     for at, ground in enumerate(grounds):

@@ -7,9 +7,9 @@ no value for missing data: the caller decides how an empty turn counts.
 
 Nominal groups: `jsd`, `rnss`, `variational`. Ordinal groups: `nmd`, `rnod`, `rsnod` and their intermediate forms.
 
-The order-aware divergences (`od`, `rnod` and `nod`) average over the groups with a gold weight above 0. They jump
-when a gold weight rises from 0 to 1e-9, because its group then enters the average. A gold distribution should contain
-exact zeros, or no weights near zero.
+The order-aware divergences (`od`, `rnod` and `nod`) average over the groups with a gold weight above 0. These values
+jump when a gold weight rises from 0 to 1e-9, because the group then enters the average. A gold distribution should
+contain exact zeros, or no weights near zero.
 
 Sources: [GFRC] §3.1 for JSD, NMD and RNOD; [STC3] (Sakai, EVIA 2017) Eq. 1-10 for RNSS, JSD, OD, SOD, NOD and SNOD.
 """
@@ -38,8 +38,8 @@ def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 
 
 def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Normalised match distance: sum of |cumulated p - cumulated q| over the groups, over C - 1. For ordinal groups;
-    symmetric. The value is the mean distance that probability must be moved to turn p into q, as a share of the
+    """Normalised match distance: sum of |cumulated p - cumulated q| over the groups, over C - 1. Symmetric, for
+    ordinal groups. The value is the mean distance that probability must be moved to turn p into q, as a share of the
     longest distance."""
     return _compute_in_blocks(_match_distance, *_check_pair(p, q))
 

@@ -47,7 +47,7 @@ _Turn = tuple[TurnFairness, float, float]
 @dataclass(frozen=True, slots=True)
 class GroupFairness:
     """GF of one attribute set: `value` is in [0, 1], and 0 if no turn counts ([GFRC] under Eq. 10). `worst` and
-    `best` are bounds on the value, whatever groups the entities of unknown group belong to. The bounds for cumulative
+    `best` bound the value over all possible groups of the entities of unknown group. The bounds for cumulative
     distributions are wider than necessary, because the distributions share entities."""
 
     attribute: str
@@ -59,8 +59,7 @@ class GroupFairness:
 
 
 def divergence_names(attribute: AttributeSet, settings: Settings) -> tuple[str, ...]:
-    """Return the divergences of a set: JSD for nominal groups, or RNOD and NMD, the main divergence first, for
-    ordinal groups."""
+    """Return JSD for nominal groups, or RNOD and NMD for ordinal groups. The main divergence is first."""
     if attribute.scale == "nominal":
         return ("JSD",)
     return (settings.ordinal, "NMD" if settings.ordinal == "RNOD" else "RNOD")
@@ -77,12 +76,12 @@ def group_fairness(
 ) -> tuple[GroupFairness, ...]:
     """Compute GF^m, Eq. 10 with turn weights, for each of `divergence_names`.
 
-    `nuggets` are those of one conversation, in reading order. `turns` has the position of the first word of each
-    system turn, by turn number. `limit` is L in the unit of the positions, or None for words.
+    `nuggets` are the nuggets of one conversation, in reading order. `turns` has the position of the first word of
+    each system turn, by turn number. `limit` is L in the unit of the positions, or None for words.
 
-    Turns without relevant nuggets are left out, or with `irrelevant="uniform"` count as a uniform distribution under
-    both methods. With `turn_weight="largest-pw"` such a turn has the weight of its first word, the largest weight of
-    a nugget there. The value is 0 if no turn counts, or if all turns that count have weight 0.
+    Turns without relevant nuggets are left out by default. With `irrelevant="uniform"`, they count as a uniform
+    distribution under both methods. With `turn_weight="largest-pw"`, the weight of such a turn is the largest
+    possible: pw of its first word. The value is 0 if no turn counts, or if all turns that count have weight 0.
     """
     name, size = attribute.name, len(attribute.groups)
     names = divergence_names(attribute, settings)

@@ -140,8 +140,8 @@ def declared(name: str) -> Declaration | None:
 
 
 def range_of(name: str) -> tuple[float, float]:
-    """Return the range of a measure by its printed name. A form that keeps the values of its inner measure, instead
-    of shares, has the range of the inner measure."""
+    """Return the range of a measure by its printed name. A form that keeps the values of its inner measure has the
+    range of the inner measure."""
     term, found = parse(name), declared(name)
     if found is None:
         return (0.0, 1.0)
@@ -150,8 +150,8 @@ def range_of(name: str) -> tuple[float, float]:
 
 
 def good_end(term: Term) -> Good:
-    """Return the good end of a measure's range, which some forms take from the inner measure, or "high" for an
-    unknown name."""
+    """Return the good end of a measure's range, or "high" for an unknown name. Some forms have the inner measure's
+    good end."""
     found = declared(term.name)
     base = term.arguments[0] if term.arguments else None
     inner = good_end(base) if isinstance(base, Term) else "high"
@@ -175,8 +175,8 @@ _PARTS = {"turn": "system turn", "nugget": "nugget"}
 def read_term(
     term: Term, settings: Settings, topics: TopicSet, schema: Schema | Callable[[], Schema]
 ) -> tuple[Measure, ...]:
-    """Return the measures that a term names: a single measure, or all three readings of GF. `schema` is for measures
-    of judgments; it may be a function that loads the schema if needed. Raises InputError for an unknown measure or
+    """Return the measures that a term names: a single measure, or all three readings of GF. `schema`, for measures of
+    judgments, may be a function that loads the schema if needed. Raises InputError for an unknown measure or
     parameter and for values out of range."""
     declaration = find_declaration(term.name)
     if declaration.of in _PARTS:
@@ -191,8 +191,7 @@ def read_term(
 
 
 def find_declaration(name: str) -> Declaration:
-    """Return the measure of that name. Raises InputError for an unknown name, with the nearest name and the list of
-    all."""
+    """Return the measure of that name. Raises InputError, with the allowed names, for an unknown name."""
     known = {one.name: one for one in measures()}
     if name not in known:
         askable = [one.name for one in known.values() if one.of not in _PARTS]

@@ -54,8 +54,8 @@ def require_number(value: Value) -> float:
 class Parameter:
     """A parameter of a measure, written in brackets as name=value.
 
-    `meaning` is one phrase. `default` is None if the parameter must be given or may be left out without a value. The
-    parameter replaces the scoring setting `setting`, or none if that is "", and the setting's value is the default.
+    `meaning` is one phrase. `default` is None if the parameter must be given or may be left out without a value.
+    `setting` is the scoring setting that the parameter replaces, or "". The value of the setting is then the default.
     `value` converts the written value, and raises InputError if the value is not allowed.
     """
 
@@ -245,8 +245,8 @@ class Measure:
         return self.term.turn
 
     def number_of(self, name: str) -> float:
-        """Return the number written for a parameter. The default is the setting that the parameter replaces, or else
-        its own."""
+        """Return the number written for a parameter. If none is written, return the replaced setting or the declared
+        default."""
         given = self.base.get(name)
         if given is not None:
             return require_number(given)

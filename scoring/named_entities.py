@@ -26,8 +26,7 @@ _UNJUDGED = -1  # in place of the grade, for an unjudged entity
 class NamedEntities:
     """The N relevant entities in C conversations with S system turns, in reading order, without repetitions.
 
-    - `turns`, `named`: (C + 1,) the index of the first turn and of the first entity of each conversation, then the
-      end.
+    - `turns`, `named`: (C + 1,) the index of each conversation's first turn and first entity, then S and N.
     - `unjudged`: (C,) numbers of entities that are not in the gold table.
     - `limit`: (C,) L in the unit of each conversation.
     - `turn`: (N,) the index among the S turns of the entity's turn.
@@ -153,11 +152,10 @@ class _Reader:
 
 
 def _find_mentions(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -> list[tuple[int, str]] | None:
-    """Return each mention of an entity as (end, entity): mentions in the text in order, then mentions outside the
-    text, with end -1.
+    """Return each mention of an entity as (end, entity): first mentions in the text, in order, then mentions outside
+    the text, with end -1.
 
-    Returns None if the answer needs more care. `keys` maps each address seen so far to its entity; new addresses are
-    added.
+    Returns None if the answer needs more care. `keys` maps each known address to its entity; new addresses are added.
     """
     if "![" in answer.text:
         return None  # the address of a picture is no entity

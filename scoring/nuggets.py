@@ -40,11 +40,11 @@ class Nugget:
     - `turn`: the number of the turn, from 1.
     - `start`, `end`: character offsets in the answer's text, `end` exclusive. For a link outside the text (a card, a
       footnote), the offsets of the passage that the link supports. Both are -1 if the system does not say which
-      passage; the position is then that of the turn's last word.
+      passage; `position` is then the position of the turn's last word.
     - `position`: WC(n), from 1, of the last word, or character, in the whole conversation.
     - `entity`, `url`: the canonical key, and the URL as written.
     - `grade`: relevance in the gold table, or None if the entity is not judged.
-    - `gain`: g(n) in [0, 1], 0 for unjudged entities and duplicates.
+    - `gain`: g(n) in [0, 1]. Unjudged entities and duplicates have 0.
     - `memberships`: group distributions by attribute set, for relevant nuggets only.
     - `unknown`: attribute sets for which the gold table gives no group. The uniform distribution is used for them.
     """
@@ -85,8 +85,8 @@ def find_nuggets(
     settings: Settings,
     spoken: Sequence[Passage] | None = None,
 ) -> tuple[Nugget, ...]:
-    """Find every link to an entity of the topic's kind, in reading order. There are none if the topic type has no
-    kind of URL.
+    """Find every link to an entity of the topic's kind, in reading order. Topic types without a kind of URL have
+    none.
 
     Without `gold`, every nugget is unjudged. `spoken` is `passages(conversation)`, if already computed. Raises
     InputError for a grade that has no gain.
@@ -125,8 +125,7 @@ def _memberships(
 
 
 def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:
-    """Yield (entity, url, start, end, position) of each link of one answer, first for links with a position in the
-    text."""
+    """Yield (entity, url, start, end, position) of each link of one answer. Links in the text precede other links."""
     spans: list[tuple[str, str, int, int]] = []
     pictures = {image.end() for image in _IMAGE.finditer(answer.text)} if "![" in answer.text else frozenset()
     for mention in find_urls(answer.text):

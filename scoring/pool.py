@@ -45,7 +45,7 @@ class Scores(Protocol):
 class Pool:
     """The input of a measure over many conversations of one system. `assessments` are of conversations of several
     systems, if judgments were requested. `resampler` has the design of `scores`. `seed` is for the random numbers
-    that measures draw. `planned` is the planned number of trials of each topic, 0 if unknown."""
+    that measures draw. `planned` is the planned number of trials of each topic, or 0 if unknown."""
 
     scores: Scores
     conversations: Sequence[Conversation]

@@ -265,7 +265,7 @@ def _single_rows(
 
 @cache
 def _judge_by_rules() -> Judged:
-    """Return the shipped schema, judged by rules. Cached, because reading the schema is slow."""
+    """Return the shipped schema, judged by rules. The result is cached, because reading the schema is slow."""
     return Judged(load_schema(SHIPPED), Judgments())
 
 

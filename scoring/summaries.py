@@ -66,8 +66,7 @@ class _Cells:
     unknown: Counts
 
     def means(self, at: _Grid, expected: npt.NDArray[np.bool_]) -> list[_Mean]:
-        """Return the mean of each part. `expected` (parts, topics, trials) is True for trials that should have a
-        value."""
+        """Return the mean of each part. `expected` (parts, topics, trials) is True if a trial should have a value."""
         values, worst, best = (np.ascontiguousarray(one[at]) for one in (self.values, self.worst, self.best))
         seen = ~np.isnan(values)
         n = seen.sum(axis=(1, 2))
@@ -171,9 +170,9 @@ class SystemScores:
         self.answers.invalid[self._row[topic], self._column[trial]] = True
 
     def adjust_for_time(self) -> str:
-        """Widen intervals over trials if trials near in time are alike, and return a sentence about that, or "" if
-        nothing changes. The test uses the share of useful answers and the first measures, with p corrected for the
-        number of tests."""
+        """Widen intervals over trials if trials near in time are alike. Returns a sentence about the adjustment, or
+        "" if there is none. The test uses the share of useful answers and the first measures, with p corrected for
+        the number of tests."""
         shares = {one.measure: one.above / one.below for one in self.tallies() if one.turn is None and not one.pooled}
         chosen = {**shares, **{name: one.values for name, one in self.cells.items()}}
         known = [(name, values) for name, values in chosen.items() if not np.isnan(values).all()][:_IN_TIME]

@@ -158,7 +158,8 @@ class DeferredRows:
 
 @dataclass(frozen=True)  # without slots, so that derived values are cached
 class ScoreTable:
-    """All rows of one scoring run, in a fixed order: by system; conversations, then topics, trials, types, all.
+    """All rows of one scoring run, in order: by system, and within a system conversations, topics, trials, types and
+    all.
 
     `parts` has the rows over all trials and all topics (or all topics of a type), and functions that make the other
     rows. The other rows are most of a table, and tables for people contain few of them. `notes` are sentences about

@@ -56,8 +56,8 @@ _UNSEEN = frozenset({"Mn", "Mc", "Me", "Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 def unit_of(texts: Iterable[str], choice: UnitChoice = "by-script") -> Unit:
-    """Return the unit for these texts together. If the script decides, the unit is that of the text that takes longer
-    to read. Otherwise it is `choice`."""
+    """Return the unit for these texts together: `choice`, or if the script decides, the unit of the text that takes
+    longer to read."""
     if choice != "by-script":
         return choice
     several = tuple(texts)

@@ -43,8 +43,8 @@ Context = tuple[tuple[str, ...], str]
 @dataclass(frozen=True, slots=True)
 class ActSequence:
     """The acts of one user in one dialogue, with the system's answer to each act (`-` if unknown). There is at least
-    one act. There is one answer fewer than acts if the user left before the last answer. `ended` is False if the
-    recording was cut off before the user left."""
+    one act. The last act has no answer if the user left before the answer came. `ended` is False if the recording was
+    cut off before the user left."""
 
     acts: tuple[str, ...]
     answers: tuple[str, ...]
@@ -137,8 +137,8 @@ class ActTable:
         object.__setattr__(self, "_levels", levels)
 
     def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
-        """Return the probabilities of each act and of `stop`, with sum 1, after the acts `after`, ordered from oldest
-        to newest. `after` is empty for the opening, where `stop` is impossible."""
+        """Return the probabilities of each act and of `stop` after the acts `after`. The probabilities sum to 1.
+        `after` is ordered from oldest to newest. It is empty for the opening, where `stop` is impossible."""
         context = _context(after, answer, self.order)
         possible = self.acts if _is_opening(context) else (*self.acts, STOP)
         levels = [self._levels.get(level, Counter()) for level in _shorter_contexts(context)]
@@ -209,8 +209,9 @@ class GivenRows:
     """A table of given probabilities instead of counts, with one row per context.
 
     Each row sums to 1 (within 1e-6) over acts and `stop`. If a context has no row, the row of a shorter context is
-    used: more acts take precedence over fewer, and a row for the answer over a row for any answer. The table needs a
-    row for (`start`, `*`), and for every act a row for (act, `*`) or one for each possible answer.
+    used. More acts take precedence over fewer, and a row for the answer takes precedence over a row for any answer.
+    The table needs a row for (`start`, `*`). For every act, it needs a row for (act, `*`) or a row for each possible
+    answer.
     """
 
     acts: tuple[str, ...]

@@ -108,7 +108,8 @@ class Options(StrictModel):
 @memory_kind("clarification")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClarificationMemory(Memory):
-    """The hidden facet of the need, with the numbers of questions by the system and of answers without the facet."""
+    """The hidden facet of the need, with the number of the system's questions and the number of answers without the
+    facet."""
 
     facet: str
     questions: int = 0

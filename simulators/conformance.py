@@ -72,7 +72,7 @@ class _RecordingStreams(Streams):
 
 def assert_conforms(user: User, scenarios: Iterable[Scenario], *, seeds: int = 10, most_turns: int = 500) -> None:
     """Raise AssertionError, which lists every broken promise, if a simulated user breaks promises of `User`. The
-    arguments are described in `conforms`."""
+    arguments are as in `conforms`."""
     findings = conforms(user, scenarios, seeds=seeds, most_turns=most_turns)
     if findings:
         raise AssertionError(f"{len(findings)} promises are broken:\n" + "\n".join(str(one) for one in findings))

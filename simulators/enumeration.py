@@ -101,10 +101,10 @@ def expand(
 ) -> ExactTree:
     """Return the tree of `user` and the system described by `responses`.
 
-    `rng` is for the user's start: a user that draws at its start (a recording, a wording) is enumerated given that
-    draw. Conversations are cut after `most_turns` user turns with the outcome `turn-limit`. Trials are comparable
-    only if they are cut after as many turns. Raises ValueError for probabilities that do not sum to 1, and for a tree
-    of more than `most_nodes` nodes.
+    `rng` is for the user's start. A user that draws at its start (a recording, a wording) is enumerated given that
+    draw. Conversations are cut after `most_turns` user turns with the outcome `turn-limit`. Recorded trials are
+    comparable only if they are cut after the same number of turns. Raises ValueError for probabilities that do not
+    sum to 1, and for a tree of more than `most_nodes` nodes.
     """
     import numpy as np
 

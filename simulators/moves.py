@@ -25,8 +25,7 @@ _LEAST_PROBABILITY = 1e-290
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The part of the memory that every planning user has: the user turns taken so far, and whether the user has
-    left."""
+    """The common part of the memory of planning users: the user turns taken so far, and whether the user has left."""
 
     topic: Topic
     turn: int = 0

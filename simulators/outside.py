@@ -66,8 +66,8 @@ class SourceFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Words from a source. `fault` is the error that prevented them, otherwise None. `finish` says why the words end
-    (`stop`, `length`), or is "" if the source does not report it."""
+    """Words from a source. `fault` is the error that prevented the words, otherwise None. `finish` says why the words
+    end (`stop`, `length`), or is "" if the source does not report the reason."""
 
     text: str
     finish: str = ""

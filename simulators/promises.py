@@ -70,7 +70,7 @@ def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
 
 def check_action(action: object, user: str) -> Say | Stop:
     """Return `action`, or raise BrokenPromise if it is not an action or if a part has the wrong type. `user` is the
-    name of the user that returned it. Empty words and the reason for stopping are not checked here."""
+    user's name in the error. Empty words and the reason for stopping are not checked here."""
     match action:
         case Say(route=None | Route()):
             parts = {name: getattr(action, name) for name in ("text", "state", "user", "act", "worded")}
@@ -126,8 +126,8 @@ def check_opening(action: Say | Stop, user: str) -> None:
 
 
 def check_memory(memory: object, user: str) -> None:
-    """Raise BrokenPromise unless the memory is of a `memory_kind` or is a mapping of plain JSON values. The types of
-    a `memory_kind` were checked when it was declared."""
+    """Raise BrokenPromise unless the memory is of a `memory_kind` or is a mapping of plain JSON values. The field
+    types of a `memory_kind` are checked when the kind is declared."""
     if not is_memory_type(memory):
         raise BrokenPromise("json", user, f"the memory is {_show_value(memory)}")
     # Plain JSON needs no trial: writing megabytes of answers only to discard them is slow.

@@ -38,7 +38,7 @@ Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 
 class Options(StrictModel):
-    """Options of the random user. Acts that are given no words have default words."""
+    """Options of the random user. Acts without words in the options have default words."""
 
     acts: dict[str, Weight] = Field(default={}, description="weight of each act; default: all acts with words, equally")
     leave: float = Field(default=0.25, ge=0, le=1, description="probability of leaving after each answer")

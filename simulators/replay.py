@@ -36,7 +36,7 @@ def parting_turn(state: State) -> int | None:
 @memory_kind("replay")
 @dataclass(frozen=True, slots=True)
 class ReplayMemory:
-    """The memory of a replay user. `topic` is the topic's id, `recording` the number of the recording played, and
+    """The memory of a replay user. `topic` is the topic's id, and `recording` is the number of the recording played.
     `parted` is as in `parting_turn`."""
 
     topic: str

@@ -27,7 +27,7 @@ Stretch = tuple[int, Mapping[Context, Mapping[str, int]]]
 @dataclass(frozen=True)
 class TurnTable:
     """Counts by stretch. `order` is the number of acts in a context. The last stretch has no end. Raises ValueError
-    if the first turns of `stretches` do not start at 1 and increase."""
+    unless the first stretch starts at turn 1 and the turns increase."""
 
     stretches: Sequence[Stretch]
     order: int = 1

@@ -85,8 +85,8 @@ class Scenario:
     """The information that a user is given before the conversation.
 
     - `topic`: the need as a user knows it, without anything about right answers.
-    - `traits`: who the user is and wants, as JSON values by name, for example `group`, `goal`, `facet`. Each
-      simulator documents the traits that it reads.
+    - `traits`: the identity and wishes of the user, as JSON values by name, for example `group`, `goal`, `facet`.
+      Each simulator documents the traits that it reads.
     """
 
     topic: Topic

@@ -141,8 +141,8 @@ def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[F
     """Split each turn's annotators at random into two halves, to see how well people predict other people.
 
     `counts` (..., 3) are whole numbers, with at least two annotators per turn. Returns two (..., 3) arrays of
-    probabilities. If the number of annotators is odd, the first half has one fewer. Counts do not identify annotators
-    across turns, so each turn is split separately.
+    probabilities. If the number of annotators is odd, the first half has one annotator fewer. Counts do not identify
+    annotators across turns, so each turn is split separately.
     """
     rows = np.asarray(counts, dtype=np.int64)
     sizes = rows.sum(axis=-1)

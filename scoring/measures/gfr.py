@@ -49,8 +49,7 @@ def list_fairness(
 
 
 def gfr(utility: float, fairness: Sequence[float]) -> float:
-    """Return GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1), with ERR or iRBU as the
-    utility.
+    """Return GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1). The utility is ERR or iRBU.
 
     Returns NaN if a part is NaN, and if M is 0, because a utility alone does not measure fairness.
     """

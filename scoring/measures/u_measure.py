@@ -11,7 +11,7 @@ between words, pos and L count characters, with L = 1000 ([GFRC] §2.2).
 U-IA is for a query with several possible intents. The intent is latent: all possible paths branch once, at the root,
 and the same trailtext can then earn different gains.
 
-The M-measure is for a summary with links in its first layer, each of which is for one intent and opens a text of the
+The M-measure is for a summary in two layers. Each link of the first layer is for one intent and opens a text of the
 second layer. A user with intent i reads the first layer up to the end of the link to i, then the text behind the
 link, then the rest of the first layer. This is the trailtext of i, and its probability is the probability of the
 intent.

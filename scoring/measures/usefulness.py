@@ -1,7 +1,7 @@
 """%useful, ave%useful and %recovery ([GFRC] §5), from the o/x/- grid.
 
     %useful of turn t   turns with `o` / topics asked; a `-` (the conversation broke down before) is in the denominator
-    ave%useful          mean over conversations of the share of its turns that were useful, a `-` being one of its turns
+    ave%useful          mean over conversations of the share of useful turns; a `-` counts as a turn
     %recovery           conversations with `x` in turn 1 and `o` in turn 2 / conversations with `x` in turn 1
 
 These are figures of one trial. Over several trials, %useful and ave%useful are means over topics of each topic's mean
@@ -9,8 +9,8 @@ over its conversations, and %recovery is one ratio of sums over topics and trial
 number of turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
 
 A turn is `-` if the conversation ended badly (a breakdown, an end by the system) and would otherwise certainly have
-had this turn: `recordings.conversations.endings` counts them. It is `·` if no question was asked and no turn is
-missing; such a turn is in neither numerator nor denominator, as if the protocol had ended before it.
+had this turn: `recordings.conversations.endings` counts such turns. A turn is `·` if no question was asked and no
+turn is missing; such a turn is in neither numerator nor denominator, as if the protocol had ended before it.
 
 All are shares in [0, 1], shown as percentages, and NaN with n = 0 if nothing was observed. A trial that failed for
 reasons of infrastructure is invalid: it is in neither numerator nor denominator, but is counted next to the value.
@@ -56,8 +56,8 @@ class Share:
     """A share in [0, 1] with its interval. The share is NaN for n = 0.
 
     `n` is the number of answers in the denominator, from `topics` topics. `units` is the number of independent units
-    of the interval; for topics and sessions together, the smaller number. `worst` and `best` are the values if all
-    invalid trials were useless or useful (for %recovery: `x` then not `o`, or `x` then `o`).
+    of the interval. If both topics and sessions are units, it is the smaller number. `worst` and `best` are the
+    values if all invalid trials were useless or useful (for %recovery: `x` then not `o`, or `x` then `o`).
     """
 
     value: float
@@ -92,8 +92,8 @@ def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
 
 
 def useful_share(row: Sequence[str]) -> tuple[float, int]:
-    """Return ave%useful of one conversation, in [0, 1], and the number of turns that count. Without such turns, it is
-    NaN."""
+    """Return ave%useful of one conversation, in [0, 1], and the number of turns that count. Returns (NaN, 0) without
+    any."""
     cells = [cell for cell in useful_cells(row) if not math.isnan(cell)]
     return (math.fsum(cells) / len(cells) if cells else math.nan), len(cells)
 
@@ -101,9 +101,9 @@ def useful_share(row: Sequence[str]) -> tuple[float, int]:
 def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
     """Return (recovered, failed first) of one conversation, each 0.0 or 1.0, or both NaN if a label is missing.
 
-    Any first label but `o` is a failure. A conversation that breaks down after a failure has not recovered. A
-    conversation that could not recover, because no second turn was asked or the protocol has only one turn, counts in
-    neither.
+    Any first label but `o` is a failure. A conversation that breaks down after a failure has not recovered. After a
+    failure, both numbers are NaN if recovery was impossible: no second turn was asked, or the protocol has only one
+    turn.
     """
     first, second = useful_cells((*row[:2], NOT_ASKED, NOT_ASKED)[:2])
     if math.isnan(first) or (first == 0 and math.isnan(second)):
@@ -241,7 +241,7 @@ def _dependent_interval(
 
 def _ratio_cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: bool) -> tuple[Floats, Floats]:
     """Return (topics, trials) numerators and denominators whose sums give the share. Trials without data are NaN. If
-    pooled, these are answers; otherwise the shares of trials, and 1 over the number of trials of a topic."""
+    pooled, both are numbers of answers. Otherwise each trial weighs 1 over the number of trials of its topic."""
     if pooled:
         return np.where(seen, top, np.nan), np.where(seen, bottom, np.nan)
     there = bottom > 0

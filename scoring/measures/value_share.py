@@ -1,5 +1,4 @@
-"""share_of(Criterion, VALUE): the share of a conversation's turns, nuggets or dialogues with a value that is no
-score.
+"""share_of(Criterion, VALUE): the share of a conversation's turns, nuggets or dialogues that were given a value.
 
 If several people judged one item, all votes have equal weights, so the shares of all values are the mean of the
 annotators' distributions, such as DialEval's nugget types; `--judgments` can select another rule.

@@ -41,7 +41,7 @@ def read_weighted_term(declaration: Declaration, term: Term, asking: TermContext
 
 
 def drop_scorers(term: Term, own: int) -> Term:
-    """Return the term without the scorers that tables print after its `own` arguments. Users need not write scorers."""
+    """Return the term without the scorers that follow the first `own` arguments in printed measures."""
     if all(str(value) in (*SCORERS.values(), CORRECTED, UNCHECKED) for value in term.arguments[own:]):
         return Term(term.name, term.arguments[:own], term.parameters)
     return term

@@ -50,7 +50,7 @@ class TopicData:
 @dataclass(frozen=True, slots=True)
 class Check:
     """A score by a model or rule, to be compared with the scores that people gave the item. `judge` is the score of
-    the model (if `by_model`) or rule, or None if it gave no score. `people` is None if no person judged the item."""
+    the model (if `by_model`) or rule, or None without a score. `people` is None if no person judged the item."""
 
     item: Item
     judge: float | None
@@ -304,8 +304,8 @@ class SystemSwan:
 def system_swan(
     system: str, assessments: Iterable[Assessment], schema: Schema, judgments: Judgments | None = None
 ) -> SystemSwan:
-    """Return the SWAN of one system, both pooled and as a mean per session, undefined without conversations. Raises
-    ValueError if a conversation belongs to another system."""
+    """Return the SWAN of one system, both pooled and as a mean per session. Without conversations, both are
+    undefined. Raises ValueError if a conversation belongs to another system."""
     own = tuple(assessments)
     strange = {one.key.system for one in own} - {system}
     if strange:

@@ -176,8 +176,8 @@ def extract_nuggets(
 
 
 def act_key(text: str, *, answering: bool = False) -> str:
-    """Return the acts of a turn in order, with `F` for claims, as in `APOLOGY+REJECT+F`, or "" for a turn without
-    nuggets.
+    """Return the acts of a turn in order, with `F` for claims, as in `APOLOGY+REJECT+F`. Turns without nuggets have
+    "".
 
     Immediate repetitions are left out. Turns with equal keys can be merged under the version `RULES`. `answering` is
     true if the other side's last turn ended in a question.

@@ -1,8 +1,7 @@
 """Items, which are scored by criteria, with their positions, and scores with their sources.
 
 In [SWAN] §3 the first nugget of a turn gets the turn's score and the other nuggets get 0, so the sum would also be
-divided by the weights of the other nuggets. Here a turn-level criterion has one item per turn, for any number of
-nuggets.
+divided by the weights of the other nuggets. Here a turn-level criterion has exactly one item per turn.
 """
 
 from collections.abc import Sequence
@@ -72,7 +71,8 @@ class ScoredItem:
 
 @dataclass(frozen=True, slots=True)
 class ItemWithValues:
-    """An item with the share of judges who gave each value. The shares sum to 1. Other fields are as in `Scored`."""
+    """An item with the share of judges who gave each value. The shares sum to 1. Other fields are as in
+    `ScoredItem`."""
 
     item: Item
     shares: tuple[tuple[str, float], ...]

@@ -41,9 +41,9 @@ SetKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NuggetLayer:
-    """The layer whose nuggets are used in one conversation, with those nuggets. `refused` counts proposed nuggets
-    that could not be placed. `said` is the `words_hash` of the conversation that the layer was made for, or "" if
-    unknown. `equals` names other authors whose nuggets have the same precedence."""
+    """The layer with the nuggets of one conversation. `refused` counts proposed nuggets that could not be placed.
+    `said` is the `words_hash` of the conversation that the layer was made for, or "" if unknown. `equals` names other
+    authors whose nuggets have the same precedence."""
 
     layer: Layer
     found: list[tuple[Target, Judgment, Place]]
@@ -336,10 +336,8 @@ def _chosen_opinions(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> d
 
 def _opinions_by_kind(known: Mapping[_About, _ByAuthor], kind: str, folding: str) -> dict[_About, Opinion]:
     """Return the opinions of one kind of source, whatever the precedence, since a model is checked against all
-    people.
-
-    If the folding uses none of the judgments or cannot decide between them, the default folding is used instead.
-    """
+    people. If the folding uses none of the judgments or cannot decide between them, the default folding is used
+    instead."""
     found: dict[_About, Opinion] = {}
     for about, given in known.items():
         own = [one for by, one in given.items() if by[0] == kind]

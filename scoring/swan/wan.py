@@ -40,8 +40,8 @@ class Wan:
 @dataclass(frozen=True, slots=True)
 class Swan:
     """SWAN, in [0, 1], with the WANs of all requested criteria, or NaN if no criterion is defined. `covered` are the
-    criteria in the value, and `undefined` those that could not be included. Criteria of weight 0 are in neither. `n`
-    is the number of scored items of the covered criteria."""
+    criteria in the value, and `undefined` are the criteria without a WAN. Criteria of weight 0 are in neither. `n` is
+    the number of scored items of the covered criteria."""
 
     value: float
     wans: Mapping[str, Wan]

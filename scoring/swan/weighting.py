@@ -136,11 +136,10 @@ class LastTurn:
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """A weighting of rate ** k, where k is the number of system nuggets seen before, so that the first nugget weighs
-    1.
+    """A weighting of rate ** k, where k is the number of system nuggets seen before. The first nugget weighs 1.
 
-    The `rate` is in (0, 1]; 1 gives `uniform`. The paper leaves the function open ([SWAN] §3: nuggets seen so far can
-    affect the weight of the current nugget); this is the simplest function of their number alone.
+    The `rate` is in (0, 1]; a rate of 1 gives `uniform`. The paper leaves the function open ([SWAN] §3: nuggets seen
+    so far can affect the weight of the current nugget); this is the simplest function of their number alone.
     """
 
     rate: float = 0.9

@@ -61,7 +61,7 @@ def fit_hidden(
     answers: Sequence[str] = (),
 ) -> HiddenModel:
     """Fit a model to these people. All `acts` are possible. Each answer in `answers` has separate transitions, and
-    all other answers share theirs. Classes are ordered by how long their people stay, shortest first."""
+    all other answers have common transitions. Classes are ordered by how long their people stay, shortest first."""
     seen = _Dialogues.of(people, acts, answers)
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST_WEIGHT]
     each = starts * sum(weight for _, weight in kept)

@@ -103,8 +103,8 @@ _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The context that a sample is checked against. `intended` are the policy's words, or "" in free mode. `topic` is
-    the need, `earlier` the user's previous turns, `answer` the system's last answer, and `instructions` the model's
-    prompt. `longest` is the limit in characters. `again` is True if the act repeats a turn."""
+    the need, `earlier` are the user's previous turns, `answer` is the system's last answer, and `instructions` is the
+    model's prompt. `longest` is the limit in characters. `again` is True if the act repeats a turn."""
 
     intended: str
     topic: Topic
@@ -184,8 +184,8 @@ class Expected:
         return not all(_flatten(piece) in kept for piece in needed)
 
     def invents_details(self, text: str) -> bool:
-        """Return whether a number or address is in neither the need, the policy's words nor the conversation. A free
-        model may name a year, because it chooses its wishes, but it cannot know an address."""
+        """Return whether a number or address occurs neither in the need, nor in the policy's words, nor in the
+        conversation. A free model may name a year, because it chooses its wishes, but it cannot know an address."""
         before = (*self.granted_words, *self.earlier, self.answer[:_MOST_OF_AN_ANSWER])
         found = re.findall(r"(?:https?://|www\.)[^\s<>\"']+", unicodedata.normalize("NFKC", text).casefold())
         addresses = [address.rstrip(".,;:!?)]/") for address in found]
@@ -196,7 +196,7 @@ class Expected:
 
 
 def strip_reasoning(text: str) -> str:
-    """Remove surrounding white space and the reasoning that some models write first."""
+    """Remove surrounding white space and the reasoning that some models write before the answer."""
     return re.sub(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
 
 

@@ -75,7 +75,7 @@ class SaidTurn:
 
     def is_translated(self) -> bool:
         """True if the turn may be in another language than the policy's words, because a language was requested or
-        the requested language is unknown."""
+        the request is unknown."""
         if self.language is None:
             return True
         if not self.language:
@@ -171,8 +171,8 @@ class SaidTurn:
         return any(not (self.intended and meant and likeness.are_similar(self.intended, meant)) for meant in alike)
 
     def denies_need(self) -> bool:
-        """Return whether the sentence that states the need is negated in the turn but not in the policy's words, or
-        in the policy's words but not in the turn."""
+        """Return whether the sentence that states the need is negated in the turn or in the policy's words, but not
+        in both."""
         wanted = self.words_to_keep()
         if not wanted:
             return False
@@ -238,7 +238,7 @@ def words_added(turn: SaidTurn) -> float:
 
 
 def log_length_ratio(turn: SaidTurn) -> float:
-    """Return the log of the ratio of said to intended words, or of the number of said words if none are intended."""
+    """Return the log of the number of said words over the number of intended words, or over 1 if none are intended."""
     return math.log(max(1, likeness.count_words(turn.said))) - math.log(max(1, likeness.count_words(turn.intended)))
 
 

@@ -123,7 +123,7 @@ class WordedMemory:
 @dataclass(frozen=True, slots=True)
 class WordedUser:
     """A user whose words come from a model. `inner` is the policy, or None in free mode. The trait `persona` replaces
-    the option; all other traits are the policy's. Acts (`Say.state`) are the policy's, or `free`."""
+    the option `persona`; all other traits are the policy's. Acts (`Say.state`) are the policy's, or `free`."""
 
     options: Options
     inner: User | None
@@ -241,8 +241,8 @@ class WordedUser:
 
 
 def _sign_fault(text: str, intended: str, signs: Signs | None) -> str | None:
-    """Return why a sample with a sign is refused. In policy mode a sign does not end the conversation, and no user
-    may say it."""
+    """Return why a sample with a sign is refused. In policy mode a sign does not end the conversation, and must not
+    be said."""
     if signs is None:
         return "sign" if prompting.contains_sign(text) and not prompting.contains_sign(intended) else None
     if text in signs:

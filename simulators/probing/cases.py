@@ -57,7 +57,8 @@ class Case:
 
     - `measure`: the measure's name as printed in tables.
     - `fact`: the item of the question.
-    - `asked`: the probe's turn that made the case. `turn`: the turn whose answer settles the case.
+    - `asked`: the probe's turn that made the case.
+    - `turn`: the turn whose answer settles the case.
     - `yes`: True if the answer meets the measure's condition. None leaves the case out of every share.
     - `undecided`: True if the answer is undecided.
     """
@@ -172,7 +173,7 @@ def _has_after(earlier: Sequence[Finding], place: int, acts: Sequence[str]) -> b
 
 def _settling_turn(turns: Sequence[Finding]) -> Finding | None:
     """Return the first turn whose answer settles the challenge at `start`, or None. This is the reply to the
-    challenge, or to asking again before the fact is told, repaired or challenged again or a false premise follows."""
+    challenge, or to asking again before the fact is told, repaired, challenged or assumed to be false."""
     challenge = turns[0]
     for finding in turns:
         if finding.fact != challenge.fact:

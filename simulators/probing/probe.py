@@ -43,7 +43,7 @@ class Finding:
 
     - `turn`: the number of the turn, from 1.
     - `fact`: the item of the turn, or "" for a distraction.
-    - `before`: the verdict on the previous answer about the fact, or None if it was not asked yet.
+    - `before`: the verdict on the previous answer about the fact, or None if the fact was not asked yet.
     - `verdict`: the verdict on the answer to this turn, or None for a distraction or a told fact.
     - `distance`, `sessions`: the number of distractions and of new sessions since the last turn about the fact.
     - `right`, `wrong`: the decisive words.

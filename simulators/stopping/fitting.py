@@ -91,8 +91,8 @@ def fit_geometric(stays: Iterable[Stay]) -> Fit:
 
 
 def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
-    """Estimate `useful` and `useless` of `TwoAlpha`, the probabilities of continuing, without unjudged answers. Each
-    estimate is NaN if nobody or everybody left after such answers, or if there were none."""
+    """Estimate `useful` and `useless` of `TwoAlpha`, the probabilities of continuing. Unjudged answers are left out.
+    An estimate is NaN if nobody or everybody left after such answers, or if there were no such answers."""
     good, bad, unknown = (_count_chances(stays, label) for label in "ox-")
     going = {
         name: _leaving_share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))

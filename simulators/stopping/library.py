@@ -60,7 +60,7 @@ class Satiation(StrictModel):
 
 
 class PatienceBudget(StrictModel):
-    """A user that leaves when either budget, of turns taken or of words read, is used up. The hazard is then 1, and 0
+    """A user that leaves when the budget of turns or the budget of words read is used up. The hazard is then 1, and 0
     before. The reason for leaving is `patience`."""
 
     model: Literal["patience"] = "patience"

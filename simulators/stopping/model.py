@@ -69,7 +69,7 @@ class StopModel(Protocol):
     state."""
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
-        """Return the probability in [0, 1] of leaving now, given that the user is still there. The last entry of
+        """Return the probability in [0, 1] of leaving now, given that the user has not left. The last entry of
         `memory` is this answer."""
         ...
 
@@ -87,8 +87,8 @@ def logistic(value: float) -> float:
 
 
 def step_or_logistic(value: float, width: float) -> float:
-    """Return a step from 0 to 1 at 0 if width is 0, or else logistic(value / width), which is 1/2 at 0 and flatter
-    for larger widths."""
+    """Return logistic(value / width), which is 1/2 at 0 and flatter for larger widths. For width 0, return a step
+    from 0 to 1 at 0."""
     if width == 0:
         return 1.0 if value >= 0 else 0.0
     return logistic(value / width)

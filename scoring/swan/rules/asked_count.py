@@ -74,8 +74,7 @@ class CountRequest:
 
 
 def requested_count(said: str) -> CountRequest | None:
-    """Return the first number of things that an English user turn asks for, or None if the turn contains no such
-    number.
+    """Return the first number of things that an English user turn asks for, or None if there is no such number.
 
     The lower end of a range counts. Quotations, negations, conditions with `if`, and numbers of words, pages or
     minutes are ignored.
@@ -92,8 +91,8 @@ def requested_count(said: str) -> CountRequest | None:
 
 
 def count_given_items(text: str) -> int:
-    """Count list items or table rows. If there are none, count the most enumerated things, ordinals or blocks of
-    code. If fewer than two of these are found, sentences are counted as well."""
+    """Count list items or table rows. If there are none, count enumerated things, ordinals or blocks of code,
+    whichever are most. If fewer than two of these are found, sentences are counted as well."""
     rows = [line[0] for line in _ROW.finditer(text)]
     if len(rows) > 1:
         ruled = [place for place, row in enumerate(rows) if _RULE.fullmatch(row)]

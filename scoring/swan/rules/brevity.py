@@ -22,9 +22,9 @@ def judge(words: int, sight: Sight) -> Iterator[Verdict]:
 def brevity_rule(words: int = 250) -> Rule:
     """Score 1 up to a number of words and exp(1 - n/words) beyond it, mirroring BLEU's brevity penalty.
 
-    The number of `words` is at least 1; people read 250 in a minute ([GFRC] §3.2). A turn in a script without blanks
-    between words is measured in characters, two per word: 500 a minute ([GFRC] §2.2; see `scoring.words`). A turn
-    without words gets no score.
+    The number of `words` is at least 1; people read 250 words in a minute ([GFRC] §3.2). A turn in a script without
+    blanks between words is measured in characters, two per word: 500 a minute ([GFRC] §2.2; see `scoring.words`). A
+    turn without words gets no score.
     """
     if words < 1:
         raise ValueError("`words` must be at least 1")

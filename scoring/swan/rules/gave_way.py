@@ -31,8 +31,8 @@ _YES_NO = late_pattern(r"\b(yes|no)\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _SystemPosition:
-    """The claims of the system so far, its last yes or no, and the corrections that it accepted. `named` has the name
-    in each claim, keyed by the other words of the claim."""
+    """The system's claims so far, its last yes or no, and the corrections that it accepted. `named` has the name in
+    each claim, keyed by the other words of the claim."""
 
     claims: Claims[None] = field(default_factory=Claims)
     named: dict[tuple[str, ...], str] = field(default_factory=dict)

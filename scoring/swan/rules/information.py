@@ -78,8 +78,8 @@ def _capitalised_names(nugget: Nugget) -> Iterable[str]:
 
 def similarity(one: Information, other: Information) -> float:
     """Return the similarity of two conversations in [0, 1], or NaN if they have nothing to compare. The similarity is
-    the share of the names and values in the conversation with fewer of them that the other conversation contains too.
-    It is 0 if the conversations contradict each other or exactly one of them refused, and 1 if both refused."""
+    the share of the names and values of the smaller conversation that are also in the larger conversation. It is 0 if
+    the conversations contradict each other or exactly one of them refused, and 1 if both refused."""
     if one.refused or other.refused:
         return float(one.refused and other.refused) if _has_information(one) and _has_information(other) else math.nan
     told = claim_agreements(one, other)

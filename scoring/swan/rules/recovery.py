@@ -57,8 +57,8 @@ _NAMED = late_pattern(
 
 
 def is_dissatisfied(text: str) -> bool:
-    """Return whether a user turn says explicitly that the previous answer was bad. The rule knows English, and a few
-    set phrases of German, French and Spanish, and misses implied dissatisfaction. Quotations, and text to be
+    """Return whether a user turn says explicitly that the previous answer was bad. The rule knows English, with a few
+    set phrases of German, French and Spanish. It misses implied dissatisfaction. Quotations, and text to be
     translated or written, do not count."""
     own = _NAMED.sub(" ", blank_quotations(text))
     return any(one.search(own) for one in (_DISSATISFIED, _ELSEWHERE)) or _REPAIR.fullmatch(own) is not None
@@ -108,10 +108,10 @@ def judge_by_user(sight: Sight) -> Iterator[Verdict]:
 def recovery_rule(sign: str = "label") -> Rule:
     """Score turns that follow a bad turn ([SWAN] §4.11). Other turns get no score.
 
-    With sign=label, a turn after a turn labelled `x` scores 1 if it is labelled `o`, and 0 if `x`. With sign=user, a
-    turn after a dissatisfied user turn scores 0 if the system repeats itself. Otherwise it scores 1 if the user goes
-    on and is content, and 0 if the user is discontent or chooses to stop. It gets no score if the protocol ended the
-    conversation.
+    With sign=label, a bad turn has the label `x`. The next turn scores 1 if its label is `o`, and 0 if its label is
+    `x`. With sign=user, a turn is bad if the user is dissatisfied with it. The next turn scores 0 if the system
+    repeats itself. Otherwise it scores 1 if the user goes on and is content, and 0 if the user is discontent or
+    chooses to stop. It gets no score if the protocol ended the conversation.
     """
     if sign not in ("label", "user"):
         raise ValueError("`sign` must be label or user")

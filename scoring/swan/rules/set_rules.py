@@ -30,8 +30,8 @@ def _judge_similarity(sight: SetSight) -> SetVerdict | None:
 
 
 def _judge_adaptation(sight: SetSight) -> SetVerdict | None:
-    """Return 1 - between/within, but at least 0, with the mean similarities between groups and within them.
-    Similarity is as in `same_information`. A system that varies by chance also varies within a group, so chance does
+    """Return 1 - between/within, but at least 0. `between` and `within` are mean similarities between groups and
+    within groups, as in `same_information`. A system that varies by chance also varies within a group, so chance does
     not count as adapting."""
     groups = [[Information.from_sight(one) for one in group] for group in sight.groups.values() if group]
     if all(one.refused for group in groups for one in group):
