@@ -133,8 +133,8 @@ def read_messages(
     `system` and `topic` apply to conversations whose metadata does not name a system or topic. If `system` is "", the
     name of the file is used; if `topic` is "", every conversation must name its topic. `topics` are the allowed topics.
     `recorded` are the conversations already in the run (see `recordings.formats.import_numbers`). `clock` gives the
-    current time, to detect times in the future. Raises InputError, with file:line: if `strict`, for the first
-    conversation that cannot be read; otherwise only if no conversation can be read.
+    current time, to detect times in the future. Raises InputError, with file:line, if no conversation can be read or,
+    with `strict`, for the first unreadable conversation.
     """
     left_out: list[InputError] = []
 
@@ -276,7 +276,7 @@ class _Reading:
             raise InputError(what, allowed=topic_names(self.topics))
         sides = split_sides(record.value["messages"])
         if len(sides.turns) > MOST_TURNS_ALLOWED:
-            what = f"the conversation has {len(sides.turns)} user turns"
+            what = f"the conversation has too many user turns: {len(sides.turns)}"
             raise InputError(what, allowed=f"at most {MOST_TURNS_ALLOWED}", advice="split it into conversations")
         given = told.values.get("trial") is not None
         trial = told.count("trial", 1, least=first) + 1 - first if given else 0

@@ -69,7 +69,7 @@ class Draft:
             wanted = ("S", self.open.number) if self.open.speaker == "U" else ("U", self.open.number + 1)
         if (speaker, number) == wanted:
             return ""
-        return f"{speaker}{number} is here, but {wanted[0]}{wanted[1]} is next"
+        return f"the next turn must be {wanted[0]}{wanted[1]}, not {speaker}{number}"
 
     def begin(self, speaker: str, number: int, label: str, line: int) -> None:
         self.turns.append(OpenTurn(speaker, number, label, line))

@@ -87,9 +87,9 @@ def read_inventory(run: Path) -> Inventory | None:
 def begin_inventory(run: Path, files: Origin = "recorded") -> None:
     """Start the inventory of a run, with the current content of the run. Raises StoreError.
 
-    `files` is the origin of the content. "recorded" files were recorded here, and an inventory that they declare is
-    missing. "copied" files come from another run, whose inventory was not copied; if that run had no inventory, nothing
-    is written. "new" files were just written.
+    `files` is the origin of the content: "recorded" if the files were recorded here, so that an inventory that they
+    declare is missing; "copied" if they come from another run, whose inventory was not copied; "new" if they were just
+    written. If a copied run had no inventory, nothing is written.
     """
     if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing_files(run)))):
         return

@@ -135,8 +135,8 @@ class Redactor:
         self._clean.clear()
 
     def leaves_unchanged(self, texts: Sequence[str]) -> bool:
-        """Return True if `text` would change none of these texts. Short texts without secrets are remembered, because
-        names, hashes and states recur; all remaining texts are searched in one pass."""
+        """Return True if redaction would change none of these texts. Short texts without secrets are remembered,
+        because names, hashes and states recur; all remaining texts are searched in one pass."""
         new = [text for text in texts if text not in self._clean]
         if not new:
             return True
@@ -155,7 +155,7 @@ class Redactor:
         return self.pieces((text,))[0]
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        """Redact many texts in one pass, with the same result as `text` for each."""
+        """Redact many texts in one pass, with the same result as redacting each text alone."""
         apart = [part for text in texts for part in (text, APART)]
         return self.pieces(apart)[::2]
 

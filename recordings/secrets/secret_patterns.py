@@ -198,8 +198,8 @@ _PARAMETER_LITERALS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if pat
 
 
 def may_match(text: str) -> bool:
-    """Return False only if no pattern matches in `text` and it has no cookie. Letters after a backslash may be decoded
-    or not (`recordings.secrets.escapes.undo_letters`), because no literal contains their meanings."""
+    """Return False only if no pattern matches in `text` and it has no cookie. Letters after a backslash need not be
+    decoded (`recordings.secrets.escapes.undo_letters`), because no literal contains the decoded characters."""
     if _holds_any(text, _EXACT_LITERALS):
         return True
     lower = to_lower(text)

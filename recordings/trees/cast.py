@@ -47,7 +47,7 @@ class _Node:
 
 
 def _refuse_turn(turn: Turn) -> str:
-    raise AssertionError("the keys of the nodes of a CAsT tree are their numbers")
+    raise AssertionError("nodes of a CAsT tree are merged by number, without this function")
 
 
 _NUMBER = MergeKey("number", "cast2022", _refuse_turn, "one node of the file")

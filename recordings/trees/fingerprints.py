@@ -13,9 +13,9 @@ MOST_TEXTS = 64
 
 
 class Fingerprints(Sequence[tuple[int, ...]]):
-    """A row of numbers for each node, equal to any sequence of the same rows. `starts` is (N + 1,) int64 and `marks`
-    (M,) int64; row v is marks[starts[v]:starts[v + 1]]. As a tuple, a row of one number would take ten times the
-    memory."""
+    """Rows of numbers, one row for each node. They equal any sequence of the same rows. `starts` is (N + 1,) int64 and
+    `marks` (M,) int64; row v is marks[starts[v]:starts[v + 1]]. Rows of one number would take ten times the memory as
+    tuples."""
 
     __slots__ = ("marks", "starts")
 

@@ -7,9 +7,9 @@ annotations
 
 predictions
     dialogue-id, turns: [{turn-index, labels: […]}]         DBDC's *.labels.json: one file per dialogue
-    {dialogue, turn, probabilities: [O, T, X], label}       our own; a line may have both
+    {dialogue, turn, probabilities: [O, T, X], label}       our own; a line may have probabilities and a label
 
-From a folder, all `*.json` and `*.jsonl` files below it are read in the order of their paths.
+For a folder, all `*.json` and `*.jsonl` files in it and in its subfolders are read, in the order of their paths.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -206,7 +206,7 @@ def _read_prediction(at: JsonValue, weights: Iterable[float], label: str | None)
     o, t, x = weights
     if not abs(o + t + x - 1) <= _TOLERANCE:
         raise at.error(
-            f"the probabilities of O, T and X sum to {o + t + x:.9g}",
+            f"the probabilities of O, T and X sum to {o + t + x:.9g}, not to 1",
             allowed="a sum of 1 (within 0.000001)",
             advice="write more digits, or divide by the sum",
         )

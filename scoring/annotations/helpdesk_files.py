@@ -235,7 +235,7 @@ def _read_distribution(value: JsonValue, names: tuple[str, ...]) -> Row:
     row = tuple(value[name].weight() for name in names)
     if not abs(sum(row) - 1) <= _TOLERANCE:
         raise value.error(
-            f"the probabilities sum to {sum(row):.9g}",
+            f"the probabilities sum to {sum(row):.9g}, not to 1",
             allowed="a sum of 1 (within 0.000001)",
             advice="write more digits, or divide by the sum",
         )

@@ -122,7 +122,9 @@ def _read_gold(path: str | PathLike[str]) -> list[float]:
     if len(shares) < 2:
         raise file.fault(line, 0, "the distribution has only one group", allowed="two or more groups, one per line")
     if abs(sum(shares) - 1) > _TOLERANCE:
-        raise file.fault(line, 0, f"the probabilities sum to {sum(shares):.9g}", allowed="a sum of 1, within 1e-6")
+        raise file.fault(
+            line, 0, f"the probabilities sum to {sum(shares):.9g}, not to 1", allowed="a sum of 1, within 1e-6"
+        )
     return shares
 
 
@@ -140,7 +142,9 @@ def _read_memberships(path: str | PathLike[str], size: int, gold: str) -> Mappin
         topic, document = cells[:2]
         row = tuple(file.probability(line, place, text) for place, text in enumerate(cells[2:], 2))
         if abs(sum(row) - 1) > _TOLERANCE:
-            raise file.fault(line, 2, f"the memberships sum to {sum(row):.9g}", allowed="a sum of 1, within 1e-6")
+            raise file.fault(
+                line, 2, f"the memberships sum to {sum(row):.9g}, not to 1", allowed="a sum of 1, within 1e-6"
+            )
         documents = found.setdefault(topic, {})
         if document in documents:
             raise file.fault(

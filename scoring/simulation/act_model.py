@@ -253,7 +253,7 @@ def assign_folds(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Gener
     or fewer users than folds."""
     units = sorted({one.unit for one in dialogues})
     if not 2 <= folds <= len(units):
-        raise ValueError(f"{len(units)} users cannot be dealt into {folds} folds")
+        raise ValueError(f"the number of folds must be 2 to {len(units)}, the number of users, not {folds}")
     dealt = dict(zip(units, rng.permutation(len(units)) % folds, strict=True))
     return np.array([dealt[one.unit] for one in dialogues], dtype=np.int64)
 

@@ -53,11 +53,11 @@ class Components:
         if self.shape == "unbounded":
             return
         if not self.low < self.mean < self.high:
-            raise ValueError(f"the mean must be between {self.low:g} and {self.high:g}, not {self.mean:g}")
+            raise ValueError(f"the mean must be above {self.low:g} and below {self.high:g}, not {self.mean:g}")
         if self.topic + self.both >= self.room:
             raise ValueError(
-                f"a variance between topics of {self.topic + self.both:g} is more than a mean of {self.mean:g} "
-                f"allows ({self.room:.4g})"
+                f"for a mean of {self.mean:g}, the variance between topics must be at most {self.room:.4g}, "
+                f"not {self.topic + self.both:g}"
             )
 
     @property

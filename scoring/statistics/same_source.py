@@ -54,8 +54,8 @@ def same_sources(
     *,
     draws: int = 999,
 ) -> dict[tuple[int, int], SameSource]:
-    """Test pairs of several sets of texts as `same_source` does, counting sequences only once. `sides` are the texts of
-    each set, by topic, in the same order of topics. `pairs` maps the indices of two sides to a random generator."""
+    """Test pairs of several sets of texts as `same_source` does, counting sequences only once. `sides` has the texts of
+    each set by topic, in the same order of topics. `pairs` maps the indices of two sides to a random generator."""
     found = {pair: SameSource(math.nan, 0, 0, draws) for pair in pairs}
     apart = {pair: np.zeros(1 + draws) for pair in pairs}
     for texts in zip(*sides, strict=True):

@@ -272,7 +272,7 @@ def test_a_conversation_of_more_turns_than_any_protocol_has_is_left_out(tmp_path
     (tmp_path / "x.jsonl").write_text(f"{long}\n{json.dumps(SHAPES['messages'])}\n")
     found = read_messages(tmp_path / "x.jsonl", topic="t", strict=False)
     assert len(found.conversations) == 1
-    assert "x.jsonl:1: the conversation has 10001 user turns" in str(found.left_out[0])
+    assert "x.jsonl:1: the conversation has too many user turns: 10001" in str(found.left_out[0])
 
 
 def test_the_places_of_many_faulty_elements_take_no_time(tmp_path: Path) -> None:

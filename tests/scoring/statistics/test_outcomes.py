@@ -54,6 +54,6 @@ def test_of_these_topics_only_trials_vary(one: Components, topics: int) -> None:
 
 
 def test_components_that_cannot_be_are_refused() -> None:
-    for mean, topic, why in ((0.6, -0.1, "below 0"), (1.0, 0.0, "not inside"), (0.9, 0.1, "more than a mean of 0.9")):
+    for mean, topic, why in ((0.6, -0.1, "at least 0"), (1.0, 0.0, "below 1, not 1"), (0.9, 0.1, "for a mean of 0.9")):
         with pytest.raises(ValueError, match=why):
             Components("yes or no", mean, topic, 0.0, 0.0)
