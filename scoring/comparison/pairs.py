@@ -91,13 +91,11 @@ class Pair:
 class MeasureComparison:
     """All pairs of systems in one measure, over the topics for which all of them have a value.
 
-    - `turn`: the system turn compared; None for whole conversations.
-    - `topic_type`: the type of topics; None for all types.
+    - `turn`, `topic_type`: the system turn compared and the type of topics; None for whole conversations and all types.
     - `estimand`: the population that intervals are about.
-    - `figures`: the figure of each system.
+    - `figures`, `pairs`: the figure of each system, and the comparisons in the order of the systems.
     - `topics`, `left_out`: the topics compared, and the topics for which some system has no value.
     - `trials`: the fewest and the most conversations of a topic with a system.
-    - `pairs`: the comparisons, in the order of the systems.
     - `letters`: systems that share a letter cannot be told apart.
     - `pooled`: True if the figures are ratios of sums over all conversations, such as %recovery.
     - `sessions`: the number of sessions that run through all topics, for each system with such sessions.
@@ -126,7 +124,7 @@ class MeasureComparison:
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
 
-# Aligns the systems with all losses of one at the low end of the measure, and those of the other at the high end.
+# Aligns the systems with all losses of the first at the low end of the measure and of the second at the high end.
 Extreme = Callable[[str, str], Aligned]
 
 # The end of a reason why no winner is named, whatever the figures are.
@@ -154,11 +152,9 @@ def compare_pairs(
 ) -> MeasureComparison:
     """Compare every pair of the systems.
 
-    - `good`: the good end of the measure.
-    - `reach`: the largest possible difference of two figures; infinite if the measure has no end near its values.
-    - `guard`: whether intervals for topics like these allow for a kind of topic that was not asked.
-    - `lost`: the attempts that each system lost.
-    - `extreme`: the systems aligned with lost attempts at each end of the measure.
+    `good` is the good end of the measure. `reach` is the largest possible difference of two figures, infinite if the
+    measure has no end near its values. `guard` is as in `compare_like_these`. `lost` are the attempts that each system
+    lost, and `extreme` aligns two systems with lost attempts at both ends of the measure.
 
     For topics like these, p is corrected by the closed randomised Tukey HSD. For these topics, for ratios of sums, and
     for sessions that run through all topics, p is corrected by Holm's method. A winner also needs an interval without

@@ -33,7 +33,7 @@ class Aligned:
     - `left_out`: the topics for which some system has no value.
     - `pooled`: True if figures are ratios of sums over all conversations, False if they are means over topics.
     - `sessions`: (m,) numbers of sessions that run through all topics; 0 if each conversation has its own session.
-    - `shared`: (m,) variances of the figure over other sessions; NaN with fewer than two.
+    - `shared`: (m,) variances of the figure over other sessions; NaN with fewer than two sessions.
     - `clusters`: (T,) cluster numbers of the topics; None if all topics are independent.
     - `in_time`: by system with known times, the test of dependence in time. If its p is at most .05, trials near each
       other are treated as alike, and `noise` is multiplied by the inflation.

@@ -7,7 +7,7 @@ A topic's value in an audit is the mean over its trials, computed in four ways:
     read       decided, and with answers extracted again from the stored pages by today's code
     crossed    read, but decided by the other audit's rules
 
-With old and new evidence e and f, and old and new rules r and s, the difference over the topics of both is
+With old and new evidence e and f, and old and new rules r and s, the difference over the topics in both audits is
 
     [recorded - decided] + [decided - read]  of the new audit, minus the old audit's         rules, reading
     v(f, s) - v(e, r), both as read by today's code                                         evidence, rules

@@ -43,10 +43,9 @@ _Draw = Callable[[np.random.Generator, int], Floats | Counts]
 class Resampler:
     """Intervals from random weights, which are drawn once for each set of topics.
 
-    One number is drawn from `rng`, and `replications` sets of weights. The confidence `level` is in (0, 1).
-
-    In all methods, `bottom` and `top` are the lowest and the highest possible value of a topic, as one number or one
-    per column. Unknown bounds are infinite, as for R. `unit` is the name of a row, "trial" for the trials of one topic.
+    One number is drawn from `rng`. `replications` is the number of resamples, and `level` the confidence level, in (0,
+    1). In all methods, `bottom` and `top` are the lowest and the highest possible value of a topic, as one number or
+    one per column. Unknown bounds are infinite, as for R. `unit` names a row, "trial" for trials of one topic.
     """
 
     bytes_at_once = 64 * 2**20  # of weights drawn at a time
@@ -358,9 +357,9 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
         t* = (r* - r)/se*,   low = r - q(t*, 1 - a/2)·se,   high = r - q(t*, a/2)·se
 
     r is a ratio of sums, se is its standard error computed from the contribution of each topic, and * marks a resample
-    with as many topics. `counts` is (K, B), the number of times each topic was drawn in each of B resamples. `above`
-    and `below` are (K, C), the numerators and positive denominators of the topics. `level` is in (0, 1). Ends are NaN
-    if all topics have the same ratio. A resample whose topics all have the same ratio has se* = 0, and too many such
+    of K topics. `counts` is (K, B), the number of times each topic was drawn in each of B resamples. `above` and
+    `below` are (K, C), the numerators and positive denominators of the topics. `level` is in (0, 1). Ends are NaN if
+    all topics have the same ratio. A resample whose topics all have the same ratio has se* = 0, and too many such
     resamples make an end infinite. Source: B. Efron, Censored data and the bootstrap, JASA 76 (1981), 312-319.
     """
     value = above.sum(axis=0) / below.sum(axis=0)

@@ -76,10 +76,10 @@ class Nested:
     each: float
 
     def narrowing_shares(self, times: float) -> tuple[float, float]:
-        """Return by which shares `times` as many trials would narrow the interval of the mean.
+        """Return by which shares `times` the number of trials would narrow the interval of the mean.
 
-        The first share is for topics like these and the second for these topics. Both are NaN if trials do not vary or
-        a component is NaN.
+        The first share is for topics like these and the second for these topics. A share is NaN if trials do not vary
+        or a component is NaN.
         """
         topic, trial = max(0.0, self.topic.value), max(0.0, self.trial.value) / self.each
         if not trial > 0:
@@ -103,7 +103,7 @@ class Crossed:
     """Components of variance of several systems, over topics with a value for at least one of them.
 
     - `system`, `topic`, `both`, `trial`: the components of systems, of topics, of their interaction, and of trials.
-    - `relative`: Eρ², how well means over as many topics and trials distinguish these systems.
+    - `relative`: Eρ², how well means over these numbers of topics and trials distinguish these systems.
     - `absolute`: Φ, how well the same means estimate each system's own level.
     - `systems`, `topics`, `trials`: the numbers of systems, topics and trials with a value.
     - `empty`: the number of cells (a system and a topic) without a value.

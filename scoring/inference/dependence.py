@@ -44,9 +44,8 @@ class Dependence:
     - `after_one`, `after_zero`: the shares of 1 among cells whose left neighbour is 1, and whose left neighbour is 0.
     - `expected`, `chance`: the mean and the central 95% of the shares' difference over tables with the same sums.
     - `excess`: the difference minus `expected`.
-    - `p`: the two-sided p of the difference.
+    - `p`, `draws`: the two-sided p, and the number of tables drawn.
     - `n`, `ones`: the numbers of pairs of neighbours, and of pairs with a 1 on the left.
-    - `draws`: the number of tables drawn.
 
     All but `n`, `ones` and the shares are NaN if every drawn table has the same difference, for example if rows have
     two cells or groups have one row.
@@ -72,8 +71,9 @@ def dependence(
 ) -> Dependence:
     """Test a table for dependence between neighbouring cells, and estimate the excess.
 
-    `cells` is (rows, columns) of 0, 1 and -1 (no cell). `groups` is (rows,) whole numbers. A column has its own effect
-    in each group. The smallest possible p is 1 / (1 + draws). Raises ValueError for other values or shapes.
+    `cells` is (rows, columns) of 0, 1 and -1 (no cell). `groups` (rows,) numbers the group of each row, and a column
+    has its own effect in each group. The smallest possible p is 1 / (1 + draws). Raises ValueError for wrong values or
+    shapes.
     """
     table, own = np.asarray(cells), np.asarray(groups)
     if table.ndim != 2 or own.shape != table.shape[:1] or not np.isin(table, (0, 1, MISSING)).all():
@@ -126,8 +126,8 @@ def _differences(tables: Bits) -> Floats:
 def _swap_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Generator, steps: int) -> Bits:
     """Return (tables, rows, columns) after `steps` rounds of trades, with rows in the same order.
 
-    In a round, rows are paired at random within groups. The columns in which one row of a pair has 1 and the other 0
-    are dealt anew, and each row keeps its number of ones: every outcome is equally likely.
+    In a round, rows are paired at random within groups. The columns in which the rows of a pair differ are dealt anew,
+    and each row keeps its sum: every outcome is equally likely.
     """
     found = tables.copy()
     count, rows, _ = found.shape

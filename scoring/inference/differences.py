@@ -155,10 +155,10 @@ def as_interval(found: GuardedIntervals, column: int, *, reach: float, units: in
 def typical_difference(each: npt.ArrayLike, *, level: float) -> tuple[float, Interval]:
     """Return the median of the topics' differences, (K,), and its interval from order statistics.
 
-    The median is another estimand than the mean, and a few extreme topics do not move it. The interval inverts the sign
-    test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics, 1999, section 3.2). It reaches from the l-th
-    smallest to the l-th largest difference, with l the largest number for which P(Binomial(K, ½) < l) <= (1 - level)/2.
-    The coverage is at least `level` for every distribution. At .95, six topics are needed.
+    The median is a different estimand from the mean, and is not moved by a few extreme topics. The interval inverts the
+    sign test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics, 1999, section 3.2). It reaches from the
+    l-th smallest to the l-th largest difference, with l the largest number for which P(Binomial(K, ½) < l) <= (1 -
+    level)/2. The coverage is at least `level` for every distribution. At .95, six topics are needed.
     """
     ordered = np.sort(np.asarray(each, dtype=np.float64))
     count = len(ordered)

@@ -114,8 +114,8 @@ class Baseline:
 def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
     """Return (T,) variances of single trials; NaN if unknown.
 
-    If all trials of a topic are equal, half a trial is added on each side (Jeffreys), and the variance is computed from
-    the mean.
+    If all trials of a topic are equal, the variance follows from the mean with half a trial added on each side
+    (Jeffreys).
     """
     drawn = (means * counts + 0.5) / (counts + 1)
     floor = np.minimum(drawn * (1 - drawn), 0.25) * 0.5 ** (counts > 1)
@@ -356,10 +356,7 @@ def too_few_runs_reason(runs: int) -> str:
 
 
 def mean_interval(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
-    """Return the interval of the mean difference of `audits` audits.
-
-    With too few runs of the baseline, the interval is for these very runs.
-    """
+    """Return the interval of a mean difference of `audits` audits, for these runs alone if the baseline has too few."""
     level_now = min(max(baseline.mean + value, 0.0), 1.0)
     slope = max(level_now * (1 - level_now), baseline.slope())
     apart = baseline.run_effects().difference_distribution(own + baseline.sampling_variance(), slope, audits=audits)

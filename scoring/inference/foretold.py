@@ -40,11 +40,9 @@ from topics.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class WeightedMean:
-    """A weighted mean.
+    """A weighted mean, NaN without any value, over `n` conversations of `topics` topics.
 
-    - `value`: the mean; NaN without any value.
-    - `n`, `topics`: the numbers of conversations with a value, and of their topics.
-    - `effective`: the number of equally weighted conversations that would be as informative; 0 if there are none.
+    `effective` is the number of equally weighted conversations that would be as informative; 0 if there are none.
     """
 
     value: float
@@ -105,7 +103,7 @@ class PredictedMean:
 
     - `value`: Σ w·f / Σ w, with equal weight for each topic; NaN if withheld, with the reason in the interval's note.
     - `n`: the number of conversations.
-    - `effective`, `effective_units`: the numbers of equally weighted conversations and topics with as much information.
+    - `effective`, `effective_units`: the numbers of equally weighted conversations and topics that are as informative.
     - `seen`: the mean weight, 1 on average. If it is far below 1, the other user's commonest behaviour is missing.
     """
 

@@ -39,7 +39,7 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 class TimeDependence:
     """The dependence of trials in time.
 
-    - `lag`: correlation of neighbours, beyond that of independent trials; NaN if nothing varies.
+    - `lag`: correlation of neighbours, beyond the correlation if trials are independent; NaN if nothing varies.
     - `p`: the p of all lags together; 1 if nothing varies.
     - `inflation`: the factor for the variance of a mean over trials, at least 1, whether or not p is small.
     - `drift`, `drift_p`: correlation of trials with their time in the run, and the two-sided p of this correlation.

@@ -8,9 +8,9 @@ high end, in both ways (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84).
 
 If the sides lost equal and small shares, bounds add little and make the difference look uncertain. So bounds are given
 only if the shares differ, by Fisher's exact test at a generous level, or if more than 5% of all attempts are lost,
-since equal shares may be of unlike answers. With 30% of one side's successes lost and 30% of the other's failures,
-equal systems were called different in 48% of 150 such studies. If a side's losses depend on its answers, bounds are
-given whatever the share, and no side is the winner.
+since equal shares may hide losses of different kinds of answers. With 30% of one side's successes lost and 30% of the
+other's failures, equal systems were called different in 48% of 150 such studies. If a side's losses depend on its
+answers, bounds are given whatever the share, and no side is the winner.
 """
 
 from __future__ import annotations
@@ -63,10 +63,7 @@ class LostTrials:
 
 
 def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
-    """Return True if two systems lost different shares of their attempts, or a large share together.
-
-    Each system has a number of `lost` and of `kept` attempts.
-    """
+    """Return True if two systems lost different shares of their lost and kept attempts, or a large share together."""
     cases = sum(lost) + sum(kept)
     if not sum(lost) or not cases:
         return False

@@ -272,7 +272,7 @@ def _average_sides(sides: Sequence[Mapping[Trial, Cell]], scale: float) -> dict[
 
 
 def simultaneous_level(differences: npt.ArrayLike, rng: np.random.Generator, *, level: float) -> float:
-    """Return the level that single intervals need so that all of them hold together at `level`.
+    """Return the level for single intervals at which all of them together cover the truth with probability `level`.
 
     An arm that was chosen as the worst may be worst by chance, so its own 95% interval covers the truth less often.
     Intervals that are valid for all arms at once are valid for the chosen arm. The largest |t| over arms is resampled

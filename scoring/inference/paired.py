@@ -101,8 +101,8 @@ def compare_like_these(
     """Compare two sides for topics like these.
 
     `differences` is (T,). `reach` is the largest possible difference, infinite if values never come near the end of the
-    range. `clusters` is (T,) cluster numbers, None if all topics are independent. There is no interval on fewer than
-    four units, and no p on fewer than two.
+    range. `guard` chooses whether the interval allows for a kind of topic that was not asked. `clusters` is (T,)
+    cluster numbers, None if all topics are independent. Four units are needed for an interval, and two for a p.
     """
     each = np.asarray(differences, dtype=np.float64)
     if not len(each) or np.isnan(each).any():

@@ -33,9 +33,8 @@ _MANY = 200  # degrees of freedom
 class Power:
     """Power and interval width found by simulation; NaN if the studies allow no test or no interval.
 
-    - `found`: the share of studies that distinguish the systems in the right direction.
-    - `width`: the mean width of their intervals.
-    - `found_error`, `width_error`: Monte Carlo standard errors.
+    `found` is the share of studies that distinguish the systems in the right direction, and `width` the mean width of
+    the intervals. `found_error` and `width_error` are Monte Carlo standard errors.
     """
 
     found: float
@@ -60,15 +59,11 @@ def simulate_power(
 ) -> Power:
     """Simulate `studies` studies of two systems whose true difference is `difference`, above 0.
 
-    - `topics`: the number of topics, at least 2.
-    - `trials`: the number of trials of each topic with each system, or one number per topic. Numbers are dealt to
-      topics at random in every study, since it is unknown which topics vary most.
-    - `level`: the confidence level of the intervals.
-    - `alpha`: the level of the test, below 1 - level if several pairs are compared.
-    - `reach`: the largest possible difference of a topic; None for the range of the values.
-    - `guard`: whether intervals for topics like these allow for a kind of topic that was not asked.
-
-    Raises ValueError for a difference that does not fit in the range of values.
+    `topics` is at least 2. `trials` is the number of trials of each topic with each system, or one number per topic.
+    Numbers are dealt to topics at random in every study, since it is unknown which topics vary most. `level` is the
+    confidence level of the intervals, and `alpha` the level of the test, below 1 - level if several pairs are compared.
+    `reach` is the largest possible difference of a topic, by default the range of the values. `guard` is as in
+    `compare_like_these`. Raises ValueError for a difference that does not fit in the range of values.
     """
     check_room(components, difference)
     draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these

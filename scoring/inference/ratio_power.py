@@ -113,7 +113,7 @@ def simulate_ratio_power(
 
 
 def judge_ratio_studies(above: Counts, below: Counts, *, level: float, alpha: float) -> tuple[Bools, Floats]:
-    """Return (studies,) verdicts and (studies,) widths of intervals for topics like these; False and NaN without one.
+    """Return (studies,) verdicts and interval widths for topics like these; False and NaN without an interval.
 
     The verdict is True if `ratios_like_these` gives a p of at most alpha. `above` and `below` are (studies, topics, 2).
     All studies use the same weights, because topics with a denominator of 0 have no influence on a ratio.

@@ -33,9 +33,8 @@ _CELLS = 2**22  # of one batch of deals
 class RelabellingTest:
     """The result of the test; all NaN if every stratum has users of one side only.
 
-    - `p`: (M,) p of each measure, NaN without a value.
-    - `together`: the p of all measures together.
-    - `users`, `draws`: the numbers of users on each side, and of deals.
+    `p` (M,) is the p of each measure, NaN without a value, and `together` the p of all measures together. `users` and
+    `draws` are the numbers of users on each side and of deals.
     """
 
     p: tuple[float, ...]

@@ -50,12 +50,12 @@ def compare_sessions(
     """Compare as `scoring.inference.paired` does, with sessions through all topics on one side or both.
 
     `differences` is (T,). `noise` (T, 2) is the variance of each side's value over other trials of the topic, NaN with
-    fewer than two. `shared` (2,) is the `session_variance` of each side's figure, and `sessions` (2,) the number of
-    sessions, 0 for a side with a fresh session for each conversation. `reach` is the largest possible difference.
+    fewer than two trials. `shared` (2,) is the `session_variance` of each side's figure, and `sessions` (2,) the number
+    of sessions, 0 for a side with a fresh session for each conversation. `reach` is the largest possible difference.
     `clusters` are (T,) cluster numbers; None if all topics are independent.
 
-    There is no interval and no p if a side with sessions has fewer than four, if a topic has a single trial on either
-    side, or, for topics like these, on fewer than four topics.
+    There is no interval and no p if a side has one to three sessions, if a topic has a single trial on either side, or,
+    for topics like these, on fewer than four topics.
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     whole, counts = np.asarray(shared, dtype=np.float64), np.asarray(sessions, dtype=np.int64)

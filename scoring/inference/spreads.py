@@ -166,7 +166,7 @@ def _trial_ends(own: Floats, largest: float, tail: float) -> tuple[float, float]
 
 
 def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[float, float]:
-    """Return the low and high end of one / (one + rest) from the ends of `one` and `rest`; NaN if those are NaN."""
+    """Return the low and high end of one / (one + rest) from the ends of `one` and `rest`; NaN if an end is NaN."""
     low, high = one[0] + rest[1], one[1] + rest[0]
     return (0.0 if low <= 0 else one[0] / low), (1.0 if high <= 0 else one[1] / high)
 

@@ -98,12 +98,11 @@ def _beta_quantiles(means: Floats, share: float, places: int) -> Floats:
 class TailPower:
     """Results of a simulation; NaN if no study has an interval.
 
-    - `below`: the share of studies whose interval lies entirely below a bound `distance` above the true tail.
-    - `above`: the share of studies whose interval lies entirely above a bound `distance` below the true tail.
+    - `below`, `above`: the shares of studies whose interval lies entirely below a bound `distance` above the true tail,
+      and entirely above a bound `distance` below the true tail.
     - `error`: the largest Monte Carlo standard error of either share.
-    - `width`: the mean width of the intervals.
-    - `covered`: the share of intervals that cover the true tail.
-    - `with_interval`, `note`: the share of studies with an interval, and why the other studies have none.
+    - `width`, `covered`: the mean width of the intervals, and the share that covers the true tail.
+    - `with_interval`, `note`: the share of studies with an interval, and why all other studies have none.
     """
 
     below: float

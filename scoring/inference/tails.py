@@ -56,8 +56,7 @@ _BEYOND_TOPLESS = 3.0  # times the greatest score: the largest unseen one in tha
 class Tail:
     """The tail of a score; figures are NaN for n = 0.
 
-    - `quantile`, `cvar`: Q_β and CVaR_β at `beta`.
-    - `extreme`: the worst score.
+    - `quantile`, `cvar`, `extreme`: Q_β and CVaR_β at `beta`, and the worst score.
     - `n`, `topics`: the numbers of scores and of their topics.
     - `undefined`: the number of trials without a score (NaN), which are left out.
     """
@@ -74,7 +73,7 @@ class Tail:
 
 
 def lower_quantile(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None) -> float:
-    """Return Q_β of (n,) values, β in (0, 1], with (n,) probabilities or equal ones; NaN for n = 0."""
+    """Return Q_β of (n,) values, β in (0, 1], with (n,) probabilities or equal weights; NaN for n = 0."""
     ordered, mass = _order_scores(values, weights, beta)
     if not ordered.size:
         return math.nan

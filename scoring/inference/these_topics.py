@@ -34,7 +34,7 @@ def these_interval(
     top: float = 1.0,
     inflation: float = 1.0,
 ) -> Interval:
-    """Return the interval of Σ above / Σ below over these topics and trials like those that were played.
+    """Return the interval of Σ above / Σ below over these topics and trials like the played trials.
 
     `above` and `below` are (topics, trials), NaN for missing trials; for a mean over topics, `below` is 1/n for each of
     n trials. `bottom` and `top` are the lowest and highest possible ratio, infinite if unknown. `inflation` is the

@@ -148,7 +148,7 @@ def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:
     if grid.ndim != 3 or len(grid) != len(topics) or not grid.shape[2]:
         raise ValueError(f"labels must be ({len(topics)} topics, trials, turns), not {grid.shape}")
     if not np.issubdtype(grid.dtype, np.integer) or grid.min(initial=0) < ABSENT or grid.max(initial=0) >= len(STATES):
-        raise ValueError("labels must be codes as returned by `codes`")
+        raise ValueError("labels must be codes as returned by `label_codes`")
     return grid.astype(np.int8, copy=False)
 
 

@@ -1,8 +1,8 @@
 """The contribution of each branch to a score, and the turns at which the variance of a score is settled.
 
 Contributions. A score's expectation is a sum over paths, so it is a sum over branches. A node's contribution is the sum
-of P(π)·score(π) over the paths through the node: the contributions of its children plus those of the paths that end
-there. `effect` is how much the expectation changes when a conversation takes the branch.
+of P(π)·score(π) over the paths through the node. This is also the sum over the node's children and over the paths that
+end at the node. `effect` is how much the expectation changes when a conversation takes the branch.
 
 Spread. Let F_t be the information after t turns: the node reached, or an earlier end of the conversation. By the law of
 total variance

@@ -113,14 +113,11 @@ def fairness(
 ) -> FairnessReadings:
     """Compute all readings of GF from the m turns with a relevant nugget; all are NaN if there are no paths.
 
-    - `path`: (m,) the path of each turn, from 0. A turn that several paths share is repeated for each of these paths,
-      so the weights of the repetitions sum to ρ of its node.
-    - `achieved`: (m, C) the mean membership of the turn's relevant nuggets.
-    - `nuggets`: (m,) the numbers of relevant nuggets, above 0.
-    - `gold`: (C,) the target distribution.
-    - `paths`: n, the number of paths, including those without a relevant nugget.
-    - `weights`: (n,) path weights, scaled to sum to 1; None means equal weights.
-    - `turn_weights`: (m,) PW(S) of each turn, at least 0; None means 1 for every turn.
+    `path` (m,) is the path of each turn, from 0. A turn that several paths share is repeated for each of these paths,
+    so the weights of the repetitions sum to ρ of its node. `achieved` (m, C) is the mean membership of the turn's
+    relevant nuggets, and `nuggets` (m,) the number of these nuggets, above 0. `gold` (C,) is the target distribution.
+    `paths` is n, the number of paths, including paths without a relevant nugget. `weights` (n,) are path weights,
+    scaled to sum to 1, and equal by default. `turn_weights` (m,) are PW(S) of each turn, at least 0, and 1 by default.
     """
     where, rows = np.asarray(path, dtype=np.intp), np.asarray(achieved, dtype=np.float64)
     counts, target = _finite("nuggets", nuggets), np.asarray(gold, dtype=np.float64)

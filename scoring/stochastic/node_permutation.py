@@ -75,8 +75,8 @@ class NodeTests:
 class WholeTest:
     """The test of whole conversations.
 
-    - `p`: the share of draws with a divergence at least as large as the observed divergence.
-    - `by_chance`: the mean divergence over the draws, in bits.
+    `p` is the share of draws with a divergence at least as large as the observed divergence, and `by_chance` the mean
+    divergence over the draws, in bits.
     """
 
     p: float

@@ -116,9 +116,8 @@ class NodeModel:
 class NodePower:
     """The power found by simulation; NaN if no node could reach the level, so that there is no test.
 
-    - `found`: the share of studies that name the node, and the Monte Carlo standard error of this share.
-    - `come`: the mean number of a system's trials that come to the node.
-    - `critical`: the mean value that z must exceed.
+    `found` is the share of studies that name the node, with its Monte Carlo standard error. `come` is the mean number
+    of a system's trials that come to the node, and `critical` the mean value that z must exceed.
     """
 
     found: float
@@ -142,11 +141,10 @@ def node_model(
 ) -> NodeModel:
     """Fit the model to a pilot.
 
-    - `ended`: (C, E) trials that come to each end, with one row for each pair of a topic and a system with a trial.
-    - `through`: (C, N) trials that pass through each node or end there.
+    - `ended`, `through`: (C, E) trials that come to each end, and (C, N) trials that pass through each node or end
+      there, with one row for each pair of a topic and a system with a trial.
     - `system`: (C,) the system of each row, from 0. Systems may go different ways, and their mean is simulated.
-    - `branch`: the way on from `node` whose share changes; `node` itself for its end called `end`.
-    - `changed`: the changed share of that way, in (0, 1).
+    - `branch`: the way on from `node` whose share becomes `changed`, in (0, 1); `node` itself for its end called `end`.
     - `ends`: the E ends; None if each node has one end.
 
     Raises ValueError if no trial went that way, or if all trials that came to the node did.

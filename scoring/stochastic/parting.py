@@ -152,8 +152,7 @@ def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts,
 class BothSides:
     """The trials of two systems, side 0 and side 1, in one tree of N nodes, over the K topics that both have.
 
-    - `names`: the names of the systems.
-    - `topics`: K names, sorted.
+    - `names`, `topics`: the names of the systems, and K sorted names of topics.
     - `ended`: (2, K, E) trials that come to each end.
     - `through`: (2, K, N) trials that pass through each node or end there.
     - `alone`: topics that only one side has, which are left out.
@@ -240,8 +239,7 @@ class BothSides:
 class DivergenceParts:
     """The divergence of two sides and its parts, over the N nodes of their tree.
 
-    - `divergence`: the divergence of whole paths, in bits, in [0, 1].
-    - `n`: (2,) numbers of trials.
+    - `divergence`, `n`: the divergence of whole paths, in bits, in [0, 1], and (2,) numbers of trials.
     - `term`, `share`: (N,) the node's part of the divergence, in bits, and as a share; NaN if the divergence is 0.
     - `arrivals`: (2, N) trials that came to the node.
     - `branch`: (N,) the way on whose share differs most; the node itself for an end, -1 if one side is absent.
