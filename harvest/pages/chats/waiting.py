@@ -301,7 +301,7 @@ class Waiting:
 
     @property
     def _start_time(self) -> float:
-        """The time from which the page counts seconds. On a busy machine, the call may return seconds later."""
+        """The time from which the page counts seconds. On a busy machine, the call to the page may return later."""
         return (
             min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
         )

@@ -84,7 +84,7 @@ def _is_count(numbers: list[str]) -> bool:
 
 
 def _leading_numbers(listing: Node, dropped: Collection[Node]) -> set[Node]:
-    """Return the first element of each line if, in every line with text, it contains the line's number."""
+    """Return the first element of each line if these elements hold the line numbers of all lines with text."""
     firsts: list[tuple[Node, int]] = []
     others = False  # True once a line has more than its number
     begins = True

@@ -117,7 +117,7 @@ class Strand:
 
 @dataclass(slots=True)
 class EarlierTexts:
-    """The texts that came earlier in a conversation, by their letters."""
+    """The texts that came earlier in a conversation, each identified by its letters."""
 
     texts: set[str] = field(default_factory=set)
 
