@@ -123,7 +123,7 @@ class Material:
 
     @property
     def assessment(self) -> Assessment:
-        """The items and scores of every criterion under the run's settings. No parameter changes what was judged."""
+        """The items and scores of every criterion under the run's settings. Parameters of measures have no effect."""
         return self.under(self.base).once("assessment", self._assess)
 
     @property

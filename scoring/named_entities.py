@@ -82,7 +82,8 @@ class _Reader:
         found.limit.append(self._settings.limit(unit))
 
     def _read(self, conversation: Conversation, topic: Topic) -> int | None:
-        """Return the number of unjudged entities, or None, possibly after some turns, if an answer needs more care."""
+        """Read a conversation and return the number of unjudged entities. Returns None if an answer needs more care,
+        possibly after some turns were read."""
         kind, unjudged = topic.type.url, 0
         assert kind is not None
         keys, judged = self._keys.setdefault(topic.id, {}), self._judged.setdefault(topic.id, {})

@@ -103,7 +103,7 @@ class Part:
 class SystemScores:
     """Collects the conversations of one system and makes the rows over them.
 
-    Call `add` once for each valid conversation, `set_figures` once with the figures of all, and `add_lost_trial` once
+    Call `add` once for each valid conversation, `set_figures` once with all figures, and `add_lost_trial` once
     for each trial that never became valid. `topics` are in the order of the topic set, and `trials` are numbers,
     ascending. `turns` is the number of user turns that the protocol can take, by topic, and `design` is how trials
     depend on each other.

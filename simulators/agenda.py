@@ -125,7 +125,7 @@ class Options(StrictModel):
                 raise refusal(
                     "changes: each change must be at a later turn than the previous one",
                     allowed=f"a turn after {before.turn}",
-                    advice="list them by turn, one for each turn",
+                    advice="list the changes by turn, at most one for each turn",
                     at=("changes", number, "turn"),
                 )
         slots = {*self.constraints, *self.facts}
@@ -286,7 +286,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
                         tuple(map(str, unknown)),
                     )
         raise InputError(
-            f"topic {topic.id!r}: the trait 'goal' is not a goal",
+            f"topic {topic.id!r}: the trait 'goal' does not have the form of a goal",
             allowed="{requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]}, at "
             "least one request, no empty text",
         )

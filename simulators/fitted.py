@@ -80,7 +80,8 @@ class Parameter(StrictModel):
 
 
 class StopEstimate(StrictModel):
-    """A stop model fitted by maximum likelihood to `chances` decisions. Only AICs of equal numbers are comparable."""
+    """A stop model fitted by maximum likelihood to `chances` decisions. Compare AICs only of models with equal
+    `chances`."""
 
     model: str
     parameters: dict[str, Parameter]
@@ -261,7 +262,7 @@ def build(options: Options) -> markov.MarkovUser | hidden.HiddenUser:
 def _hidden_options(held: hidden.Options, words: Words, options: Options) -> hidden.Options:
     if options.stop is not None:
         raise InputError(
-            "stop: a user with hidden states cannot have a stop model, because its states decide when it leaves",
+            "stop: a user with hidden states cannot have a stop model, because the states decide when to leave",
             advice="remove it, or fit a table: harvest simulate fit --stop turn-and-act",
         )
     classes = held.model().classes

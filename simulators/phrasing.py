@@ -1,9 +1,9 @@
 """Wording of the acts of simulated users: variants of templates over the topic, checked before anything is sent.
 
 A template may use the same values as a protocol state (`protocols.wording`): `topic`, `turn`, and `item`, the subject
-of the act if the act has a subject. Otherwise `item` would leave a gap in the sentence. Every variant of every act is
-filled in at the start, so that a missing value ends the trial before its first turn, and no variant is silently
-skipped.
+of the act. If the act has no subject, `item` is an error, because it would leave a gap in the sentence. Every variant
+of every act is filled in at the start, so that a missing value ends the trial before its first turn, and no variant
+is silently skipped.
 """
 
 import re

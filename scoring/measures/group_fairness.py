@@ -44,16 +44,16 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
     name, by = attribute_of(term), term.get("by")
     if not name:
         if str(by) == "JSD":
-            raise InputError(f"{term}: JSD is not a divergence for ordinal sets", allowed="RNOD, NMD")
+            raise InputError(f"{term}: `by` cannot be JSD, because JSD is not for ordinal sets", allowed="RNOD, NMD")
         return found
     known = asking.topics.attributes
     attribute = known.get(name)
     if attribute is None:
         raise InputError(f"{term}: there is no attribute set {name!r}", allowed=", ".join(known) or "none")
     if attribute.scale == "nominal" and by is not None and str(by) != "JSD":
-        raise InputError(f"{term}: the groups of {name} have no order", allowed="by=JSD")
+        raise InputError(f"{term}: `by` must be JSD, because the groups of {name} have no order", allowed="by=JSD")
     if attribute.scale == "ordinal" and str(by) == "JSD":
-        raise InputError(f"{term}: the groups of {name} have an order, which JSD ignores", allowed="RNOD, NMD")
+        raise InputError(f"{term}: `by` cannot be JSD, because the groups of {name} have an order", allowed="RNOD, NMD")
     return found
 
 

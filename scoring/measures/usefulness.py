@@ -308,9 +308,9 @@ def _exact_ends(useful: float, answers: float, level: float) -> tuple[float, flo
 
 
 def _effective_answers(parts: Floats, weights: Floats, value: float, answers: float) -> float:
-    """Return how many independent answers would vary as much: p(1-p)/Var, with Var from the spread of topics. The
-    number lies between the number of topics and the number of answers. If all answers are equal, it is the number of
-    topics."""
+    """Return the number of independent answers with the same variance: p(1-p)/Var, with Var from the spread of
+    topics. The number lies between the number of topics and the number of answers. If all answers are equal, it is
+    the number of topics."""
     units = len(parts)
     if units == 1 or not 0 < value < 1:
         return float(units)
@@ -322,7 +322,7 @@ def _effective_answers(parts: Floats, weights: Floats, value: float, answers: fl
 def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
     found = read_plain_term(declaration, term, asking)
     if term.turn is None and term.get("turn") is not None:
-        raise InputError(f"{term}: `turn` is not the number of a system turn", allowed="a whole number from 1")
+        raise InputError(f"{term}: `turn` must be the number of a system turn", allowed="a whole number from 1")
     return found
 
 

@@ -30,7 +30,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
         raise InputError(f"{term}: {fault.what}", allowed=", ".join(known) or None) from None
     if not criterion.values:
         raise InputError(
-            f"{term}: {criterion.name} has scores, not values",
+            f"{term}: the criterion must have values, but {criterion.name} has scores",
             allowed=", ".join(known) or f"no criterion of the schema {schema.name!r}",
             advice=f"write WAN({criterion.name.replace(' ', '_')}), or choose another --schema",
         )

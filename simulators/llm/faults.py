@@ -164,7 +164,7 @@ class SaidTurn:
         return bool(told and before) and told != before
 
     def repeats(self) -> bool:
-        """Return whether the turn is nearly equal to an earlier turn although the policy's words are not."""
+        """Return whether the turn is nearly equal to an earlier turn although the intended words differ."""
         if self.act in self.again:
             return False
         alike = [meant for said, meant in self.earlier if likeness.are_similar(self.said, said)]

@@ -302,7 +302,7 @@ def _check_inner(options: Options, inner: User) -> None:
     while inside is not None:
         if isinstance(inside, WordedUser):
             raise InputError(
-                "the llm user wraps another llm user, which would reword its words twice",
+                "the llm user cannot wrap another llm user, because a turn must be worded only once",
                 allowed="a policy: agenda, markov, …",
                 advice="remove one of the two",
             )

@@ -199,7 +199,7 @@ class Options(StrictModel):
             if kind == "try" and count > len(self.instructions[name].try_):
                 have = len(self.instructions[name].try_)
                 raise refusal(
-                    f"steps: {name!r} is tried {count} times but has only {have} questions, each asked once",
+                    f"steps: {name!r} is tried {count} times, but each of its {have} questions is asked only once",
                     allowed=f"at most {have} steps that try it",
                     advice="remove this step, or write more questions",
                     at=("steps", places[kind, name], "try"),
@@ -253,7 +253,7 @@ class Options(StrictModel):
         elif step.kind == "plant" and step.fact in changed:
             raise refusal(
                 f"{where}: the step plants {step.fact!r} in its old words after it has changed",
-                advice="put it before the change, or remove it",
+                advice="put the step before the change, or remove the step",
                 at=here,
             )
         if step.kind in ("plant", "premise", "change") and not getattr(fact, step.kind):
@@ -264,7 +264,7 @@ class Options(StrictModel):
             )
         if step.how in ("wrongly", "contrary") and not fact.phrases(changed=step.fact in changed)[1]:
             raise refusal(
-                f"{where}: the fact {step.fact!r} has no `wrong` to claim",
+                f"{where}: the fact {step.fact!r} needs a `wrong` phrase for this challenge",
                 advice="add wrong: [PHRASE] to the fact, or challenge it `rightly` or `neutrally`",
                 at=(*here[:-1], "how"),
             )

@@ -155,7 +155,7 @@ def _droppable(parts: Pieces, at: int) -> bool:
 
 
 def _stands_alone(parts: Pieces, at: int) -> bool:
-    """Return False if the word is part of a longer one, such as `robot` in `robot-like`."""
+    """Return False if the word is part of a longer word, such as `robot` in `robot-like`."""
     before = parts[at - 1].text[-1:] if at else " "
     after = parts[at + 1].text if at + 1 < len(parts) else " "
     return before.isspace() and (after[0].isspace() or (after[0] in ",.!?;:" and len(after) != 1) or after in ".!?")

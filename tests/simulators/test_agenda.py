@@ -259,7 +259,7 @@ def test_the_goal_comes_from_the_trait_the_options_or_the_request() -> None:
 )
 def test_a_goal_that_is_none_is_refused(goal: object) -> None:
     scenario = Scenario(MOVIES, {"goal": goal} if goal is not None else {"gaol": {}})
-    with pytest.raises(InputError, match=r"is not a goal|did you mean 'goal'"):
+    with pytest.raises(InputError, match=r"does not have the form of a goal|did you mean 'goal'"):
         build(Options()).start(scenario, RNG)
 
 
@@ -400,7 +400,7 @@ def test_a_goal_of_a_scenario_may_have_facts() -> None:
     user, scenario = quiet(), Scenario(MOVIES, {"goal": goal})
     state = user.respond(user.start(scenario, RNG), None, RNG.at(1))[1]
     assert ways(user.distribution(state, WHICH_YEAR)) == {("inform", "It is of 2004."): 1.0}
-    with pytest.raises(InputError, match="is not a goal"):
+    with pytest.raises(InputError, match="does not have the form of a goal"):
         user.start(Scenario(MOVIES, {"goal": {**goal, "facts": ["x"]}}), RNG)
 
 

@@ -227,7 +227,7 @@ class Claims(Generic[_T]):
             same.setdefault(form, of)
 
     def compare(self, form: ClaimForm) -> Iterator[tuple[bool, _T]]:
-        """Yield whether each comparable claim agrees with `form`, and the owner of that claim."""
+        """Yield (agrees, owner) for each claim that can be compared with `form`."""
         for other, of in self.known.get(form.words, {}).items():
             agree = compare_claims(form, other)
             if agree is not None:

@@ -136,5 +136,5 @@ def test_how_it_is_written(written: str, what: str) -> None:
 
 
 def test_a_criterion_with_scores_has_no_shares() -> None:
-    with pytest.raises(InputError, match="has scores, not values"):
+    with pytest.raises(InputError, match="must have values, but"):
         read_term(parse("share_of(Fluency)"), Settings(), TopicSet("none", (), {}), load_schema())

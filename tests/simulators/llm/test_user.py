@@ -487,10 +487,10 @@ def test_an_option_without_effect_is_refused(options: Mapping[str, object]) -> N
         ("simulator: llm\nagain: [insits]\nover: {simulator: agenda}", "no act 'insits': did you mean 'insist'"),
         ("simulator: llm\nagain: [sing]\nover: {simulator: random, leave: 0.1}", "no act 'sing'"),
         ("simulator: llm\nacts: {fly: x}\nover: {simulator: reformulating, over: {simulator: agenda}}", "no act 'fly'"),
-        ("simulator: llm\nover: {simulator: llm, over: {simulator: agenda}}", "reword its words twice"),
+        ("simulator: llm\nover: {simulator: llm, over: {simulator: agenda}}", "a turn must be worded only once"),
         (
             "simulator: llm\nover: {simulator: paraphrasing, typos: 0.1, over: {simulator: llm, mode: free}}",
-            "reword its words twice",
+            "a turn must be worded only once",
         ),
         ("simulator: llm\nlanguage: zz\nover: {simulator: agenda}", "unknown language"),
         ("simulator: llm\nlanguage: Germna\nover: {simulator: agenda}", "did you mean 'German'"),

@@ -218,7 +218,7 @@ def test_plans_that_cannot_be_played_are_refused(steps: str, words: str) -> None
         ("{facts: {a: {ask: [x], right: [y]}}, steps: [{plant: a}]}", "has no words for plant"),
         (
             "{facts: {a: {ask: [x], right: [y]}}, steps: [{ask: a}, {challenge: a, how: contrary}]}",
-            "has no `wrong` to claim",
+            "needs a `wrong` phrase for this challenge",
         ),
         ("{facts: {a: {ask: [x], right: [y], wrong: [Y]}}, steps: [{ask: a}]}", "both right and wrong"),
         ("{facts: {a: {ask: [' '], right: [y]}}, steps: [{ask: a}]}", "ask: this text is empty"),
