@@ -48,10 +48,10 @@ class SimulatedUser:
 class State:
     """A state of a protocol: the user's words in this state, and the edges that are tried in order on the answer.
 
-    If `then` is set, the state goes through the topic's turns: each time it is entered during the conversation, it
-    says the next turn. Once all turns are used, it passes on to `then` without saying anything. `empty` replaces
-    `then` for a topic without turns, unless it is None. `user` is the name of the simulated user who speaks in this
-    state instead of `say`.
+    If `then` is set, the state goes through the topic's turns: each time the state is entered during the
+    conversation, it says the next turn. Once all turns are used, the state passes on to `then` without saying
+    anything. For a topic without turns, `empty` replaces `then` unless `empty` is None. `user` is the name of the
+    simulated user who speaks in this state instead of `say`.
     """
 
     name: str

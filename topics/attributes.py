@@ -129,12 +129,12 @@ class AttributeSet:
         ):
             raise ValueError("the names of the groups must differ, and none may be empty")
         if len(self.gold) != len(self.groups):
-            raise ValueError(f"gold has {len(self.gold)} shares for {len(self.groups)} groups")
+            raise ValueError(f"gold must have a share for each of {len(self.groups)} groups, but has {len(self.gold)}")
         if not all(0 <= share <= 1e300 for share in self.gold):
             raise ValueError("the shares of gold must be finite and not negative")
         total = math.fsum(self.gold)
         if abs(total - 1) > _TOLERANCE:
-            raise ValueError(f"the shares of gold sum to {total:.6g}, not to 1")
+            raise ValueError(f"the shares of gold must sum to 1, but they sum to {total:.6g}")
         if abs(total - 1) > _ROUNDING:
             object.__setattr__(self, "gold", tuple(share / total for share in self.gold))
         if self.bounds:
@@ -142,7 +142,7 @@ class AttributeSet:
                 raise ValueError("only an ordinal set has bounds")
             if len(self.groups) != len(self.bounds) + 1:
                 raise ValueError(
-                    f"{len(self.bounds)} bounds make {len(self.bounds) + 1} groups, not {len(self.groups)}"
+                    f"{len(self.groups)} groups need {len(self.groups) - 1} bounds, but there are {len(self.bounds)}"
                 )
             if not all(map(math.isfinite, self.bounds)) or any(a >= b for a, b in zip(self.bounds, self.bounds[1:])):
                 raise ValueError("bounds must be finite and rise from one to the next")
@@ -184,7 +184,7 @@ class AttributeSet:
 
     def _unknown_name(self, name: str) -> str:
         if not self.mapping:
-            return f"{name!r} is not a group of {self.name}: {', '.join(self.groups)}"
+            return f"{name!r} is not a group of {self.name}; allowed: {', '.join(self.groups)}"
         near = nearest_names(name)
         return f"{name!r} is not a known country or region" + (f"; near: {', '.join(near)}" if near else "")
 
@@ -192,7 +192,7 @@ class AttributeSet:
         found = [Fraction(0)] * len(self.groups)
         for name, share in shares.items():
             if _fold_name(name) not in self._group_places:
-                raise ValueError(f"{name!r} is not a group of {self.name}: {', '.join(self.groups)}")
+                raise ValueError(f"{name!r} is not a group of {self.name}; allowed: {', '.join(self.groups)}")
             found[self._group_places[_fold_name(name)]] += share
         return tuple(float(share) for share in found)
 
@@ -222,7 +222,7 @@ class AttributeSet:
             raise ValueError(f"{text!r} begins with ( but does not end with )")
         cells = [cell.strip() for cell in text[1:-1].split(",")]
         if len(cells) != len(self.groups):
-            raise ValueError(f"{text!r} has {len(cells)} shares, but {self.name} has {len(self.groups)} groups")
+            raise ValueError(f"{self.name} has {len(self.groups)} groups, but {text!r} has {len(cells)} shares")
         wrong = next((cell for cell in cells if not _SHARE.fullmatch(cell)), None)
         if wrong is not None:
             raise ValueError(f"{wrong!r} in {text!r} is not a share such as 0, 1/2 or 0.25")
@@ -232,7 +232,7 @@ class AttributeSet:
             raise ValueError(f"a share in {text!r} divides by zero") from None
         total = sum(shares, Fraction(0))
         if abs(total - 1) > _TOLERANCE:
-            raise ValueError(f"the shares of {text!r} sum to {float(total):.6g}, not to 1")
+            raise ValueError(f"the shares of {text!r} must sum to 1, but they sum to {float(total):.6g}")
         if abs(total - 1) > _ROUNDING:
             shares = [share / total for share in shares]
         return tuple(map(float, shares))
@@ -249,13 +249,13 @@ def normalise_shares(counts: Mapping[str, float], groups: tuple[str, ...]) -> tu
     found = dict.fromkeys(groups, 0.0)
     for name, count in counts.items():
         if _fold_name(name) not in by_name:
-            raise ValueError(f"{name!r} is not a group: {', '.join(groups)}")
+            raise ValueError(f"{name!r} is not a group; allowed: {', '.join(groups)}")
         if not 0 <= count <= 1e300:
-            raise ValueError(f"{name}: {count} is not a count")
+            raise ValueError(f"the count of {name} must be finite and not negative, but is {count}")
         found[by_name[_fold_name(name)]] += count
     total = math.fsum(found.values())
     if not (math.isfinite(total) and total > 0):
-        raise ValueError("the counts sum to 0")
+        raise ValueError("at least one count must be positive")
     return tuple(found[group] / total for group in groups)
 
 

@@ -84,7 +84,7 @@ class JsonValue:
 
     def __getitem__(self, key: str) -> JsonValue:
         if not isinstance(self.value, dict):
-            raise self.error(f"{_kind(self.value)} instead of an object", allowed="{…}")
+            raise self.error(f"this must be an object, not {_kind(self.value)}", allowed="{…}")
         if key not in self.value:
             shown = ", ".join(map(repr, list(self.value)[:8]))
             more = ", …" if len(self.value) > 8 else ""
@@ -95,30 +95,30 @@ class JsonValue:
 
     def keys(self) -> tuple[str, ...]:
         if not isinstance(self.value, dict):
-            raise self.error(f"{_kind(self.value)} instead of an object", allowed="{…}")
+            raise self.error(f"this must be an object, not {_kind(self.value)}", allowed="{…}")
         return tuple(self.value)
 
     def elements(self) -> list[JsonValue]:
         if not isinstance(self.value, list):
-            raise self.error(f"{_kind(self.value)} instead of a list", allowed="[…]")
+            raise self.error(f"this must be a list, not {_kind(self.value)}", allowed="[…]")
         return [JsonValue(value, (*self.loc, index), self._source) for index, value in enumerate(self.value)]
 
     def text(self, allowed: tuple[str, ...] = ()) -> str:
         """Return a non-empty string. If `allowed` is given, the string must be in `allowed`."""
         if not isinstance(self.value, str) or not self.value:
-            raise self.error(f"{_kind(self.value)} instead of text", allowed=", ".join(allowed) or None)
+            raise self.error(f"this must be text, not {_kind(self.value)}", allowed=", ".join(allowed) or None)
         if allowed and self.value not in allowed:
             raise self.error(f"{self.value!r} is not a known value", allowed=", ".join(allowed))
         return self.value
 
     def index(self) -> int:
         if not isinstance(self.value, int) or isinstance(self.value, bool) or not 0 <= self.value < 10**9:
-            raise self.error(f"{_kind(self.value)} instead of a count", allowed="0, 1, 2, …")
+            raise self.error(f"this must be a count, not {_kind(self.value)}", allowed="0, 1, 2, …")
         return self.value
 
     def weight(self) -> float:
         if not isinstance(self.value, int | float) or isinstance(self.value, bool):
-            raise self.error(f"{_kind(self.value)} instead of a number", allowed="a number from 0")
+            raise self.error(f"this must be a number, not {_kind(self.value)}", allowed="a number from 0")
         try:
             found = float(self.value)
         except OverflowError:

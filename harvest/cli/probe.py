@@ -127,7 +127,7 @@ async def probe_page(url: str, message: str, login: Path | None, seconds: float,
 
 
 def _print_findings(found: ProbeResult, useful: bool) -> None:
-    """Print the findings on standard error. `useful`: the draft names the fields to type in or to fill in first."""
+    """Print the findings on standard error. `useful` is True if the draft names fields to type in or to fill in."""
     from rich.text import Text
 
     console = people_console(stderr=True)

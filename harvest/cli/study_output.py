@@ -32,9 +32,9 @@ class Output:
     figures: tuple[Path, ...] = ()
 
     def show(self, study: StudyForm, *, beside: TextIO | None = None) -> None:
-        """Print the study on standard output, then write its pictures. If standard output has another form, the
-        tables are printed on the stream `beside`, unless `beside` is None. Raises InputError if the browser fails, or
-        if the study has no picture."""
+        """Print the study on standard output, then write its pictures. For any form except tables, the tables are
+        printed on the stream `beside`, unless `beside` is None. Raises InputError if the browser fails, or if the
+        study has no picture."""
         if not self.form or beside is not None:
             people = people_console(file=beside if self.form else None)
             for part in study.tables(people.width):

@@ -33,7 +33,7 @@ _HEEDED = "heeded"  # the holder's entry: gap, complaints, and the number of the
 
 
 class Semaphore(Protocol):
-    """The methods of Dask's semaphore with one lease that are used here."""
+    """The interface of a Dask semaphore with one lease, as far as this module uses it."""
 
     def acquire(self, timeout: float | None = None) -> bool: ...
     def release(self) -> bool: ...

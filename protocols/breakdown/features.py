@@ -146,7 +146,7 @@ class Utterance:
 
 def feature_values(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[float, ...]:
     """Return the values of `FEATURES`, all finite, for the system turn `turns[at]`. Later turns are not used.
-    `passed` is the number of turns that preceded `turns`."""
+    `passed` is the number of turns before the first of `turns`."""
     here = turns[at]
     before = turns[max(0, at - WINDOW) : at]
     users = [turn for turn in before if turn.speaker == "U"]

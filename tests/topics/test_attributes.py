@@ -125,7 +125,7 @@ def test_what_is_unambiguous_is_understood(raw: str, expected: int) -> None:
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        ("", "no value"),
+        ("", "the value is missing"),
         ("many", "'many' is not a number"),
         ("1.3X", "is not a number"),
         ("1e5", "is not a number"),
@@ -141,7 +141,7 @@ def test_what_is_unambiguous_is_understood(raw: str, expected: int) -> None:
         ("over 10K", "could mean '10K <= x < 1M' or '1M <= x'"),
         ("10K-2M", "could mean"),
         ("20K-10K", "does not begin with the smaller number"),
-        ("1,23,45", "not grouped as in a number"),
+        ("1,23,45", "not grouped correctly"),
         ("1.2.3", "not grouped"),
         ("1,,000", "not grouped"),
         ("9" * 200, "too long"),
@@ -205,10 +205,10 @@ def test_a_vector_is_taken_in_exact_fractions(raw: str, vector: tuple[float, ...
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        ("(0,0,1)", "has 3 shares, but RATINGS has 4 groups"),
-        ("(0,0,0,0)", "sum to 0, not to 1"),
-        ("(1,1,0,0)", "sum to 2, not to 1"),
-        ("(0.33,0.33,0.33,0)", "sum to 0.99, not to 1"),
+        ("(0,0,1)", "RATINGS has 4 groups, but '(0,0,1)' has 3 shares"),
+        ("(0,0,0,0)", "must sum to 1, but they sum to 0"),
+        ("(1,1,0,0)", "must sum to 1, but they sum to 2"),
+        ("(0.33,0.33,0.33,0)", "must sum to 1, but they sum to 0.99"),
         ("(2,-1,0,0)", "'-1' in"),
         ("(1/0,0,0,0)", "divides by zero"),
         ("(0,0,0,1", "does not end with )"),
@@ -231,7 +231,7 @@ def test_names_of_groups_are_taken_whatever_their_case() -> None:
     assert PRONOUN.membership(" OTHER ") == (0, 0, 1)
     assert PRONOUN.membership("he; she") == (0.5, 0.5, 0)
     assert ORIGIN.membership("middle  east") == (0, 0, 0, 0, 0, 0, 1, 0)
-    with pytest.raises(ValueError, match="'they' is not a group of PRONOUN: he, she, other"):
+    with pytest.raises(ValueError, match="'they' is not a group of PRONOUN; allowed: he, she, other"):
         PRONOUN.membership("they")
 
 
@@ -287,10 +287,10 @@ def test_counts_become_shares() -> None:
     assert normalise_shares({"a": 3, "B": 1}, ("a", "b", "c")) == (0.75, 0.25, 0)
     for counts, says in (
         ({"z": 1}, "'z' is not a group"),
-        ({"a": -1, "b": 2}, "a: -1 is not a count"),
-        ({"a": math.inf}, "not a count"),
-        ({"a": 0, "b": 0}, "sum to 0"),
-        ({}, "sum to 0"),
+        ({"a": -1, "b": 2}, "the count of a must be finite and not negative, but is -1"),
+        ({"a": math.inf}, "must be finite"),
+        ({"a": 0, "b": 0}, "at least one count must be positive"),
+        ({}, "at least one count must be positive"),
     ):
         with pytest.raises(ValueError, match=says):
             normalise_shares(counts, ("a", "b"))
@@ -302,11 +302,11 @@ def test_counts_become_shares() -> None:
         ({"groups": ("a",), "gold": (1.0,)}, "at least two groups"),
         ({"groups": ("a", "A"), "gold": (0.5, 0.5), "bounds": (1,)}, "names of the groups must differ"),
         ({"groups": ("a", " "), "gold": (0.5, 0.5), "bounds": (1,)}, "none may be empty"),
-        ({"gold": (0.5, 0.5)}, "2 shares for 4 groups"),
-        ({"gold": (0.5, 0.5, 0.5, 0.5)}, "sum to 2, not to 1"),
+        ({"gold": (0.5, 0.5)}, "gold must have a share for each of 4 groups, but has 2"),
+        ({"gold": (0.5, 0.5, 0.5, 0.5)}, "must sum to 1, but they sum to 2"),
         ({"gold": (1.5, -0.5, 0, 0)}, "negative"),
-        ({"gold": (math.nan, 0, 0, 1)}, "not finite"),
-        ({"bounds": (1, 2)}, "2 bounds make 3 groups, not 4"),
+        ({"gold": (math.nan, 0, 0, 1)}, "the shares of gold must be finite"),
+        ({"bounds": (1, 2)}, "4 groups need 3 bounds, but there are 2"),
         ({"bounds": (1, 3, 2)}, "rise"),
         ({"bounds": (1, 1, 2)}, "rise"),
         ({"bounds": (1, 2, math.inf)}, "finite"),

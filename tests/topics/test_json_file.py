@@ -46,7 +46,7 @@ def test_a_line_of_a_jsonl_file_keeps_its_number_and_a_line_separator_ends_no_li
     path.write_text('{"a": "x\u2028y"}\n\n  {"a": 5}\n', encoding="utf-8")
     first, second = read_json(path)
     assert first["a"].text() == "x\u2028y"
-    with pytest.raises(InputError, match=r"a\.jsonl:3:9: the number 5 instead of text"):
+    with pytest.raises(InputError, match=r"a\.jsonl:3:9: this must be text, not the number 5"):
         second["a"].text()
 
 

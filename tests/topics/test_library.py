@@ -107,7 +107,11 @@ def changed(old: str, new: str) -> str:
         (changed("[10, 1.5K]", "[10, lots]"), "8:18", "'lots' is not a number"),
         (changed("[10, 1.5K]", "[10, 5-6]"), "8:18", "'5-6' is not one number"),
         (changed("[10, 1.5K]", "[10, 5]"), "9:11", "'10 <= x < 1.5K' is not a group"),
-        (changed("x < 10: 1,", "x < 10: -1,"), "9:11", "gold: x < 10: -1 is not a count"),
+        (
+            changed("x < 10: 1,", "x < 10: -1,"),
+            "9:11",
+            "gold: the count of x < 10 must be finite and not negative, but is -1",
+        ),
         (changed("groups: [red, green]", "groups: [red, Red]"), "11:5", "COLOUR: the names of the groups must differ"),
         (
             changed("groups: [red, green]", "groups: [red]"),

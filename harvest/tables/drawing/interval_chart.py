@@ -45,7 +45,7 @@ class IntervalPanel:
 
 
 def panel_width(panel: IntervalPanel) -> float:
-    """Return the pixels between the margins that a panel needs for all its text, at most 560 on either side."""
+    """Return the width of a panel between its margins, in pixels. Labels and figures take at most 560 pixels each."""
     left, right = _side_widths(panel)
     return left + _GAP + _PLOT + _GAP + right
 

@@ -227,7 +227,7 @@ def test_what_cannot_be_played_on_a_cluster_is_said_before_anything_is_sent(tmp_
     (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url, trials=1))
     (tmp_path / "there").mkdir()
     for words, told in (
-        (("--dask", "tcp://127.0.0.1:9", "--shard", "1/2"), "--dask assigns shards"),
+        (("--dask", "tcp://127.0.0.1:9", "--shard", "1/2"), "--shard and --worker cannot be used with --dask"),
         (("--dask", "tcp://127.0.0.1:9", "--worker", "w"), "leave out both options"),
     ):
         refused(tmp_path, "new", *words, told=told)
