@@ -69,7 +69,7 @@ class ByUser:
     def higher_system(self, alpha: float) -> str:
         """The system that is higher in every arm, for topics like these; "" if there is none."""
         each = self.apart.values()
-        if any(_p(one) > alpha + _SAME for one in each):  # all must hold, so each may use the whole alpha
+        if any(_p(one) > alpha + _SAME for one in each):  # all tests must agree, so each may use the whole alpha
             return ""
         signs = {one.value > 0 for one in each}
         return "" if len(signs) != 1 else self.first if signs == {True} else self.second

@@ -127,11 +127,11 @@ class MeasureComparison:
 # Aligns the systems with all losses of the first at the low end of the measure and of the second at the high end.
 Extreme = Callable[[str, str], Aligned]
 
-# The end of a reason why no winner is named, whatever the figures are.
+# Ends the reason why no winner is named, whatever the figures.
 SEE_BOUNDS = ": see the bounds"
 
 _SAME = 1e-12  # values that differ only by rounding must rank as equal on every machine
-# At or below this p, trials of all topics are too alike in time for a comparison.
+# Up to this p, trials of all topics are too alike in time for a comparison.
 _SHARED = 0.01
 
 
@@ -174,7 +174,7 @@ def compare_pairs(
         for place, p in zip(pairs, holm_correction([one.p for one in found]), strict=True):
             corrected[place] = p
     elif known:
-        # The permuted values, (U, m): of topics, or sums over clusters, which are permuted whole.
+        # The permuted values (U, m) of topics, or sums over clusters, since clusters are permuted as a whole.
         own = values
         if aligned.clusters is not None:
             own = np.asarray((np.arange(_units(aligned))[:, None] == aligned.clusters) @ values)
@@ -307,7 +307,7 @@ def _pair(
         verdict = "cannot tell"
         why = f"{dependent}{SEE_BOUNDS}"
     enough = _find_needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
-    if verdict in ("cannot tell", "too few"):  # the trials played so far have not settled it
+    if verdict in ("cannot tell", "too few"):  # the trials played so far do not decide
         enough = enough.omit_reached(len(each), int(aligned.trials[:, list(place)].max(initial=0)))
     return Pair(
         first=aligned.systems[first],

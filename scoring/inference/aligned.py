@@ -12,7 +12,7 @@ from scoring.inference.paired import linear_values
 from scoring.inference.sessions import session_variance
 from topics.arrays import Floats
 
-# p at most which trials near each other in time are treated as alike.
+# Trials near each other in time are treated as alike up to this p.
 _ALIKE = 0.05
 
 # A topic's id and the number of a trial.
@@ -130,7 +130,7 @@ def align(
     noise, shared, sessions = np.full(shape, np.nan), np.full(len(systems), np.nan), np.zeros(len(systems), np.int64)
     for column, system in enumerate(systems):
         if not whole[column] > 0:
-            continue  # no figure, so nothing that other trials could move
+            continue  # without a figure there is no variance
         moved: dict[int, float] = {}
         apart: dict[Trial, float] = {}
         for row, (topic, own) in enumerate(common.items()):

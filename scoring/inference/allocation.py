@@ -29,15 +29,15 @@ import numpy.typing as npt
 from scoring.statistics.beta import student_quantile
 from topics.arrays import Counts, Floats
 
-# The fewest trials of a topic: with one, its trials cannot be seen to differ.
+# The fewest trials of a topic: a single trial does not show how much trials differ.
 FLOOR = 2
 
-_FLOORS = 8  # least numbers of trials that are tried
+_FLOORS = 8  # floors that are tried
 _TRIED, _STUDIES = 200, 1000
 _NOTABLE = 0.005  # smaller gains do not count
-_MANY, _MOST = 100, 1000  # degrees of freedom, from which on they hardly matter
+_MANY, _MOST = 100, 1000  # degrees of freedom that hardly matter
 _LEAST_ICC, _MOST_ICC = 0.01, 0.95
-_NARROW, _WIDE = 0.05, 0.95  # the range that nine studies of ten lie in
+_NARROW, _WIDE = 0.05, 0.95  # the range of nine studies in ten
 
 
 class Variances(Protocol):
@@ -108,7 +108,7 @@ def _prior(hits: Floats, seen: Counts) -> _Prior:
     inner = float(within[several].mean())
     between = max(0.0, float(means.var(ddof=1)) - inner * float((1 / seen).mean())) if len(means) > 1 else 0.0
     icc = between / (between + inner) if between + inner > 0 else _MOST_ICC
-    edge = 0.5 / float(seen.sum())  # a pilot without a single miss does not show that there are none
+    edge = 0.5 / float(seen.sum())  # a pilot without a miss does not show that misses never occur
     mean = min(1 - edge, max(edge, float(means.mean())))
     return _Prior(mean, 1 / min(_MOST_ICC, max(_LEAST_ICC, icc)) - 1, between, inner)
 
@@ -133,9 +133,9 @@ def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, pr
     link = min(1.0, max(0.0, together / np.sqrt(spread * prior.between)))
     unlike = (1 - link**2) * prior.between
     trials, moved = np.zeros(len(own)), np.zeros(len(own))
-    # With no link at all the others say as much as the mean over topics, which the prior holds already.
+    # Unrelated systems say only as much as the mean over topics, which the prior already contains.
     trials[there] = np.maximum(0.0, prior.inner / (prior.inner / over[there] + unlike) - prior.inner / prior.between)
-    odds = prior.mean / (1 - prior.mean) * (1 - middle) / middle  # moves the others' mean, and leaves 0 and 1
+    odds = prior.mean / (1 - prior.mean) * (1 - middle) / middle  # moves the other systems' mean, and leaves 0 and 1
     moved[there] = rest * odds / (rest * odds + 1 - rest)
     return trials * moved, trials
 
@@ -185,7 +185,7 @@ def _spread_parameters(squares: Floats, free: Floats) -> tuple[Floats, Floats, F
     own = squares[several] / free[several]
     mean, usual = float(own.mean()), float(free[several].mean())
     spread = float(own.var(ddof=1)) / mean**2 if len(own) > 1 and mean > 0 else 0.0
-    beyond = usual * spread - 2  # what chance does not explain of how far variances differ
+    beyond = usual * spread - 2  # the part of the variances' differences that chance does not explain
     if beyond <= 0:
         alike = np.full(len(free), np.inf)
         return alike, np.full(len(free), np.nan), np.full(len(free), mean)
@@ -268,7 +268,7 @@ def allocate(known: Variances, total: int, rng: np.random.Generator, *, level: f
         return alike
     own = predict_widths(known, tried[best], second, level=level, studies=_STUDIES)
     width = _mean(own)
-    if not width < (1 - _NOTABLE) * plain:  # the few studies of the choice were lucky
+    if not width < (1 - _NOTABLE) * plain:  # the few studies behind the choice were lucky
         return alike
     low, high = np.nanquantile(1 - own / other, [_NARROW, _WIDE]).tolist()
     return Allocation(tried[best], equal, best, width, plain, 1 - width / plain, low, high)

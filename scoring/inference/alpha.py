@@ -32,7 +32,7 @@ from scoring.inference.unseen_topic import UNSEEN, drawn_weights, weighted_sums
 from topics.arrays import Floats
 from topics.identity import generator
 
-# Units that an interval of alpha needs.
+# The fewest units for an interval of alpha.
 FEWEST_UNITS = 6
 
 _DRAWS = 4000  # at most, and fewer for many units, so that memory is bounded
@@ -63,7 +63,7 @@ def alpha_interval(
     judges = max(2.0, float(np.round(np.mean([len(row) for row in rows]))))
     size = math.sqrt(float(np.square(sums[:, 1]).mean())) / judges  # things of the unseen unit
     every = np.concatenate(rows)
-    # The two values that lie furthest apart, and those that judges may agree on.
+    # The two values that lie furthest apart, and the values that judges may agree on.
     apart: tuple[Floats, Floats]
     agreed: tuple[Floats, ...]
     if values:

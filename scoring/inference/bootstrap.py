@@ -36,7 +36,7 @@ Seen = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.unsignedinteger]
 
 
-# Draws so many columns of weights.
+# Draws this number of columns of weights.
 _Draw = Callable[[np.random.Generator, int], Floats | Counts]
 
 
@@ -157,7 +157,7 @@ class Resampler:
         upper, lower = np.where(seen, upper, 0.0), np.where(seen, lower, 0.0)
         found: list[Interval] = [no_interval("no value")] * upper.shape[2]
         cells = seen & (lower.sum(axis=1) > 0)[:, None, :]
-        groups: dict[bytes, list[int]] = {}  # measures that have the same cells
+        groups: dict[bytes, list[int]] = {}  # measures with the same cells
         for column in range(cells.shape[2]):
             groups.setdefault(cells[:, :, column].tobytes(), []).append(column)
         for columns in groups.values():
@@ -261,14 +261,14 @@ class Resampler:
         if self._resample == "topics+trials":
             sums = self._resample_trials(names, seen, np.concatenate([above, below], axis=2))
             with np.errstate(invalid="ignore", divide="ignore"):
-                drawn = sums[: len(low)] / sums[len(low) :]  # trials drawn may all be without anything below
+                drawn = sums[: len(low)] / sums[len(low) :]  # all drawn trials may have a denominator of 0
             tails = np.nanquantile(drawn, [self._tail, 1 - self._tail], axis=1)
             low, high = np.minimum(low, tails[0]), np.maximum(high, tails[1])
         elif self._resample == "bootstrap-t":
             counts = self._draw_topics(self._generator("bootstrap-t", names), len(names), self._replications)
             outer = studentised_ends(counts, each, size, self._level)
             low, high = np.fmin(low, outer[0]), np.fmax(high, outer[1])
-        # Ranges that were given: no more is claimed than had all topics been at the other end.
+        # With given ranges, the interval is at least as wide as if all topics were at the opposite end.
         limit = (most - least) * unseen_topic.highest_low_end(len(names), self._level)
         low = np.where(np.isinf(bottom) | np.isinf(top), low, np.minimum(low, least + limit))
         high = np.where(np.isinf(bottom) | np.isinf(top), high, np.maximum(high, most - limit))

@@ -112,7 +112,7 @@ def carry_over(
         alone = alone[:, (~np.isnan(alone)).sum(axis=0) > 0]
     if len(np.unique(place[~np.isnan(own)])) < 2:
         return None
-    # A session without a value of a topic gets the topic's mean place: about where it would have been.
+    # If a session has no value of a topic, the topic's mean position stands in for the missing one.
     place, alpha = np.where(np.isnan(place), _means(place)[:, None], place), 1 - level + _SAME
     sessions = own.shape[1]
     if alone is not None and 4 / math.comb(sessions + alone.shape[1], sessions) <= alpha:
@@ -150,7 +150,7 @@ def _within_types(cells: Floats, seen: Seen, labels: npt.NDArray[np.int64]) -> F
 
 def _within_both(cells: Floats, seen: Seen) -> Floats:
     found = np.where(seen, cells, 0.0)
-    for _ in range(_SWEEPS):  # one is enough where every session has every topic
+    for _ in range(_SWEEPS):  # one sweep is enough if every session has every topic
         for axis in (1, 0):
             means = found.sum(axis=axis, keepdims=True) / seen.sum(axis=axis, keepdims=True)
             found = np.where(seen, found - means, 0.0)

@@ -29,7 +29,7 @@ from scoring.inference.spreads import UNKNOWN, Range, nested_ends, share_ends
 from scoring.statistics.beta import student_quantile
 from topics.arrays import Floats
 
-# Systems that a reliability asks for: the variance between fewer is hardly more than a guess.
+# The fewest systems for a reliability: the variance between fewer systems is hardly more than a guess.
 FEWEST_SYSTEMS = 4
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
@@ -240,7 +240,7 @@ def _reliability(found: MeanSquares, error: float, interval: Interval) -> Compon
     return _containing_value(system / (system + error), interval)
 
 
-_FARTHEST = 25.0  # an end e^25 times as far says nothing
+_FARTHEST = 25.0  # an end e^25 times as far is useless
 
 
 def upper_interaction(values: npt.ArrayLike, *, level: float) -> float:

@@ -21,7 +21,7 @@ from scoring.inference.unseen_topic import UNSEEN
 from topics.arrays import Counts, Floats
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
-_EVERY = 3  # of the draws, of which mean squares take longer
+_EVERY = 3  # mean squares take longer, so every third draw is used
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +164,7 @@ class _Table:
         several = self.counts > 1
         each = float(several.sum() / (1 / self.counts[several]).sum())
         cells = there.sum(axis=0)
-        # Topics weigh as many cells as they have; an unseen one as many as a topic has on average.
+        # A topic's weight is its number of cells, and an unseen topic's weight is the average number.
         own = np.where(there, self.own, 0.0).sum(axis=0)
         largest = spreads.largest_variance(self._by_topic(), own / cells, each, self.within)
         if not largest > spreads.SAME:
@@ -189,7 +189,7 @@ class _Table:
         square = np.einsum("br,rs,bs->b", errors, form, errors)
         along = errors @ form @ effects / seen if seen > spreads.SAME else -np.sqrt(square)  # else the worst direction
         low, high = _length_range(seen, along, square, share * away, self._tail)
-        # Two halves of the systems at both ends of the range: no variance of systems is larger.
+        # The variance of systems is largest if half of them are at each end of the range.
         systems = len(effects)
         most = self.within.largest_variance * systems / (systems - 1) * (1 - (systems % 2) / systems**2)
         return low**2, min(high**2, most)
@@ -218,7 +218,7 @@ class _Table:
             return spreads.NEAREST * far if far > spreads.SAME else None
         falling, wide = -np.sort(-effects), self.within.top - self.within.bottom
         lengths = []
-        for low in range(1, systems):  # so many of the best systems at the bottom, the others at the top
+        for low in range(1, systems):  # this many systems at one end, and the rest at the opposite end
             profile = np.where(np.arange(systems) < low, 0.0, wide)
             lengths.append(math.sqrt(float(np.square(profile - profile.mean() - falling).sum()) / (systems - 1)))
         return max(lengths)

@@ -26,11 +26,11 @@ from topics.arrays import Floats
 
 Bits = npt.NDArray[np.int8]
 
-# The code of a cell that has no value; pairs of neighbours need both.
+# The code of a cell without a value. A pair of neighbours needs two values.
 MISSING = -1
 
-# Rounds in which every row trades once. p is exact whatever their number. What chains have not forgotten of where
-# they began, they share: in a table of 115 × 10 with 7% ones, the mean of 999 tables varied by about .003 with the
+# Rounds in which every row trades once. p is exact whatever their number. If chains still depend on their start,
+# they share it: in a table of 115 × 10 with 7% ones, the mean of 999 tables varied by about .003 with the
 # seed, and with 80 rounds by .001.
 _STEPS = 24
 

@@ -87,7 +87,7 @@ class Design:
         return names, found
 
 
-# Topics that are independent of each other, and speak of topics like these.
+# Independent topics, with intervals for topics like these.
 INDEPENDENT = Design()
 
 

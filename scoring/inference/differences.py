@@ -45,7 +45,7 @@ FEWEST_OPEN = 30
 _DRAWS = 20_000  # a p of .05 is then known to ±.0015
 _DRAWS_OF_MANY = 4_000  # for thousands of simulated studies: a p of .05 is then known to ±.0034
 _STRETCH, _HEAVIEST, _FARTHEST_TOPICS = 0.8, 0.8, 1.5
-_TINY = 1e-300  # kept above 0 where a logarithm or a division follows
+_TINY = 1e-300  # keeps numbers above 0 before a logarithm or a division
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def guarded_differences(
     far = np.full((2, columns), reach) * [[-1], [1]] if math.isfinite(reach) else unseen_positions(means)
     order = np.lexsort((means, sizes), axis=0)  # the order of topics must not matter, and the weights are in one
     sums, sizes = (np.take_along_axis(side, order, axis=0) for side in (sums, sizes))
-    # The unseen unit's weight is a beta variable that is independent of how the others share the rest. It takes each of
-    # its quantiles once, because an end of the interval rests on its tail. Each draw also has the others in the
+    # The unseen unit's weight is a beta variable, independent of the shares of all other units. Each of its quantiles
+    # is used once, because an end of the interval depends on the tail. Each draw is also used with the units in the
     # opposite order, so that it does not matter which side is called the first.
     half = (_DRAWS_OF_MANY if many else _DRAWS) // 2
     others = generator(0, "difference", str(units)).standard_exponential((units, half))
@@ -94,11 +94,11 @@ def guarded_differences(
     lows, highs = (products[at * columns : (at + 1) * columns] for at in (0, 1))
     whole = products[2 * columns :]
     low, high = interval_ends(lows / whole, highs / whole, level)
-    # The share of draws on the wrong side of 0, and never less than what so many draws can show.
+    # The share of draws on the wrong side of 0, at least the smallest share that these draws can show.
     wrong = np.minimum((lows <= 0).mean(axis=1), (highs >= 0).mean(axis=1))
     p = np.minimum(1.0, np.maximum(2 * wrong, 2 / weights.shape[1]))
     if math.isfinite(reach):
-        # No more is claimed than had all topics been at one end of the range.
+        # The p is at least the p if all topics were at one end of the range.
         most = -reach + 2 * reach * highest_low_end(units, level)
         low, high = np.minimum(low, most), np.maximum(high, -most)
         p = np.maximum(p, smallest_p(units))

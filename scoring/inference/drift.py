@@ -40,7 +40,7 @@ from scoring.inference.run_effects import FEWEST_RUNS, RunEffects, run_effects
 from scoring.statistics.beta import normal_cdf, normal_quantile
 from topics.arrays import Floats
 
-# The chance of a false alarm over all looks: `OUTSIDE` of it that the baseline's mean lies outside its limits.
+# The probability of a false alarm over all looks, including `OUTSIDE` that the baseline's mean is beyond its limits.
 BUDGET = 0.05
 
 OUTSIDE = 0.02  # of the 5% of false alarms; the other .03 are the audits'
@@ -137,7 +137,7 @@ def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> t
     return baseline.mean - half, baseline.mean + half
 
 
-# Below and above which a mean over these topics counts as changed.
+# The limits below and above which a mean over these topics counts as changed.
 Limits = tuple[float, float]
 
 
@@ -153,7 +153,7 @@ def evidence(
     counts = np.array([len(one) for one in cells], dtype=np.float64)
     if len(cells) != len(baseline.means) or not counts.all():
         raise ValueError("each topic of the baseline needs a value")
-    # (T,) by how much each topic lies above the mean of the baseline; topics seen little are drawn to 1/2.
+    # (T,) the distance of each topic above the baseline's mean; topics with few trials are shrunk to 1/2.
     drawn = (baseline.means * baseline.counts + 0.5) / (baseline.counts + 1)
     shifts = np.repeat(np.asarray(drawn - drawn.mean()), counts.astype(int))
     weights = np.repeat(counts.sum() / (len(cells) * counts), counts.astype(int))
@@ -219,12 +219,12 @@ def confirms_alarm(
     return bool(1 - normal_cdf(beyond / error) <= CONFIRMED)
 
 
-# The chance of a wrong *same* over all looks at one run, however often it is extended by more trials. At 5% each they
-# were wrong in 10% together (45 × 5, extended seven times by five trials, at the very edge of what matters).
+# The probability of a wrong *same* over all looks at one run, however often the run is extended by more trials. Looks
+# at 5% each were wrong in 10% of runs (45 × 5, extended seven times by five trials, at the very edge of what matters).
 SAME_BUDGET = 0.05
 
-# The share of what is left of this budget that a look may take. It spends less, or nothing, where its interval is so
-# wide that it would seldom, or never, lie inside what matters.
+# The share of the remaining budget that a look may use. A look uses less, or nothing, if its interval is so wide that
+# it would seldom, or never, lie inside what matters.
 SAME_SHARE = 0.7
 
 
@@ -285,7 +285,7 @@ class Difference:
         return low > matters or high < -matters
 
 
-# How the interval of a difference is made.
+# The method of the interval of a difference.
 METHOD = "normal, mixed over what audits differ by"
 
 _ASSUMES = "trials are independent given their audit, and audits differ by independent effects of a normal law"

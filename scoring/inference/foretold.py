@@ -91,7 +91,7 @@ def weighted_ratio(
     )
 
 
-# Conversations of equal weight below which nothing is foretold.
+# The smallest effective number of conversations for a prediction.
 FEWEST_CONVERSATIONS = 10
 
 _METHOD = "Gaffke bounds of weighted"
@@ -131,7 +131,7 @@ def predict_mean(
     known = there & ~np.isnan(given)
     above = np.where(known, given, 0.0) * shares
     below = np.where(known, 1 - given, 0.0) * shares
-    # What has no value is in neither sum: it widens the interval at both ends.
+    # A conversation without a value is in neither sum, and widens the interval at both ends.
     tops, bottoms, wholes = above.sum(axis=1), below.sum(axis=1), shares.sum(axis=1)
     sizes, unit = np.ones(len(each)), "topic"
     if clusters is not None and len(set(clusters)) < len(each):

@@ -3,14 +3,14 @@
 import math
 from dataclasses import dataclass
 
-# Units (topics, sessions, or trials within one topic) below which nothing is said of others like them.
+# The fewest units (topics, sessions, or trials within one topic) for statements about other units like these.
 FEWEST = 4
 
 # How most intervals are made: `… topic`, `… cluster`, `… session`, or `… trial` of these topics or of one. It is a
-# confidence interval, so it is not called Bayesian; the name says whose bound it is with a whole unseen topic.
+# confidence interval, so it is not called Bayesian. With a whole unseen topic it is the bound of the named author.
 METHOD = "Gaffke-type interval with an unseen"
 
-# What tables called `METHOD` before it had that name: a table that was kept then still holds today's interval.
+# The former name of `METHOD` in tables. The intervals of tables with that name are still valid.
 EARLIER_METHOD = "Bayesian bootstrap with an unseen"
 
 

@@ -23,15 +23,15 @@ from typing import Literal
 from scoring.inference.aligned import Cell, Trial
 from scoring.statistics.stratified import compare_within
 
-# p at most which shares of lost attempts are treated as different: to miss a difference costs more than to see one.
+# Shares of lost attempts count as different up to this p: missing a difference costs more than seeing a false one.
 _DOUBT = 0.2
-# Share of attempts that two sides may lose together, if alike: about as much as a difference may then be wrong by.
+# The share of attempts that two sides may lose if the shares are alike: a difference may be wrong by about as much.
 _FEW = 0.05
 
 # Added to the method of an interval that covers all possible values of lost attempts.
 WITHIN = "within the bounds of what was lost"
 
-# At which end of its bounds a figure is; None as it was recorded.
+# The end of its bounds at which a figure is; None for the figure as recorded.
 End = Literal["low", "high"] | None
 
 

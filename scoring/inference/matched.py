@@ -18,7 +18,7 @@ from scoring.statistics.exchange import holm_correction, smallest_p
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _DRAWS = 4999  # with one more, for the data themselves, a round number: p in steps of .0002
-# By factor: its levels, the first one is the reference.
+# The levels of each factor, with the reference level first.
 Levels = Mapping[str, Sequence[str]]
 # A level of each factor, in the order of the factors.
 Combination = tuple[str, ...]
@@ -132,7 +132,7 @@ def within_bounds(between: Callable[[End], Difference], sides: Sequence[SideWith
         note = unprinted.interval.note if unprinted is not None else "no value"
         interval = no_interval(note)
         return replace(found, interval=interval, p=math.nan, outside=math.nan, bounds=bounds, withheld=why)
-    # Pairs of which a side was lost are in no recorded difference, so that may lie outside its bounds.
+    # The recorded difference omits pairs with a lost side, so it may lie outside the bounds.
     interval = Interval(
         min(one.interval.low for one in each),
         max(one.interval.high for one in each),

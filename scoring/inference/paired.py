@@ -41,9 +41,9 @@ from topics.arrays import Floats
 # Verdicts on the first system. higher, lower: for measures without a good end.
 # too few: so few topics that no difference, however large, could be found.
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "too few", "no value"]
-# Whether a difference speaks of topics like these, or of these topics.
+# Whether a difference is about topics like these, or about these topics.
 Estimand = Literal["like-these", "these"]
-# How people read them.
+# How verdicts are printed.
 ESTIMANDS: dict[Estimand, str] = {"like-these": "topics like these", "these": "these topics"}
 # What an interval for topics like these allows for: a kind of topic that was not asked, or nothing (the t interval).
 Guard = Literal["unseen", "none"]

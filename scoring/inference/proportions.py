@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scoring.statistics.beta import beta_quantile, normal_quantile
 from topics.arrays import Floats
 
-# Of fewer answers the exact interval is printed: Wilson's misses a rate of .2 in one case of five with one answer.
+# The exact interval is printed for fewer answers: with one answer Wilson's misses a rate of .2 in one case of five.
 FEW = 4
 
 

@@ -48,8 +48,8 @@ def mover_p(ratios: Floats, ends_at: Ends) -> Floats:
     """Return the smallest error probability (...), in (0, 1], at which the interval excludes 0."""
     low, high = np.zeros(ratios.shape[:-1]), np.ones(ratios.shape[:-1])
     least = np.full(low.shape, 2.0**-_HALVINGS)
-    # By halving: intervals are nested, so from some chance of error on all of them exclude 0. Each study has a
-    # bracket of its own; where there are many, as in `scoring.inference.ratio_power`, only one level is asked for.
+    # By halving: intervals are nested, so all intervals above some error probability exclude 0. Each study has a
+    # separate bracket. Many studies at once, as in `scoring.inference.ratio_power`, need one level only.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         outside = np.empty(middle.shape, dtype=bool)

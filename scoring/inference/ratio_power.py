@@ -29,9 +29,9 @@ from topics.arrays import Counts, Floats
 Bools = npt.NDArray[np.bool_]
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
-_HALVINGS = 60  # to the last bit
+_HALVINGS = 60  # enough for the last bit
 _FARTHEST = 30.0  # log odds
-_EDGE = 1e-9  # chances of 0 and 1 have no odds
+_EDGE = 1e-9  # keeps probabilities off 0 and 1, which have no odds
 
 
 def smoothed_shares(counts: npt.ArrayLike, trials: npt.ArrayLike) -> Floats:
@@ -79,7 +79,7 @@ def simulate_ratio_power(
     each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
     if estimand == "these" and np.min(each) < 2:
         return Power(math.nan, math.nan, math.nan, math.nan)
-    # Two different systems in each study; with a single one the same twice.
+    # Two different systems in each study; if there is only one system, it is used twice.
     systems = coming.shape[1]
     first = rng.integers(systems, size=studies)
     other = (first + 1 + rng.integers(systems - 1, size=studies)) % systems if systems > 1 else first
@@ -121,7 +121,7 @@ def judge_ratio_studies(above: Counts, below: Counts, *, level: float, alpha: fl
     studies, topics, _ = above.shape
     there = (below > 0).sum(axis=1)
     sides: list[tuple[Floats, Floats, Floats, Floats]] = []
-    weights = share_weights(topics)[:, ::3]  # a third of them is enough for many studies
+    weights = share_weights(topics)[:, ::3]  # a third of the weights is enough for many studies
     for side in (0, 1):
         values = append_unseen_topic(above[..., side].T.astype(float), below[..., side].T.astype(float), 0.0, 1.0)
         products = values.T @ weights

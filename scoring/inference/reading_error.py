@@ -13,8 +13,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# The share of faulty conversations, and of misread answers in them, that is assumed to be seen at least. In the tests
-# it was .97 and more; the least on a single transport was .89.
+# The smallest share of faulty conversations, and of misread answers in these, assumed to be seen. In the tests
+# the share was .97 or more; the smallest on a single transport was .89.
 SENSITIVITY = 0.9
 
 
@@ -61,7 +61,7 @@ def reading_error(
 
     `sensitivity`, in (0, 1], is the probability that the witness sees a fault.
     """
-    unlikely = (1 - level) / 2  # for each of two bounds that both must hold
+    unlikely = (1 - level) / 2  # for each of two bounds that must hold together
     seen = [one for one in told if one.differ]
     unseen = sorted((one.agree for one in told if not one.differ), reverse=True)
     hidden = _largest_fault_count(len(seen), sensitivity, unlikely) - len(seen)

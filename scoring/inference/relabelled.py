@@ -22,7 +22,7 @@ import numpy as np
 from topics.arrays import Floats
 
 # From the sums over the users of each side, (B, K) twice, to (B, M) measures, larger the further apart the sides are;
-# NaN where nothing can be compared.
+# NaN if nothing can be compared.
 Statistic = Callable[[Floats, Floats], Floats]
 
 _SAME = 1e-9  # sums in another order differ by rounding
@@ -71,7 +71,7 @@ def compare_with_relabelled(
             labels[:, group] = rng.permuted(labels[:, group], axis=1)
         found.append(statistic(labels @ rows, (1 - labels) @ rows))
     values = np.concatenate(found)
-    # A deal in which a measure has no value tells nothing; to count it as far apart is the safe side.
+    # A deal in which a measure has no value is counted as far apart, which is conservative.
     values = np.where(np.isnan(values), np.inf, values)
     known = ~np.isnan(seen[0])
     if not known.any():

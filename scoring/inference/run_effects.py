@@ -30,7 +30,7 @@ import numpy.typing as npt
 from scoring.statistics.beta import normal_quantile
 from topics.arrays import Floats
 
-# Fewer runs of a baseline say too little of how much audits differ.
+# Fewer runs of a baseline do not show how much audits differ.
 FEWEST_RUNS = 4
 
 _NEAR = 0.1  # below which sizes count alike: half of what moves a mean of .60 by five points
@@ -55,7 +55,7 @@ class Mixture:
         """Return the distance that is exceeded with probability `tail`, from 0 to .5."""
         density = self.weights / (self.spreads * math.sqrt(2 * math.pi))
         # Right of 0 the tail is convex and falls, so Newton's steps come from the left and never pass the end. They
-        # begin where the narrowest of the normal ones ends: no other is there yet.
+        # begin at the end of the narrowest normal distribution, before the end of any other.
         at = normal_quantile(1 - tail) * float(self.spreads.min())
         for _ in range(60):
             step = (self.tail_probability(at) - tail) / float(

@@ -28,10 +28,10 @@ from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.beta import normal_cdf, normal_quantile
 from topics.arrays import Floats
 
-# A number of trials is proposed from this probability on; it then suffices in four cases of five.
+# The smallest probability at which a number of trials is proposed. The number then suffices in four cases of five.
 SURE = 0.82
 
-# The largest number of trials that is considered, in multiples of the present one.
+# The largest number of trials that is considered, in multiples of the present number.
 MOST_TIMES = 32
 
 # The probability outside the printed 95% interval on each side.
@@ -93,7 +93,7 @@ def _chances(
     baseline: Baseline, found: Difference, each: float, matters: float, more: Floats, *, known: bool
 ) -> Floats:
     within = found.own * each
-    runs = 0.0  # the variance between audits, of the mean of one
+    runs = 0.0  # the variance between the means of audits
     if not known:
         # The variance of the baseline's runs, widened like a t distribution with their degrees of freedom.
         number = len(baseline.runs)
@@ -104,7 +104,7 @@ def _chances(
     outside = _half_widths(baseline, found, own, OUTER, known=known)
     part, seen = more / (each + more), within / each + runs
     prior = (_SCEPTICAL * matters) ** 2 + (0.0 if known else baseline.sampling_variance())
-    drawn = prior / (prior + seen)  # towards no difference, under the second prior
+    drawn = prior / (prior + seen)  # shrinks towards no difference, under the second prior
     flat, sceptical = (
         _chance_to_settle(
             found.value * (1 - part * (1 - kept)),

@@ -36,17 +36,17 @@ from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_re
 from scoring.inference.unseen_topic import UNSEEN, fixed_weights
 from topics.arrays import Counts, Floats
 
-# Topics that a spread asks for where the measure has no top. With 15, intervals of lognormal and Pareto topics hold
-# the truth in .46 to .92 however far out the unseen topic lies within reason.
+# The fewest topics for a spread if the measure has no top. With 15, intervals of lognormal and Pareto topics cover
+# the truth in .46 to .92, however far out the unseen topic reasonably lies.
 FEWEST_WITHOUT_TOP = 45
 
 METHOD = "weights with an unseen topic"
 
 SAME = 1e-12  # values that differ only by the order of summation must compare as equal
-_TINY = 1e-300  # kept above 0 where a logarithm or a division follows
+_TINY = 1e-300  # keeps numbers above 0 before a logarithm or a division
 _ROUNDING = 1e-9  # what rounding leaves beyond a range
 _RARER, NEAREST, _FARTHEST = 40.0, 2.0, 8.0
-_TAIL = 0.2  # the share of topics that a tail index is taken over
+_TAIL = 0.2  # the share of topics behind a tail index
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Range:
         return independent if self.is_bounded else f"{independent}, and none is both rare and far beyond those asked"
 
 
-# The range of values of which nothing is known.
+# The range of values if nothing is known.
 UNKNOWN = Range()
 
 
@@ -127,7 +127,7 @@ def nested_ends(
     topic = _topic_ends(mean, own / counts, far, within, tail)
     trial = _trial_ends(own[several], largest, tail)
     if within.is_bounded:
-        # At the high end both parts come from one draw; at the low one that covers .92 where two topics bring it all.
+        # At the high end both parts come from one draw. At the low end that would cover .92 if two topics dominate.
         trials = own @ topic_weights(len(own), UNSEEN)[:-1]
         drawn = [np.maximum(one, 0.0) for one in _topic_draws(mean, own / counts, far)[1:]]
         high = max(_end(one / np.maximum(one + trials, _TINY), 1 - tail) for one in drawn)
@@ -186,7 +186,7 @@ def unseen_positions(mean: Floats, within: Range) -> tuple[float, float] | None:
 
 def largest_variance(mean: Floats, own: Floats, each: float, within: Range) -> float:
     """Return the variance of an unseen topic's trials, with a tail at least as heavy as the tail of topics."""
-    # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
+    # A variance of n values in the range is at most n/(n - 1) times the largest variance of a distribution.
     most = within.largest_variance * each / (each - 1)
     if within.is_bounded:
         return most

@@ -23,10 +23,10 @@ from scoring.statistics.beta import beta_quantile
 from scoring.statistics.outcomes import Components
 from topics.arrays import Floats
 
-# Why components do not do.
+# Why components are not enough.
 NO_TOP = "where scores have no known top, mean and spread do not say how the worst of them lie"
 
-_REPLICATIONS = 400  # a power of .8 is then known to ±.02
+_REPLICATIONS = 400  # so that a power of .8 is known to ±.02
 _FEWEST_STUDIES, _MOST_STUDIES = 60, 300
 _WORK = 25_000_000  # scores × studies × replications of one design
 _PLACES = (60, 40)  # topics, and trials of each, at whose quantiles stated components are tabled
@@ -158,7 +158,7 @@ def simulate_tail(
         if interval.note:
             notes[interval.note] = None
             if topics < units_needed(kind, beta, worst=worst, top=model.top):
-                break  # so it is for all
+                break  # the reason holds for all studies
             continue
         ends[study] = interval.low - truth, interval.high - truth
     low, high = ends.T

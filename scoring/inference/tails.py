@@ -47,9 +47,9 @@ Worst = Literal["low", "high"]
 ENDS: dict[Worst, tuple[str, str]] = {"low": ("worst", "best"), "high": ("best", "worst")}
 
 _BYTES = 64 * 2**20  # of weights drawn at a time
-_CRUMB = 1e-12  # tolerance of probabilities: .1 + .2 reaches a β of .3
+_CRUMB = 1e-12  # tolerance of probabilities, so that .1 + .2 reaches a β of .3
 _OF_TOPLESS = 150  # units needed for a mean of the greatest scores without a top
-_BEYOND_TOPLESS = 3.0  # times the greatest score: the largest unseen one in that case
+_BEYOND_TOPLESS = 3.0  # the largest unseen score in that case, in multiples of the greatest score
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +164,14 @@ def pooled_tail(
         most = top if math.isfinite(top) else smallest_reach(units) * float(flat.max())
         ends = dict(zip(_KINDS, _ends(*drawn, most, stream(), *how), strict=True))
     if worst == "high" and not refused["cvar"]:
-        # The mean of the greatest β is that of the smallest distances from the top.
+        # The mean of the greatest β follows from the mean of the smallest distances from the top.
         most = top if math.isfinite(top) else _BEYOND_TOPLESS * float(flat.max())
         low, high = _ends(most - drawn[0], *drawn[1:], most, stream(), *how)[1]
         ends["cvar"] = most - high, most - low
     for kind, (low, high) in ends.items():
         if refused[kind]:
             continue
-        if low == high:  # as for a quantile where many scores are 0: [v, v] would claim too much
+        if low == high:  # for example a quantile of many scores of 0: [v, v] would claim too much
             intervals[kind] = no_interval(f"no interval: nearly all resamples give {low:.4g}")
         else:
             assumes = f"{unit}s are independent draws"
@@ -276,7 +276,7 @@ def _ends(
     of, each = np.repeat(np.arange(units), trials), cells[seen]
     order = np.lexsort((of, each))
     of, scores = of[order], each[order]
-    # Equal scores of a topic are weighed as one: many trials of a merged tree have few different ones.
+    # Equal scores of a topic get one weight: the many trials of a merged tree have few different scores.
     first = np.append(True, (np.diff(scores) > 0) | (np.diff(of) != 0))
     often = np.diff(np.flatnonzero(np.append(first, True)))
     of, scores = of[first], scores[first]

@@ -63,7 +63,7 @@ class Contrast:
     topics: int
 
 
-# By topic and stratum: turns in which it happened, and turns.
+# By topic and stratum: the turns in which the event happened, and all turns.
 EventTable = Mapping[str, Mapping[str, tuple[int, int]]]
 
 

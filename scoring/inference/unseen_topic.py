@@ -43,20 +43,20 @@ from scoring.statistics.beta import beta_quantile, normal_quantile
 from topics.arrays import Floats
 from topics.identity import generator
 
-# Topics' worth of what was not asked.
+# The size of the unseen topic, in topics.
 UNSEEN = 0.75
 
-# The same of a ratio of sums: with three quarters, ratios of five topics cover .92 where one brings most of it.
+# The same for a ratio of sums: with three quarters, ratios of five topics cover .92 if one topic dominates the sums.
 _UNSEEN_OF_RATIOS = 1.0
 
 _ROUNDING = 1e-9  # rounding of a sum, and no difference
-_HEAVIER = 1.3  # how much heavier the tail may be than it looks
-_FARTHEST = 8.0  # times as far as the best one, at most, with many topics; with 16 topics twice that
-_AS_MEAN, _FEW = 1.5, 15  # the unseen topic, in means of what lies beyond the best one; of few topics half a mean more
-_SOME_TAIL = 0.6  # the least tail where the best topics are compared with topics that score 0
+_HEAVIER = 1.3  # how much heavier the tail may be than the observed tail
+_FARTHEST = 8.0  # largest distance in multiples of the best topic's, with many topics; twice as far with 16 topics
+_AS_MEAN, _FEW = 1.5, 15  # the unseen topic, in means beyond the best topic; half a mean more with few topics
+_SOME_TAIL = 0.6  # the smallest tail index if the best topics are compared with topics that score 0
 _DRAWS = 5_000  # at most, and fewer for many units, so that memory is bounded
-_AT_ONCE = 2_000_000  # weights of one number of topics
-_COLUMNS = 256  # shares that are read at a time
+_AT_ONCE = 2_000_000  # weights at a time, for one number of topics
+_COLUMNS = 256  # shares that are computed at a time
 
 
 def drawn_weights(rng: np.random.Generator, units: int, size: int, unseen: float = UNSEEN) -> Floats:
@@ -73,7 +73,7 @@ def append_unseen_topic(above: Floats, below: Floats, bottom: npt.ArrayLike, top
     """
     size = np.sqrt((below**2).sum(axis=0) / np.maximum((below > 0).sum(axis=0), 1))
     largest = below.max(axis=0)
-    size = np.where(largest > size * (1 + _ROUNDING), largest, size)  # equal ones are left to the last bit as they were
+    size = np.where(largest > size * (1 + _ROUNDING), largest, size)  # equal sizes stay the same to the last bit
     low, high = (np.concatenate([above, (size * np.asarray(end))[None]]) for end in (bottom, top))
     whole = np.concatenate([below, size[None]])
     return np.concatenate([low, high, whole[:, :1] if (whole == whole[:, :1]).all() else whole], axis=1)
@@ -215,5 +215,5 @@ def fixed_weights(units: int, unseen: float) -> Floats:
     """
     size = max(1000, min(_DRAWS, _AT_ONCE // units)) // 2
     half = drawn_weights(generator(0, "unseen topic", str(units)), units, size, unseen)
-    # Each draw also with the topics in the other order: then it does not matter which answer is called useful.
+    # Each draw is used with both orders of topics, so that it does not matter which answer is called useful.
     return np.concatenate([half, np.concatenate([half[-2::-1], half[-1:]])], axis=1)

@@ -36,7 +36,7 @@ from topics.arrays import Floats
 
 State = Literal["watching", "alarm", "changed", "perhaps back"]
 
-# The interval of the mean difference of so many audits: of (value, variance of its trials, audits).
+# Returns the interval of a mean difference from (value, variance due to trials, number of audits).
 Around = Callable[[float, float, int], tuple[float, float]]
 
 
@@ -201,7 +201,7 @@ def _after_change(state: WatchState, after: WatchState, seen: AuditResult, aroun
     mean = sum(values) / count
     low, high = around(mean, sum(variances) / count**2, count)
     together, joined = replace(seen, low=low, high=high), (mean, low, high, count)
-    # Of ten audits after a repair one excludes 0 by chance: it takes those before it along.
+    # One in ten audits after a repair excludes 0 by chance, so the audits before it are taken along.
     if seen.excludes_baseline(state.side) and (count == 1 or together.excludes_baseline(state.side)):
         return _continue_change(
             state, replace(after, name="changed", near=math.nan, is_near=False, stretch=()), seen, apart
@@ -225,5 +225,5 @@ def _continue_change(state: WatchState, after: WatchState, seen: AuditResult, ap
         return _change_state(replace(after, audits=state.later), state.raised, seen, times=state.times + 1)
     if level < 1:
         return replace(after, raised=math.nan, audits=(*state.audits, own), later=())
-    # Audits that raise or keep a second alarm may be of another level: they do not count for the one since the first.
+    # Audits with a second alarm may be at a new level, and do not count for the level since the first change.
     return replace(after, raised=state.raised if raised else seen.at, later=(*state.later, own))

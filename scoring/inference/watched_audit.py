@@ -22,8 +22,8 @@ from scoring.inference.watch_state import Around, AuditResult, WatchState, advan
 
 Verdict = Literal["changed", "same", "cannot tell"]
 
-# `fell`, `rose`: its interval lies beyond what matters, and one audit is not enough for an alarm. `back`: from now
-# on. `cannot tell`, after a change: whether it is back. The others as verdicts and states.
+# `fell`, `rose`: the interval lies beyond what matters, but one audit is not enough for an alarm. `back`: from now
+# on. `cannot tell`, after a change: whether the figure is back. All other words are verdicts and states.
 Word = Literal["changed", "same", "cannot tell", "alarm", "fell", "rose", "perhaps back", "back"]
 
 

@@ -31,7 +31,7 @@ from scoring.statistics.stratified import StratifiedTest, compare_within
 Labels = npt.NDArray[np.int8]
 # By code: 0 to 4, as in a row of `scoring.measures.usefulness.labels`.
 STATES = (USEFUL, NOT_USEFUL, MISSING, UNLABELLED, NOT_ASKED)
-# The code of every turn of a trial that was not played, or never became valid; it enters no figure.
+# The code of the turns of a trial that was not played or never became valid. It enters no figure.
 ABSENT = -1
 # All transitions, in the order in which they are printed.
 TRANSITIONS = (

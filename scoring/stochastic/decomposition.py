@@ -117,7 +117,7 @@ def spread(
     """
     nodes, where, given = _paths(parent, ends, values)
     known = weights is not None
-    share: Floats = weights_of(weights, len(given)) if known else np.ones(len(given))  # trials count 1 each
+    share: Floats = weights_of(weights, len(given)) if known else np.ones(len(given))  # each trial counts 1
     size, n = len(nodes), len(given)
     depth = depths(nodes.astype(np.int32))
     deepest = int(depth.max())
@@ -131,7 +131,7 @@ def spread(
     )
     through = sum_below(nodes, ended)
     corrected = not known and not plain
-    # By turn: nodes of that depth with all paths through them, and shallower ones with the paths that ended there.
+    # By turn: nodes of that depth with all paths through them, and shallower nodes with the paths that ended there.
     at_depth, ended_at = (_variance_by_depth(part, depth, deepest, corrected) for part in (through, ended))
     ended_before = np.concatenate([np.zeros((3, 1)), np.cumsum(ended_at, axis=1)[:, :-1]], axis=1)
     squares, weight, lonely = at_depth + ended_before

@@ -47,7 +47,7 @@ DRAWS = 4999  # a round number together with the observed data: p in steps of .0
 WHOLE_DRAWS = 1999  # for the whole tree; each costs as much as a draw of all nodes
 _SAME = 1e-9  # values that differ only by rounding must rank as equal on every machine
 _CELLS = 2**21  # cells of draws in memory at a time
-# Up to this many ways to deal, all are enumerated.
+# The largest number of deals that are enumerated.
 ENUMERATED = 20_000
 
 

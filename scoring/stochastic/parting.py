@@ -109,7 +109,7 @@ def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Fl
     """Return (J,) low and high ends of shares pooled over (J, T) topics. Topics with 0 in `below` are not units."""
     order = np.lexsort((above, below), axis=1)
     both = np.concatenate([np.take_along_axis(side, order, axis=1) for side in (above, below)], axis=1)
-    different, back = np.unique(both, axis=0, return_inverse=True)  # a large tree has few different ones
+    different, back = np.unique(both, axis=0, return_inverse=True)  # a large tree has few different pairs
     tops, bottoms = np.split(different, 2, axis=1)
     units = (bottoms > 0).sum(axis=1)
     low, high = np.full(len(different), np.nan), np.full(len(different), np.nan)
@@ -325,7 +325,7 @@ def split_divergence(both: BothSides) -> DivergenceParts:
     term: Floats = np.bincount(at, weights=bits, minlength=size).astype(np.float64)
     divergence = float(jsd(*ends)) if ends.shape[1] > 1 else 0.0
     share = term / divergence if divergence > 0 else np.full(size, np.nan)
-    # (size,) the first of the largest gaps of each node; -1 without one. gaps: (J,), NaN is ignored.
+    # (size,) the first of the largest gaps of each node; -1 if there is none. gaps: (J,), NaN is ignored.
     # The first, because the gaps of a node's only two ways are equal except for rounding.
     gaps = np.abs(portion[1] - portion[0])
     found, highest = np.full(size, -1, dtype=np.intp), np.full(size, -np.inf)

@@ -59,7 +59,7 @@ def _double_stretches(nodes: Indices, values: Floats, combine: np.ufunc) -> Floa
         going = np.flatnonzero(ahead > 0)
         if not going.size:
             break
-        # Both sides are read before either is written: a stretch must not include one made in the same round.
+        # Both sides are read before either is written, so that no stretch includes a stretch of the same round.
         values[going], ahead[going] = combine(values[going], values[ahead[going]]), ahead[ahead[going]]
     values[1:] = combine(values[1:], values[0])
     return values
