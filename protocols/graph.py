@@ -13,12 +13,12 @@ def reachable_states(start: str, states: Mapping[str, State]) -> frozenset[str]:
     return _reachable_states(start, {name: _all_targets(state) for name, state in states.items()})
 
 
-def reachable_on(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
+def reachable_on_topic(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
     """Return the states that a conversation on `topic` can reach. If the topic has turns, the targets of `empty` are
     excluded. Otherwise, the edges of states that go through turns are excluded."""
     ways: dict[str, tuple[str, ...]] = {}
     for name, state in states.items():
-        after = state.after_last(topic) if state.each else None
+        after = state.target_after_last(topic) if state.each else None
         edges = _edge_targets(state) if topic.turns or not state.each else ()
         ways[name] = (*edges, *((after.state,) if after and after.state else ()))
     return _reachable_states(start, ways)
@@ -121,7 +121,7 @@ def most_turns(start: str, states: Mapping[str, State], turn_limit: int | None, 
     place = {name: number for number, name in enumerate(each)}
     items = len(topic.turns)
 
-    def landing(name: str, used: tuple[int, ...]) -> _Position | None:
+    def target_position(name: str, used: tuple[int, ...]) -> _Position | None:
         while name:
             state = states[name]
             if not state.each:
@@ -129,16 +129,16 @@ def most_turns(start: str, states: Mapping[str, State], turn_limit: int | None, 
             number = place[name]
             if used[number] < items:
                 return name, (*used[:number], used[number] + 1, *used[number + 1 :])
-            target = state.after_last(topic)
+            target = state.target_after_last(topic)
             name = target.state if target else ""
         return None
 
     turns = 0
-    positions = {landing(start, (0,) * len(each))}
+    positions = {target_position(start, (0,) * len(each))}
     while any(positions):
         turns += 1
         if turns == turn_limit:
             break
         said = [position for position in positions if position]
-        positions = {landing(way, used) for name, used in said for way in _edge_targets(states[name])}
+        positions = {target_position(way, used) for name, used in said for way in _edge_targets(states[name])}
     return turns

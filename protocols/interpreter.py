@@ -103,7 +103,7 @@ def _enter_state(
         state = protocol.states[target.state]
         used = dict(position.used)
         count = used.get(state.name, 0)
-        following = state.after_last(topic)
+        following = state.target_after_last(topic)
         if following is not None and count >= len(topic.turns):
             target = following
             continue

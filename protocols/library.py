@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
 
-from protocols.graph import reachable_on
+from protocols.graph import reachable_on_topic
 from protocols.protocol import Protocol
 from protocols.reading import FORMAT, read_protocol
 from protocols.rules.registry import encode_rule
@@ -77,7 +77,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
     for topic in topics.topics:
         has_turns = bool(topic.turns)  # only this decides which states conversations on a topic can reach
         if has_turns not in said:
-            on_the_way = reachable_on(protocol.start, protocol.states, topic)
+            on_the_way = reachable_on_topic(protocol.start, protocol.states, topic)
             said[has_turns] = [state for name, state in protocol.states.items() if name in on_the_way]
             judged[has_turns] = {edge.rule: one.name for one in said[has_turns] for edge in one.edges if edge.rule}
         states, used = said[has_turns], judged[has_turns]

@@ -66,7 +66,7 @@ def _follow_target(
     have used all their turns are skipped."""
     while target.state:
         state = protocol.states[target.state]
-        following = state.after_last(topic)
+        following = state.target_after_last(topic)
         if following is None:
             return state.name, used
         counts = dict(used)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,15 +383,15 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
 )
 
 
-def _over_all_languages(part: str) -> re.Pattern[str]:
+def _join_languages(part: str) -> re.Pattern[str]:
     found = (getattr(words, part) for words in _LANGUAGES.values())
-    return late_pattern("|".join(filter(None, found)), re.IGNORECASE)
+    return lazy_pattern("|".join(filter(None, found)), re.IGNORECASE)
 
 
-REQUESTS = _over_all_languages("requests")
-MEANT = _over_all_languages("meant")
-OFFERS = _over_all_languages("offers")
-INVITES = _over_all_languages("invites")
-DELIVERS = _over_all_languages("delivers")
-TALK = _over_all_languages("talk")
-CHOICE = _over_all_languages("choice")
+REQUESTS = _join_languages("requests")
+MEANT = _join_languages("meant")
+OFFERS = _join_languages("offers")
+INVITES = _join_languages("invites")
+DELIVERS = _join_languages("delivers")
+TALK = _join_languages("talk")
+CHOICE = _join_languages("choice")

@@ -24,7 +24,7 @@ from functools import lru_cache
 
 from protocols.answer import Answer
 from protocols.question_words import CHOICE, DELIVERS, INVITES, MEANT, OFFERS, REQUESTS, TALK
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 # A system that needs to know something is brief: a longer answer has already delivered something.
 _LONGEST = 4_000
@@ -33,19 +33,19 @@ _MOST_LETTERS = 150  # characters instead of words, for text without blanks betw
 _WORDS_OF_CHOICE = 12  # longer items are content rather than choices
 _LAST_SENTENCES = 3  # number of sentences at the end that are searched for a question
 
-_BLOCK = late_pattern(r"^[ \t]*(?:```|~~~|\|.*\|[ \t]*$)", re.MULTILINE)
-_CODE = late_pattern(r"`[^`\n]*`")
-_QUOTED = late_pattern(
+_BLOCK = lazy_pattern(r"^[ \t]*(?:```|~~~|\|.*\|[ \t]*$)", re.MULTILINE)
+_CODE = lazy_pattern(r"`[^`\n]*`")
+_QUOTED = lazy_pattern(
     r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|„[^“”\n]{0,300}[“”]|«[^»\n]{0,300}»|‹[^›\n]{0,300}›|「[^」\n]{0,300}」'
     r"|『[^』\n]{0,300}』|《[^》\n]{0,300}》|‘[^’\n]{0,300}’(?!\w)|(?<!\w)'[^'\n]{1,300}'(?!\w)|^[ \t]*>.*$",
     re.MULTILINE,
 )
-_ITEM = late_pattern(r"^[ \t]*(?:[-*+•‣]|\(?[0-9]{1,3}[.):])[ \t]+(?=\S)")
-_SENTENCE = late_pattern(r"(?:[^.!?？؟⸮。！…\n]|\.(?=\w))+[.!?？؟⸮。！…]*")
+_ITEM = lazy_pattern(r"^[ \t]*(?:[-*+•‣]|\(?[0-9]{1,3}[.):])[ \t]+(?=\S)")
+_SENTENCE = lazy_pattern(r"(?:[^.!?？؟⸮。！…\n]|\.(?=\w))+[.!?？؟⸮。！…]*")
 _QUESTION_MARKS = ("?", "？", "؟", "⸮")
 _AFTER_A_MARK = "\"“”*_)').!！ "
-_GREEK_MARK = late_pattern(r"[;\u037e](?=\s|$)")
-_BUILT_AS_QUESTION = late_pattern(
+_GREEK_MARK = lazy_pattern(r"[;\u037e](?=\s|$)")
+_BUILT_AS_QUESTION = lazy_pattern(
     # Japanese and Korean end a question with a particle; Chinese has one, or a question word in place of the answer.
     r"(?:です|ます|でしょう|ません|でした|ました|だろう|の)か(?:ね)?$|(?:吗|嗎|呢)$"
     r"|(?:您|你).{0,40}(?:什么|什麼|哪|谁|誰|多少|几[个位天年月号]|是否|还是|還是|怎么|怎麼)"
@@ -57,19 +57,19 @@ _BUILT_AS_QUESTION = late_pattern(
     re.IGNORECASE,
 )
 # A request that ends with the exact words to be said, such as [DONE]: a question does not contain its answer.
-_DICTATES = late_pattern(r"[:：]\W*[\[［(（<{][\w _-]{2,80}[\]］)）>}]\W*$")
-_TAG = late_pattern(
+_DICTATES = lazy_pattern(r"[:：]\W*[\[［(（<{][\w _-]{2,80}[\]］)）>}]\W*$")
+_TAG = lazy_pattern(
     r",\s*(?:right|okay|ok|isn't\s+it|no|oder|ne|n'est-ce\s+pas|verdad|vero|né|toch)\W*$", re.IGNORECASE
 )
-_TO_THE_USER = late_pattern(r"\b(?:you|your|du|Sie|vous|tu|usted|te|ti|lei|você|je|u)\b", re.IGNORECASE)
-_CLOSED = late_pattern(
+_TO_THE_USER = lazy_pattern(r"\b(?:you|your|du|Sie|vous|tu|usted|te|ti|lei|você|je|u)\b", re.IGNORECASE)
+_CLOSED = lazy_pattern(
     r"^\W*(?:(?:so|and|just to (?:be sure|check|clarify))\W+)?(?:do|does|did|is|are|was|were|have|has|would|will|can"
     r"|could|should|shall)\b(?! you (?:\w+ )?(?:tell|say|give|specify|explain|clarify|describe|be more|provide|share"
     r"|let))",
     re.IGNORECASE,
 )
-_ENUMERATES = late_pattern(r"[:：]\s*\S")
-_MORE = late_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|meer)\b", re.IGNORECASE)
+_ENUMERATES = lazy_pattern(r"[:：]\s*\S")
+_MORE = lazy_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|meer)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

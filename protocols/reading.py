@@ -16,12 +16,12 @@ from protocols.protocol import Protocol
 from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
 from protocols.states import Edge, SimulatedUser, State, Target
-from protocols.wording import Fault, Wording, faults, locate_fault
+from protocols.wording import Fault, Wording, locate_fault, template_faults
 from topics.cut_text import Said
-from topics.document import Document, StrictModel, written_form
+from topics.document import Document, StrictModel, form_validator
 from topics.errors import InputError, Place
-from topics.suggestions import did_you_mean, nearest
-from topics.unseen_characters import says_something
+from topics.suggestions import nearest_name, suggestion
+from topics.unseen_characters import has_visible_text
 from topics.yaml_values import Loc
 
 FORMAT = "harvest-protocol/1"
@@ -32,7 +32,7 @@ NAME_WORDS = "at most 60 letters (a to z), digits, _ and -, beginning with a let
 
 
 def _check_not_empty(text: str) -> str:
-    if not says_something(text):
+    if not has_visible_text(text):
         raise PydanticCustomError("no_words", "this text is empty")
     return text
 
@@ -107,7 +107,7 @@ class NoMatchEntry(StrictModel):
 
 class ProtocolEntry(StrictModel):
     format: Literal["harvest-protocol/1"]
-    name: Annotated[str, written_form(NAME.pattern, NAME_WORDS)]
+    name: Annotated[str, form_validator(NAME.pattern, NAME_WORDS)]
     version: int = Field(ge=1)
     about: str = ""
     turn_limit: int | None = Field(default=None, ge=1, le=10_000)
@@ -126,7 +126,7 @@ _RESERVED = {"states": (NEXT,), "rules": ("otherwise", "no-match")}
 
 def read_protocol(document: Document) -> Protocol:
     """Return the protocol in `document`. Raises InputError at the position of the first fault."""
-    entry = document.validated(ProtocolEntry)
+    entry = document.validate_as(ProtocolEntry)
     names: dict[str, Iterable[str]] = {"rules": entry.rules, "users": entry.users, "states": entry.states}
     for key, given in names.items():
         for name in given:
@@ -193,7 +193,7 @@ class _Rules:
 
 
 def _unknown_name(document: Document, loc: Loc, what: str, name: str, known: Iterable[str]) -> InputError:
-    hint = did_you_mean(name, known)
+    hint = suggestion(name, known)
     return document.error(loc, f"unknown {what} {name!r}{hint}", allowed=", ".join(known) or f"no {what}s in this file")
 
 
@@ -201,7 +201,7 @@ def _read_user(document: Document, name: str, options: dict[str, object]) -> Sim
     """Read a simulated user from the file. Its options are checked when the simulator is built."""
     loc: Loc = ("users", name)
     if "simulator" not in options:
-        meant = nearest("simulator", options)
+        meant = nearest_name("simulator", options)
         raise document.error(
             loc,
             f"user {name!r} has no simulator" + (f": did you mean {meant!r}?" if meant else ""),
@@ -228,7 +228,7 @@ def _read_state(
     if state.user is not None and state.user not in entry.users:
         raise _unknown_name(document, (*loc, "user"), "user", state.user, entry.users)
     wording = None if state.say is None else Wording(state.say, each=state.each is not None)
-    fault = next(iter(faults(wording)), None) if wording else None
+    fault = next(iter(template_faults(wording)), None) if wording else None
     if fault and state.say is not None:
         place = _place_in_template(document, (*loc, "say"), state.say, fault)
         raise InputError(f"states.{name}.say: {fault.what}", place=place, allowed=fault.allowed)

@@ -65,6 +65,6 @@ class State:
     def each(self) -> bool:
         return self.then is not None
 
-    def after_last(self, topic: Topic) -> Target | None:
+    def target_after_last(self, topic: Topic) -> Target | None:
         """Return the target after all of the topic's turns, or None for a state that does not go through turns."""
         return self.then if topic.turns else (self.empty or self.then)

@@ -114,7 +114,7 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
 
 
 @lru_cache(maxsize=256)  # users check their templates again for every conversation
-def faults(wording: Wording) -> tuple[Fault, ...]:
+def template_faults(wording: Wording) -> tuple[Fault, ...]:
     """Return the errors in a template that do not depend on the topic."""
     return tuple(_look_for_faults(wording))
 

@@ -39,7 +39,7 @@ from scoring.settings import Settings
 from scoring.swan.schema import Schema
 from topics.errors import InputError
 from topics.plug_ins import find_plug_ins, load_entry
-from topics.suggestions import nearest
+from topics.suggestions import nearest_name
 from topics.topic import TopicSet
 
 # The group of entry points by which other distributions add measures of conversations.
@@ -195,7 +195,7 @@ def find_declaration(name: str) -> Declaration:
     known = {one.name: one for one in measures()}
     if name not in known:
         askable = [one.name for one in known.values() if one.of not in _PARTS]
-        meant = nearest(name, askable)
+        meant = nearest_name(name, askable)
         asked = f": did you mean {meant}?" if meant else ""
         raise InputError(f"{name!r} is not a measure{asked}", allowed=", ".join(askable))
     return known[name]

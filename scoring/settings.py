@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 from scoring.words import Unit, UnitChoice
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.topic import TopicSet
 
 _T = TypeVar("_T")
@@ -31,7 +31,7 @@ class Choice:
         """Return the current word for `value`. Raises InputError for an unknown word."""
         found = self.earlier.get(value, value) if isinstance(value, str) else value
         if found not in self.words:
-            close = did_you_mean(value, self.words) if isinstance(value, str) else ""
+            close = suggestion(value, self.words) if isinstance(value, str) else ""
             raise _refusal(name, value, ", ".join(self.words), close)
         return str(found)
 
@@ -275,7 +275,7 @@ class Settings:
         for name, value in values.items():
             declared = SETTINGS.get(name)
             if declared is None:
-                what = f"there is no scoring setting {name!r}{did_you_mean(name, SETTINGS)}"
+                what = f"there is no scoring setting {name!r}{suggestion(name, SETTINGS)}"
                 raise InputError(what, allowed=", ".join(SETTINGS))
             if isinstance(declared.kind, NumbersByGrade):
                 values[name] = {**declared.default, **declared.kind.validate(name, value)}

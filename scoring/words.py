@@ -28,7 +28,7 @@ from functools import lru_cache
 from typing import Literal
 
 from recordings.conversations.conversation import Conversation
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.links import find_urls
 
 Unit = Literal["words", "characters"]
@@ -50,8 +50,8 @@ _WITHOUT_BLANKS = {
     "Tai Le, New Tai Lue, Tai Tham and Tai Viet": r"\u1950-\u1974\u1980-\u19df\u1a20-\u1aad\uaa80-\uaadf",
     "Javanese and Balinese": r"\ua980-\ua9df\u1b00-\u1b4c",
 }
-_BARE = late_pattern(f"[{''.join(_WITHOUT_BLANKS.values())}]+")
-_ADDRESS = late_pattern(r"(?:https?://|www\.)[!-~]+", re.IGNORECASE)
+_BARE = lazy_pattern(f"[{''.join(_WITHOUT_BLANKS.values())}]+")
+_ADDRESS = lazy_pattern(r"(?:https?://|www\.)[!-~]+", re.IGNORECASE)
 _UNSEEN = frozenset({"Mn", "Mc", "Me", "Cc", "Cf", "Zs", "Zl", "Zp"})
 
 

@@ -205,7 +205,7 @@ class ActTable:
 
 
 @dataclass(frozen=True)
-class GivenRows:
+class ProbabilityTable:
     """A table of given probabilities instead of counts, with one row per context.
 
     Each row sums to 1 (within 1e-6) over acts and `stop`. If a context has no row, the row of a shorter context is

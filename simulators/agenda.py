@@ -46,11 +46,11 @@ from simulators.reasons import FRUSTRATED, GOAL_REACHED, PATIENCE
 from simulators.scripted import judge_unlabelled
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
-from simulators.stopping.model import Experience, after
+from simulators.stopping.model import Experience, update_experience
 from simulators.user import Observation, Scenario, Streams
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 from topics.errors import InputError
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 
 WORDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("{{ item }}",),
@@ -114,7 +114,7 @@ class Options(StrictModel):
         if twice := next((slot for slot, count in known.items() if count > 1), None):
             where = "unknown" if twice in self.unknown else "facts"
             at = (where, self.unknown.index(twice)) if where == "unknown" else (where, twice)
-            raise refusal(
+            raise validation_error(
                 f"the slot {twice!r} is given twice, in constraints, facts or unknown",
                 allowed="one entry for each slot",
                 advice="remove or rename it in one place",
@@ -122,7 +122,7 @@ class Options(StrictModel):
             )
         for number, (before, one) in enumerate(pairwise(self.changes), 1):
             if one.turn <= before.turn:
-                raise refusal(
+                raise validation_error(
                     "changes: each change must be at a later turn than the previous one",
                     allowed=f"a turn after {before.turn}",
                     advice="list the changes by turn, at most one for each turn",
@@ -131,8 +131,8 @@ class Options(StrictModel):
         slots = {*self.constraints, *self.facts}
         for number, change in enumerate(self.changes):
             if change.becomes is None and change.slot not in slots:
-                raise refusal(
-                    f"changes: there is no {change.slot!r} to drop{did_you_mean(change.slot, slots)}",
+                raise validation_error(
+                    f"changes: there is no {change.slot!r} to drop{suggestion(change.slot, slots)}",
                     allowed=", ".join(sorted(slots)) or "none: there are no constraints or facts by then",
                     advice="name one of them, or give its new value",
                     at=("changes", number, "slot"),
@@ -171,11 +171,11 @@ class AgendaMemory(Memory):
     experience: Experience = field(default_factory=Experience)
 
     @property
-    def top(self) -> str:
+    def top_part(self) -> str:
         return self.stack[-1][1]
 
     @property
-    def unsaid(self) -> tuple[tuple[str, str], ...]:
+    def remaining_parts(self) -> tuple[tuple[str, str], ...]:
         return tuple(one for one in self.constraints if one[0] not in self.said)
 
     def change_move(self) -> Move[AgendaMemory]:
@@ -310,7 +310,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
             memory = replace(memory, without=memory.without + 1)
         waiting = sum(1 for kind, _ in memory.stack if kind == _REQUEST)
         covered = 1 - waiting / memory.requests
-        lived = after(memory.experience, observation, covered)
+        lived = update_experience(memory.experience, observation, covered)
         learnt = replace(memory, experience=lived)
         planned = partial(Plan, learnt, self.phrasebook, took=took, coverage=covered)
         if not (self._is_waiting(learnt) or learnt.changes):
@@ -336,15 +336,15 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         return planned(exits, moves)
 
     def _is_waiting(self, memory: AgendaMemory) -> bool:
-        return bool(memory.stack or (memory.unsaid and self.options.initiative))
+        return bool(memory.stack or (memory.remaining_parts and self.options.initiative))
 
     def _opening_moves(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
-        eager, n = self.options.initiative, len(memory.unsaid)
+        eager, n = self.options.initiative, len(memory.remaining_parts)
         moves = []
         for k in range(n + 1):
-            item = _join_texts(memory.top, [text for _, text in memory.unsaid[:k]])
+            item = _join_texts(memory.top_part, [text for _, text in memory.remaining_parts[:k]])
             chance = eager**k * (1 - eager if k < n else 1)
-            said = tuple(slot for slot, _ in memory.unsaid[:k])
+            said = tuple(slot for slot, _ in memory.remaining_parts[:k])
             moves.append(Move(chance, "ask", item, replace(memory, said=said)))
         return tuple(moves)
 
@@ -368,24 +368,24 @@ class AgendaUser(PlanningUser[AgendaMemory]):
             reply = Move(helpful, "inform", memory.fallback, memory)
         else:
             reply = Move(helpful, "no-preference", "", memory)
-        return reply, Move(1 - helpful, "insist", memory.top, replace(memory, passed_over=memory.passed_over + 1))
+        return reply, Move(1 - helpful, "insist", memory.top_part, replace(memory, passed_over=memory.passed_over + 1))
 
     def _repeat_top(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
-        if not memory.unsaid:
-            return (Move(1.0, "insist", memory.top, memory),)
-        eager, (slot, text) = self.options.initiative, memory.unsaid[0]
+        if not memory.remaining_parts:
+            return (Move(1.0, "insist", memory.top_part, memory),)
+        eager, (slot, text) = self.options.initiative, memory.remaining_parts[0]
         refine = Move(eager, "refine", text, replace(memory, said=(*memory.said, slot)))
-        return refine, Move(1 - eager, "insist", memory.top, memory)
+        return refine, Move(1 - eager, "insist", memory.top_part, memory)
 
     def _next_moves(self, memory: AgendaMemory) -> tuple[tuple[Move[AgendaMemory], ...], float]:
         eager, silent = self.options.initiative, 1.0
         moves = []
-        for slot, text in memory.unsaid:
+        for slot, text in memory.remaining_parts:
             then = replace(memory, said=(*memory.said, slot), stack=(*memory.stack, (_REFINED, text)))
             moves.append(Move(silent * eager, "refine", text, then))
             silent *= 1 - eager
         if memory.stack:
-            return (*moves, Move(silent, "ask", memory.top, memory)), 0.0
+            return (*moves, Move(silent, "ask", memory.top_part, memory)), 0.0
         return tuple(replace(move, probability=move.probability / (1 - silent)) for move in moves), silent
 
 

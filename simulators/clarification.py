@@ -32,7 +32,7 @@ from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, 
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
-from simulators.stopping.model import Experience, after
+from simulators.stopping.model import Experience, update_experience
 from simulators.user import Observation, Scenario, Streams
 from topics.document import StrictModel
 from topics.errors import InputError
@@ -149,7 +149,7 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
         share = share_of_words(memory.facet, text)
         # Coverage never decreases, so the last entry is the largest.
         covered = memory.experience.coverage[-1] if memory.experience.coverage else 0.0
-        lived = after(memory.experience, observation, covered if question else max(covered, share))
+        lived = update_experience(memory.experience, observation, covered if question else max(covered, share))
         speaks_of_it = share >= self.options.overlap
         learnt = replace(memory, experience=lived)
         took = "question" if question else "on-the-facet" if speaks_of_it else "beside-the-facet"

@@ -55,7 +55,7 @@ class Finding:
         return f"{self.where}: {PROMISES[self.promise]}; but {self.detail}"
 
 
-class _Broken(Exception):
+class _NotAnAction(Exception):
     """Raised when the user returns something that is not an action."""
 
 
@@ -72,13 +72,13 @@ class _RecordingStreams(Streams):
 
 def assert_conforms(user: User, scenarios: Iterable[Scenario], *, seeds: int = 10, most_turns: int = 500) -> None:
     """Raise AssertionError, which lists every broken promise, if a simulated user breaks promises of `User`. The
-    arguments are as in `conforms`."""
-    findings = conforms(user, scenarios, seeds=seeds, most_turns=most_turns)
+    arguments are as in `find_broken_promises`."""
+    findings = find_broken_promises(user, scenarios, seeds=seeds, most_turns=most_turns)
     if findings:
         raise AssertionError(f"{len(findings)} promises are broken:\n" + "\n".join(str(one) for one in findings))
 
 
-def conforms(
+def find_broken_promises(
     user: User,
     scenarios: Iterable[Scenario],
     *,
@@ -94,7 +94,7 @@ def conforms(
         findings.append(Finding("name", "the user", f"its name is {user.name!r}"))
     for scenario in scenarios:
         look = _ScenarioCheck(user, scenario, tuple(answers), {})
-        with suppress(_Broken):
+        with suppress(_NotAnAction):
             for seed in range(seeds):
                 look.converse(seed, most_turns)
         findings.extend(look.found.values())
@@ -119,7 +119,7 @@ class _ScenarioCheck:
     found: dict[str, Finding]
     looked: int = 0
 
-    def note(self, promise: str, turn: int, detail: str) -> None:
+    def add_finding(self, promise: str, turn: int, detail: str) -> None:
         self.found.setdefault(promise, Finding(promise, f"topic {self.scenario.id}, user turn {turn}", detail))
 
     def converse(self, seed: int, most_turns: int) -> None:
@@ -134,11 +134,11 @@ class _ScenarioCheck:
         forks: list[_Fork] = []
         for turn in range(1, most_turns + 2):
             here = rng.at(turn)
-            action, after = self._decide(state, seen, here, turn)
+            action, after = self._decide_turn(state, seen, here, turn)
             forks.append(_Fork(state, seen, here, action))
             done, twin = self.user.respond(twin, seen, here)
             if done != action:
-                self.note("gold", turn, "other attribute sets of the topic's type change what it does")
+                self.add_finding("gold", turn, "other attribute sets of the topic's type change what it does")
             if isinstance(action, Stop):
                 self._check_stop(action, turn)
                 self._report_broken("over", turn, after, self.answers[0], rng.at(turn + 1), "it goes on")
@@ -148,65 +148,65 @@ class _ScenarioCheck:
             self._report_broken("order", turn, after, None, rng.at(turn + 1), "it goes on without an answer")
             state = after
             seen = self.answers[int(system(f"{turn}").integers(len(self.answers)))]
-        self.note("ends", most_turns, f"it goes on after {most_turns} turns")
+        self.add_finding("ends", most_turns, f"it goes on after {most_turns} turns")
 
     def _visit_forks(self, forks: Sequence[_Fork]) -> None:
         for turn, fork in enumerate(forks, 1):
             try:
                 again, _ = self.user.respond(_copy_state(fork.state), fork.seen, fork.rng)
             except Exception as fault:
-                self.note("forks", turn, f"it then raises {type(fault).__name__}: {fault}")
+                self.add_finding("forks", turn, f"it then raises {type(fault).__name__}: {fault}")
             else:
                 if again != fork.action:
-                    self.note("forks", turn, f"it then {_describe_action(again)}")
+                    self.add_finding("forks", turn, f"it then {_describe_action(again)}")
 
     def _start_state(self, rng: Streams) -> State:
         counted = _RecordingStreams(rng.seed, (*rng.names, 0))
         state = self.user.start(self.scenario, counted)
         self._streams(counted, 0)
         if self.user.start(self.scenario, rng.at(0)) != state:
-            self.note("determinism", 0, "a second start gives another memory")
+            self.add_finding("determinism", 0, "a second start gives another memory")
         return self._restored_state(state, 0)
 
-    def _decide(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
+    def _decide_turn(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
         before = _describe_state(state)
         counted = _RecordingStreams(rng.seed, rng.names)
         # Every decision gets its own memory, so that a user that changes it only harms itself.
         given = _copy_state(state)
-        action, after = self._act(given, seen, counted, turn)
+        action, after = self._call_user(given, seen, counted, turn)
         self._streams(counted, turn)
         if _describe_state(given) != before:
-            self.note("pure", turn, "the memory it was given is another one afterwards")
+            self.add_finding("pure", turn, "the memory it was given is another one afterwards")
         again = self.user.respond(_copy_state(state), seen, rng)
         if again[0] != action or _describe_state(again[1]) != _describe_state(after):
-            self.note("determinism", turn, "asked again, it does something else")
+            self.add_finding("determinism", turn, "asked again, it does something else")
         if isinstance(self.user, EnumerableUser) and "pure" not in self.found:
             self._check_enumeration(self.user, state, seen, action, turn)
         return action, self._restored_state(after, turn)
 
-    def _act(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
+    def _call_user(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
         try:
             return next_action(self.user, state, seen, rng)
         except BrokenPromise as fault:
-            self.note(fault.promise, turn, fault.detail)
-            raise _Broken from None
+            self.add_finding(fault.promise, turn, fault.detail)
+            raise _NotAnAction from None
 
     def _restored_state(self, state: State, turn: int) -> State:
         try:
             text = json.dumps(encode_memory(state), allow_nan=False)
             back = decode_memory(json.loads(text))
         except (TypeError, ValueError) as fault:
-            self.note("json", turn, f"the memory cannot be written: {fault}")
+            self.add_finding("json", turn, f"the memory cannot be written: {fault}")
             return state
         # In a mapping a tuple is read back as a list, which is equivalent.
         if json.dumps(encode_memory(back)) != text or (not isinstance(state, Mapping) and back != state):
-            self.note("json", turn, "the memory is another one after a journey through JSON")
+            self.add_finding("json", turn, "the memory is another one after a journey through JSON")
         return back
 
     def _streams(self, counted: _RecordingStreams, turn: int) -> None:
         twice = [names for names, times in Counter(counted.taken).items() if times > 1]
         if twice:
-            self.note("streams", turn, f"{twice[0]} is taken more than once")
+            self.add_finding("streams", turn, f"{twice[0]} is taken more than once")
 
     def _report_broken(
         self, promise: str, turn: int, state: State, seen: Observation | None, rng: Streams, otherwise: str
@@ -215,24 +215,24 @@ class _ScenarioCheck:
             self.user.respond(_copy_state(state), seen, rng)
         except ValueError:
             return
-        self.note(promise, turn, otherwise)
+        self.add_finding(promise, turn, otherwise)
 
     def _check_words(self, action: Say, turn: int) -> None:
         if action.turn != turn:
-            self.note("turns", turn, f"it calls this turn {action.turn}")
+            self.add_finding("turns", turn, f"it calls this turn {action.turn}")
         if not action.text.strip():
-            self.note("words", turn, "it says nothing")
+            self.add_finding("words", turn, "it says nothing")
         if not action.state.strip():
-            self.note("words", turn, "it does not say what it does (Say.state)")
+            self.add_finding("words", turn, "it does not say what it does (Say.state)")
         echoed = [mark for mark in _MARKS if mark in action.text.lower()]
         if echoed:
-            self.note("echo", turn, f"it says {action.text[:120]!r}")
+            self.add_finding("echo", turn, f"it says {action.text[:120]!r}")
 
     def _check_stop(self, action: Stop, turn: int) -> None:
         if turn == 1:
-            self.note("turns", turn, "it leaves before its first turn")
+            self.add_finding("turns", turn, "it leaves before its first turn")
         if action.outcome != "user-stopped" or action.reason not in MEANING:
-            self.note("stop", turn, f"it stops with {action.outcome!r}, {action.reason!r}")
+            self.add_finding("stop", turn, f"it stops with {action.outcome!r}, {action.reason!r}")
 
     def _check_enumeration(
         self, user: EnumerableUser, state: State, seen: Observation | None, action: Say | Stop, turn: int
@@ -243,16 +243,16 @@ class _ScenarioCheck:
             return
         total = math.fsum(chance.probability for chance in chances)
         if not chances or min(chance.probability for chance in chances) <= 0 or abs(total - 1) > 1e-9:
-            self.note("distribution", turn, f"it has {len(chances)} chances, together {total!r}")
+            self.add_finding("distribution", turn, f"it has {len(chances)} chances, together {total!r}")
             return
         if action not in {chance.action for chance in chances}:
-            self.note("draw", turn, f"it does what has no probability: it {_describe_action(action)}")
+            self.add_finding("draw", turn, f"it does what has no probability: it {_describe_action(action)}")
             return
         if self.looked < 5 and len(chances) > 1:
             self.looked += 1
             p = _fit_p_value(user, state, seen, chances)
             if p < _LEAST_P:
-                self.note("draw", turn, f"{_DRAWS} draws do not look like the distribution (p = {p:.1e})")
+                self.add_finding("draw", turn, f"{_DRAWS} draws do not look like the distribution (p = {p:.1e})")
 
 
 def _fit_p_value(user: User, state: State, seen: Observation | None, chances: Sequence[Chance]) -> float:

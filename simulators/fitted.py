@@ -32,7 +32,7 @@ from simulators.act_table import START, ActTable
 from simulators.hidden import user as hidden
 from simulators.phrasing import Words
 from simulators.stopping.library import StopOption
-from topics.document import Document, StrictModel, read_document, written_form
+from topics.document import Document, StrictModel, form_validator, read_document
 from topics.errors import InputError, Place
 from topics.yaml_values import Loc
 
@@ -90,7 +90,7 @@ class StopEstimate(StrictModel):
 
 
 # The user's name in recordings.
-Name = Annotated[str, written_form(_NAME, _NAME_WORDS), Field(min_length=1)]
+Name = Annotated[str, form_validator(_NAME, _NAME_WORDS), Field(min_length=1)]
 
 
 class UserFile(StrictModel):
@@ -210,8 +210,8 @@ def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
             allowed=" or ".join(f"format: {one}" for one in _FORMATS),
         )
     if named == HIDDEN:
-        return document.validated(HiddenFile)
-    held = document.validated(UserFile)
+        return document.validate_as(HiddenFile)
+    held = document.validate_as(UserFile)
     if held.format != FORMAT and held.options.stretches:
         raise document.error(
             ("options", "stretches"),

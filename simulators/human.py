@@ -41,7 +41,7 @@ class HumanUser:
         return HumanMemory()
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the person's words. Raises WordsWanted if the words are missing, and ValueError if they are empty or
+        """Return the person's words. Raises SampleNeeded if the words are missing, and ValueError if they are empty or
         the call is out of turn."""
         memory = recall(state, HumanMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)

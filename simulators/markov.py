@@ -16,20 +16,20 @@ from pydantic import Field, model_validator
 
 from protocols.labels import NOT_USEFUL, USEFUL
 from protocols.route import answer_class
-from simulators.act_table import START, STOP, UNKNOWN, ActTable, Context, GivenRows
+from simulators.act_table import START, STOP, UNKNOWN, ActTable, Context, ProbabilityTable
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import Phrasebook, Words
 from simulators.reasons import LEFT
 from simulators.stopping.library import StopOption
-from simulators.stopping.model import Experience, after
+from simulators.stopping.model import Experience, update_experience
 from simulators.turn_table import TurnTable
 from simulators.user import Observation, Scenario, Streams
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 from topics.errors import InputError
 
 # Illustrative rows, not fitted to anyone.
-ILLUSTRATIVE = GivenRows(
+ILLUSTRATIVE = ProbabilityTable(
     ("ask", "more", "insist", "detail"),
     1,
     {
@@ -105,7 +105,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _check_one_table(self) -> Self:
         if self.rows and self.counts:
-            raise refusal("give either rows or counts, not both")
+            raise validation_error("give either rows or counts, not both")
         if not self.rows and not self.counts:
             self._refuse_unused_options(("acts", "order"), "rows or counts")
         if not self.counts:
@@ -116,14 +116,14 @@ class Options(StrictModel):
             if turns is not None and isinstance(table, ActTable):
                 _check_stretches(turns, table)
         except ValueError as fault:
-            raise refusal(str(fault)) from None
+            raise validation_error(str(fault)) from None
         return self
 
     def _refuse_unused_options(self, names: tuple[str, ...], needed: str) -> None:
         """Refuse options without effect. Ignoring them would play another table than intended."""
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
-            raise refusal(f"{' and '.join(idle)} cannot be given without {needed}", allowed=_TABLES)
+            raise validation_error(f"{' and '.join(idle)} cannot be given without {needed}", allowed=_TABLES)
 
     def turn_table(self) -> TurnTable | None:
         """Return the counts by stretches of turns, or None. Raises ValueError."""
@@ -132,7 +132,7 @@ class Options(StrictModel):
         found = [(one.turn, {(row.after, row.answer): row.next for row in one.counts}) for one in self.stretches]
         return TurnTable(found, self.order)
 
-    def table(self) -> ActTable | GivenRows:
+    def table(self) -> ActTable | ProbabilityTable:
         if not self.rows and not self.counts:
             return ILLUSTRATIVE
         contexts: list[Context] = [(entry.after, entry.answer) for entry in self.rows or self.counts]
@@ -141,7 +141,7 @@ class Options(StrictModel):
         named = {act for entry in self.rows or self.counts for act in (*entry.after, *entry.next)} - {START, STOP}
         acts = self.acts or tuple(sorted(named))
         if self.rows:
-            return GivenRows(acts, self.order, {(row.after, row.answer): row.next for row in self.rows})
+            return ProbabilityTable(acts, self.order, {(row.after, row.answer): row.next for row in self.rows})
         if self.counts and not any(n for row in self.counts for n in row.next.values()):
             raise ValueError("nothing was counted: every count is 0")
         counts = {(row.after, row.answer): row.next for row in self.counts}
@@ -187,7 +187,7 @@ class MarkovUser(PlanningUser[MarkovMemory]):
     of turns.
     """
 
-    table: ActTable | GivenRows
+    table: ActTable | ProbabilityTable
     phrasebook: Phrasebook
     stop: StopOption | None = None
     enough: int = 3
@@ -216,7 +216,7 @@ class MarkovUser(PlanningUser[MarkovMemory]):
         if observation is not None:
             useful = memory.experience.labels.count(USEFUL) + (observation.label == USEFUL)
             covered = min(1.0, useful / self.enough)
-            lived = after(memory.experience, observation, covered)
+            lived = update_experience(memory.experience, observation, covered)
             memory = replace(memory, experience=lived)
             if self.stop is not None and leaving < 1:
                 exits = self.stop.exits(lived, observation)
@@ -242,14 +242,14 @@ def build(options: Options) -> MarkovUser:
     table = options.table()
     return MarkovUser(
         table,
-        word_acts(table.acts, options.words, "Markov user"),
+        phrase_acts(table.acts, options.words, "Markov user"),
         options.stop,
         options.enough,
         turns=options.turn_table(),
     )
 
 
-def word_acts(acts: Sequence[str], words: Words, user: str) -> Phrasebook:
+def phrase_acts(acts: Sequence[str], words: Words, user: str) -> Phrasebook:
     """Return the words of each act: the given words, or else the default words. `user` is the user's name in
     messages. Raises InputError for an act without words, and for words of an unknown act."""
     for act in acts:

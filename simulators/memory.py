@@ -43,7 +43,7 @@ def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
     or impossible to save.
     """
 
-    def known(kind: type[M]) -> type[M]:
+    def register(kind: type[M]) -> type[M]:
         other = _KINDS.get(name)
         if other and (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
             raise TypeError(f"the memory kind {name!r} is already registered")
@@ -52,7 +52,7 @@ def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
         kind.__reduce__ = lambda self: (decode_memory, (encode_memory(self),))  # type: ignore[method-assign]
         return kind
 
-    return known
+    return register
 
 
 def is_memory_type(value: object) -> bool:

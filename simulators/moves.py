@@ -16,7 +16,7 @@ from simulators.phrasing import Phrasebook
 from simulators.stopping.model import Exit
 from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.errors import InputError
-from topics.suggestions import nearest
+from topics.suggestions import nearest_name
 from topics.topic import Topic
 
 # Smaller probabilities count as 0: divided among wordings they would become 0.
@@ -63,15 +63,15 @@ class Plan(Generic[M]):
     took: str = ""
     coverage: float | None = None
 
-    def stop(self, reason: str) -> tuple[Stop, M]:
+    def make_stop(self, reason: str) -> tuple[Stop, M]:
         return Stop("user-stopped", reason), replace(self.memory, over=True)
 
-    def say(self, move: Move[M], variant: int) -> tuple[Say, M]:
+    def make_say(self, move: Move[M], variant: int) -> tuple[Say, M]:
         turn = self.memory.turn + 1
         text = self.phrasebook.text(move.act, variant, self.memory.topic, turn, move.item)
         return Say(text, move.act, turn), replace(move.memory, turn=turn)
 
-    def choice(self, done: Say | Stop) -> Choice:
+    def make_choice(self, done: Say | Stop) -> Choice:
         """Return the record of the action `done`: its probability over all wordings, and the options of the plan."""
         leaving: dict[str, float] = {}
         for reason, probability in self.exits:
@@ -88,7 +88,7 @@ class Plan(Generic[M]):
 def draw_move(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
     """Draw one outcome of the plan, and return it with its choice."""
     action, after = _draw_outcome(plan, rng)
-    return replace(action, choice=plan.choice(action)), after
+    return replace(action, choice=plan.make_choice(action)), after
 
 
 def _draw_outcome(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
@@ -96,13 +96,13 @@ def _draw_outcome(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
         left = float(rng("stop").random())
         for reason, probability in plan.exits:
             if left < probability:
-                return plan.stop(reason)
+                return plan.make_stop(reason)
             left -= probability
         if not plan.moves:
-            return plan.stop(plan.exits[-1][0])
+            return plan.make_stop(plan.exits[-1][0])
     possible = [move for move in plan.moves if move.probability > _LEAST_PROBABILITY]
     chosen = possible[rng.pick("act", [move.probability for move in possible]) if len(possible) > 1 else 0]
-    return plan.say(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
+    return plan.make_say(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
 
 
 def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
@@ -110,13 +110,13 @@ def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
     found: list[Chance] = []
     for reason, probability in plan.exits:
         if probability > _LEAST_PROBABILITY:
-            found.append(Chance(probability, *plan.stop(reason)))
+            found.append(Chance(probability, *plan.make_stop(reason)))
     staying = 1 - sum(probability for _, probability in plan.exits)
     if plan.moves and staying > 1e-12:  # a rounding error is not a chance
         for move in plan.moves:
             ways = plan.phrasebook.variants(move.act) if move.probability > _LEAST_PROBABILITY else 0
             for variant in range(ways):
-                found.append(Chance(staying * move.probability / ways, *plan.say(move, variant)))
+                found.append(Chance(staying * move.probability / ways, *plan.make_say(move, variant)))
     return merge_chances(found)
 
 
@@ -162,7 +162,7 @@ def check_traits(scenario: Scenario, known: Collection[str], user: str) -> None:
     """Raise InputError for a trait that this user would ignore, because a persona must not be dropped silently."""
     for trait in scenario.traits:
         if trait not in known:
-            meant = nearest(trait, known)
+            meant = nearest_name(trait, known)
             raise InputError(
                 f"topic {scenario.id!r}: the {user} user does not know the trait {trait!r}",
                 allowed=", ".join(sorted(known)) or "no traits",

@@ -1,15 +1,15 @@
 """Words that come from outside a policy: from a model or a person.
 
 A user is a pure function, but a model or person takes time. The user treats their words like a random draw: it asks
-for a sample by name (`take_sample`) and raises `WordsWanted` if the sample is missing. The caller then gets the words
+for a sample by name (`take_sample`) and raises `SampleNeeded` if the sample is missing. The caller then gets the words
 and calls the user again with them (`respond_with_words`). The same memory, observation and streams give the same
 decisions, so nothing is decided twice. Wrappers, protocols and tests need not know how a user gets words.
 
     respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── found ──► words to be judged
             ▲                                                     │
-            └────── WordingSource.sample(prompt) ◄── WordsWanted ─┘
+            └────── WordingSource.sample(prompt) ◄── SampleNeeded ─┘
 
-A source that fails raises `SourceFailed`, and a failure never becomes words. `take_sample` raises the failure in the
+A source that fails raises `SourceError`, and a failure never becomes words. `take_sample` raises the failure in the
 user only after the system has answered, so that the user may continue with the policy's words. At the opening another
 attempt costs nothing, and a run must not continue without its source.
 """
@@ -60,7 +60,7 @@ class Prompt:
     seed: int
 
 
-class SourceFailed(Exception):
+class SourceError(Exception):
     """Raised when a source could not give words."""
 
 
@@ -71,25 +71,25 @@ class Sample:
 
     text: str
     finish: str = ""
-    fault: SourceFailed | None = None
+    fault: SourceError | None = None
 
 
 class WordingSource(Protocol):
     """A source of words: an endpoint, or a person at the keyboard."""
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """Return one sample. Raises SourceFailed."""
+        """Return one sample. Raises SourceError."""
         ...
 
 
-class NoWords:
+class SilentSource:
     """A source that sends no requests and has no words, for turns that will not be sent."""
 
     async def sample(self, prompt: Prompt) -> Sample:
         return Sample("", "stop")
 
 
-class WordsWanted(Exception):
+class SampleNeeded(Exception):
     """Raised when the user needs a sample for `prompt` to continue."""
 
     def __init__(self, prompt: Prompt) -> None:
@@ -103,8 +103,8 @@ class _SuppliedStreams(Streams):
 
 
 def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
-    """Return the sample of the stream `purpose`. Call this once for each sample. Raises WordsWanted if the sample is
-    still missing, and SourceFailed if this and later samples of the turn will never come."""
+    """Return the sample of the stream `purpose`. Call this once for each sample. Raises SampleNeeded if the sample is
+    still missing, and SourceError if this and later samples of the turn will never come."""
     names = (*rng.names, purpose)
     if isinstance(rng, _SuppliedStreams) and names in rng.samples:
         sample = rng.samples[names]
@@ -112,7 +112,7 @@ def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: 
             raise sample.fault
         return sample
     drawn = rng.at(purpose)(f"again/{rng.tries}") if rng.tries else rng(purpose)
-    raise WordsWanted(Prompt(source, act, messages, names, int(drawn.integers(_SEEDS))))
+    raise SampleNeeded(Prompt(source, act, messages, names, int(drawn.integers(_SEEDS))))
 
 
 def _supply_samples(rng: Streams, samples: Mapping[tuple[str | int, ...], Sample]) -> Streams:
@@ -146,7 +146,7 @@ async def respond_with_words(
         here = _supply_samples(rng, {prompt.names: sample for prompt, sample in taken}) if taken else rng
         try:
             action, after = await run_long_work(size, partial(next_action, user, state, observation, here))
-        except WordsWanted as wanted:
+        except SampleNeeded as wanted:
             prompt = _check_prompt(wanted.prompt, taken)
         else:
             return action, after, tuple(taken)
@@ -154,7 +154,7 @@ async def respond_with_words(
             raise RuntimeError(f"the user {user.name!r} needs words from {prompt.source!r}, but no source was given")
         try:
             taken.append((prompt, await source.sample(prompt)))
-        except SourceFailed as fault:
+        except SourceError as fault:
             if observation is None:
                 raise
             taken.append((prompt, Sample("", ENDPOINT_FAILED, fault)))
@@ -181,7 +181,7 @@ class SuppliedUser:
                 return self.inner.respond(
                     state, observation, _supply_samples(rng, {prompt.names: sample for prompt, sample in taken})
                 )
-            except WordsWanted as wanted:
+            except SampleNeeded as wanted:
                 prompt = _check_prompt(wanted.prompt, taken)
             taken.append((prompt, self.words(prompt)))
 

@@ -43,7 +43,7 @@ class Decision:
 
     @property
     def key(self) -> Key:
-        return (self.outcome, "") if self.said is None else _said_words(self.said, back=self.back)
+        return (self.outcome, "") if self.said is None else _words_key(self.said, back=self.back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class PathFollower:
             for chance in self._users[held.user].distribution(held.state, seen):
                 action, probability = chance.action, held.probability * chance.probability
                 key = (
-                    _said_words(action.text, back=action.new_session and seen is not None)
+                    _words_key(action.text, back=action.new_session and seen is not None)
                     if isinstance(action, Say)
                     else (action.outcome, "")
                 )
@@ -102,7 +102,7 @@ class PathFollower:
         self._held = merged
 
 
-def _said_words(text: str, *, back: bool) -> Key:
+def _words_key(text: str, *, back: bool) -> Key:
     return ("come back" if back else "say", text)
 
 

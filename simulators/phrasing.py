@@ -14,22 +14,22 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from protocols.wording import Wording, faults, render
+from protocols.wording import Wording, render, template_faults
 from topics.cut_text import Said
-from topics.document import refusal
+from topics.document import validation_error
 from topics.errors import InputError
-from topics.suggestions import nearest
+from topics.suggestions import nearest_name
 from topics.topic import Topic
 
 _TURNS_CHECKED = 100  # turns that a wording with `turn` is checked for
 
 
 def _check_template(template: str, *, each: bool = False) -> str:
-    fault = next(iter(faults(Wording(template, each=each))), None)
+    fault = next(iter(template_faults(Wording(template, each=each))), None)
     if fault:
-        raise refusal(fault.what, allowed=fault.allowed)
+        raise validation_error(fault.what, allowed=fault.allowed)
     if not template.strip():
-        raise refusal("a variant is empty")
+        raise validation_error("a variant is empty")
     return template
 
 
@@ -37,11 +37,11 @@ def check_words(name: str, words: str, *, lost: str = "") -> None:
     """Raise a validation error for an empty text or an invalid template. `lost` names what would be lost without `{{
     item }}` in the template, or is "" if the template needs no item."""
     if not words.strip():
-        raise refusal(f"{name}: this text is empty")
+        raise validation_error(f"{name}: this text is empty")
     if lost and not re.search(r"\{\{[^}]*\bitem\b", words):
-        raise refusal(f"{name}: the {lost} would be lost without {{{{ item }}}}")
-    for fault in faults(Wording(words, each=bool(lost))):
-        raise refusal(f"{name}: {fault.what}", allowed=fault.allowed)
+        raise validation_error(f"{name}: the {lost} would be lost without {{{{ item }}}}")
+    for fault in template_faults(Wording(words, each=bool(lost))):
+        raise validation_error(f"{name}: {fault.what}", allowed=fault.allowed)
 
 
 # Text for a topic: Jinja in a sandbox, see `protocols.wording`.
@@ -54,7 +54,7 @@ ItemTemplate = Annotated[Said, AfterValidator(partial(_check_template, each=True
 def _check_not_empty(variants: tuple[str, ...]) -> tuple[str, ...]:
     # Not by min_length: pydantic would report that the list is too short, and not the faulty variant.
     if not variants:
-        raise refusal("give at least one wording")
+        raise validation_error("give at least one wording")
     return variants
 
 
@@ -99,7 +99,7 @@ class Phrasebook:
             for number, template in enumerate(templates):
                 variant = f"variant {number + 1} of act {act!r}"
                 if act not in items:
-                    for wrong in faults(Wording(template)):
+                    for wrong in template_faults(Wording(template)):
                         raise InputError(f"{variant}: {wrong.what}", allowed=wrong.allowed)
                 turns = range(1, _TURNS_CHECKED + 1) if re.search(r"\bturn\b", template) else (1,)
                 for item in items.get(act, ("",)) if re.search(r"\bitem\b", template) else ("",):
@@ -116,7 +116,7 @@ def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[s
     """Return the default words, replaced act by act by the words of a file. Raises InputError for an unknown act."""
     for act in own:
         if act not in shipped:
-            meant = nearest(act, shipped)
+            meant = nearest_name(act, shipped)
             raise InputError(
                 f"{act!r} has words but is not an act of this user",
                 allowed=", ".join(shipped),

@@ -21,7 +21,7 @@ from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import Phrasebook, Words, phrasebook
 from simulators.reasons import BUDGET, LEFT
 from simulators.user import Observation, Scenario, Streams
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 from topics.errors import InputError
 
 WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -48,7 +48,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _check_weights(self) -> Options:
         if self.acts and not sum(self.acts.values()):
-            raise refusal("acts: no act has a weight above 0")
+            raise validation_error("acts: no act has a weight above 0")
         return self
 
 

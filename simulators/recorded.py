@@ -19,7 +19,7 @@ from simulators.reasons import NO_BRANCH, RECORDED_END
 from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.document import StrictModel
 from topics.errors import InputError
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 
 
 def exact_answer(answer: Answer) -> str:
@@ -71,7 +71,7 @@ class RecordedUser:
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """Return the next action and the memory after it. Raises ValueError for a call out of turn. The user stops
         with the outcome `user-stopped` and the reason `recorded-end` or `no-branch`."""
-        chances, visits = self._ways(state, observation)
+        chances, visits = self._possible_turns(state, observation)
         if len(chances) == 1:
             return chances[0][1:]
         # One draw among the trials that came here: each represents its own continuation, or its end here.
@@ -84,10 +84,12 @@ class RecordedUser:
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """Return every recorded continuation, and the end if recorded here, each with its share of the trials."""
-        chances, visits = self._ways(state, observation)
+        chances, visits = self._possible_turns(state, observation)
         return tuple(Chance(trials / visits, action, after) for trials, action, after in chances)
 
-    def _ways(self, state: State, observation: Observation | None) -> tuple[list[tuple[int, Say | Stop, State]], int]:
+    def _possible_turns(
+        self, state: State, observation: Observation | None
+    ) -> tuple[list[tuple[int, Say | Stop, State]], int]:
         memory = recall(state, RecordedMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         if memory.topic not in self._trees:
@@ -134,7 +136,7 @@ def conversations_of(run: str, system: str | None) -> tuple[Conversation, ...]:
     systems = sorted({one.key.system for one in finished})
     if system is not None and system not in systems:
         raise InputError(
-            f"{run} has no finished conversation with system {system!r}{did_you_mean(system, systems)}",
+            f"{run} has no finished conversation with system {system!r}{suggestion(system, systems)}",
             allowed=", ".join(systems) or None,
         )
     chosen = tuple(one for one in finished if system in (None, one.key.system))

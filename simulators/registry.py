@@ -31,7 +31,7 @@ from topics.errors import InputError
 from topics.identity import content_hash
 from topics.plug_ins import entry_source, find_plug_ins, load_entry
 from topics.regular_file import read_inside, read_regular
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.topic import Topic
 
 # The group of entry points by which plug-ins add simulators.
@@ -93,7 +93,7 @@ def simulator(name: str) -> Simulator:
             others[name], "the simulator", allowed, lambda build: _simulator(name, import_module(module_name), build)
         )
     known = sorted({*SIMULATORS, *others})
-    raise InputError(f"there is no simulator {name!r}{did_you_mean(name, known)}", allowed=", ".join(known))
+    raise InputError(f"there is no simulator {name!r}{suggestion(name, known)}", allowed=", ".join(known))
 
 
 def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Simulator:
@@ -129,7 +129,7 @@ def build_user(document: Document) -> User:
     for name in found.files:
         if isinstance(given.get(name), str):
             given[name] = str(Path(document.path).parent / str(given[name]))
-    options = replace(document, value=given).validated(found.options)
+    options = replace(document, value=given).validate_as(found.options)
     try:
         user: object = found.build(options, *inner)
     except InputError as fault:
@@ -144,13 +144,13 @@ def build_user(document: Document) -> User:
     except Exception as fault:
         if found.name in SIMULATORS:
             raise
-        raise _not_built(document, found.name, f"raises {type(fault).__name__}: {fault}") from fault
+        raise _build_error(document, found.name, f"raises {type(fault).__name__}: {fault}") from fault
     if not isinstance(user, User):
-        raise _not_built(document, found.name, f"returns {type(user).__name__}, not a user")
+        raise _build_error(document, found.name, f"returns {type(user).__name__}, not a user")
     return user
 
 
-def _not_built(document: Document, name: str, how: str) -> InputError:
+def _build_error(document: Document, name: str, how: str) -> InputError:
     return document.error(
         (_SIMULATOR,),
         f"the simulator {name!r} of {entry_source(plug_ins()[name])} cannot be built: its build {how}",
@@ -164,7 +164,7 @@ def build_users(protocol: Protocol) -> dict[str, User]:
     return {name: build_user(user.document) for name, user in protocol.users.items()}
 
 
-def files_of(protocol: Protocol) -> dict[str, str]:
+def file_hashes(protocol: Protocol) -> dict[str, str]:
     """Return a content hash of each file that the protocol's users are made of. Keys name the user and option, for
     example `visitor.file`. If the content changes, the same name means a different user."""
     named = ((name, user.document) for name, user in protocol.users.items())

@@ -1,11 +1,10 @@
 """The replay user, which repeats a recorded conversation and notes when the conversation departs from the recording.
 
-After an answer that differs from the recorded answer, a `strict` user leaves (`no-branch`). A `tolerant` user
-continues with the next turn. From that turn on, its act is `out-of-place`, and `parting_turn` returns the turn from
-its memory. A turn out of place replies to something that was not said here. It can be played, for example to send
-every system the same turns, but the recorded user might not have said it. `simulators.recorded` plays many recordings
-as one user.
-"""
+After an answer that differs from the recorded answer, a `strict` user leaves (`no-branch`). A `tolerant` user continues
+with the next turn. From that turn on, its act is `out-of-place`, and `first_differing_turn` returns the turn from its
+memory. A turn out of place replies to something that was not said here. It can be played, for example to send every
+system the same turns, but the recorded user might not have said it. `simulators.recorded` plays many recordings as one
+user."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from topics.errors import InputError
 ACTS = ("recorded", "out-of-place")
 
 
-def parting_turn(state: State) -> int | None:
+def first_differing_turn(state: State) -> int | None:
     """Return the first user turn whose preceding answer differs from the recorded answer, or None."""
     return recall(state, ReplayMemory).parted
 
@@ -37,7 +36,7 @@ def parting_turn(state: State) -> int | None:
 @dataclass(frozen=True, slots=True)
 class ReplayMemory:
     """The memory of a replay user. `topic` is the topic's id, and `recording` is the number of the recording played.
-    `parted` is as in `parting_turn`."""
+    `parted` is as in `first_differing_turn`."""
 
     topic: str
     recording: int

@@ -102,10 +102,10 @@ class ScriptedUser:
         seen = _inner_observation(speaker, action, observation)
         taken, after = next_action(user, speaker.memory, seen, rng.at("user", action.user))
         check_turn(taken, speaker.turns + 1, user.name)
-        return _as_turn(memory, action, add_choice(user, speaker.memory, seen, taken), after)
+        return _convert_action(memory, action, add_choice(user, speaker.memory, seen, taken), after)
 
     def route(self, state: State, observation: Observation) -> Route | None:
-        """Return the protocol's route for the answer (`simulators.user.route_by`)."""
+        """Return the protocol's route for the answer (`simulators.user.last_route`)."""
         return self._decide_next(recall(state, ScriptedMemory), observation)[0].route
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
@@ -118,7 +118,7 @@ class ScriptedUser:
         if not isinstance(user, EnumerableUser):
             raise TypeError(f"the user {action.user!r} cannot be enumerated")
         return tuple(
-            Chance(chance.probability, *_as_turn(memory, action, chance.action, chance.state))
+            Chance(chance.probability, *_convert_action(memory, action, chance.action, chance.state))
             for chance in user.distribution(speaker.memory, _inner_observation(speaker, action, observation))
         )
 
@@ -147,7 +147,9 @@ def _inner_observation(speaker: Speaker, ask: Ask, observation: Observation | No
     return Observation(observation.answer, ask.route.label if ask.route else None)
 
 
-def _as_turn(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) -> tuple[Say | Stop, ScriptedMemory]:
+def _convert_action(
+    memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State
+) -> tuple[Say | Stop, ScriptedMemory]:
     speaker = Speaker(after, memory.users[ask.user].turns + 1)
     memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))
     if isinstance(action, Say):

@@ -23,9 +23,9 @@ from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
-from simulators.stopping.model import Experience, after
+from simulators.stopping.model import Experience, update_experience
 from simulators.user import Observation, Scenario, Streams
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 from topics.errors import InputError
 
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -63,9 +63,9 @@ class Matrices(StrictModel):
     def _stochastic(self) -> Self:
         for name, matrix in (("useful", self.useful), ("useless", self.useless)):
             if len(matrix) != len(self.useful) or any(len(row) != len(self.useful) for row in matrix):
-                raise refusal(f"{name}: both matrices must be square and of the same size")
+                raise validation_error(f"{name}: both matrices must be square and of the same size")
             if any(abs(sum(row) - 1) > 1e-6 for row in matrix):
-                raise refusal(f"{name}: each row must sum to 1")
+                raise validation_error(f"{name}: each row must sum to 1")
         return self
 
 
@@ -86,7 +86,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _sums(self) -> Self:
         if self.first and abs(sum(self.first) - 1) > 1e-6:
-            raise refusal("first: the probabilities must sum to 1")
+            raise validation_error("first: the probabilities must sum to 1")
         return self
 
 
@@ -153,7 +153,7 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
         now, met = memory.asked[-1], memory.met
         if observation.label == USEFUL and now not in met:
             met = (*met, now)
-        lived = after(memory.experience, observation, len(met) / size)
+        lived = update_experience(memory.experience, observation, len(met) / size)
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
         useful = {USEFUL: 1.0, NOT_USEFUL: 0.0, MISSING: self.options.unjudged}[usefulness(observation.label)]
         row = [useful * a + (1 - useful) * b for a, b in zip(*self._rows(now, size))]

@@ -117,7 +117,7 @@ class Chance:
     state: State
 
 
-__all__ = ["EnumerableUser", "User", "route_by"]
+__all__ = ["EnumerableUser", "User", "last_route"]
 
 
 @runtime_checkable
@@ -152,7 +152,7 @@ class EnumerableUser(User, Protocol):
         ...
 
 
-def route_by(user: User, state: State, observation: Observation) -> Route | None:
+def last_route(user: User, state: State, observation: Observation) -> Route | None:
     """Return the protocol's route for the last answer, or None if `user` plays no protocol. The route does not depend
     on the next words, so the label is known even if a user that speaks in the protocol fails afterwards. Raises the
     errors of the protocol's rules."""

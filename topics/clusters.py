@@ -53,7 +53,7 @@ def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
     return {name: names[_find_root(root, (kind, name))] for kind, name in root if kind == "topic"}
 
 
-def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple[Topic, ...]:
+def assign_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple[Topic, ...]:
     """Return the topics with their clusters, as mapped by id in `clusters`. A topic that is not mapped gets None."""
     return tuple(
         topic if topic.cluster == clusters.get(topic.id) else replace(topic, cluster=clusters.get(topic.id))

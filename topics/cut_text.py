@@ -93,11 +93,11 @@ class _Comment(NamedTuple):
     apart: bool = False
 
     @property
-    def behind(self) -> bool:
+    def is_behind_value(self) -> bool:
         return self.blank not in ("", " ") and _CLEAR_COMMENT.match(self.text) is not None
 
     @property
-    def plausible(self) -> bool:
+    def is_plausible(self) -> bool:
         return bool(_CLEAR_COMMENT.match(self.text) or _LEFT_OUT.match(self.text))
 
 
@@ -117,7 +117,7 @@ def check_comments(value: object, path: str, around: Surroundings) -> object:
     cut = list(_cut_comments(around))
     if not cut:
         return value
-    found = next((one for one in cut if one.alone or not one.behind), cut[0])
+    found = next((one for one in cut if one.alone or not one.is_behind_value), cut[0])
     style = '"' if around.style in ("'", '"') else "|" if around.style else ""
     what = f"{shorten(found.text, 40)!r} is read as a comment, so only {shorten(value, 40)!r} is left of the text"
     if not found.alone and found.at >= around.end.index and not found.apart:
@@ -126,15 +126,15 @@ def check_comments(value: object, path: str, around: Surroundings) -> object:
             place = Place(path, around.end.line + 1, around.end.column + 1 + len(found.blank))
             raise InputError(what, place=place, advice=_ADVICE[style])
     text = CommentedText(value)
-    text.what, text.advice, text.behind = what, _ADVICE[style], not found.alone and found.behind
+    text.what, text.advice, text.behind = what, _ADVICE[style], not found.alone and found.is_behind_value
     return text
 
 
-def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
+def refuse_emptied_list(source: str, path: str, start: Mark, end: Mark) -> None:
     """Raise InputError for an empty list in brackets if a comment in the list may have been meant as text."""
     for found in _COMMENT.finditer(source, start.index, end.index):
         comment = _comment_at(source, found.start())
-        if not (comment.plausible if comment.alone else comment.behind):
+        if not (comment.is_plausible if comment.alone else comment.is_behind_value):
             what = f"{shorten(comment.text, 40)!r} is read as a comment, so the list is empty"
             raise InputError(what, place=place_in(source, path, comment.at), advice=_ADVICE[""])
 
@@ -158,27 +158,29 @@ def _cut_comments(around: Surroundings) -> Iterator[_Comment]:
                 found.clear()
     for comment in found:
         if not comment.alone:
-            could_be = not comment.behind
+            could_be = not comment.is_behind_value
         else:
-            could_be = not comment.plausible or not (around.style or around.brackets)
+            could_be = not comment.is_plausible or not (around.style or around.brackets)
         if could_be:
             yield comment
     header = _HEADER.match(around.source, around.start.index) if block else None
-    if header and not (comment := _comment_at(around.source, header.end())).behind:
+    if header and not (comment := _comment_at(around.source, header.end())).is_behind_value:
         yield comment
     comments, follows = _comments_after(around)
     for comment in comments:
         if comment.apart:
-            could_be = not (comment.plausible or around.brackets == "{") if comment.alone else not comment.behind
+            could_be = (
+                not (comment.is_plausible or around.brackets == "{") if comment.alone else not comment.is_behind_value
+            )
         elif not comment.alone:
-            could_be = not (quoted and comment.behind)
+            could_be = not (quoted and comment.is_behind_value)
         elif around.brackets:
-            could_be = not (quoted and comment.plausible)
+            could_be = not (quoted and comment.is_plausible)
         elif block:  # a line indented less than the rest of the block, but more than the text below it
             as_a_key = len(comment.blank) == around.column and _LEFT_OUT.match(comments[0].text)
             could_be = len(comment.blank) > follows and not as_a_key
         else:
-            could_be = len(comment.blank) > around.column and not (quoted and comment.plausible)
+            could_be = len(comment.blank) > around.column and not (quoted and comment.is_plausible)
         if could_be or (comment.alone and not quoted and _continues_with_number(around, comment)):
             yield comment
 
@@ -226,14 +228,16 @@ def _skip_source(what: re.Pattern[str], source: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _refuse_cut(value: Any) -> Any:
+def _refuse_cut_text(value: Any) -> Any:
     if isinstance(value, CommentedText):
         raise PydanticCustomError("refused", "{what}", {"what": f"{value.what}: {value.advice}", "expected": ""})
     return value
 
 
 # A text that is said word for word: anything beside it that YAML would read as a comment is refused.
-Said = Annotated[str, BeforeValidator(_refuse_cut)]
+Said = Annotated[str, BeforeValidator(_refuse_cut_text)]
 
 # A text that is said as a part of others; only a comment on the same line may follow it.
-Phrase = Annotated[str, BeforeValidator(lambda value: value if getattr(value, "behind", False) else _refuse_cut(value))]
+Phrase = Annotated[
+    str, BeforeValidator(lambda value: value if getattr(value, "behind", False) else _refuse_cut_text(value))
+]

@@ -15,12 +15,12 @@ def decimal(value: float, digits: int, *, signed: bool = False, bare: bool = Fal
     return _write_decimal(value, f".{digits}f", signed=signed, bare=bare)
 
 
-def significant(value: float, digits: int, *, signed: bool = False) -> str:
+def significant_digits(value: float, digits: int, *, signed: bool = False) -> str:
     """Format a number with `digits` significant digits, such as `0.0123` or `+1.2e-05`. NaN is `n/a`."""
     return _write_decimal(value, f".{digits}g", signed=signed)
 
 
-def change(value: float, *, share: bool) -> str:
+def format_change(value: float, *, share: bool) -> str:
     """Format a difference for a table. Differences of shares are in percentage points, such as `+12.3`. Any other
     difference has four digits, such as `-.0123`."""
     return decimal(100 * value, 1, signed=True) if share else decimal(value, 4, signed=True, bare=True)

@@ -20,7 +20,7 @@ from topics.counting import pluralize
 from topics.cut_text import comment_after
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, NotJsonError, read_json_value
-from topics.suggestions import nearest
+from topics.suggestions import nearest_name
 from topics.text_file import read_text
 from topics.yaml_values import Loc, Marks, number_advice, plain_number, plain_scalar, read_yaml
 
@@ -28,7 +28,7 @@ from topics.yaml_values import Loc, Marks, number_advice, plain_number, plain_sc
 MISWRITTEN = "string_pattern_mismatch"
 
 
-def written_form(expression: str, words: str) -> AfterValidator:
+def form_validator(expression: str, words: str) -> AfterValidator:
     """Return a validator for strings that `expression` matches completely. `words` describes these strings in
     messages."""
     compiled = re.compile(expression)
@@ -89,7 +89,7 @@ _LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the boun
 }
 
 
-def refusal(what: str, *, allowed: str = "", advice: str = "", at: Loc = ()) -> PydanticCustomError:
+def validation_error(what: str, *, allowed: str = "", advice: str = "", at: Loc = ()) -> PydanticCustomError:
     """Return a validator's error whose message is shown unchanged, at its place, without the value, which may be
     secret. `at` is the path from the validated value to the faulty part."""
     return PydanticCustomError("refused", "{what}", {"what": what, "expected": allowed, "advice": advice, "at": at})
@@ -109,7 +109,7 @@ class StrictModel(BaseModel):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in value:
             if key not in known and key not in cls.model_fields:
-                meant = nearest(str(key), known)
+                meant = nearest_name(str(key), known)
                 raise PydanticCustomError(
                     "unknown_key",
                     "unknown key {key}",
@@ -144,7 +144,7 @@ class Document:
         return InputError(what, place=self.place(loc, key=key), allowed=allowed, advice=advice)
 
     @contextmanager
-    def placing(self, loc: Loc) -> Iterator[None]:
+    def add_place(self, loc: Loc) -> Iterator[None]:
         """Add the place of `loc` to an InputError that the block raises without a place."""
         try:
             yield
@@ -160,13 +160,13 @@ class Document:
         keys = {way[depth:]: mark for way, mark in self.key_marks.items() if way[:depth] == loc}
         return Document(self.path, value, inside, keys, self.source)
 
-    def validated(self, model: type[_MODEL]) -> _MODEL:
+    def validate_as(self, model: type[_MODEL]) -> _MODEL:
         """Return the document as `model`. Raises InputError for the first fault in file order. An unknown key of a
         mapping is reported before further faults of the mapping, because a misspelt key often causes them."""
         try:
             return model.model_validate(self.value)
         except ValidationError as fault:
-            if other := self._of_another_kind(model):
+            if other := self._wrong_kind_error(model):
                 raise other from None
             errors = self._intended_errors(fault.errors())
             details = []
@@ -177,12 +177,12 @@ class Document:
                 details.append(self._describe_error(error, words, form))
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
 
-    def _of_another_kind(self, model: type[BaseModel]) -> InputError | None:
+    def _wrong_kind_error(self, model: type[BaseModel]) -> InputError | None:
         wanted = model.model_fields.get("format")
         allowed = [one for one in get_args(wanted.annotation) if isinstance(one, str)] if wanted else []
-        return self.another_format(*allowed)
+        return self.other_format_error(*allowed)
 
-    def another_format(self, *allowed: str) -> InputError | None:
+    def other_format_error(self, *allowed: str) -> InputError | None:
         """Return an error if the file's `format` is a Harvest format that is not in `allowed`, otherwise None."""
         given = self.value.get("format") if isinstance(self.value, dict) else None
         if not isinstance(given, str):
@@ -231,7 +231,7 @@ class Document:
             return self.error(where, f"missing key {str(loc[-1])!r}{inside}", advice="add it")
         name = next((str(part) for part in reversed(self._known_part(loc)) if isinstance(part, str)), "")
         given = error["input"]
-        shown = written or _as_written(given)
+        shown = written or _show_input(given)
         if "url" not in error and kind != MISWRITTEN:  # the value may be a password
             shown = ""
         if len(shown) > 80:
@@ -243,12 +243,12 @@ class Document:
             words = "has characters that are not allowed here"
         elif kind == "literal_error":
             words = "is not one of the words allowed here"
-            near = nearest(given, _QUOTED.findall(str(context["expected"]))) if isinstance(given, str) else None
+            near = nearest_name(given, _QUOTED.findall(str(context["expected"]))) if isinstance(given, str) else None
             meant = f": did you mean {near!r}?" if near else ""
         elif kind in _BOUNDS:
             words = _BOUNDS[kind].format(**{name: plain_number(bound) for name, bound in context.items()})
         elif kind in _LENGTHS:
-            words = _too_many_or_few(kind, context)
+            words = _length_error(kind, context)
         else:
             message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
             words = message[:1].lower() + message[1:]
@@ -296,13 +296,13 @@ def _split_lines(source: str) -> Sequence[str]:
     return re.split("\r\n|[\n\r]", source)
 
 
-def _as_written(given: object) -> str:
+def _show_input(given: object) -> str:
     if isinstance(given, bool):
         return "true" if given else "false"
     return repr(given) if isinstance(given, (str, int, float)) else "nothing" if given is None else ""
 
 
-def _too_many_or_few(kind: str, context: Mapping[str, Any]) -> str:
+def _length_error(kind: str, context: Mapping[str, Any]) -> str:
     words, name, unit = _LENGTHS[kind]
     if context[name] == 1 and kind == "string_too_short":
         return "must not be empty"
@@ -325,7 +325,7 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
         value = read_json_value(path)
     except NotJsonError as fault:
         raise InputError(f"the file is not {what}: {fault.what}", place=fault.place, advice=write) from None
-    if not value.has("format"):
+    if not value.has_key("format"):
         raise InputError(f"the file is not {what}", place=Place.of(path), advice=write)
     return validated_json(value, model)
 
@@ -336,7 +336,7 @@ def validated_json(value: JsonValue, model: type[_MODEL]) -> _MODEL:
     try:
         return model.model_validate(plain)
     except ValidationError:  # only now is it worth reading the text again to find places
-        return Document(value.path, plain, *value.marks()).validated(model)
+        return Document(value.path, plain, *value.marks()).validate_as(model)
 
 
 def _as_tuples(value: Any) -> Any:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 # Words that follow an ordinal, with a capital letter if the language writes one; if the next word is small, the
 # full stop does not end a sentence in any language.
@@ -66,23 +66,23 @@ _ABBREVIATED: dict[str, tuple[str, str]] = {
     "Turkish": ("örn sn dr prof doç bkz cad apt", "vb"),
 }
 _INSIDE, _EITHER = (frozenset(word for each in _ABBREVIATED.values() for word in each[part].split()) for part in (0, 1))
-_DOTTED = late_pattern(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_DOTTED = lazy_pattern(r"(?:[^\W\d_]\.)+[^\W\d_]")
 
 _INNER = (
-    late_pattern(r"(?<![\w.])[0-9]{1,2}\.[ \u00a0]{1,3}[0-9]{1,2}\.[ \u00a0]{1,3}(?=[0-9]{2,4}\b)"),  # 3. 5. 2026
-    late_pattern(rf"(?<![\w.])[0-9]{{1,3}}\.[ \u00a0]{{1,3}}(?=(?:{'|'.join(' '.join(_ORDERED.values()).split())})\b)"),
-    late_pattern(
+    lazy_pattern(r"(?<![\w.])[0-9]{1,2}\.[ \u00a0]{1,3}[0-9]{1,2}\.[ \u00a0]{1,3}(?=[0-9]{2,4}\b)"),  # 3. 5. 2026
+    lazy_pattern(rf"(?<![\w.])[0-9]{{1,3}}\.[ \u00a0]{{1,3}}(?=(?:{'|'.join(' '.join(_ORDERED.values()).split())})\b)"),
+    lazy_pattern(
         rf"(?<!\bI )(?<!\w)(?:{'|'.join(_BEFORE_ORDINALS.split())})[ \u00a0]{{1,3}}"
         r"[0-9]{1,3}\.(?=[ \u00a0]{1,3}\S)",
         re.IGNORECASE,
     ),
 )
-_MARKER = late_pattern(r"(?:(?<=[\s(。！？；：、])|\A)(\(?)([0-9]{1,2})([.)])(?=\s)")
-_HEADED = late_pattern(r"\(?([0-9]{1,3})([.):])[ \t]{0,99}\Z")
+_MARKER = lazy_pattern(r"(?:(?<=[\s(。！？；：、])|\A)(\(?)([0-9]{1,2})([.)])(?=\s)")
+_HEADED = lazy_pattern(r"\(?([0-9]{1,3})([.):])[ \t]{0,99}\Z")
 _OPENS = ".!?…:;,–—-。！？；：、)\"'”’»"
 
 
-def abbreviates(token: str) -> Literal["always", "mostly", "never"]:
+def abbreviation_frequency(token: str) -> Literal["always", "mostly", "never"]:
     """Return `always`, `mostly` or `never`: whether the full stop after a word belongs to the word. `mostly` means
     unless a new sentence clearly begins."""
     name = token.lower()

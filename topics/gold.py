@@ -26,7 +26,7 @@ from topics.csv_rows import Cell, Table, csv_line, decode_table, read_table
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 from topics.shown_names import shorten
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.topic import Topic, TopicSet
 
 _COLUMNS = ("topic", "entity", "grade", "title")
@@ -105,7 +105,7 @@ class GoldTable:
             raise ValueError(f"{entry.entity} already has grade L{known.grade}, but L{entry.grade} here")
         for name, vector in entry.groups.items():
             if known.groups.get(name, vector) != vector:
-                before = written_vector(known.groups[name])
+                before = format_vector(known.groups[name])
                 raise ValueError(f"{entry.entity} already has {name} {before}, but a different value here")
         entries[entry.entity] = replace(
             known,
@@ -158,7 +158,7 @@ def _read_columns(header: tuple[Cell, ...], topics: TopicSet, path: str) -> tupl
         if cell.text not in known:
             separated = len(header) == 1 and any(mark in cell.text for mark in ";\t|")
             raise InputError(
-                f"unknown column {cell.text!r}{did_you_mean(cell.text, known)}",
+                f"unknown column {cell.text!r}{suggestion(cell.text, known)}",
                 place=place,
                 allowed=", ".join(known),
                 advice="separate the columns by commas" if separated else None,
@@ -200,7 +200,7 @@ class _Reader:
                 return None
             raise self.error(
                 cells["topic"],
-                f"unknown topic {cells['topic'].text!r}{did_you_mean(cells['topic'].text, self.by_id)}",
+                f"unknown topic {cells['topic'].text!r}{suggestion(cells['topic'].text, self.by_id)}",
                 allowed=f"the topics of {self.topics.name}",
             )
         if not cells["grade"].text:
@@ -281,10 +281,10 @@ def _write_memberships(entry: GoldEntry, attribute: AttributeSet) -> str:
                 return raw
         except ValueError:  # read under another attribute set
             pass
-    return written_vector(vector)
+    return format_vector(vector)
 
 
-def written_vector(shares: tuple[float, ...]) -> str:
+def format_vector(shares: tuple[float, ...]) -> str:
     """Return a membership vector as text, with exact fractions where possible: `(0,2/3,0,0,0,1/3,0,0)`."""
     written = []
     for share in shares:

@@ -79,7 +79,7 @@ class JsonValue:
         """Return an error about this value, with its place in the file."""
         return InputError(what, place=self.place, allowed=allowed, advice=advice)
 
-    def has(self, key: str) -> bool:
+    def has_key(self, key: str) -> bool:
         return isinstance(self.value, dict) and key in self.value
 
     def __getitem__(self, key: str) -> JsonValue:
@@ -303,7 +303,7 @@ def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int,
 
 def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
     try:
-        value = json.loads(source.text, object_pairs_hook=_unique_object, parse_constant=_no_constant)
+        value = json.loads(source.text, object_pairs_hook=_unique_object, parse_constant=_refuse_constant)
     except json.JSONDecodeError as fault:
         place = Place(source.path, source.line + fault.lineno - 1, fault.colno)
         if fault.msg == "Extra data":
@@ -362,7 +362,7 @@ class _ConstantError(Exception):
         self.name = name
 
 
-def _no_constant(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise _ConstantError(name)
 
 
@@ -373,7 +373,7 @@ def _unique_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-_STRICT = JSONDecoder(object_pairs_hook=_unique_object, parse_constant=_no_constant)
+_STRICT = JSONDecoder(object_pairs_hook=_unique_object, parse_constant=_refuse_constant)
 
 
 def _kind(value: object) -> str:

@@ -55,7 +55,7 @@ class UrlKind:
         return _key_of(self, url) if len(url) <= LONGEST_MATCHED else None
 
     def _key(self, parts: Address) -> str | None:
-        if len(parts.path) > LONGEST_MATCHED or not any(_on_host(parts, host) for host in self.hosts):
+        if len(parts.path) > LONGEST_MATCHED or not any(_is_on_host(parts, host) for host in self.hosts):
             return None
         match = _compile_pattern(self.path).fullmatch(parts.path)
         if match is None:
@@ -81,7 +81,7 @@ def _key_of(kind: UrlKind, url: str) -> str | None:
     return next((key for shape in (kind, *kind.also) if (key := shape._key(parts)) is not None), None)
 
 
-def _on_host(parts: Address, name: str) -> bool:
+def _is_on_host(parts: Address, name: str) -> bool:
     if name == "*":
         return looks_public(parts.host)
     return not parts.port and (parts.host == name or parts.host.endswith(f".{name}"))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Protocol
 
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 # A language with at least this probability counts as known. Of the 3,634 English utterances of DBDC3 and IARD with 20
 # letters or more, it makes the language of 3,258 known, one of them wrongly; 0.9 would give 2,821 and none.
@@ -21,7 +21,7 @@ _MOST_CHARACTERS = 1_000
 
 _LEAST_LETTERS = 8  # with fewer, languages in Latin letters cannot be distinguished
 # Code, addresses and marks.
-_NO_WORDS = late_pattern(
+_NO_WORDS = lazy_pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|(?:https?://|www\.)[!-~]+|<[^<>\n]{1,200}>", re.DOTALL | re.IGNORECASE
 )
 

@@ -4,13 +4,13 @@ import re
 from typing import Any, cast
 
 
-def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern that is compiled on first use. An invalid pattern raises only then, so use this function only
     for patterns in the code."""
-    return cast(re.Pattern[str], _LatePattern(pattern, flags))
+    return cast(re.Pattern[str], _LazyPattern(pattern, flags))
 
 
-class _LatePattern:
+class _LazyPattern:
     def __init__(self, pattern: str, flags: int) -> None:
         self._given = pattern, flags
 

@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from topics.document import parse_document, read_document
 from topics.errors import InputError
 from topics.gold import GoldTable, parse_gold, read_gold
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.text_file import decode
 from topics.topic import TopicSet
 from topics.topic_file import read_topics
@@ -58,7 +58,7 @@ def _find_shipped(name_or_path: str | PathLike[str], end: str, what: str) -> Tra
     if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
         return None
     raise InputError(
-        f"no {what} called {name!r} comes with Harvest{did_you_mean(name, _shipped_names(end))}",
+        f"no {what} called {name!r} comes with Harvest{suggestion(name, _shipped_names(end))}",
         allowed=", ".join(_shipped_names(end)),
         advice=f"for a file of your own, write its path with its ending: {name}.{end.rpartition('.')[2]}",
     )

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 
 from topics.addresses import AUTHORITY, address, canonical_host
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.lower_case import to_lower
 
 # The largest number of links that are returned for one reply.
@@ -34,26 +34,26 @@ _ESCAPE = r"\\[_*~()\[\]&#+.!=-]"  # Markdown writes foo_bar as foo\_bar
 # A pattern that begins with a literal is searched many times faster. So the scheme is checked by a lookbehind, which
 # saves a copy of megabytes in lower case.
 _MARK = r"://(?:(?<=[Hh][Tt][Tt][Pp]://)|(?<=[Hh][Tt][Tt][Pp][Ss]://))"
-_START = late_pattern(_MARK)
-_RUN = late_pattern(rf"{_MARK}(?:[^{_STOP}]++|{_ESCAPE})+")
-_RUN_OR_WWW = late_pattern(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]++|{_ESCAPE})+")  # for the text in lower case
-_ENTITY = late_pattern(r"&(?ai:lt|gt|quot|apos|nbsp|#0?39|#x27);")
+_START = lazy_pattern(_MARK)
+_RUN = lazy_pattern(rf"{_MARK}(?:[^{_STOP}]++|{_ESCAPE})+")
+_RUN_OR_WWW = lazy_pattern(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]++|{_ESCAPE})+")  # for the text in lower case
+_ENTITY = lazy_pattern(r"&(?ai:lt|gt|quot|apos|nbsp|#0?39|#x27);")
 _PLAIN_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 # A run of at most 253 characters that is one URL from end to end: most are, and are not examined further.
-_PLAIN = late_pattern(
+_PLAIN = lazy_pattern(
     rf"[Hh][Tt][Tt][Pp][Ss]?://{_PLAIN_LABEL}(?:\.{_PLAIN_LABEL})*+"
     r"(?:[/?#][A-Za-z0-9/._~!$&'*+,=?#%@-]*+(?<=[A-Za-z0-9/$&+=#%@-]))?"
 )
-_SCHEME = late_pattern(r"https?://", re.IGNORECASE)
-_BRACKET = late_pattern(r"[()\[\]{}]")
+_SCHEME = lazy_pattern(r"https?://", re.IGNORECASE)
+_BRACKET = lazy_pattern(r"[()\[\]{}]")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _TRAILING = ".,;:!?'*~([{–\\"
-_OPENED = late_pattern(r"(?<![^\s(\[*\"'])_{1,3}(?=[^\s_])")
-_CLOSED = late_pattern(r"(?<=[^\s_])_{1,3}(?!\w)")
-_UNSURE = late_pattern(r"_(?![A-Za-z0-9/-])|_[Hh][Tt][Tt][Pp]")
-_BRACKETS = late_pattern(r"\\.|\n[ \t]*\n|!?\[|\]")
-_TITLE = late_pattern(r"\s{0,9}(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\))?\s{0,9}\)")
-_IN_DESTINATION = late_pattern(r"\\.|[()\s]")
+_OPENED = lazy_pattern(r"(?<![^\s(\[*\"'])_{1,3}(?=[^\s_])")
+_CLOSED = lazy_pattern(r"(?<=[^\s_])_{1,3}(?!\w)")
+_UNSURE = lazy_pattern(r"_(?![A-Za-z0-9/-])|_[Hh][Tt][Tt][Pp]")
+_BRACKETS = lazy_pattern(r"\\.|\n[ \t]*\n|!?\[|\]")
+_TITLE = lazy_pattern(r"\s{0,9}(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\))?\s{0,9}\)")
+_IN_DESTINATION = lazy_pattern(r"\\.|[()\s]")
 _LONGEST_URL = 2**15  # servers refuse longer ones; a text without blanks must not take quadratic time
 _LONGEST_PLAIN = 253  # host names are never longer
 _LONGEST_ALONE = 1024  # longer lines are read piece by piece
@@ -109,7 +109,7 @@ def url_ends(text: str) -> list[tuple[int, str]] | None:
     for run in _RUN.finditer(text):
         mark, stop = run.span()
         begin = _scheme_start(text, mark)
-        urls = _urls_alone(text[begin:stop]) if stop - begin <= _LONGEST_ALONE else None
+        urls = _bare_urls(text[begin:stop]) if stop - begin <= _LONGEST_ALONE else None
         if urls is None:
             return None
         for end, href in urls:
@@ -118,7 +118,7 @@ def url_ends(text: str) -> list[tuple[int, str]] | None:
 
 
 @lru_cache(maxsize=2**15)
-def _urls_alone(run: str) -> tuple[tuple[int, str], ...] | None:
+def _bare_urls(run: str) -> tuple[tuple[int, str], ...] | None:
     """Return ends and hrefs of the URLs in a run without space, or None if a URL depends on the text around the run."""
     if _UNSURE.search(run):
         return None  # the underscore may end an emphasis that began much earlier

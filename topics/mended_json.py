@@ -99,10 +99,10 @@ class _Mending:
                 break
             value, end, fault = value_at(self.text, at, self.path, self.line)
             after = self.skip(end) if end >= 0 else -1
-            if fault is None and not self.ends_well(after, end):
+            if fault is None and not self.is_properly_ended(after, end):
                 fault, end = self.fault("not valid JSON: Expecting ',' delimiter", after), -1
             if fault is not None:
-                following = after if end >= 0 and self.ends_well(after, end) else self.following(at)
+                following = after if end >= 0 and self.is_properly_ended(after, end) else self.next_start(at)
                 if following < 0:
                     following, cut_in_record = len(self.text), True
                     if self.text[at:].partition("\n")[2].strip("]} \t\r\n"):
@@ -137,11 +137,11 @@ class _Mending:
             return at
         return at + 1
 
-    def ends_well(self, at: int, end: int) -> bool:
+    def is_properly_ended(self, at: int, end: int) -> bool:
         """Return True if a list continues or ends after a value that ended at `end`. A comma may be missing."""
         return at == len(self.text) or self.text[at] in ",]" or (self.text[at] in "{[" and self.text[end - 1] in "}]")
 
-    def following(self, start: int) -> int:
+    def next_start(self, start: int) -> int:
         text, opening = self.text, self.text[start]
         indent = text[text.rfind("\n", 0, start) + 1 : start]
         if indent.strip() in ("", "[", ",") and opening in "{[":  # records begin lines of equal indent
@@ -162,7 +162,7 @@ class _Mending:
 
     def holds_record(self, at: int) -> bool:
         value, end, fault = value_at(self.text, at, self.path, self.line)
-        return fault is None and self.is_record(value) and self.ends_well(self.skip(end), end)
+        return fault is None and self.is_record(value) and self.is_properly_ended(self.skip(end), end)
 
     def fault(self, what: str, at: int, advice: str = "correct it there") -> InputError:
         place = place_in(self.text, self.path, at)

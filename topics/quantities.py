@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +20,17 @@ class Range:
     below: bool = False
 
 
-_SPACES = late_pattern(r"[\s\u00a0\u2007\u2009\u202f]+")
+_SPACES = lazy_pattern(r"[\s\u00a0\u2007\u2009\u202f]+")
 _SCALES = {"": 1, "k": 10**3, "thousand": 10**3, "m": 10**6, "million": 10**6, "b": 10**9, "billion": 10**9}
-_NUMBER = late_pattern(r"([-+−]?)([0-9][0-9.,' ]{0,40})([a-z]*)")
-_GROUPED = tuple(late_pattern(rf"[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+") for mark in (",", r"\.", "'", " "))
-_LAKHS = late_pattern(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}")
-_BELOW = late_pattern(r"(?:<|under|below|less than|fewer than) ?(.+)")
-_UP_TO = late_pattern(r"(?:<=|≤|up to|at most|no more than) ?(.+)")
-_FROM = late_pattern(r"(?:>=|≥|at least|from|no less than) ?(.+)")
-_ABOVE = late_pattern(r"(?:>|over|above|more than) ?(.+)")
-_OR_MORE = late_pattern(r"(.+?) ?(?:\+|or more|and more|and up|and above)")
-_BETWEEN = late_pattern(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
+_NUMBER = lazy_pattern(r"([-+−]?)([0-9][0-9.,' ]{0,40})([a-z]*)")
+_GROUPED = tuple(lazy_pattern(rf"[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+") for mark in (",", r"\.", "'", " "))
+_LAKHS = lazy_pattern(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}")
+_BELOW = lazy_pattern(r"(?:<|under|below|less than|fewer than) ?(.+)")
+_UP_TO = lazy_pattern(r"(?:<=|≤|up to|at most|no more than) ?(.+)")
+_FROM = lazy_pattern(r"(?:>=|≥|at least|from|no less than) ?(.+)")
+_ABOVE = lazy_pattern(r"(?:>|over|above|more than) ?(.+)")
+_OR_MORE = lazy_pattern(r"(.+?) ?(?:\+|or more|and more|and up|and above)")
+_BETWEEN = lazy_pattern(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
 
 
 def read_quantity(text: str) -> tuple[Range, ...]:
@@ -43,37 +43,37 @@ def read_quantity(text: str) -> tuple[Range, ...]:
     for pattern, kind in ((_UP_TO, "to"), (_FROM, "from"), (_BELOW, "below"), (_ABOVE, "from"), (_OR_MORE, "from")):
         bound = pattern.fullmatch(plain)
         if bound:
-            values = _number_readings(bound[1], text)
+            values = _possible_numbers(bound[1], text)
             if kind == "from":
                 return tuple(Range(value, None) for value in values)
             return tuple(Range(None, value, below=kind == "below") for value in values)
     try:
-        return tuple(Range(value, value) for value in _number_readings(plain, text))
+        return tuple(Range(value, value) for value in _possible_numbers(plain, text))
     except ValueError:
         between = _BETWEEN.fullmatch(plain)
         if between is None:
             raise
-    lows, highs = _number_readings(between[1], text), _number_readings(between[2], text)
+    lows, highs = _possible_numbers(between[1], text), _possible_numbers(between[2], text)
     ranges = tuple(Range(low, high) for low in lows for high in highs if low <= high)
     if not ranges:
         raise ValueError(f"{text!r} is a range, but does not begin with the smaller number")
     return ranges
 
 
-def _number_readings(text: str, whole: str) -> tuple[Fraction, ...]:
+def _possible_numbers(text: str, whole: str) -> tuple[Fraction, ...]:
     found = _NUMBER.fullmatch(text.strip())
     scale = _SCALES.get(found[3]) if found else None
     if found is None or scale is None:
         raise ValueError(f"{whole!r} is not a number (like 1.3M, 898K, 1,234 or 43)")
     factor = -scale if found[1] in ("-", "−") else scale
     digits = found[2].strip()
-    numbers = _digit_readings(digits, scaled=scale > 1)
+    numbers = _possible_digits(digits, scaled=scale > 1)
     if not numbers:
         raise ValueError(f"{whole!r}: the digits of {digits!r} are not grouped correctly")
     return tuple(number * factor for number in numbers)
 
 
-def _digit_readings(digits: str, *, scaled: bool) -> tuple[Fraction, ...]:
+def _possible_digits(digits: str, *, scaled: bool) -> tuple[Fraction, ...]:
     if digits.isdigit():
         return (Fraction(digits),)
     grouped = [Fraction(re.sub(r"\D", "", digits))] if any(g.fullmatch(digits) for g in (*_GROUPED, _LAKHS)) else []

@@ -12,31 +12,31 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from topics.full_stops import abbreviates, inner_stops, list_numbers
-from topics.late_pattern import late_pattern
+from topics.full_stops import abbreviation_frequency, inner_stops, list_numbers
+from topics.late_pattern import lazy_pattern
 from topics.links import find_urls
 
 Shape = Literal["prose", "item", "heading", "row", "code"]
 
-_LINE = late_pattern(r"([^\n\r\u2028\u2029]*)(?:\r\n|[\n\r\u2028\u2029]|\Z)")
-_FENCE = late_pattern(r"[ \t>]{0,12}(`{3,}|~{3,})")
-_ITEM = late_pattern(r"[ \t>]{0,99}(?:[-*+•‣▪●○–][ \t]|\(?[0-9]{1,3}[.):](?=[ \t])|\[[0-9]{1,3}\][ \t:])[ \t]{0,99}")
-_HEADING = late_pattern(r"[ \t>]{0,12}#{1,6}[ \t]{1,12}")
-_ROW = late_pattern(r"[ \t]{0,12}\|")
-_QUOTE = late_pattern(r"[ \t]{0,12}>[ \t>]{0,12}")
-_NUMBER = late_pattern(r"\(?[0-9]{1,3}(?:\.[0-9]{1,3}){0,5}[.):]|\[[0-9]{1,3}\]")
-_ROMAN = late_pattern(r"[*_]{0,2}[IVX]{1,5}")
-_NO_WORDS = late_pattern(r"[\s|:*_=+~#>-]*")
-_ENDS = late_pattern(
+_LINE = lazy_pattern(r"([^\n\r\u2028\u2029]*)(?:\r\n|[\n\r\u2028\u2029]|\Z)")
+_FENCE = lazy_pattern(r"[ \t>]{0,12}(`{3,}|~{3,})")
+_ITEM = lazy_pattern(r"[ \t>]{0,99}(?:[-*+•‣▪●○–][ \t]|\(?[0-9]{1,3}[.):](?=[ \t])|\[[0-9]{1,3}\][ \t:])[ \t]{0,99}")
+_HEADING = lazy_pattern(r"[ \t>]{0,12}#{1,6}[ \t]{1,12}")
+_ROW = lazy_pattern(r"[ \t]{0,12}\|")
+_QUOTE = lazy_pattern(r"[ \t]{0,12}>[ \t>]{0,12}")
+_NUMBER = lazy_pattern(r"\(?[0-9]{1,3}(?:\.[0-9]{1,3}){0,5}[.):]|\[[0-9]{1,3}\]")
+_ROMAN = lazy_pattern(r"[*_]{0,2}[IVX]{1,5}")
+_NO_WORDS = lazy_pattern(r"[\s|:*_=+~#>-]*")
+_ENDS = lazy_pattern(
     r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]{0,4}(?=\s)|[。！？｡]+[」』”’）)】]{0,4}"
     r"|(?<=\s)[:;]-?[()DP](?=\s)|(?<![!?])[!?]++(?=[A-Z][a-z])|(?<=\s)\.(?=[A-Z])"  # emoticons, and spaces left out
 )
-_INLINE = late_pattern(r"`[^`\n]+`|!?\[[^\[\]\n]{0,999}\]\([^()\s]{0,999}\)")
-_TOKEN = late_pattern(r"[^\s(\[\"'“‘]*\Z")
+_INLINE = lazy_pattern(r"`[^`\n]+`|!?\[[^\[\]\n]{0,999}\]\([^()\s]{0,999}\)")
+_TOKEN = lazy_pattern(r"[^\s(\[\"'“‘]*\Z")
 _MARKERS: tuple[tuple[re.Pattern[str], Shape], ...] = ((_HEADING, "heading"), (_ITEM, "item"), (_ROW, "row"))
 _TERMINAL = ".!?…:;。！？"
 
-_STARTS = late_pattern(
+_STARTS = lazy_pattern(
     r"(?:The|It|He|She|They|We|You|I|This|That|These|Those|There|In|On|At|But|And|However|If|What|How|Do|Is|Are)\b"
 )
 
@@ -55,7 +55,7 @@ class Sentence:
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of `text` in order, without overlaps, each with at least one word. Only white space and
     markers are between them."""
-    covered = _Covered(text)
+    covered = _CoveredPositions(text)
     found: list[Sentence] = []
     for start, end, shape in _text_blocks(text):
         if shape == "code":
@@ -77,7 +77,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
     )
 
 
-class _Covered:
+class _CoveredPositions:
     """Positions at which a full stop ends no sentence: URLs, Markdown links, inline code, dates and ordinals."""
 
     def __init__(self, text: str) -> None:
@@ -146,7 +146,7 @@ def _text_blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
         yield block
 
 
-def _block_sentences(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
+def _block_sentences(text: str, start: int, end: int, covered: _CoveredPositions) -> Iterator[tuple[int, int]]:
     """Yield the sentences of a block. A piece without a word is joined to the piece before it."""
     begun, ended, worded = -1, start, False
     for first, last in _sentence_spans(text, start, end, covered):
@@ -162,7 +162,7 @@ def _block_sentences(text: str, start: int, end: int, covered: _Covered) -> Iter
         yield begun, ended
 
 
-def _sentence_spans(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
+def _sentence_spans(text: str, start: int, end: int, covered: _CoveredPositions) -> Iterator[tuple[int, int]]:
     numbers = list_numbers(text, start, end, covered.__contains__)
     for (_, first), (last, _) in pairwise([(start, start), *numbers, (end, end)]):
         for mark in _ENDS.finditer(text, first, last):
@@ -193,7 +193,7 @@ def _ends_sentence(text: str, first: int, mark: re.Match[str], end: int) -> bool
         return not small
     found = _TOKEN.search(text[max(first, mark.start() - 30) : mark.start()])
     token = (found[0] if found else "").lstrip("*_")
-    belongs = abbreviates(token)
+    belongs = abbreviation_frequency(token)
     if belongs == "always" or (token.lower() == "no" and following[:1].isdigit()):
         return False
     if belongs == "mostly":

@@ -8,16 +8,16 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def shown_name(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return a name in lower case with single blanks, for comparison."""
     return " ".join(name.split()).casefold()
 
 
-def first_alike(names: Iterable[str]) -> tuple[str, str] | None:
+def first_same_names(names: Iterable[str]) -> tuple[str, str] | None:
     """Return the first two names that would look alike, in order, or None."""
     seen: dict[str, str] = {}
     for name in names:
-        other = seen.setdefault(shown_name(name), name)
+        other = seen.setdefault(normalise_name(name), name)
         if other is not name:
             return other, name
     return None

@@ -11,18 +11,18 @@ from pydantic import AfterValidator, Field
 
 from topics.attributes import AttributeSet, normalise_shares, uniform_shares
 from topics.cut_text import Phrase, Said
-from topics.document import Document, StrictModel, written_form
+from topics.document import Document, StrictModel, form_validator
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
 from topics.quantities import read_quantity
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.topic import ID_LONGEST, ID_PATTERN, ID_WORDS, Topic, TopicSet, TopicType
-from topics.unseen_characters import character_name, find_unseen, says_something
+from topics.unseen_characters import character_name, find_unseen, has_visible_text
 from topics.yaml_values import Loc
 
 FORMAT = "harvest-topics/1"
 
-Name = Annotated[str, Field(max_length=ID_LONGEST), written_form(ID_PATTERN, ID_WORDS)]
+Name = Annotated[str, Field(max_length=ID_LONGEST), form_validator(ID_PATTERN, ID_WORDS)]
 
 
 def _check_size(number: int | float) -> int | float:
@@ -83,10 +83,10 @@ class _File(StrictModel):
 def read_topics(document: Document) -> TopicSet:
     """Return the topic set in a parsed file. Raises InputError, with its place, for the first fault."""
     if isinstance(document.value, dict) and document.value.get("format", FORMAT) != FORMAT:
-        raise document.another_format(FORMAT) or document.error(
+        raise document.other_format_error(FORMAT) or document.error(
             ("format",), "this is not a topic file of a known version", allowed=f"format: {FORMAT}"
         )
-    file = document.validated(_File)
+    file = document.validate_as(_File)
     attributes = {name: _read_attribute(document, name, entry) for name, entry in file.attributes.items()}
     types = {name: _read_type(document, name, entry, attributes) for name, entry in file.types.items()}
     if not file.topics:
@@ -180,10 +180,10 @@ def _read_topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str,
     kind = types.get(entry.type)
     if kind is None:
         raise document.error(
-            (*loc, "type"), f"unknown type {entry.type!r}{did_you_mean(entry.type, types)}", allowed=", ".join(types)
+            (*loc, "type"), f"unknown type {entry.type!r}{suggestion(entry.type, types)}", allowed=", ".join(types)
         )
     for words, key in ((entry.request, ("request",)), *((turn, ("turns", i)) for i, turn in enumerate(entry.turns))):
-        if words.strip() and not says_something(words):
+        if words.strip() and not has_visible_text(words):
             seen = ", ".join(map(character_name, find_unseen(words)))
             raise document.error((*loc, *key), f"the text has only invisible characters: {seen}", advice="write words")
     if not entry.request.strip() and not entry.turns:
@@ -211,7 +211,7 @@ def _read_type(document: Document, name: str, entry: _Type, attributes: Mapping[
         if attribute not in attributes:
             raise document.error(
                 (*loc, "attributes", i),
-                f"unknown attribute set {attribute!r}{did_you_mean(attribute, attributes)}",
+                f"unknown attribute set {attribute!r}{suggestion(attribute, attributes)}",
                 allowed=", ".join(attributes) or "this file defines none",
             )
         if attribute in entry.attributes[:i]:
@@ -222,7 +222,7 @@ def _read_type(document: Document, name: str, entry: _Type, attributes: Mapping[
         if kind is None:
             raise document.error(
                 (*loc, "url"),
-                f"unknown kind of URL {entry.url!r}{did_you_mean(entry.url, KINDS)}",
+                f"unknown kind of URL {entry.url!r}{suggestion(entry.url, KINDS)}",
                 allowed=f"{', '.join(KINDS)}, or a mapping with hosts and path",
             )
     elif entry.url is not None:

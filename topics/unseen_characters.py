@@ -42,7 +42,7 @@ def show_unseen(text: str) -> str:
     return text.translate({ord(character): f"<U+{ord(character):04X}>" for character in find_unseen(text)})
 
 
-def says_something(text: str) -> bool:
+def has_visible_text(text: str) -> bool:
     """Return True if any character of the text is visible."""
     return any(not character.isspace() and not _is_unseen(character) for character in text)
 
@@ -74,7 +74,7 @@ def character_name(character: str) -> str:
     return f"the character U+{ord(character):04X} ({name})"
 
 
-def find_culprit(text: str, line: int) -> int:
+def find_invisible(text: str, line: int) -> int:
     """Return the position of an invisible character that explains a YAML error, or -1. The character is on `line`
     (from 0, as YAML counts) or just above."""
     begins = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]

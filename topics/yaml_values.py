@@ -13,10 +13,10 @@ from typing import Protocol
 
 import yaml
 
-from topics.cut_text import Surroundings, check_comments, refuse_emptied
+from topics.cut_text import Surroundings, check_comments, refuse_emptied_list
 from topics.errors import InputError, Place
 from topics.text_file import place_in
-from topics.unseen_characters import character_name, find_culprit, refuse_lost_breaks, surrounding_character
+from topics.unseen_characters import character_name, find_invisible, refuse_lost_breaks, surrounding_character
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
@@ -81,7 +81,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
     """Return the values of YAML text. Error messages refer to the text as `path`. Raises InputError."""
     reader, loader = _Reader(path, text), None
     try:
-        node = _quickly_composed(text, path)
+        node = _compose_fast(text, path)
         if node is None:
             loader = yaml.SafeLoader(text)
             while loader.check_event():
@@ -91,7 +91,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
         mark = fault.problem_mark or fault.context_mark
         place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
         context = f" ({fault.context})" if fault.context else ""
-        if mark and (at := find_culprit(text, mark.line)) >= 0:
+        if mark and (at := find_invisible(text, mark.line)) >= 0:
             what = f"not valid YAML: {character_name(text[at])} in the place of an ordinary blank or line end"
             advice = "write an ordinary blank or line end, or put the text in quotation marks"
             raise InputError(what, place=place_in(text, path, at), advice=advice) from None
@@ -118,7 +118,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
     return YamlValues(value, reader.marks, reader.key_marks)
 
 
-def _quickly_composed(text: str, path: str) -> yaml.Node | None:
+def _compose_fast(text: str, path: str) -> yaml.Node | None:
     """Compose a text with libyaml, which is ten times as fast as PyYAML. Returns None if libyaml is missing or finds
     an error; PyYAML then reports the error with its place."""
     if not yaml.__with_libyaml__:
@@ -152,7 +152,7 @@ class _Reader:
     def place(self, mark: _Mark | None) -> Place:
         return Place(self.path, mark.line + 1, mark.column + 1) if mark else Place(self.path)
 
-    def refused(self, mark: _Mark | None, what: str, advice: str) -> InputError:
+    def error(self, mark: _Mark | None, what: str, advice: str) -> InputError:
         return InputError(f"{what} is not allowed", place=self.place(mark), advice=advice)
 
     def check(self, event: yaml.Event) -> None:
@@ -161,20 +161,20 @@ class _Reader:
             return  # nearly all of them
         mark = event.start_mark
         if isinstance(event, yaml.AliasEvent):
-            raise self.refused(mark, f"alias *{event.anchor}", "write the value out")
+            raise self.error(mark, f"alias *{event.anchor}", "write the value out")
         if isinstance(event, yaml.DocumentStartEvent):
             if self.started:
-                raise self.refused(mark, "a second document", "keep one document per file")
+                raise self.error(mark, "a second document", "keep one document per file")
             self.started = True
         if isinstance(event, yaml.CollectionEndEvent):
             self.depth -= 1
         if not isinstance(event, yaml.NodeEvent):
             return
         if event.anchor is not None:
-            raise self.refused(mark, f"anchor &{event.anchor}", "write the value out where it is needed")
+            raise self.error(mark, f"anchor &{event.anchor}", "write the value out where it is needed")
         tag = getattr(event, "tag", None)
         if tag is not None:
-            raise self.refused(mark, f"tag {tag}", "remove the tag")
+            raise self.error(mark, f"tag {tag}", "remove the tag")
         if isinstance(event, yaml.CollectionStartEvent):
             self.depth += 1
             if self.depth > _DEEPEST:
@@ -190,7 +190,7 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             inside = "[" if node.flow_style else ""
             if inside and self.comments and not node.value:
-                refuse_emptied(self.source, self.path, mark, node.end_mark)
+                refuse_emptied_list(self.source, self.path, mark, node.end_mark)
             return tuple(self.value(item, (*loc, i), mark.column, inside) for i, item in enumerate(node.value))
         assert isinstance(node, yaml.ScalarNode)
         text = self._whole(node)
@@ -210,7 +210,7 @@ class _Reader:
         text = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
         if _SURROGATE.search(text):
             what, advice = "half of a character (\\uD800 to \\uDFFF)", "write the character itself, or \\U and 8 digits"
-            raise self.refused(node.start_mark, what, advice)
+            raise self.error(node.start_mark, what, advice)
         return text
 
     def _read_mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, object]:
@@ -219,14 +219,12 @@ class _Reader:
         for key_node, value_node in node.value:
             mark = key_node.start_mark
             if not isinstance(key_node, yaml.ScalarNode):
-                raise self.refused(mark, "a key that is a list or mapping", "use a word as the key")
+                raise self.error(mark, "a key that is a list or mapping", "use a word as the key")
             key = self._whole(key_node)
             if not key_node.style and (unseen := surrounding_character(key)):
-                raise self.refused(
-                    mark, f"{character_name(unseen)} around a key", "write an ordinary blank in its place"
-                )
+                raise self.error(mark, f"{character_name(unseen)} around a key", "write an ordinary blank in its place")
             if key == "<<" and not key_node.style:
-                raise self.refused(mark, "the merge key <<", "write the values out")
+                raise self.error(mark, "the merge key <<", "write the values out")
             if key in found:
                 line, column = self.key_marks[(*loc, key)]
                 raise InputError(

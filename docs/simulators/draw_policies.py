@@ -27,7 +27,7 @@ from simulators.act_table import ActSequence, fit
 from simulators.memory import encode_memory
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 from simulators.stopping.library import Frustration, RateOfGain
-from simulators.stopping.model import StopModel, after, begin
+from simulators.stopping.model import StopModel, initial_experience, update_experience
 from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.topic import Topic, TopicType
 
@@ -40,10 +40,10 @@ System = Sequence[tuple[float, Observation]]
 
 def survival(model: StopModel, labels: str, coverage: Sequence[float], words: int = 60) -> list[tuple[float, float]]:
     """Probability of being still there after each answer."""
-    memory, here, found = begin(), 1.0, [(0.0, 1.0)]
+    memory, here, found = initial_experience(), 1.0, [(0.0, 1.0)]
     for turn, (label, share) in enumerate(zip(labels, coverage), 1):
         observation = Observation(Answer("w " * words), label)
-        memory = after(memory, observation, share)
+        memory = update_experience(memory, observation, share)
         here *= 1 - model.hazard(memory, observation)
         found.append((float(turn), here))
     return found
@@ -70,7 +70,9 @@ def forward(
                     name = action.state if isinstance(action, Say) else action.reason
                     row[name] = row.get(name, 0.0) + p
                     if isinstance(action, Say):
-                        bare = replace(chance.state, **{"experience": begin(), "turn": 1, **(forget or {})})
+                        bare = replace(
+                            chance.state, **{"experience": initial_experience(), "turn": 1, **(forget or {})}
+                        )
                         key = json.dumps(encode_memory(bare))
                         onward[key] = (onward.get(key, (0.0, bare))[0] + p, bare)
         rows.append(row)

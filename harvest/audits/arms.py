@@ -22,17 +22,17 @@ from pydantic import Field
 
 from protocols.protocol import Protocol
 from protocols.states import SimulatedUser
-from simulators.registry import build_users, check_users, files_of
+from simulators.registry import build_users, check_users, file_hashes
 from simulators.scripted import ScriptedUser
 from simulators.user import User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
-from topics.shown_names import first_alike
+from topics.shown_names import first_same_names
 from topics.topic import Topic
 from topics.yaml_values import Loc
 
 if TYPE_CHECKING:
-    from simulators.wrappers.given_words import GivenWords
+    from simulators.wrappers.given_words import WordsByState
 
 
 class ArmEntry(StrictModel):
@@ -88,7 +88,7 @@ def read_arms(
 
 def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
     """Raise InputError at the second of two names that look alike in tables. `loc` is the mapping with these keys."""
-    if alike := first_alike(names):
+    if alike := first_same_names(names):
         raise document.error(
             (*loc, alike[1]),
             f"the {what} {alike[0]!r} and {alike[1]!r} differ only in blanks and capitals",
@@ -112,11 +112,11 @@ def read_arm(
     checks later whether every topic has the values that the users need. Raises InputError, with its place in the
     audit, if the arm cannot be played."""
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
-    from simulators.wrappers.given_words import with_given_words
+    from simulators.wrappers.given_words import replace_user_words
 
     wording = texts = None
     if entry.wording is not None:
-        wording = document.part((*loc, "wording")).validated(paraphrasing.Options)
+        wording = document.part((*loc, "wording")).validate_as(paraphrasing.Options)
     if entry.texts is not None:
         texts = _read_texts(document, (*loc, "texts"), entry.texts, protocol, topics)
     simulated = dict(protocol.users)
@@ -134,11 +134,11 @@ def read_arm(
     variant = replace(protocol, users=MappingProxyType(simulated))
     users = build_users(variant)
     if not grouped:
-        with document.placing((*loc, "users")):
+        with document.add_place((*loc, "users")):
             check_users(users, topics)
     playing: User = ScriptedUser(variant, users)
     if texts is not None:
-        playing = with_given_words(playing, texts)
+        playing = replace_user_words(playing, texts)
     if wording is not None:
         playing = paraphrasing.build(wording, playing)
     definition: dict[str, Any] = {}
@@ -148,12 +148,12 @@ def read_arm(
         definition["texts"] = texts.identity
     if entry.users:
         definition["users"] = entry.users
-        definition |= {"files": files} if (files := files_of(variant)) else {}
+        definition |= {"files": files} if (files := file_hashes(variant)) else {}
     rewords = texts is not None or (wording is not None and any(wording.rates.values()))
     return Arm(name, variant, playing, rewords, MappingProxyType(definition))
 
 
-def _read_texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "GivenWords":
+def _read_texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "WordsByState":
     """Read a file of wordings. An error in the whole file has the place of the file's name in the audit."""
     from simulators.wrappers.given_words import read_wordings
 

@@ -26,7 +26,7 @@ from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
 from recordings.log.header import Header, make_header
 from recordings.log.shard import Shard
-from simulators.registry import build_users, files_of
+from simulators.registry import build_users, file_hashes
 from simulators.user import User
 from topics.document import Document, read_document
 from topics.errors import InputError, Place
@@ -177,7 +177,7 @@ class Audit:
             **({"population": {one.name: one.share for one in self.population}} if self.population else {}),
             "gold": self.gold_source,
             "scoring": self.scoring,
-            **({"user_files": files} if (files := files_of(self.protocol)) else {}),
+            **({"user_files": files} if (files := file_hashes(self.protocol)) else {}),
             **({"endpoints": self.endpoints.definition()} if self.endpoints else {}),
             **self._fingerprints(),
             **({"harm": self.harm} if self.harm else {}),
@@ -220,10 +220,10 @@ def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
         path = Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
     document = read_document(path)
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
-        raise document.another_format(FORMAT) or document.error(
+        raise document.other_format_error(FORMAT) or document.error(
             ("format",), "not an audit file of a supported version", allowed=f"format: {FORMAT}"
         )
-    return document, document.validated(AuditFile)
+    return document, document.validate_as(AuditFile)
 
 
 def load_audit(
@@ -271,7 +271,7 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
     topics = whole
     if chosen := only or file.only:
         for i, topic_id in enumerate(chosen):
-            with document.placing(("only", i) if only is None else ("topics",)):
+            with document.add_place(("only", i) if only is None else ("topics",)):
                 whole[topic_id]
         topics = whole.only(chosen)
     protocol = _load_named(document, "protocol", file.protocol, folder, load_protocol)
@@ -279,7 +279,7 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
     if file.gold:
         gold = _load_named(document, "gold", file.gold, folder, lambda name: load_gold(name, topics))
     groups = file.groups or ()
-    with document.placing(("protocol",)):
+    with document.add_place(("protocol",)):
         check_topics(protocol, topics)
         users = build_users(protocol)
     check_groups(document, groups, protocol, users, topics.topics)
@@ -326,14 +326,14 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
 def _load_named(document: Document, key: str, name: str, folder: Path, load: Callable[[str], _Loaded]) -> _Loaded:
     beside = folder / name
     is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv"))
-    with document.placing((key,)):
+    with document.add_place((key,)):
         return load(str(beside) if is_path or beside.is_file() else name)
 
 
 def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics: TopicSet) -> dict[str, int]:
     own = file.trials_of or {}
     for topic_id in own:
-        with document.placing(("trials_of", topic_id)):
+        with document.add_place(("trials_of", topic_id)):
             known[topic_id]
         if file.only is not None and topic_id not in file.only:
             raise document.error(
@@ -348,7 +348,7 @@ def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics
 
 def _build_drivers(audit: Audit) -> None:
     document = audit.document
-    with document.placing(("protocol",)):
+    with document.add_place(("protocol",)):
         for protocol in audit.protocols:
             audit.endpoints.check(protocol)
     check_harm(document, audit.harm, audit.protocols)

@@ -11,7 +11,7 @@ from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_alike
 from harvest.systems.limits import BUSY_TIMEOUT
 from protocols.protocol import Protocol
 from scoring.settings import SETTINGS, Choice, Kind, Number, NumbersByGrade, NumbersByName
-from topics.document import Document, StrictModel, written_form
+from topics.document import Document, StrictModel, form_validator
 from topics.identity import generator
 from topics.topic import Topic
 
@@ -102,7 +102,7 @@ class Threshold(StrictModel):
 Name = Annotated[
     str,
     Field(max_length=60),
-    written_form(
+    form_validator(
         r"[A-Za-z0-9][A-Za-z0-9 ._+-]*",
         "letters (a to z), digits, spaces and . _ + -, beginning with a letter or digit",
     ),
@@ -145,7 +145,7 @@ def _as_type(kind: Kind) -> Any:
         case NumbersByName():
             return dict[str, _as_type(kind.number)]  # type: ignore[misc]
         case NumbersByGrade():
-            return dict[Annotated[str, written_form(r"L?[0-9]", "L0 to L9, or 0 to 9")], _as_type(kind.number)]  # type: ignore[misc]
+            return dict[Annotated[str, form_validator(r"L?[0-9]", "L0 to L9, or 0 to 9")], _as_type(kind.number)]  # type: ignore[misc]
 
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
     folder = Path(document.path).resolve().parent
     found = []
     for place, entry in enumerate(file.systems):
-        with document.placing(("systems", place, "driver")):
+        with document.add_place(("systems", place, "driver")):
             driver_module(entry.driver)
         loc: Loc = ("systems", place, "options")
         loc = loc if loc in document.marks else loc[:2]
@@ -35,7 +35,7 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
 
         for name, options in file.endpoints.items():
             part = replace(document.part(("endpoints", name)), value=dict(options))
-            found.append(Exposure.of(f"endpoint {name}", part.validated(EndpointOptions)))
+            found.append(Exposure.of(f"endpoint {name}", part.validate_as(EndpointOptions)))
     return tuple(found)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_alike
 from protocols.protocol import Protocol
 from topics.document import Document
-from topics.shown_names import shown_name
+from topics.shown_names import normalise_name
 from topics.topic import Topic
 from topics.yaml_values import Loc
 
@@ -59,7 +59,7 @@ def read_factors(
     for chosen in product(*factors.values()):
         levels = dict(zip(factors, chosen, strict=True))
         name = " + ".join(chosen)  # `--beside` takes names with a comma between
-        other = combinations.setdefault(shown_name(name), chosen)
+        other = combinations.setdefault(normalise_name(name), chosen)
         if other is not chosen:  # names of levels may contain " + "
             factor = next(one for one, ours, theirs in zip(factors, chosen, other, strict=True) if ours != theirs)
             raise document.error(

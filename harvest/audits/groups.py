@@ -17,7 +17,7 @@ from simulators.registry import SIMULATORS, check_users
 from simulators.user import User
 from topics.document import Document
 from topics.errors import InputError
-from topics.shown_names import first_alike
+from topics.shown_names import first_same_names
 from topics.topic import Topic
 
 
@@ -36,11 +36,11 @@ def null_pairs_of(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str,
     words, so the system's answers to the two groups differ only by chance."""
     if not groups:
         return ()
-    from simulators.wrappers.persona import null_pairs, persona_in, written_options
+    from simulators.wrappers.persona import find_persona, null_pairs, read_options
 
-    personas = [persona_in(user.document) for user in protocol.users.values()]
+    personas = [find_persona(user.document) for user in protocol.users.values()]
     described = [
-        {frozenset(pair) for pair in null_pairs(written_options(document))}
+        {frozenset(pair) for pair in null_pairs(read_options(document))}
         for document in personas
         if document is not None
     ]
@@ -57,13 +57,13 @@ def check_groups(
     if not groups:
         _check_topics(document, ("protocol",), users, topics, "")
         return
-    from simulators.wrappers.persona import persona_in
+    from simulators.wrappers.persona import find_persona
 
     for i, group in enumerate(groups):
         if group in groups[:i]:
             advice = "for a null pair, define another group in the protocol: name: {same_as: …}"
             raise document.error(("groups", i), f"the group {group!r} is listed twice", advice=advice)
-    if alike := first_alike(groups):
+    if alike := first_same_names(groups):
         raise document.error(
             ("groups", groups.index(alike[1])),
             f"the groups {alike[0]!r} and {alike[1]!r} differ only in blanks and capitals",
@@ -71,7 +71,7 @@ def check_groups(
             advice="rename one here and in the protocol",
         )
     if not any(
-        persona_in(user.document) is not None or _has_plug_in(user.document) for user in protocol.users.values()
+        find_persona(user.document) is not None or _has_plug_in(user.document) for user in protocol.users.values()
     ):
         raise document.error(
             ("groups",),
@@ -80,7 +80,7 @@ def check_groups(
             key=True,
         )
     for name, user in protocol.users.items():
-        persona = persona_in(user.document)
+        persona = find_persona(user.document)
         if persona is not None:
             _check_persona(document, groups, name, persona)
         elif not _has_plug_in(user.document):
@@ -94,9 +94,9 @@ def check_groups(
 
 
 def _check_persona(document: Document, groups: Sequence[str], user: str, persona: Document) -> None:
-    from simulators.wrappers.persona import written_options
+    from simulators.wrappers.persona import read_options
 
-    described = written_options(persona)
+    described = read_options(persona)
     if described.group is not None:
         raise persona.error(
             ("group",),

@@ -57,7 +57,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     """
     show = partial(show_exposures, err=as_json)
     resolved = load_audit(audit, keys_in_clear=keys_in_clear, show=show)
-    with resolved.document.placing(("scoring",)):
+    with resolved.document.add_place(("scoring",)):
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
     if resolved.thresholds:
         from harvest.studies.scores.bounds import check_bounds  # late: it imports every measure

@@ -12,7 +12,7 @@ from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation
 from recordings.formats.answers_export import write_answers
 from recordings.formats.dbdc import annotator_counts, write_dialogues
-from recordings.formats.imports import most_turns, with_missing_turns
+from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.formats.messages_export import write_messages
 from recordings.formats.transcript_export import write_transcript
 from recordings.judged.gold_layers import read_gold_layers
@@ -65,7 +65,7 @@ def command(
         for conversation in (recorded.conversations if every else recorded.finished)
         if system in (None, conversation.key.system)
     ]
-    chosen = list(with_missing_turns(chosen, recorded.header))
+    chosen = list(add_missing_turns(chosen, recorded.header))
     longest = most_turns(recorded.header, recorded.finished)
     if form == "gfrc":
         gold, topics = read_gold_layers([run]), recorded.header.topic_set()

@@ -128,7 +128,7 @@ def _driver_options(url: str, given: dict[str, str | None]) -> Options:
     marks: dict[Loc, tuple[int, int]] = {(name,): (1, 1) for name in value}  # so that an error names its option
     marks["proxy", "env"] = (1, 1)
     try:
-        return Document("", value, marks, marks).validated(Options)
+        return Document("", value, marks, marks).validate_as(Options)
     except InputError as fault:
         raise InputError(fault.what, allowed=fault.allowed, advice=fault.advice) from None
 

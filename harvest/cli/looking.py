@@ -24,7 +24,7 @@ from harvest.studies.watch.watched import Watched
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable
 from recordings.files.errors import StoreError, describe_fault
-from recordings.files.lock import Lock, Locked
+from recordings.files.lock import Lock, RunLocked
 from recordings.log.run_folder import Run, begun_files, is_run
 from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError, Place
@@ -148,7 +148,7 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
             added = file.add(noted)
             if before is not None and added is not before:
                 _print_note(f"judged again; the earlier verdict stays in the history, too: {before.told}")
-    except (StoreError, Locked) as fault:
+    except (StoreError, RunLocked) as fault:
         reason = describe_fault(fault.fault)[0] if isinstance(fault, StoreError) else fault.what
         raise InputError(
             f"this look was not written: {reason}",

@@ -135,9 +135,9 @@ class _LazyCommands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = arguments[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from topics.suggestions import did_you_mean  # late: only a typing error needs it
+            from topics.suggestions import suggestion  # late: only a typing error needs it
 
-            context.fail(f"No such command {name!r}{did_you_mean(name, COMMANDS)}")
+            context.fail(f"No such command {name!r}{suggestion(name, COMMANDS)}")
         return super().resolve_command(context, arguments)
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:

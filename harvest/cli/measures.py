@@ -8,7 +8,7 @@ from harvest.studies.scores.measure_tables import every_measure, explain_measure
 from harvest.terminal import people_console
 from scoring.notation import parse_all
 from topics.errors import InputError
-from topics.suggestions import nearest
+from topics.suggestions import nearest_name
 
 
 @click.command()
@@ -29,7 +29,7 @@ def command(name: str | None, as_json: bool) -> None:
         wanted = tuple(one for one in known if one.name == bare)
         if not wanted:
             names = list(dict.fromkeys(one.name for one in known))
-            meant = nearest(bare, names)
+            meant = nearest_name(bare, names)
             asked = f": did you mean {meant}?" if meant else ""
             raise InputError(f"{name!r} is not a measure{asked}", allowed=", ".join(names))
     if as_json:

@@ -24,7 +24,7 @@ from recordings.events.redacted_events import redacted_value
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run, read
 from recordings.merging.revision import Revision, check_target, write_revision
-from recordings.secrets.redaction import Redactor, marks_in
+from recordings.secrets.redaction import Redactor, count_marks
 from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -123,7 +123,7 @@ def _reread_reply(run: Run, answer: RereadAnswer) -> RereadAnswer:
     except (DriverError, ValueError, KeyError, TypeError) as fault:
         return replace(answer, source=source, trouble=f"{reply.evidence[source]} cannot be read: {fault}")
     kept: Answer = redacted_value(now, Redactor())
-    if marks_in(answer.was.text) > marks_in(kept.text + kept.thoughts):
+    if count_marks(answer.was.text) > count_marks(kept.text + kept.thoughts):
         return replace(answer, source=source, trouble="left as it is: it would bring back redacted text")
     return replace(answer, now=kept, source=source)
 

@@ -108,7 +108,7 @@ def command(
     shared = open_store(store) if store is not None else None
     try:
         resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard, keys_in_clear=keys_in_clear)
-        with resolved.document.placing(("scoring",)):  # refuse a run that cannot be scored before playing it
+        with resolved.document.add_place(("scoring",)):  # refuse a run that cannot be scored before playing it
             scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
         if resolved.thresholds:
             from harvest.studies.scores.bounds import check_bounds  # late: it imports every measure

@@ -10,7 +10,7 @@ from harvest.cli.parameters import NumberRange, WholeNumberRange
 from scoring.inference.paired import Guard
 from scoring.notation import Term, parse_all
 from scoring.settings import SETTINGS, Choice, NumbersByGrade, NumbersByName, Setting
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -28,7 +28,7 @@ class _Choice(click.Choice[str]):
             return str(super().convert(self._kind.earlier.get(value, value), param, ctx))
         except click.BadParameter as fault:
             words = fault.message.removesuffix(".")
-            self.fail(f"{words}{did_you_mean(str(value), self._kind.words)}", param, ctx)
+            self.fail(f"{words}{suggestion(str(value), self._kind.words)}", param, ctx)
 
 
 def _read_pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:

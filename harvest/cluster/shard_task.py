@@ -25,7 +25,7 @@ from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun
 from harvest.systems.timing import REAL_CLOCK, Clock
 from recordings.conversations.conversation import Outcome
-from recordings.files.lock import Locked
+from recordings.files.lock import RunLocked
 from recordings.log.header import Header
 from recordings.log.shard import Shard
 from topics.errors import HarvestError
@@ -204,7 +204,7 @@ async def _play_shard(assignment: Assignment, notes: _Notes, clock: Clock = REAL
                     else:
                         await play_audit(audit, assignment.run, worker=worker, watching=watching, gates=gates)
                     return
-                except Locked:
+                except RunLocked:
                     if clock.monotonic() > deadline:
                         raise
                     await clock.sleep(_LOOK_EVERY)

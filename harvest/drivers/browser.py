@@ -31,7 +31,7 @@ from harvest.pages.witness.judgement import SiteKnowledge
 from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Session, Surroundings
 from harvest.systems.exposure import is_this_machine
 from recordings.conversations.conversation import SystemTurn
-from topics.document import StrictModel, refusal, written_form
+from topics.document import StrictModel, form_validator, validation_error
 from topics.errors import InputError
 
 # Default seconds from one turn to the next; a site on this machine needs none.
@@ -58,26 +58,26 @@ def _is_proxy(address: str) -> bool:
 
 def _check_proxy(value: Text) -> Text:
     if isinstance(value, str) and not _is_proxy(value):
-        raise refusal(f"the value is not the URL of a proxy: write {_PROXY_FORMS}")
+        raise validation_error(f"the value is not the URL of a proxy: write {_PROXY_FORMS}")
     return value
 
 
 def _check_timezone(name: str) -> str:
     known = available_timezones()
     if known and name not in known:
-        raise refusal(f"{name!r} is not a time zone: write a name such as Asia/Tokyo")
+        raise validation_error(f"{name!r} is not a time zone: write a name such as Asia/Tokyo")
     return name
 
 
 def _check_locale(name: str) -> str:
     if not _LOCALE.fullmatch(name):
-        raise refusal(f"{name!r} is not a locale: write a code such as ja-JP")
+        raise validation_error(f"{name!r} is not a locale: write a code such as ja-JP")
     return name
 
 
 def _check_line(text: str) -> str:
     if not text.strip() or not text.isprintable() or len(text) > 1000:
-        raise refusal("the value must be one line of text with at most 1,000 characters")
+        raise validation_error("the value must be one line of text with at most 1,000 characters")
     return text
 
 
@@ -103,7 +103,7 @@ class Options(StrictModel):
         None, description="time zone the page sees, such as `Asia/Tokyo`"
     )
     viewport: Annotated[
-        str, written_form(r"[1-9][0-9]{2,3}x[1-9][0-9]{2,3}", "WIDTHxHEIGHT, such as 1280x800, each 100 to 9999")
+        str, form_validator(r"[1-9][0-9]{2,3}x[1-9][0-9]{2,3}", "WIDTHxHEIGHT, such as 1280x800, each 100 to 9999")
     ] = Field("1280x800", description="width and height of the page in CSS pixels")
     user_agent: Annotated[str, AfterValidator(_check_line)] | None = Field(
         None, description="user agent that the browser reports; by default its own"
@@ -124,7 +124,9 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _check_options(self) -> Self:
         if self.url is None and self.site is None:
-            raise refusal("the option `url` is missing: give the address of the page, or a site file that has one")
+            raise validation_error(
+                "the option `url` is missing: give the address of the page, or a site file that has one"
+            )
         return self
 
 

@@ -32,7 +32,7 @@ from harvest.systems.exposure import Program as Started
 from harvest.systems.timing import Clock, Stopwatch
 from protocols.answer import Exchange
 from recordings.log.long_work import run_long_work
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 
 _PASSED_NAMES = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
 _LINE_BREAK = b"\n"
@@ -71,19 +71,21 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _check_options(self) -> Self:
         if self.mode != "lines" and (self.end is not None or self.prompt is not None):
-            raise refusal(f"`end` and `prompt` are for mode: lines, not for mode: {self.mode}")
+            raise validation_error(f"`end` and `prompt` are for mode: lines, not for mode: {self.mode}")
         if self.end is not None and self.prompt is not None:
-            raise refusal("`end` and `prompt` cannot both mark the end of a reply: remove one of them")
+            raise validation_error("`end` and `prompt` cannot both mark the end of a reply: remove one of them")
         if self.end is not None and ("\n" in self.end or not self.end):
-            raise refusal("`end` must be one line that is not empty")
+            raise validation_error("`end` must be one line that is not empty")
         if self.prompt == "":
-            raise refusal("`prompt` must not be empty")
+            raise validation_error("`prompt` must not be empty")
         if self.greeting and self.end is None:
-            raise refusal(
+            raise validation_error(
                 "`greeting` needs `end`, the line that ends the greeting (with `prompt`, every greeting is read)"
             )
         if "\n" in self.line_break or "\r" in self.line_break:
-            raise refusal("line_break must not contain a line break: the program would read it as the end of the turn")
+            raise validation_error(
+                "line_break must not contain a line break: the program would read it as the end of the turn"
+            )
         return self
 
 

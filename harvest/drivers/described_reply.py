@@ -25,7 +25,7 @@ from harvest.drivers.stream_text import REPEATED, stream_text
 from harvest.systems.driver import Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
-from topics.document import refusal
+from topics.document import validation_error
 
 # Of OpenAI and Anthropic, Bedrock, Gemini and Ollama.
 _COUNT_NAMES = {
@@ -133,7 +133,7 @@ def check_path(text: str) -> str:
     try:
         ReplyPath.parse(text)
     except ValueError as fault:
-        raise refusal(str(fault)) from None
+        raise validation_error(str(fault)) from None
     return text
 
 

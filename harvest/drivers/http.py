@@ -22,7 +22,7 @@ from harvest.drivers.wire import CookieJar, Request, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Exchange
 from recordings.log.long_work import run_long_work
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 
 _CLOSE_SECONDS = 5.0  # the longest wait in seconds for the end of a session
 
@@ -107,15 +107,15 @@ class Options(WireOptions):
         _check_call(self, templates.PLACEHOLDERS)
         used = templates.placeholders((self.url, self.query, self.body, self.form, _plain_headers(self.headers)))
         if not used & {"text", "messages"}:
-            raise refusal("no field sends the user turn: put {{ text }} into body, form, query or url")
+            raise validation_error("no field sends the user turn: put {{ text }} into body, form, query or url")
         calls = [call for call in (self.open, self.close) if call is not None]
         everywhere = used.union(
             *(templates.placeholders((c.url, c.query, c.body, c.form, _plain_headers(c.headers))) for c in calls)
         )
         if "session" in everywhere and self.session is None:
-            raise refusal("{{ session }} needs the option `session`, the path of the session id in a reply")
+            raise validation_error("{{ session }} needs the option `session`, the path of the session id in a reply")
         if self.stateful and used & {"history", "messages"}:
-            raise refusal("a system that gets the history must not keep state itself: set stateful: false")
+            raise validation_error("a system that gets the history must not keep state itself: set stateful: false")
         return self
 
     @property
@@ -129,16 +129,16 @@ def _plain_headers(headers: Mapping[str, Text]) -> list[str]:
 
 def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
     if call.body is not None and call.form is not None:
-        raise refusal("a request cannot have both body and form: remove one of them")
+        raise validation_error("a request cannot have both body and form: remove one of them")
     if call.method == "GET" and (call.body is not None or call.form is not None):
-        raise refusal("a GET request cannot have body or form: use query, or method: POST")
+        raise validation_error("a GET request cannot have body or form: use query, or method: POST")
     plain = tuple(name for name in allowed if name not in ("history", "messages"))
     try:
         templates.check_template(call.url, plain)
         templates.check_template((call.query, call.body, call.form), allowed)
         templates.check_template(_plain_headers(call.headers), ("session",))
     except ValueError as fault:
-        raise refusal(str(fault)) from None
+        raise validation_error(str(fault)) from None
 
 
 class _Requests:

@@ -19,7 +19,7 @@ from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 from topics.cut_text import Said
-from topics.document import refusal
+from topics.document import validation_error
 from topics.errors import InputError
 from topics.identity import derived_seed
 
@@ -27,7 +27,9 @@ from topics.identity import derived_seed
 def _check_extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
         if key in ("messages", "n", "stream_options") or (key in Options.model_fields and key != "extra"):
-            raise refusal(f"{key!r} cannot be given in `extra`: " + _EXTRA_ADVICE.get(key, f"use the option {key!r}"))
+            raise validation_error(
+                f"{key!r} cannot be given in `extra`: " + _EXTRA_ADVICE.get(key, f"use the option {key!r}")
+            )
     return extra
 
 

@@ -15,9 +15,9 @@ from pydantic import AfterValidator, Field
 from harvest.systems.driver import Surroundings
 from harvest.systems.exposure import Proxy as ProxyAddress
 from harvest.systems.exposure import ProxyVariable, Target, Variable
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 from topics.errors import InputError
-from topics.target import checked_target
+from topics.target import parse_target
 
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
 
@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 def _check_variable(name: str) -> str:
     if not _VARIABLE_NAME.fullmatch(name):
         # Not repeated in the message: a user who mistakes `env` for the value writes the secret here.
-        raise refusal("the value is not the name of an environment variable (letters, digits and _)")
+        raise validation_error("the value is not the name of an environment variable (letters, digits and _)")
     return Variable(name)
 
 
@@ -53,28 +53,30 @@ Text = str | FromEnvironment
 def _check_headers(headers: dict[str, Text]) -> dict[str, Text]:
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
-            raise refusal(f"{name!r} is not the name of a header")
+            raise validation_error(f"{name!r} is not the name of a header")
         if isinstance(value, FromEnvironment):
             continue
         if name.lower() in SECRET_HEADERS:
-            raise refusal(f"header {name} carries a secret: write {{env: NAME}}, and set that environment variable")
+            raise validation_error(
+                f"header {name} carries a secret: write {{env: NAME}}, and set that environment variable"
+            )
         if not _PRINTABLE.fullmatch(value):
-            raise refusal(f"header {name} contains a character that cannot be sent (only printable ASCII can)")
+            raise validation_error(f"header {name} contains a character that cannot be sent (only printable ASCII can)")
     return headers
 
 
 def _check_url(url: str) -> str:
     if _PLACEHOLDER.search(url.partition("://")[2].partition("/")[0]):
-        raise refusal("a URL may have placeholders in its path and query, but not in its host")
-    if checked_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}").fragment:
-        raise refusal("a URL with a fragment (#…) cannot be requested: remove it")
+        raise validation_error("a URL may have placeholders in its path and query, but not in its host")
+    if parse_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}").fragment:
+        raise validation_error("a URL with a fragment (#…) cannot be requested: remove it")
     return Target(url)
 
 
 def _check_proxy(value: Text) -> Text:
     # Checked before parsing, because a parser's message may repeat the password in the URL.
     if "@" in (value if isinstance(value, str) else value.prefix):
-        raise refusal(
+        raise validation_error(
             "a proxy's user name and password must not be written in a file or a command: put its URL into an "
             "environment variable, and write {env: NAME} (in a command env:NAME)"
         )

@@ -36,10 +36,10 @@ from harvest.systems.exposure import Function as Code
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 from topics.errors import InputError
 from topics.identity import content_hash
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 
 _ARGUMENTS = {"text": ("text",), "history": ("text", "history"), "nothing": ()}
 
@@ -47,7 +47,7 @@ _ARGUMENTS = {"text": ("text",), "history": ("text", "history"), "nothing": ()}
 def _check_reference(text: str) -> str:
     module, colon, name = text.rpartition(":")
     if not colon or not module or not all(part.isidentifier() for part in name.split(".")):
-        raise refusal(f"{text!r} does not name a function: write package.module:function or file.py:function")
+        raise validation_error(f"{text!r} does not name a function: write package.module:function or file.py:function")
     return Code(text)
 
 
@@ -198,7 +198,7 @@ def build(options: Options, surroundings: Surroundings) -> PythonDriver:
         try:
             found = getattr(found, part)
         except AttributeError:
-            hint = did_you_mean(part, [known for known in dir(found) if not known.startswith("_")])
+            hint = suggestion(part, [known for known in dir(found) if not known.startswith("_")])
             raise _function_error(options, f"{place} has no function {name!r}{hint}") from None
     if not callable(found):
         raise _function_error(options, f"{options.function} is {type(found).__name__}, not a function")

@@ -19,7 +19,7 @@ from harvest.systems.exposure import Exposure
 from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.plug_ins import entry_source, find_plug_ins, load_entry
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.yaml_values import Loc
 
 DRIVERS: Mapping[str, str] = MappingProxyType(
@@ -45,7 +45,7 @@ def driver_module(name: str) -> ModuleType:
     others = find_plug_ins(GROUP, "drivers", DRIVERS)
     known = (*DRIVERS, *others)
     if name not in others:
-        raise InputError(f"there is no driver {name!r}{did_you_mean(name, known)}", allowed=", ".join(known))
+        raise InputError(f"there is no driver {name!r}{suggestion(name, known)}", allowed=", ".join(known))
     allowed = "a module with Options, a StrictModel, and build(options, surroundings)"
     return load_entry(others[name], "the driver", allowed, _check_module)
 
@@ -81,7 +81,7 @@ def read_exposure(
     variable is read. `who` is the name of the system, and `folder` the folder of the audit file. `loc` is the
     position of the options in `document`. Raises InputError for an unknown driver or invalid options."""
     part = replace(document.part(loc), value=dict(options))
-    return _read_exposure(name, part.validated(options_model(name)), who, folder)
+    return _read_exposure(name, part.validate_as(options_model(name)), who, folder)
 
 
 def _read_exposure(name: str, options: StrictModel, who: str, folder: Path) -> Exposure:
@@ -105,7 +105,7 @@ def build_driver(
     part = document.part(loc) if document is not None else Document("", {}, {}, {})
     try:
         module = driver_module(name)
-        checked = replace(part, value=dict(options)).validated(module.Options)
+        checked = replace(part, value=dict(options)).validate_as(module.Options)
         exposure = _read_exposure(name, checked, surroundings.system, surroundings.folder)
         driver: Driver = module.build(checked, replace(surroundings, exposure=exposure))
     except InputError as fault:

@@ -12,7 +12,7 @@ from harvest.drivers.wire import Request, Wire
 from harvest.notices.bulletin import Bulletin, Estimate, Notice, plain
 from harvest.systems.driver import DriverError, Surroundings
 from topics.errors import InputError
-from topics.target import checked_target
+from topics.target import parse_target
 
 FORMAT = "harvest-notice/1"
 
@@ -29,7 +29,7 @@ def address(variable: str, environment: Mapping[str, str]) -> str:
             advice=f"export {variable}=https://… where harvest runs; the address of a webhook is a secret",
         )
     try:
-        checked_target(url, secret="keep it in the variable")
+        parse_target(url, secret="keep it in the variable")
     except ValueError:
         raise InputError(
             f"the environment variable {variable} (--webhook-env) is not the URL of a webhook",

@@ -25,10 +25,10 @@ from recordings.conversations.conversation import INVALID, Outcome
 from recordings.events.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
 from recordings.files.times import stamp
 from recordings.log.store import RunWriter
-from simulators.outside import NoWords, WordingSource, respond_with_words
+from simulators.outside import SilentSource, WordingSource, respond_with_words
 from simulators.promises import check_opening, check_turn, initial_state
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
-from simulators.user import Observation, Scenario, State, Streams, User, route_by
+from simulators.user import Observation, Scenario, State, Streams, User, last_route
 from topics.identity import derived_seed
 
 
@@ -218,7 +218,7 @@ class Player:
             turn = stored.reply
             played.exchanges.append(Exchange(action.text, turn.answer))
             # If the system has closed the conversation, only the route of the next turn counts, and not its words.
-            words = NoWords() if turn.ended else self.words
+            words = SilentSource() if turn.ended else self.words
             seen = Observation(turn.answer)
             size += len(turn.answer.text)
             following = action.turn + 1
@@ -231,7 +231,7 @@ class Player:
             except DriverError as caught:
                 fault, route = caught, None
                 with suppress(Exception):  # the protocol routes the last answer even if its user failed
-                    route = route_by(user, memory, seen)
+                    route = last_route(user, memory, seen)
             if route is not None:
                 played.routes = (Routed(work.trial_id, work.attempt, route),)
                 played.labels.append(route.label)

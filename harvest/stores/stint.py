@@ -15,7 +15,7 @@ from recordings.files.evidence import refuse_links, write_safely
 from recordings.files.lock import Lock
 from recordings.log.chain import chain_file
 from recordings.log.header import Header
-from recordings.log.inventory import INVENTORY, begin_inventory, list_file
+from recordings.log.inventory import INVENTORY, add_file, begin_inventory
 from recordings.log.run_folder import event_files, is_run
 from recordings.log.store import CLAIM
 from topics.errors import HarvestError, InputError, Place
@@ -53,7 +53,7 @@ def take_over(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
     fetch all events from the store into `folder`. Exhibits stay in the store.
 
     `refuse` is called with the recorded header before anything is changed, and raises if the header belongs to
-    another audit. Raises Locked if another process plays in `folder`, StoreFault, StoreError if the folder cannot be
+    another audit. Raises RunLocked if another process plays in `folder`, StoreFault, StoreError if the folder cannot be
     written, and InputError if the folder belongs to another store.
     """
     with _store_errors(folder, "write in"):
@@ -92,7 +92,7 @@ def take_over(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
                 begin_inventory(folder, "copied")
                 if (folder / INVENTORY).exists():
                     for file in event_files(folder):  # of earlier stints; some are new here
-                        list_file(folder, file, changes=True)
+                        add_file(folder, file, changes=True)
             # Last: until here, only an earlier claim may show that the folder belongs to this store.
             write_safely(folder / CLAIM, stored.claimed(number))
             return Takeover(number, aside)

@@ -7,7 +7,7 @@ from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.interval import Interval
 from scoring.inference.matched import Difference
 from scoring.table import is_percentage
-from topics.decimals import change
+from topics.decimals import format_change
 
 
 def measure_name(measure: MeasureComparison) -> str:
@@ -17,7 +17,7 @@ def measure_name(measure: MeasureComparison) -> str:
 
 def signed(measure: MeasureComparison, value: float) -> str:
     """Format a difference, in points for percentages. An undefined difference is `n/a`."""
-    return change(value, share=is_percentage(measure.measure))
+    return format_change(value, share=is_percentage(measure.measure))
 
 
 def p_text(value: float) -> str:
@@ -29,12 +29,16 @@ def interval_words(interval: Interval, *, share: bool) -> str:
     """Format an interval, in points for percentages: `[-1.0, +3.5]`. Returns "" if there is no interval."""
     if not interval.is_defined:
         return ""
-    return f"[{change(interval.low, share=share)}, {change(interval.high, share=share)}]"
+    return f"[{format_change(interval.low, share=share)}, {format_change(interval.high, share=share)}]"
 
 
 def difference_words(one: Difference, *, share: bool) -> str:
     """Format a difference with its interval. Returns `n/a` if there are no pairs."""
-    return f"{change(one.value, share=share)} {interval_words(one.interval, share=share)}".rstrip() if one.n else "n/a"
+    return (
+        f"{format_change(one.value, share=share)} {interval_words(one.interval, share=share)}".rstrip()
+        if one.n
+        else "n/a"
+    )
 
 
 def found_word(one: Difference) -> str:
@@ -47,7 +51,7 @@ def bounds_words(one: Difference, *, share: bool) -> str:
     verdict. Returns "" if no loss matters."""
     if one.bounds is None:
         return ""
-    low, high = (change(end, share=share) for end in sorted(one.bounds))
+    low, high = (format_change(end, share=share) for end in sorted(one.bounds))
     said = (
         "if all lost trials were at one end of the measure or the other, the difference would be between "
         f"{low} and {high}{' points' if share else ''}"

@@ -29,9 +29,9 @@ from harvest.systems.limits import BUSY_TIMEOUT, BusyTracker, Gate, Limits
 from harvest.systems.load import Load
 from recordings.secrets.redaction import Redactor
 from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
-from simulators.outside import Prompt, Sample, SourceFailed
+from simulators.outside import Prompt, Sample, SourceError
 from simulators.reasons import ENDPOINT_FAILED
-from topics.document import refusal
+from topics.document import validation_error
 from topics.errors import InputError
 
 # The finish of words in the API's field for refusals.
@@ -45,7 +45,7 @@ _RESERVED_FIELDS = ("model", "messages", "n", "seed", "stream", "stream_options"
 def _check_extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
         if key in _RESERVED_FIELDS:
-            raise refusal(
+            raise validation_error(
                 f"{key!r} cannot be given in `extra`, because it is an option of the endpoint or is set by Harvest"
             )
     return extra
@@ -78,7 +78,7 @@ class EndpointOptions(WireOptions):
     concurrency: int = Field(8, ge=1, le=1000, description="requests at the same time")
 
 
-class EndpointFailed(DriverError, SourceFailed):
+class EndpointFailed(DriverError, SourceError):
     """The endpoint gave no complete sample. The error is never `Denied`, which concerns the system under audit."""
 
 

@@ -14,7 +14,7 @@ from harvest.systems.driver import DriverError, Exhibit, Surroundings
 from protocols.protocol import Protocol
 from topics.document import Document
 from topics.errors import InputError
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 
 if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not need
     from harvest.voices.endpoint import Endpoint
@@ -71,7 +71,7 @@ class Endpoints:
 
     def _by_name(self, name: str) -> Endpoint:
         if name not in self._endpoints:
-            hint = did_you_mean(name, self._endpoints)
+            hint = suggestion(name, self._endpoints)
             raise InputError(
                 f"the endpoint {name!r} is not in the audit{hint}",
                 allowed=", ".join(self._endpoints) or None,
@@ -100,7 +100,7 @@ def read_endpoints(
     from harvest.voices.endpoint import Endpoint, EndpointOptions
 
     def made(name: str) -> Endpoint:
-        options = replace(document.part(("endpoints", name)), value=dict(entries[name])).validated(EndpointOptions)
+        options = replace(document.part(("endpoints", name)), value=dict(entries[name])).validate_as(EndpointOptions)
         with place_endpoint_errors(document, name):
             return Endpoint(name, options, surroundings)
 

@@ -174,12 +174,12 @@ def _decode_detector(data: bytes, place: Place) -> Detector:
         )
         asked = detector.trees.features
         if asked.size and not 0 <= asked.min() <= asked.max() < len(FEATURES):
-            raise _not_a_detector("a tree uses a feature that does not exist", place)
+            raise _detector_error("a tree uses a feature that does not exist", place)
         numbers = (detector.base, table, detector.trees.bounds, detector.trees.leaves, list(detector.words.values()))
         if not all(np.isfinite(np.asarray(part, dtype=np.float64)).all() for part in numbers):
-            raise _not_a_detector("a weight is not a finite number", place)
+            raise _detector_error("a weight is not a finite number", place)
     except (ValueError, KeyError, TypeError, AttributeError) as error:  # numpy's message does not mention the file
-        raise _not_a_detector("the shape of its weights does not fit this version", place) from error
+        raise _detector_error("the shape of its weights does not fit this version", place) from error
     return detector
 
 
@@ -187,23 +187,23 @@ def _check_object(data: bytes, place: Place) -> dict[str, Any]:
     try:
         found = json.loads(data.decode())
     except UnicodeDecodeError:
-        raise _not_a_detector("it is not UTF-8 text", place) from None
+        raise _detector_error("it is not UTF-8 text", place) from None
     except json.JSONDecodeError as error:
         at = Place(place.path, error.lineno, error.colno)
-        raise _not_a_detector("it is not JSON from here on" if error.pos else "it is not JSON", at) from None
+        raise _detector_error("it is not JSON from here on" if error.pos else "it is not JSON", at) from None
     except RecursionError:
-        raise _not_a_detector("it is not usable JSON, because it is nested too deeply", place) from None
+        raise _detector_error("it is not usable JSON, because it is nested too deeply", place) from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise _not_a_detector("its 'format' is different", place)
+        raise _detector_error("its 'format' is different", place)
     missing = [key for key in _PARTS if key not in found]
     if missing:
-        raise _not_a_detector(f"its entry {missing[0]!r} is missing", place)
+        raise _detector_error(f"its entry {missing[0]!r} is missing", place)
     if not isinstance(found["features"], dict) or tuple(found["features"]) != FEATURES:
-        raise _not_a_detector("its features are those of another version", place)
+        raise _detector_error("its features are those of another version", place)
     return found
 
 
-def _not_a_detector(why: str, place: Place) -> InputError:
+def _detector_error(why: str, place: Place) -> InputError:
     return InputError(
         f"the file is not a breakdown detector: {why}",
         place=place,

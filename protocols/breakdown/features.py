@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 # Number of turns of both sides before a turn that are used with it.
 WINDOW = 20
@@ -25,8 +25,8 @@ def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_TOKEN = late_pattern(r"[^\W_]+(?:['’][^\W_]+)?|[?!]")
-_SENTENCE_END = late_pattern(r"[.!?…]\s*$")
+_TOKEN = lazy_pattern(r"[^\W_]+(?:['’][^\W_]+)?|[?!]")
+_SENTENCE_END = lazy_pattern(r"[.!?…]\s*$")
 
 _QUESTION_WORDS = _word_set("what who whom whose which when where why how")
 _AUXILIARIES = _word_set(
@@ -39,13 +39,13 @@ _FIRST_PERSON = _word_set("i me my mine myself we us our i'm i've i'll i'd im")
 _SECOND_PERSON = _word_set("you your yours yourself you're you've you'll u ur")
 _THIRD_PERSON = _word_set("he she it they him her them his its their")
 _APOLOGY = _word_set("sorry apologize apologise pardon oops")
-_COMPLAINT = late_pattern(
+_COMPLAINT = lazy_pattern(
     r"\b(?:what\?|huh|wtf|nonsense|makes? (?:no|any) sense|not what i|what do you mean|don'?t understand|"
     r"answer (?:me|my|the)|you (?:just|already) said|already (?:told|said)|confus\w{1,8}|weird|strange|stupid|wrong|"
     r"random|off topic|repeat\w{0,4}|not (?:an answer|true|right)|bot|robot)\b",
     re.IGNORECASE,
 )
-_SAYS_UNKNOWN = late_pattern(
+_SAYS_UNKNOWN = lazy_pattern(
     r"\b(?:i )?(?:don|do|can|could|didn)\W?(?:t| not)? (?:know|understand|get it|remember|answer|tell)\b"
     r"|\bno idea\b|\bnot sure\b",
     re.IGNORECASE,

@@ -13,7 +13,7 @@ from typing import ClassVar
 from protocols.route import Evidence
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, span
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.links import find_urls
 
 _LONGEST_BODY = 50_000  # characters of the longest JSON body that is parsed
@@ -37,14 +37,14 @@ _MESSAGE_END = (
 )
 # White space is matched without backtracking (`\s*+`): with two `\s*` in a row, the blanks of "error  error  …" can be
 # divided in too many ways to try.
-_STATUS = late_pattern(
+_STATUS = lazy_pattern(
     r"(?:http(?:/[0-9.]+)?\s++|(?:error|status|code)\s*+:?\s*+)*+\(?[45][0-9]{2}\)?\s*+[:|–—-]?\s*+"
     rf"(?:error\s*+:?\s*+)?(?:{_REASONS})(?!\w){_MESSAGE_END}"
     r"|(?:http\s++(?:error|status)(?:\s++code)?|error(?:\s++code)?|status\s++code)\s*+:?\s*+[45][0-9]{2}\s*+(?=[.!]|\Z)"
     rf"|(?:{_PLAIN_REASONS})\s*+(?=[.!]|\Z)",
     re.IGNORECASE,
 )
-_MESSAGE = late_pattern(
+_MESSAGE = lazy_pattern(
     r"(?:(?:oops|uh[- ]oh|whoops|hmm+|sorry|we're\s+sorry|error|apologies)\b\W{0,4}\s*(?:but\s+)?){0,4}"
     r"(?:(?:something|an\s+error|a\s+(?:network|server|internal|technical)\s+error|an?\s+un\w+\s+error)\s+"
     r"(?:\w+\s+){0,5}?(?:went\s+wrong|gone\s+wrong|occurred|happened)"
@@ -65,9 +65,9 @@ _MESSAGE = late_pattern(
     rf"(?:\s+for\s+this\s+\w+)?(?!\w){_MESSAGE_END}",
     re.IGNORECASE,
 )
-_PAGE = late_pattern(r"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
-_TITLE = late_pattern(r"<(title|h1)\b[^>]{0,200}>([^<]{0,300})<", re.IGNORECASE)
-_PAGE_WORDS = late_pattern(
+_PAGE = lazy_pattern(r"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
+_TITLE = lazy_pattern(r"<(title|h1)\b[^>]{0,200}>([^<]{0,300})<", re.IGNORECASE)
+_PAGE_WORDS = lazy_pattern(
     rf"\b[45][0-9]{{2}}\b|\b(?:{_REASONS}|error|just\s+a\s+moment|attention\s+required|access\s+denied"
     r"|temporarily\s+unavailable|maintenance)\b",
     re.IGNORECASE,

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence
 from topics.languages import known_languages, language_of
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 
 # Means the language of the user's turn that was answered.
 ASKED = "asked"
@@ -34,7 +34,7 @@ class Language(AnswerRule):
         known = (ASKED, *known_languages()) if codes else ()
         for code in codes or ():
             if code not in known:
-                raise ValueError(f"unknown language {code!r}{did_you_mean(code, known)}; allowed: {', '.join(known)}")
+                raise ValueError(f"unknown language {code!r}{suggestion(code, known)}; allowed: {', '.join(known)}")
         return codes
 
     @model_validator(mode="after")

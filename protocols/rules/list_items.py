@@ -6,11 +6,11 @@ from pydantic import Field
 
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 # The blank after the mark distinguishes "- item" and "1. item" from "-5 degrees" and "3.5 percent"; a page may put a
 # bullet directly before its words, and sentences never begin with one.
-_ITEM = late_pattern(
+_ITEM = lazy_pattern(
     r"^[ \t>]{0,12}(?:[-*+–][ \t]{1,20}|[•‣▪●○・][ \t]{0,20}|\(?(?:[0-9]{1,3}|[a-z])[.):][ \t]{1,20}|[0-9]{1,3}、)"
     r"[^\n]*\S"
 )

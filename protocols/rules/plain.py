@@ -16,7 +16,7 @@ _EMPHASIS = re.compile(r"(?<![^\W_*])[*_]{1,3}(?=[^\s*_])|(?<=[^\s*_])[*_]{1,3}(
 _MARKED = re.compile(r"[^\x00-\x7f][\u0300-\u036f\u3099\u309a\uff9e\uff9f]*")
 
 
-def without_emphasis(text: str) -> str:
+def blank_emphasis(text: str) -> str:
     """Return the text with emphasis marks replaced by blanks, so that all positions stay valid."""
     if "*" not in text and "_" not in text:
         return text
@@ -37,7 +37,7 @@ class PlainText:
 
 def plain_text(text: str) -> PlainText:
     """Return the text without emphasis, in the Unicode normal form NFKC."""
-    bare = without_emphasis(text)
+    bare = blank_emphasis(text)
     if bare.isascii() or unicodedata.is_normalized("NFKC", bare):
         return PlainText(bare)
     pieces: list[str] = []

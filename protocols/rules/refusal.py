@@ -20,9 +20,9 @@ from typing import ClassVar
 
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.mentions import ASKED, named_urls
-from protocols.rules.plain import without_emphasis
+from protocols.rules.plain import blank_emphasis
 from protocols.rules.rule import Sight, Verdict, absence, span
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 _OPENING = 1_500  # characters that are searched for the first sentences
 _SENTENCES = 3  # sentences at the beginning that are searched for a refusal
@@ -32,9 +32,9 @@ _LIST_LINES = 3  # a list of this many lines is an answer
 # Each character is replaced by one, so that spans are still those of the answer.
 _PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\uff07": "'", "\u00a0": " "})
 
-_SENTENCE = late_pattern(r"[^\s.!?。！？…][^.!?。！？\n]*(?:\.(?=\w)[^.!?。！？\n]*)*")
-_CONDITION = late_pattern(r"\b(?:if|when|where|why|what|how)\s+$", re.IGNORECASE)
-_QUOTED = late_pattern(r"[\"“”«»「『]")
+_SENTENCE = lazy_pattern(r"[^\s.!?。！？…][^.!?。！？\n]*(?:\.(?=\w)[^.!?。！？\n]*)*")
+_CONDITION = lazy_pattern(r"\b(?:if|when|where|why|what|how)\s+$", re.IGNORECASE)
+_QUOTED = lazy_pattern(r"[\"“”«»「『]")
 
 _TASK = (
     r"(?:help(?!\s+(?:but|myself|it)\b)|assist|do\s+(?:that|this|so)|provide|fulfil+|comply|answer|access|browse|search"
@@ -48,7 +48,7 @@ _CANNOT = (
     r"|am\s+not\s+(?:allowed|permitted|programmed|designed|equipped)\s+to"
     r"|'m\s+not\s+(?:allowed|permitted|programmed|designed|equipped)\s+to)"
 )
-_INABILITY = late_pattern(
+_INABILITY = lazy_pattern(
     rf"\b(?:I|we)\s*(?:(?:really|currently|simply|just|still|also|unfortunately)\s+)?{_CANNOT}\s+"
     rf"(?:(?:really|currently|directly|actually|simply|just|even)\s+)?{_TASK}{_NOT_ENOUGH}"
     # "I am an LLM and cannot help", "I'm still learning and can't help with that": the subject comes earlier
@@ -61,45 +61,45 @@ _INABILITY = late_pattern(
     r"|\bI(?:'d|\s+would)?\s+prefer\s+not\s+to\s+(?:continue|answer|discuss|talk|respond|help)\b",
     re.IGNORECASE,
 )
-_MODEL = late_pattern(
+_MODEL = lazy_pattern(
     r"\b(?:as|I(?:'m|\s+am))\s+(?:only\s+|just\s+|merely\s+)?an?\s+(?:\w+[\s-]+){0,2}?"
     r"(?:ai(?:\s+(?:language\s+)?(?:model|assistant|chatbot))?|language\s+model|llm|chatbot)\b",
     re.IGNORECASE,
 )
-_NEGATION = late_pattern(
+_NEGATION = lazy_pattern(
     r"\b(?:can't|cannot|can\s+not|unable|not\s+able|don't\s+have|do\s+not\s+have|not\s+(?:capable|designed|programmed)"
     r"|outside|beyond|won't)\b",
     re.IGNORECASE,
 )
-_TURNS_ROUND = late_pattern(
+_TURNS_ROUND = lazy_pattern(
     r"\b(?:but|however)\b,?\s+(?:here(?:'s|\s+is|\s+are)\b|(?:these|some|below)\b"
     r"|I\s+(?:can|could|would|will|do)\s+(?:recommend|suggest|list|name|give|offer|share|provide|tell)\b"
     r"|I(?:'d|'ll|\s+have|'ve)\b)",
     re.IGNORECASE,
 )
 _ADVICE = r"(?:that\s+)?(?:you|searching|checking|using|visiting|consulting|trying|looking|asking|contacting)\b"
-_DELIVERS = late_pattern(
+_DELIVERS = lazy_pattern(
     r"(?:^|[.!?:\n]\s*)(?:(?:however|but|that\s+said|still|instead|nevertheless)\b,?\s+)?"
     r"(?:here(?:'s|\s+is|\s+are)\b|the\s+following\b|below\s+(?:is|are)\b"
     rf"|I(?:'d|\s+would|\s+can)?\s+(?:recommend|suggest)\s+(?!{_ADVICE}))",
     re.IGNORECASE,
 )
-_LIST_LINE = late_pattern(r"^[ \t]*(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]*\S", re.MULTILINE)
+_LIST_LINE = lazy_pattern(r"^[ \t]*(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]*\S", re.MULTILINE)
 
-_JAPANESE_INABILITY = late_pattern(
+_JAPANESE_INABILITY = lazy_pattern(
     r"(?:でき(?:ません|ない|かねます|兼ねます)|出来(?:ません|ない|かねます)|お役に立て|お答え(?:し|いたし)?かね|応じ(?:られ|かね)"
     r"|対応(?:し|いたし)?(?:ておりません|ていません|かね)|(?:能力|情報|機能)(?:が|は|を持って)(?:あり|い|おり)?(?:ません|ない)"
     r"|範囲(?:外|を超え))"
 )
-_JAPANESE_APOLOGY = late_pattern(
+_JAPANESE_APOLOGY = lazy_pattern(
     r"(?:申し?訳(?:ございません|ありません|ない(?:です|の)?)|すみません|ごめんなさい|恐れ入りますが)"
 )
-_JAPANESE_MODEL = late_pattern(r"(?:言語モデル|人工知能|AI|ＡＩ)\s?(?:です|であ|として|な|のため)")
-_JAPANESE_REFUSAL = late_pattern(
+_JAPANESE_MODEL = lazy_pattern(r"(?:言語モデル|人工知能|AI|ＡＩ)\s?(?:です|であ|として|な|のため)")
+_JAPANESE_REFUSAL = lazy_pattern(
     r"(?:お手伝い|お答え|お応え|ご要望|ご質問|ご依頼|リクエスト|対応|提供|回答|支援|サポート)[^。\n]{0,30}"
     r"(?:でき|出来)?(?:ません|かねます)(?=[。!！\s]|$)"
 )
-_JAPANESE_DELIVERS = late_pattern(
+_JAPANESE_DELIVERS = lazy_pattern(
     r"(?:以下(?:の|に|は|が)|こちら(?:が|は|の)|次の(?:よう|とおり|通り|映画|研究者|動画))"
 )
 _JAPANESE_APOLOGY_ONLY = 60  # characters; in a longer answer the apology is politeness
@@ -118,26 +118,26 @@ class Refusal(AnswerRule):
             return Verdict(True, (span(text, 0, len(text), note) if text else absence("a refusal", note),))
         stripped = text.strip()
         if len(stripped) > _LONGEST:
-            return _not_held(f"{len(stripped)} characters are more than a refusal takes")
+            return _no_refusal(f"{len(stripped)} characters are more than a refusal takes")
         start = len(text) - len(text.lstrip())
         if start >= _OPENING:  # text after this much white space, which may be megabytes, is not read
-            return _not_held("none in the first sentences")
-        plain = without_emphasis(text[: start + len(stripped)].translate(_PLAIN))
+            return _no_refusal("none in the first sentences")
+        plain = blank_emphasis(text[: start + len(stripped)].translate(_PLAIN))
         found = _english_refusal(plain) or _japanese_refusal(plain)
         if found is None:
-            return _not_held("none in the first sentences")
+            return _no_refusal("none in the first sentences")
         lines = sum(1 for _ in _LIST_LINE.finditer(plain))
         if given := named_urls(sight.answer, ASKED, sight.topic):
-            return _not_held(f"the answer delivers all the same: a URL of the asked kind, {given[0].href}")
+            return _no_refusal(f"the answer delivers all the same: a URL of the asked kind, {given[0].href}")
         if lines >= _LIST_LINES:
-            return _not_held(f"the answer delivers all the same: a list of {lines} lines")
+            return _no_refusal(f"the answer delivers all the same: a list of {lines} lines")
         if opening := _DELIVERS.search(plain) or _JAPANESE_DELIVERS.search(plain):
-            return _not_held(f"the answer delivers all the same: {opening[0].strip()!r}")
+            return _no_refusal(f"the answer delivers all the same: {opening[0].strip()!r}")
         start, end, note = found
         return Verdict(True, (span(text, start, end, note),))
 
 
-def _not_held(note: str) -> Verdict:
+def _no_refusal(note: str) -> Verdict:
     return Verdict(False, (absence("a refusal", note),))
 
 

@@ -29,7 +29,7 @@ from protocols.rules.rule import Rule, Sight, Verdict, absence
 from protocols.rules.words import Sentences, Words
 from topics.document import Document, StrictModel
 from topics.plug_ins import find_plug_ins, load_entry
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.topic import Topic
 from topics.yaml_values import Loc
 
@@ -81,11 +81,11 @@ def read_rule(document: Document, loc: Loc, value: object, named: NamedRule) -> 
         rules = tuple(read_rule(document, (*inside, place), item, named) for place, item in enumerate(options))
         return Any(rules) if kind == "any" else All(rules)
     if kind not in _kinds():
-        hint = did_you_mean(kind, _kinds())
+        hint = suggestion(kind, _kinds())
         raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=", ".join(_kinds()), key=True)
     if not isinstance(options, dict):
         raise document.error(inside, f"{kind}: options must be a mapping; write {{}} if there are none")
-    rule: Rule = document.part(inside).validated(_model_of(kind))  # type: ignore[assignment]
+    rule: Rule = document.part(inside).validate_as(_model_of(kind))  # type: ignore[assignment]
     return rule
 
 
@@ -149,7 +149,7 @@ class _Wrapper:
 
 
 @dataclass(frozen=True, slots=True)
-class _Several:
+class _Combination:
     rules: tuple[Rule, ...]
 
     @property
@@ -189,7 +189,7 @@ class Reference(_Wrapper):
 
 
 @dataclass(frozen=True, slots=True)
-class Any(_Several):
+class Any(_Combination):
     """Holds if at least one of the rules holds. Evidence: the evidence of the first rule that holds. If no rule
     holds, the evidence of all rules."""
 
@@ -198,7 +198,7 @@ class Any(_Several):
 
 
 @dataclass(frozen=True, slots=True)
-class All(_Several):
+class All(_Combination):
     """Holds if every rule holds. Evidence: the evidence of all rules, or only of the first rule that does not hold."""
 
     def judge(self, sight: Sight) -> Verdict:

@@ -11,7 +11,7 @@ from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 _GAPS = re.compile(f"[{INVISIBLE}]+")
 
 
-def same_text(text: str) -> str:
+def comparable_text(text: str) -> str:
     """Normalise a text for comparison: casefold it and replace each run of white space or invisible characters by a
     space.
 
@@ -37,23 +37,23 @@ class Repetition(AnswerRule):
     def judge(self, sight: Sight) -> Verdict:
         verdicts = []
         if self.of != "urls":
-            verdicts.append(_text_again(sight))
+            verdicts.append(_judge_text(sight))
         if self.of != "text":
-            verdicts.append(_urls_again(sight))
+            verdicts.append(_judge_urls(sight))
         holding = next((verdict for verdict in verdicts if verdict.holds), None)
         return holding or Verdict(False, tuple(piece for verdict in verdicts for piece in verdict.evidence))
 
 
-def _text_again(sight: Sight) -> Verdict:
+def _judge_text(sight: Sight) -> Verdict:
     text = sight.answer.text
-    form = same_text(text)
+    form = comparable_text(text)
     for turn, answer in enumerate(sight.earlier, 1):
-        if form and same_text(answer.text) == form:
+        if form and comparable_text(answer.text) == form:
             return Verdict(True, (span(text, 0, len(text), f"the same text as the answer to turn {turn}"),))
     return Verdict(False, (absence("the text of an earlier answer", f"{len(sight.earlier)} earlier answers compared"),))
 
 
-def _urls_again(sight: Sight) -> Verdict:
+def _judge_urls(sight: Sight) -> Verdict:
     text = sight.answer.text
     found = named_urls(sight.answer, ANY, sight.topic)
     first: dict[str, int] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from recordings.acts.dialogue import ActTurn, Dialogue, Dialogues, extract_dialogues
-from recordings.files.json_text import Json, line, read_lines
+from recordings.files.json_text import Json, encode_line, read_lines
 from recordings.log.run_folder import is_run, read
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value, value_at
@@ -132,7 +132,7 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
 
 def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *, source: str = "") -> None:
     """Write the dialogues to a new file of acts. The first line names the sources. Raises FileExistsError."""
-    data = [line({"format": FORMAT, "source": source})]
+    data = [encode_line({"format": FORMAT, "source": source})]
     for dialogue in dialogues:
         row: dict[str, Json] = {
             "id": dialogue.id,
@@ -143,7 +143,7 @@ def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *,
         row.update({name: value for name, value in named.items() if value})
         if not math.isnan(dialogue.score):
             row["score"] = dialogue.score
-        data.append(line(row))
+        data.append(encode_line(row))
     with Path(path).open("xb") as file:
         file.writelines(data)
 

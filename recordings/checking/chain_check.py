@@ -18,7 +18,7 @@ from recordings.judged.decisions import FOLDER as DECISIONS
 from recordings.judged.decisions import read_decisions
 from recordings.judged.judgments import layer_fault
 from recordings.log.chained_file import ChainedFile, Fault, check_file, check_gone, reports_in_later_chains
-from recordings.log.inventory import CHAINED, INVENTORY, Inventory, read_inventory, says_chained
+from recordings.log.inventory import CHAINED, INVENTORY, Inventory, declares_chain, read_inventory
 from recordings.log.noted import NotedFinding, read_findings
 from recordings.log.run_folder import event_files
 from topics.counting import pluralize
@@ -55,13 +55,15 @@ class RecordingFindings:
     notes: list[Fault] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
 
-    def for_new_header(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[NotedFinding]:
+    def new_header_findings(
+        self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()
+    ) -> Iterator[NotedFinding]:
         """Yield all findings and the additional `faults` and `notes`, for the header of a run that is made from this
         recording in the folder `run`."""
         for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
-            yield NotedFinding(self.hash, _without_folder(what, run))
+            yield NotedFinding(self.hash, _remove_folder(what, run))
         for what in (*map(str, self.notes), *notes):
-            yield NotedFinding(self.hash, _without_folder(what, run), open=False)
+            yield NotedFinding(self.hash, _remove_folder(what, run), open=False)
 
     def take(self, files: Sequence[ChainedFile]) -> None:
         for one in files:
@@ -141,7 +143,7 @@ class RecordingFindings:
     ) -> None:
         """Report listed files that are missing, changed or not closed, and files that are not listed."""
         if inventory is None:
-            if declared or any(says_chained(run / one.name) for one in chained):
+            if declared or any(declares_chain(run / one.name) for one in chained):
                 what = "it is missing, so missing layers of judgments and files of decisions cannot be detected"
                 self.gaps.append(Fault(INVENTORY, None, what))
             else:
@@ -172,7 +174,7 @@ class RecordingFindings:
             name
             for name, one in files.items()
             if one.closing and name not in inventory.closed and name not in inventory.copied
-            if (run / name).exists() and says_chained(run / name)
+            if (run / name).exists() and declares_chain(run / name)
         ]
         written = [name for name in unlisted if name in files and files[name].lines > 1]
         if written or (unclosed and len({*unlisted, *unclosed}) > 1):
@@ -187,7 +189,7 @@ class RecordingFindings:
             self.notes.append(Fault(name, None, f"{what} the end of the inventory was removed"))
 
 
-def _without_folder(what: str, run: Path) -> str:
+def _remove_folder(what: str, run: Path) -> str:
     """Remove the run's folder from a sentence about its files, because the folder may be renamed."""
     return what.replace(f"{run}/", "").replace(f"{run}: ", "")
 

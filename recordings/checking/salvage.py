@@ -40,7 +40,7 @@ class DamagedFile:
 
 
 @dataclass(slots=True)
-class _Cut:
+class _CutFile:
     place: Place
     later: int = 0
 
@@ -55,7 +55,7 @@ def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]
     files = [_Trusted(file, contradictions) for file in event_files(folder)]
     faults = [read_events(file.path, file) for file in files]
     attempts = _unite_attempts(files)
-    told = [(*more, *file.told()) for more, file in zip(faults, files, strict=True)]
+    told = [(*more, *file.describe_faults()) for more, file in zip(faults, files, strict=True)]
     damaged = tuple(DamagedFile(file.path, sentences) for file, sentences in zip(files, told, strict=True) if sentences)
     damaged += tuple(
         DamagedFile(chain_file(file), (f"{file}: {what}; the attempts in it are lost",))
@@ -88,12 +88,12 @@ def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt
     if same == len(both):
         return max(one, two, key=lambda attempt: len(attempt.rows))
     lines = f"cut after {pluralize(same, 'line')}, which both have, and counts as interrupted" if same else "left out"
-    second.blame(f"{_describe_attempt(two)} is recorded differently here than in {first.path.name}; {lines}")
+    second.add_fault(f"{_describe_attempt(two)} is recorded differently here than in {first.path.name}; {lines}")
     cut = Attempt(one.started, one.worker, one.place, one.rows[:same])
     for row in one.rows[1:same]:
         event = decode(row, one.place)
         if event is not None:
-            cut.take(event, one.place)
+            cut.add_event(event, one.place)
     return cut
 
 
@@ -102,7 +102,7 @@ def _report_lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
     begun: dict[str, set[int]] = defaultdict(set)
     last: dict[str, Attempt] = {}
     for file in files:
-        for trial_id, number in file.named:
+        for trial_id, number in file.attempt_ids:
             begun[trial_id].add(number)
         for (trial_id, number), attempt in file.found.items():
             if trial_id not in last or number > last[trial_id].started.attempt:
@@ -120,11 +120,11 @@ class _Trusted(Attempts):
         self._contradictions = contradictions
         self._opening: dict[str, Json] = {}
         self._faults: list[str] = []
-        self._cuts: dict[AttemptId, _Cut] = {}
+        self._cuts: dict[AttemptId, _CutFile] = {}
         self._strays: dict[AttemptId, list[int]] = {}
 
     @property
-    def named(self) -> Iterator[AttemptId]:
+    def attempt_ids(self) -> Iterator[AttemptId]:
         yield from (*self.found, *self._strays)
 
     def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:
@@ -137,10 +137,10 @@ class _Trusted(Attempts):
         opened = self._opening
         return (attempt.started.worker or opened.get("worker"), opened.get("pid"), opened.get("at")) if opened else None
 
-    def blame(self, sentence: str) -> None:
+    def add_fault(self, sentence: str) -> None:
         self._faults.append(f"{self.path}: {sentence}")
 
-    def begin(self, opening: dict[str, Json], place: Place) -> None:
+    def begin_file(self, opening: dict[str, Json], place: Place) -> None:
         self._opening = opening
         worker, named = opening.get("worker"), self.path.name
         if isinstance(worker, str) and named != f"trials-{worker}.jsonl":
@@ -148,7 +148,7 @@ class _Trusted(Attempts):
                 f"{place}: written by worker {worker!r}, so the file is a copy of another or was renamed"
             )
 
-    def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
+    def add_event(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
         name = (event.trial_id, event.attempt)
         if name in self._cuts:
             self._cuts[name].later += 1
@@ -160,14 +160,14 @@ class _Trusted(Attempts):
             self._faults.append(f"{place}: {fault}")
             self._strays[name] = [place.line]
         else:
-            super().take(event, row, str(self._opening.get("worker") or worker), place)
+            super().add_event(event, row, str(self._opening.get("worker") or worker), place)
 
     def _contradiction(self, attempt: Attempt | None, event: Event) -> str:
         if attempt is None:
             return self._contradictions.contradiction_at_start(event) if isinstance(event, TrialStarted) else ""
-        return "" if attempt.ended else self._contradictions.contradiction_within(attempt, event)
+        return "" if attempt.has_ended else self._contradictions.contradiction_within(attempt, event)
 
-    def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
+    def handle_fault(self, fault: RunError, row: dict[str, Json] | None) -> None:
         row = row or {}
         # Another major version, if the line is not damaged.
         version = re.fullmatch(rf"{FORMAT.partition('/')[0]}/\d+(\.\d+)*", str(row.get("format")))
@@ -180,12 +180,12 @@ class _Trusted(Attempts):
         if names_one and name in self._cuts:
             return
         # An unreadable line may belong to any open attempt, and two joined lines to several.
-        open_ones = [one for one, attempt in self.found.items() if not attempt.ended and one not in self._cuts]
+        open_ones = [one for one, attempt in self.found.items() if not attempt.has_ended and one not in self._cuts]
         for one in [one for one in self.found if one == name] or open_ones:
             self.found[one].interrupt()
-            self._cuts[one] = _Cut(place)
+            self._cuts[one] = _CutFile(place)
 
-    def told(self) -> list[str]:
+    def describe_faults(self) -> list[str]:
         told = list(self._faults)
         for name, cut in self._cuts.items():
             place = Place(cut.place.path, cut.place.line)

@@ -79,7 +79,7 @@ def _shape(conversation: Conversation) -> str:
     return outcome.kind if answered or outcome.kind == "user-stopped" else "unanswered"
 
 
-def ended_badly(outcome: Outcome | None) -> bool:
+def is_bad_ending(outcome: Outcome | None) -> bool:
     """Return True if the end counts against the system: a breakdown, no matching route, or an end by the system. An end
     by the protocol, its turn limit or the user does not count, nor does an unknown end."""
     return outcome is not None and outcome.kind in _BAD_KINDS
@@ -98,7 +98,7 @@ CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _FAULTS_OF_USERS)
 def missing_turns(conversation: Conversation) -> int:
     """Return the number of user turns that would have followed if the conversation had not ended badly."""
     outcome = conversation.outcome
-    if outcome is None or not ended_badly(outcome):
+    if outcome is None or not is_bad_ending(outcome):
         return 0
     if outcome.missing is not None:
         return outcome.missing

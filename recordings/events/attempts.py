@@ -49,7 +49,7 @@ class Attempt:
     _ended_at: str = ""
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self._outcome is not None
 
     @property
@@ -63,7 +63,7 @@ class Attempt:
         return self._outcome is not None and self._outcome.valid
 
     @property
-    def spoken(self) -> Iterable[SpokenTurn]:
+    def spoken_turns(self) -> Iterable[SpokenTurn]:
         """The state, user's text, label and answer of each turn. This is much faster than `conversation`."""
         return _spoken_in(self._turns) if self._spoken is None else self._spoken
 
@@ -73,16 +73,20 @@ class Attempt:
         turns = self._whole_turns()
         return _recorded_turn(len(turns), turns[-1]) if turns else None
 
-    def take(self, event: Event, place: Place) -> None:
+    def add_event(self, event: Event, place: Place) -> None:
         """Add the next event. Raises RunError, with the place in the file, if the event is not valid at this point."""
-        if self.ended:
-            raise self._wrong(place, "an event after its trial-ended")
+        if self.has_ended:
+            raise self._event_error(place, "an event after its trial-ended")
         match event:
             case Asked():
                 if self._turns and self._turns[-1].reply is None:
-                    raise self._wrong(place, f"turn {event.turn} is asked before turn {len(self._turns)} was answered")
+                    raise self._event_error(
+                        place, f"turn {event.turn} is asked before turn {len(self._turns)} was answered"
+                    )
                 if event.turn != len(self._turns) + 1:
-                    raise self._wrong(place, f"turn {event.turn} is asked, but turn {len(self._turns) + 1} is next")
+                    raise self._event_error(
+                        place, f"turn {event.turn} is asked, but turn {len(self._turns) + 1} is next"
+                    )
                 self._turns.append(
                     _OpenTurn(
                         *(event.state, event.text, event.user, event.act, event.worded),
@@ -93,25 +97,25 @@ class Attempt:
             case Answered():
                 turn = self._turn(event.turn, "answer", place)
                 if turn.reply is not None:
-                    raise self._wrong(place, f"a second answer to turn {event.turn}")
+                    raise self._event_error(place, f"a second answer to turn {event.turn}")
                 turn.reply = event.reply
             case Routed():
                 turn = self._turn(event.route.turn, "route", place)
                 if turn.reply is None:
-                    raise self._wrong(place, f"a route for turn {event.route.turn}, which has no answer")
+                    raise self._event_error(place, f"a route for turn {event.route.turn}, which has no answer")
                 if turn.route is not None:
-                    raise self._wrong(place, f"a second route for turn {event.route.turn}")
+                    raise self._event_error(place, f"a second route for turn {event.route.turn}")
                 turn.route = event.route
             case Failed():
                 if event.turn > len(self._turns):
-                    raise self._wrong(place, f"a failure at turn {event.turn}, which was not asked")
+                    raise self._event_error(place, f"a failure at turn {event.turn}, which was not asked")
                 self.failures.append(event)
             case TrialEnded():
                 self._outcome, self._ended_at = event.outcome, event.at
             case TrialStarted():
-                raise self._wrong(place, "a second trial-started")
+                raise self._event_error(place, "a second trial-started")
 
-    def take_lines(self, rows: list[Line], first: int) -> int:
+    def add_lines(self, rows: list[Line], first: int) -> int:
         """Add the lines from index `first` on, as long as they belong to this attempt and continue it in a valid order.
         Returns the index of the first line that was not added."""
         if self._outcome is not None:
@@ -144,7 +148,7 @@ class Attempt:
                 return number
         return len(rows)
 
-    def forget_turns(self) -> None:
+    def discard_turns(self) -> None:
         """Discard the turns and failures to save memory; the outcome is kept."""
         self._turns, self.failures = [], []
 
@@ -155,7 +159,7 @@ class Attempt:
 
     def interrupt(self) -> None:
         """Remove the last event and its row if the event ended the attempt, because earlier lines may be missing."""
-        if self.ended:
+        if self.has_ended:
             self._outcome, self._ended_at = None, ""
             del self.rows[-1:]
 
@@ -166,10 +170,10 @@ class Attempt:
 
     def _turn(self, number: int, what: str, place: Place) -> _OpenTurn:
         if number != len(self._turns) or not self._turns:
-            raise self._wrong(place, f"{what} for turn {number}, but only {len(self._turns)} turns were asked")
+            raise self._event_error(place, f"{what} for turn {number}, but only {len(self._turns)} turns were asked")
         return self._turns[-1]
 
-    def _wrong(self, place: Place, what: str) -> RunError:
+    def _event_error(self, place: Place, what: str) -> RunError:
         key = self.started.key
         whose = f"attempt {self.started.attempt} at {key.system}, {key.topic}, trial {key.trial}"
         return RunError(f"{what} ({whose}, begun at {self.place})", place=place)
@@ -228,10 +232,10 @@ class Attempts:
         self.keep_rows, self._turns_of = keep_rows, turns_of
         self._spoken: dict[SpokenTurn, SpokenTurn] | None = {} if spoken else None
 
-    def begin(self, opening: dict[str, Json], place: Place) -> None:
+    def begin_file(self, opening: dict[str, Json], place: Place) -> None:
         """Begin another file of events, whose first line is `opening`. The base class does nothing."""
 
-    def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
+    def add_event(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
         """Add an event from the file of `worker`. `row` is its line, or {} if rows are not kept. Raises RunError."""
         name = (event.trial_id, event.attempt)
         attempt = self.found.get(name)
@@ -252,32 +256,32 @@ class Attempts:
                 place=place,
             )
         else:
-            attempt.take(event, place)
-            if attempt.ended:
+            attempt.add_event(event, place)
+            if attempt.has_ended:
                 self._drop_details(attempt)
         if self.keep_rows:
             attempt.rows.append(row)
 
     def _drop_details(self, attempt: Attempt) -> None:
         if self._turns_of is not None and attempt.started.key.system not in self._turns_of:
-            attempt.forget_turns()
+            attempt.discard_turns()
         if self._spoken is not None:
             if len(self._spoken) > _MOST_SHARED:
                 self._spoken.clear()
             attempt.keep_spoken(self._spoken)
 
-    def take_lines(self, rows: list[Line], first: int, worker: str) -> int:
+    def add_lines(self, rows: list[Line], first: int, worker: str) -> int:
         """Add lines from the file of `worker`, from index `first` on, as long as they continue one attempt in a valid
         order. Returns the index of the first line that was not added. If that index is `first`, pass the line to
         `take`."""
         attempt = self.found.get((rows[first].id, rows[first].attempt))
         if attempt is None or attempt.worker != worker:
             return first
-        after = attempt.take_lines(rows, first)
-        if after > first and attempt.ended:
+        after = attempt.add_lines(rows, first)
+        if after > first and attempt.has_ended:
             self._drop_details(attempt)
         return after
 
-    def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
+    def handle_fault(self, fault: RunError, row: dict[str, Json] | None) -> None:
         """Handle a line that cannot be added; the base class raises `fault`. `row` is the JSON object of the line."""
         raise fault

@@ -19,7 +19,7 @@ from recordings.conversations.conversation import SystemTurn
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.events.typed_lines import LINES, ChoiceLine, TurnLine
 from recordings.files.errors import RunError
-from recordings.files.json_text import Json, line
+from recordings.files.json_text import Json, encode_line
 from topics.errors import Place
 from topics.links import Link
 
@@ -34,9 +34,9 @@ def event_line(row: dict[str, Any]) -> bytes:
     try:
         data = _ENCODER.encode(row)
     except (TypeError, ValueError):  # a half of a surrogate pair, or no value of ours
-        return line(row)
+        return encode_line(row)
     # It silently writes NaN and infinities as null.
-    return line(row) if b"null" in data else data + b"\n"
+    return encode_line(row) if b"null" in data else data + b"\n"
 
 
 def encode(event: Event) -> dict[str, Any]:
@@ -282,7 +282,7 @@ def choice_from(row: Mapping[str, Json], place: Place) -> Choice:
     return read_as(ChoiceLine, row, place).choice()
 
 
-def with_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
+def restore_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
     """Return a copy of `answer` with the parts that `parts_row` wrote. Raises RunError with the place in the file."""
     parts = {key: row[key] for key in PARTS if key in row}
     turn = read_as(TurnLine, {"id": "", "attempt": 1, "turn": 1, "text": answer.text, **parts}, place)

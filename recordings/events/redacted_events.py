@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from protocols.answer import Answer
 from recordings.events.event_lines import encode
 from recordings.events.events import Event
-from recordings.files.json_text import texts_in
+from recordings.files.json_text import strings_in
 from recordings.secrets.redaction import Redactor
 from topics.links import Link
 
@@ -18,7 +18,7 @@ _Event = TypeVar("_Event", bound=Event)
 def redacted_event(event: _Event, redactor: Redactor) -> tuple[_Event, dict[str, Any]]:
     """Return the redacted event, as the run stores it, and its row. Most events are unchanged."""
     row = encode(event)
-    if redactor.leaves_unchanged(texts_in(row.values())):
+    if redactor.leaves_unchanged(strings_in(row.values())):
         return event, row
     clean: _Event = redacted_value(event, redactor)
     return clean, encode(clean)

@@ -55,7 +55,7 @@ def _digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=20, person=b"harvest-evidence").hexdigest()
 
 
-def _kept_as(data: bytes, media_type: str) -> tuple[bytes, str]:
+def _stored_form(data: bytes, media_type: str) -> tuple[bytes, str]:
     kind = media_type.partition(";")[0].strip().lower()
     plain = "json" if kind.endswith("+json") else "txt" if kind.startswith("text/") else "bin"
     extension = _EXTENSIONS.get(kind, plain)
@@ -71,12 +71,12 @@ def _address(kept: bytes, extension: str) -> str:
 
 def address_of(data: bytes, media_type: str) -> str:
     """Return the address of `data`, `evidence/<2 hex>/<40 hex>.<extension>`, from its blake2b hash of 20 bytes."""
-    return _address(*_kept_as(data, media_type))
+    return _address(*_stored_form(data, media_type))
 
 
 def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
     """Write `data` to the disk, unless it was kept before, and return its address. Raises OSError."""
-    kept, extension = _kept_as(data, media_type)
+    kept, extension = _stored_form(data, media_type)
     address = _address(kept, extension)
     path = run / address
     if _is_there(str(path), len(kept)):
@@ -91,7 +91,7 @@ def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
 
 def stored_address(run: Path, data: bytes, media_type: str) -> str | None:
     """Return the address of `data` if it was kept before, else None. This is fast enough for the event loop."""
-    kept, extension = _kept_as(data, media_type)
+    kept, extension = _stored_form(data, media_type)
     address = _address(kept, extension)
     return address if _is_there(f"{run}/{address}", len(kept)) else None
 

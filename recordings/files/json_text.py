@@ -24,13 +24,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def line(value: Json) -> bytes:
+def encode_line(value: Json) -> bytes:
     """Encode `value` as a line of UTF-8 with its line end. Raises ValueError for NaN and infinities, and TypeError for
     values that JSON cannot express."""
     return _encode_text(_LINE.encode(value)) + b"\n"
 
 
-def texts_in(values: Iterable[Json]) -> list[str]:
+def strings_in(values: Iterable[Json]) -> list[str]:
     """Return all strings in JSON values, including keys. The keys of an object come before its values."""
     texts: list[str] = []
     _gather_strings(values, texts)

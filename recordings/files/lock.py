@@ -22,7 +22,7 @@ _CHECK_SECONDS = 0.1
 _HOLDER_FORM = re.compile(rb"[0-9]{0,20}\n?")
 
 
-class Locked(RunError):
+class RunLocked(RunError):
     """Another process is writing to the run or the file."""
 
 
@@ -43,7 +43,7 @@ def flock(descriptor: int, patience: float = 0.0) -> bool:
 
 
 class Lock:
-    """The lock of a run, held from its creation until `release` or the end of the process. Raises Locked, naming the
+    """The lock of a run, held from its creation until `release` or the end of the process. Raises RunLocked, naming the
     process that holds the lock; RunError if `lock` is not a lock file of Harvest; and StoreError if `lock` cannot be
     written."""
 
@@ -58,12 +58,12 @@ class Lock:
                 raise _no_lock(path) from None
             raise StoreError(path, fault, "lock") from fault
         try:
-            self._take(path, run)
+            self._acquire(path, run)
         except BaseException:
             self.release()
             raise
 
-    def _take(self, path: Path, run: Path) -> None:
+    def _acquire(self, path: Path, run: Path) -> None:
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             raise _no_lock(path)
         holder = os.pread(self._descriptor, 32, 0)
@@ -74,7 +74,7 @@ class Lock:
         except OSError as fault:
             raise StoreError(path, fault, "lock") from fault
         if not ours:
-            raise Locked(
+            raise RunLocked(
                 f"this run is being written by another process (pid {holder.decode().strip() or 'unknown'})",
                 place=Place(str(run)),
                 advice="wait for it to end, or stop it; then give the same command again",

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from recordings.files.errors import RunError, StoreError
 from recordings.files.evidence import fsync_file, fsync_folder, remove_leftovers, write_safely
-from recordings.files.lock import Locked, flock
+from recordings.files.lock import RunLocked, flock
 from topics.errors import Place
 
 # Seconds to wait for others: each takes as long as judging an audit, and several may come at once.
@@ -68,8 +68,8 @@ class SharedFile:
 @contextmanager
 def shared_file(path: Path, patience: float = PATIENCE) -> Iterator[SharedFile]:
     """Open the file at `path`, which need not exist, so that no other process can write to it. Waits up to `patience`
-    seconds for other writers, then raises Locked. A new file to which nothing was written is removed. Raises RunError
-    if the path is not a regular file, and StoreError if the file cannot be written or locked."""
+    seconds for other writers, then raises RunLocked. A new file to which nothing was written is removed. Raises
+    RunError if the path is not a regular file, and StoreError if the file cannot be written or locked."""
     descriptor = _lock_file(path, patience)
     try:
         file = SharedFile(path, descriptor)
@@ -96,7 +96,7 @@ def _lock_file(path: Path, patience: float) -> int:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise _no_file(path)
             if not flock(descriptor, patience):
-                raise Locked(
+                raise RunLocked(
                     f"another process has been writing to this file for more than {patience:g} seconds",
                     place=Place(str(path)),
                     advice="wait for it to end, or stop it; then give the same command again",

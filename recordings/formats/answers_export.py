@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 
 from recordings.conversations.conversation import Conversation
-from recordings.files.json_text import Json, line
+from recordings.files.json_text import Json, encode_line
 from recordings.log.exports import write_export
 
 
@@ -38,5 +38,5 @@ def write_answers(
             "response_length": sum(len(each.text.split()) for each in answers),
             "answer": answer,
         }
-        lines.append(line(row))
+        lines.append(encode_line(row))
     write_export(path, b"".join(lines))

@@ -25,7 +25,7 @@ from protocols.answer import Answer
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.files.errors import StoreError
-from recordings.files.json_text import Json, line
+from recordings.files.json_text import Json, encode_line
 from recordings.formats.transcript_turns import IMPORT_RULE, imported_route, state_name
 from recordings.judged.judgments import Judgment, Layer, Target
 from recordings.log.exports import write_export
@@ -146,7 +146,7 @@ def spoken_dialogues(files: Sequence[Path], *, counts: Counts = "workshop") -> I
     """Read the dialogues in the files turn by turn. `counts` and the errors are as in `read_dialogues`."""
     for file in files:
         for name, _, system, turns in _dialogues(file, counts):
-            numbers = [at["i" if at.has("i") else "turn-index"].index() for _, _, at in turns]
+            numbers = [at["i" if at.has_key("i") else "turn-index"].index() for _, _, at in turns]
             spoken = [
                 ChallengeTurn(speaker, number, said.text, said.counts)
                 for (speaker, said, _), number in zip(turns, numbers, strict=True)
@@ -197,8 +197,8 @@ def _dialogues(
     file: Path, counts: Counts
 ) -> Iterator[tuple[str, JsonValue, str, list[tuple[str, _AnnotatedTurn, JsonValue]]]]:
     value = read_json_value(file)
-    if value.has("dialogues"):
-        system = value["subset"].text() if value.has("subset") else file.stem
+    if value.has_key("dialogues"):
+        system = value["subset"].text() if value.has_key("subset") else file.stem
         for dialogue in value["dialogues"].elements():
             yield (
                 dialogue["id"].text(),
@@ -206,7 +206,7 @@ def _dialogues(
                 system,
                 [_read_compact(one, counts) for one in dialogue["turns"].elements()],
             )
-    elif value.has("dialogue-id"):
+    elif value.has_key("dialogue-id"):
         turns = [_read_official(one) for one in value["turns"].elements()]
         yield value["dialogue-id"].text(), value, file.resolve().parent.name, turns
     else:
@@ -218,9 +218,9 @@ def _dialogues(
 
 def _read_compact(turn: JsonValue, counts: Counts) -> tuple[str, _AnnotatedTurn, JsonValue]:
     speaker = turn["s"].text(("S", "U"))
-    text = turn["u"].value if turn.has("u") else ""
+    text = turn["u"].value if turn.has_key("u") else ""
     annotated = None
-    if turn.has("c") or turn.has("cr"):
+    if turn.has_key("c") or turn.has_key("cr"):
         at = turn[_KEYS[counts]]
         annotated = tuple(one.index() for one in at.elements())
         if len(annotated) != len(_ANNOTATED) or not sum(annotated):
@@ -232,7 +232,7 @@ def _read_compact(turn: JsonValue, counts: Counts) -> tuple[str, _AnnotatedTurn,
 
 def _read_official(turn: JsonValue) -> tuple[str, _AnnotatedTurn, JsonValue]:
     speaker = turn["speaker"].text(("S", "U"))
-    given = turn["annotations"].elements() if turn.has("annotations") else []
+    given = turn["annotations"].elements() if turn.has_key("annotations") else []
     said = [one["breakdown"].text(_ANNOTATED) for one in given]
     annotated = tuple(said.count(label) for label in _ANNOTATED) if said else None
     return speaker, _AnnotatedTurn(_check_words(turn, turn["utterance"].value), annotated), turn
@@ -289,7 +289,7 @@ def write_dialogues(
                 said = (counts or {}).get(Target(one.trial_id, one.attempt, turn.number), {})
                 turns.append(_turn(len(turns), "S", turn.reply.answer.text, said))
         name = one.session or f"{key.topic}/{key.trial}"
-        write_export(path, line({"dialogue-id": name, "speaker-id": "", "group-id": key.system, "turns": turns}))
+        write_export(path, encode_line({"dialogue-id": name, "speaker-id": "", "group-id": key.system, "turns": turns}))
         written += 1
     return written
 

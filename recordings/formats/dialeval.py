@@ -78,11 +78,11 @@ def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
             )
             key = TrialKey(about, name, 1)
             conversations.append(Conversation(key, identity, 1, turns, outcome, session=name, user="imported"))
-            for place, one in enumerate(dialogue["annotations"].elements() if dialogue.has("annotations") else ()):
+            for place, one in enumerate(dialogue["annotations"].elements() if dialogue.has_key("annotations") else ()):
                 mine = said.setdefault(place, [])
-                if one.has("nugget"):
+                if one.has_key("nugget"):
                     mine += _types(one["nugget"], identity, senders, numbers)
-                if one.has("quality"):
+                if one.has_key("quality"):
                     mine += _qualities(one["quality"], identity, unknown)
     named = ", ".join(file.name for file in files)
     layers = (
@@ -100,12 +100,12 @@ def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
 def _dialogues(value: JsonValue) -> Sequence[JsonValue]:
     found = value.elements() if isinstance(value.value, list) else [value]
     for one in found:
-        if not (one.has("id") and one.has("turns")):
+        if not (one.has_key("id") and one.has_key("turns")):
             raise one.error(
                 "this is not a DialEval dialogue",
                 allowed='{"id": …, "turns": [{"sender": …, "utterances": […]}], "annotations": […]}',
                 advice="to read counts of annotators without texts, use: harvest helpdesk eval"
-                if one.has("dialogues")
+                if one.has_key("dialogues")
                 else None,
             )
     return found

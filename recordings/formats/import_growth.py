@@ -40,9 +40,9 @@ class Identity:
         self._redactor = Redactor()
 
     def __call__(self, system: str, topic: str, *names: str, words: Words = ()) -> str:
-        return identity_of(system, topic, *names, words=self.cleaned(words))
+        return identity_of(system, topic, *names, words=self.redact(words))
 
-    def cleaned(self, words: Words) -> Words:
+    def redact(self, words: Words) -> Words:
         """Redact the text of each turn, as a recording does."""
         clean = self._redactor.text
         return [(clean(said), None if answered is None else clean(answered)) for said, answered in words]
@@ -83,7 +83,7 @@ class RecordedImports:
                     now = identity_of(*about, "time", normalise_time(one.started_at), words=words)
                     self._same_time[now] = one.trial_id
 
-    def found(self, draft: Draft, refuse: Callable[[InputError], object]) -> Draft | None:
+    def match_draft(self, draft: Draft, refuse: Callable[[InputError], object]) -> Draft | None:
         """Compare a draft with the conversations in the run, and return the draft to import.
 
         The returned draft has the run's identity and its notation of times. If the draft is the beginning of a recorded
@@ -93,9 +93,9 @@ class RecordedImports:
         one = draft.conversation
         one = replace(one, trial_id=self._same_time.get(one.trial_id, one.trial_id))
         if one.trial_id not in self._attempts and draft.name and one.attempt == 1:
-            words = self._identity.cleaned(spoken_words(one))
+            words = self._identity.redact(spoken_words(one))
             if earlier := self._beginning(draft, words):
-                grown = self._as_next_attempt(one, words, earlier)
+                grown = self._next_attempt(one, words, earlier)
                 if grown is None:
                     key = earlier[0].key
                     fault = InputError(
@@ -103,11 +103,11 @@ class RecordedImports:
                         f"{key.trial}) and that counts as it is",
                         advice="import the newer file into a new folder, where the longer one counts",
                     )
-                    refuse(draft.record.placed(fault))
+                    refuse(draft.record.add_place(fault))
                     return None
                 one = grown
             else:
-                of_this_id = list(self._of_this_id(draft, words))
+                of_this_id = list(self._with_same_id(draft, words))
                 for other in of_this_id:
                     if _is_beginning(words, spoken_words(other)):
                         self.counts["shorter"] += 1
@@ -127,7 +127,7 @@ class RecordedImports:
                 )
         return replace(draft, conversation=one)
 
-    def told(self) -> Iterator[str]:
+    def describe_changes(self) -> Iterator[str]:
         if count := self.counts["grown"]:
             what = pluralize(count, "conversation")
             yield f"{what} that the run has without an end that counts: added as another attempt, which counts"
@@ -146,7 +146,7 @@ class RecordedImports:
                 return found
         return ()
 
-    def _as_next_attempt(self, one: Conversation, words: Words, earlier: Sequence[Conversation]) -> Conversation | None:
+    def _next_attempt(self, one: Conversation, words: Words, earlier: Sequence[Conversation]) -> Conversation | None:
         first = earlier[0]
         one = replace(one, trial_id=first.trial_id, key=first.key)
         for known in earlier:
@@ -157,7 +157,7 @@ class RecordedImports:
         self.counts["grown"] += 1
         return replace(one, attempt=max(known.attempt for known in earlier) + 1)
 
-    def _of_this_id(self, draft: Draft, words: Words) -> Iterator[Conversation]:
+    def _with_same_id(self, draft: Draft, words: Words) -> Iterator[Conversation]:
         about = _topic_key(draft.conversation)
         for other in self._begun[(*about, words[0][0])] if words else ():
             self._tries -= 1

@@ -58,16 +58,16 @@ def number_drafts(
             first = places.get((one.key, one.attempt))
         if first is None:
             kept[one.trial_id, one.attempt] = places[one.key, one.attempt] = draft
-        elif _in_one_notation(first.conversation) == _in_one_notation(one):
+        elif _normalise_notation(first.conversation) == _normalise_notation(one):
             repeated[draft.known] += 1
         else:
-            refuse(draft.record.placed(_contradiction(first, draft)))
+            refuse(draft.record.add_place(_contradiction(first, draft)))
     whole, shorter = drop_beginnings(kept.values())
     for draft in whole:
         if draft.known == "id":
             one = draft.conversation
             named[one.key.system, one.key.topic, draft.name].add(one.trial_id)
-    new = [draft for draft in (run.found(draft, refuse) for draft in whole) if draft]
+    new = [draft for draft in (run.match_draft(draft, refuse) for draft in whole) if draft]
     found = _assign_numbers(new, recorded)
     told = [
         f"{count} {'has' if count == 1 else 'have'} {_EQUAL_CONTENT[known]}: once each"
@@ -79,11 +79,11 @@ def number_drafts(
     if shorter:
         verb = "is the beginning of another" if shorter == 1 else "are beginnings of others"
         told.append(f"{shorter} {verb} of the same id or time, exported while it was growing: the longer one counts")
-    told += [*run.told(), *_report_alike(found, recorded)]
+    told += [*run.describe_changes(), *_report_similar(found, recorded)]
     return NumberedDrafts(found, told)
 
 
-def _in_one_notation(one: Conversation) -> Conversation:
+def _normalise_notation(one: Conversation) -> Conversation:
     return replace(one, started_at=normalise_time(one.started_at), ended_at=normalise_time(one.ended_at))
 
 
@@ -109,7 +109,7 @@ def _assign_numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -
     return found
 
 
-def _report_alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
+def _report_similar(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
     """Return a sentence if new conversations differ from recorded conversations only in their file."""
     there = {one.trial_id for one in recorded}
     words = {_word_key(one) for one in recorded}

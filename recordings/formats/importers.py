@@ -23,10 +23,10 @@ from recordings.formats.messages import read_messages
 from recordings.formats.transcript import Transcript, read_transcript
 from recordings.judged.judgments import Layer
 from topics.errors import HarvestError, InputError, Place
-from topics.gold import GoldEntry, GoldTable, written_vector
+from topics.gold import GoldEntry, GoldTable, format_vector
 from topics.library import load_topics
 from topics.plug_ins import entry_source, find_plug_ins, load_entry
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.topic import Topic, TopicSet, TopicType
 
 # The group of entry points by which plug-ins add formats.
@@ -117,7 +117,7 @@ def find_importer(name: str) -> Importer:
     others = find_plug_ins(GROUP, "importers", IMPORTERS)
     if name not in others:
         raise InputError(
-            f"there is no format {name!r}{did_you_mean(name, format_names())}", allowed=", ".join(format_names())
+            f"there is no format {name!r}{suggestion(name, format_names())}", allowed=", ".join(format_names())
         )
     return load_entry(others[name], "the importer", _FUNCTION, partial(_load_importer, others[name]))
 
@@ -285,5 +285,5 @@ def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> Gol
 
 
 def _show_judgment(entry: GoldEntry) -> str:
-    groups = ", ".join(f"{attribute} {written_vector(vector)}" for attribute, vector in entry.groups.items())
+    groups = ", ".join(f"{attribute} {format_vector(vector)}" for attribute, vector in entry.groups.items())
     return f"L{entry.grade}" + (f" ({groups})" if groups else "")

@@ -13,7 +13,7 @@ from pathlib import Path
 from protocols.missing_turns import fewest_turns_onward
 from protocols.protocol import Protocol
 from recordings.conversations.conversation import INVALID, Conversation
-from recordings.conversations.endings import KINDS, NO_REPLY, ended_badly, is_end_stated, missing_turns
+from recordings.conversations.endings import KINDS, NO_REPLY, is_bad_ending, is_end_stated, missing_turns
 from recordings.events.attempts import AttemptId
 from recordings.events.events import events_of
 from recordings.events.redacted_events import redacted_value
@@ -25,7 +25,7 @@ from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
 from recordings.secrets.redaction import Redactor
 from topics.errors import InputError, Place
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.topic import Topic, TopicSet, check_topic_id
 from topics.unseen_characters import find_unseen
 
@@ -190,13 +190,13 @@ def stated_most_turns(header: Header) -> dict[tuple[str, str], int]:
     }
 
 
-def with_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
+def add_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
     """Yield the conversations of a run, with the number of missing turns if the protocol determines it."""
     protocol, topics = header.played_protocol(), header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     for one in conversations:
         topic = known.get(one.key.topic)
-        if protocol is None or topic is None or not one.turns or not ended_badly(one.outcome):
+        if protocol is None or topic is None or not one.turns or not is_bad_ending(one.outcome):
             yield one
             continue
         assert one.outcome is not None
@@ -271,7 +271,7 @@ def describe_odd_names(systems: Iterable[str]) -> Iterator[str]:
 def check_outcome(kind: str) -> None:
     """Raise InputError if no conversation can have the outcome `kind`."""
     if kind not in OUTCOMES:
-        raise InputError(f"{kind!r} is not an outcome{did_you_mean(kind, OUTCOMES)}", allowed=", ".join(OUTCOMES))
+        raise InputError(f"{kind!r} is not an outcome{suggestion(kind, OUTCOMES)}", allowed=", ".join(OUTCOMES))
 
 
 def check_time(written: str) -> None:

@@ -51,7 +51,7 @@ class MessageList:
         return len(self.path) == 1 and self.path[0] in LISTS
 
     @property
-    def answered(self) -> bool:
+    def is_answered(self) -> bool:
         return bool(self.said) and self.said[-1][0] == "assistant"
 
 
@@ -81,7 +81,7 @@ def find_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return {**{one: record[one] for one in record if one != empty[0]}, "messages": record[empty[0]]}
     chosen = own[0] if own else left[0]
     answers = [one for one in left if one is not chosen and any(side == "assistant" for side, _ in one.said)]
-    if (not own and len(left) > 1) or (answers and not chosen.answered):
+    if (not own and len(left) > 1) or (answers and not chosen.is_answered):
         names = ", ".join(one.name for one in left[:8])
         raise _refusal(f"the record has several lists of messages, and no list contains all the others: {names}")
     begun = [one for one in every if one is not chosen and chosen.said[: len(one.said)] == one.said]
@@ -89,7 +89,7 @@ def find_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if chosen.path[-1] not in LISTS and not is_part_name(*chosen.path):
             return None
         raise _refusal(f"the list of messages {chosen.name} is only a part of the conversation in this record")
-    if not chosen.answered and (name := _outside_answer_key(record, chosen, every)):
+    if not chosen.is_answered and (name := _outside_answer_key(record, chosen, every)):
         raise _refusal(f"the messages of this record end with the user, but {name!r} outside them may be the answer")
     return _lift_fields(record, chosen, begun)
 
@@ -142,17 +142,17 @@ def _lift_fields(record: Mapping[str, Any], chosen: MessageList, begun: Sequence
     gone = {chosen.path, *(one.path for one in begun)}
     around: dict[str, Any] = {}
 
-    def keep(value: Mapping[str, Any], path: tuple[str | int, ...]) -> None:
+    def add_field(value: Mapping[str, Any], path: tuple[str | int, ...]) -> None:
         for key, one in value.items():
             here = (*path, key)
             if here in gone or (path and value is chosen.owner):
                 continue
             if isinstance(one, dict) and any(way[: len(here)] == here for way in gone):
-                keep(one, here)
+                add_field(one, here)
             else:
                 around[".".join(map(str, here))] = one
 
-    keep(record, ())
+    add_field(record, ())
     if around.get("messages"):
         around["messages[]"] = around["messages"]  # which is reported as unused
     if len(chosen.path) > 1:

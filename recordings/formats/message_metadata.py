@@ -19,7 +19,7 @@ from recordings.formats.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.links import Link
-from topics.suggestions import nearest
+from topics.suggestions import nearest_name
 
 # Keys, and the kinds of their values.
 _KINDS: Mapping[str, type] = {
@@ -75,7 +75,7 @@ class Metadata:
         own = [key for key in values if key not in _KINDS]
         ends = [key for key in ("reason", "detail") if values.get(key) not in (None, "") and not values.get("outcome")]
         for key in own:
-            meant = nearest(key, _KINDS)
+            meant = nearest_name(key, _KINDS)
             if meant and _is_misspelling(key, meant) and type(values[key]) is _KINDS[meant]:
                 raise InputError(
                     f"unknown key {key!r} in metadata: did you mean {meant!r}?",

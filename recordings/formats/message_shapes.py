@@ -34,7 +34,7 @@ class Record:
     topic: str = ""
     passed: Counter[str] = field(default_factory=Counter)
 
-    def placed(self, fault: InputError) -> InputError:
+    def add_place(self, fault: InputError) -> InputError:
         """Return the error with the place of the record. The place is computed only here, because that is slow."""
         return InputError(fault.what, place=record_place(self.at), allowed=fault.allowed, advice=fault.advice)
 
@@ -94,7 +94,7 @@ def _are_separate(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
             holder = holder[key]
         if any(is_id_key(key) for key in holder):
             return False
-    said = [_said_words(one.value) for one in named]
+    said = [_spoken_words(one.value) for one in named]
     return all(
         {side for side, _ in words} == {"user", "assistant"} for words in said if words
     ) and not _has_continuation(named)
@@ -104,13 +104,13 @@ def _has_continuation(several: Sequence[JsonValue]) -> bool:
     """Return True if one conversation is the beginning of another. More than `_MOST_COMPARED` are not compared."""
     if len(several) > _MOST_COMPARED:
         return False
-    said = [words for one in several if (words := _said_words(one.value))]
+    said = [words for one in several if (words := _spoken_words(one.value))]
     lengths = {len(words) for words in said}
     begun = {tuple(words[:length]) for words in said for length in lengths if length < len(words)}
     return any(tuple(words) in begun for words in said)
 
 
-def _said_words(value: Json) -> list[tuple[str, str]]:
+def _spoken_words(value: Json) -> list[tuple[str, str]]:
     if isinstance(value, dict):
         value = next((value[key] for key in LISTS if are_messages(value.get(key))), None)
     return words_by_side(value) if isinstance(value, list) and are_messages(value) else []

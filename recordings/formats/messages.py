@@ -23,7 +23,7 @@ from typing import Self
 
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, SystemTurn, TrialKey, Turn
-from recordings.events.event_lines import with_parts
+from recordings.events.event_lines import restore_parts
 from recordings.files.times import Now, normalise_time, utc_now
 from recordings.formats.chatgpt import HIDDEN_KEPT
 from recordings.formats.import_growth import Draft, IdentifiedBy, Identity
@@ -158,7 +158,7 @@ def read_messages(
         tuple(found),
         {one.key: prompts[one.trial_id, one.attempt] for one in found if (one.trial_id, one.attempt) in prompts},
         reading.most_turns,
-        (*reading.told(), *numbered.told),
+        (*reading.describe_unread(), *numbered.told),
         tuple(left_out),
     )
 
@@ -193,7 +193,7 @@ class _Reading:
         self.from_zero: list[str] = []
         self.refused = 0
 
-    def told(self) -> Iterator[str]:
+    def describe_unread(self) -> Iterator[str]:
         for name in dict.fromkeys(name for name, _ in self.unread):
             keys = ", ".join(key for at, key in self.unread if at == name)
             yield f"{name}: these keys are unknown, so their values are not recorded: {keys}"
@@ -261,7 +261,7 @@ class _Reading:
             at = Place(record.at.path, 0 if record.at.loc else record.at.line)
             self.refuse(InputError(fault.what, place=at, allowed=fault.allowed, advice=fault.advice))
         else:
-            self.refuse(record.placed(fault))
+            self.refuse(record.add_place(fault))
 
     def _draft(self, record: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
         system = told.text("system") or system
@@ -328,7 +328,7 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
         if answer is not None:
             given = Answer.of(answer) if found is None else Answer(answer, found)
             own = parts[at - 1] if at <= len(parts) else None
-            reply = SystemTurn(with_parts(given, own, place) if own else given)
+            reply = SystemTurn(restore_parts(given, own, place) if own else given)
         routed = reply is not None and label not in ("", "-")
         route = imported_route(at, state, label, target) if routed else None
         user, act, worded, session = ("".join(one[at - 1 : at]) for one in speakers)

@@ -5,7 +5,7 @@ from os import PathLike
 
 from recordings.conversations.answer_parts import choice_row, parts_row
 from recordings.conversations.conversation import Conversation
-from recordings.files.json_text import Json, line
+from recordings.files.json_text import Json, encode_line
 from recordings.formats.transcript_heading import links_outside_text
 from recordings.log.exports import write_export
 
@@ -68,4 +68,4 @@ def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
     ):
         if any(value is not None and value != "" for value in values):
             metadata[key] = list(values)
-    return line({"messages": messages, "metadata": metadata})
+    return encode_line({"messages": messages, "metadata": metadata})

@@ -80,7 +80,7 @@ def parse_transcript(
         text = text.replace("\r", "\n")
     reader = _Reader(path, system, trial, topics)
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
-        reader.take(line, number)
+        reader.read_line(line, number)
     return reader.finished()
 
 
@@ -107,7 +107,7 @@ class _Reader:
         self.words = 0  # of the conversation so far
         self.annotations = Annotations(path, topics)
 
-    def take(self, raw: str, number: int) -> None:
+    def read_line(self, raw: str, number: int) -> None:
         self.line = number
         line = raw.removesuffix("\r") if self.returns or not self.exact else raw
         marked = line.rstrip(" \t\r")
@@ -118,7 +118,7 @@ class _Reader:
         elif found := _TURN.fullmatch(marked):
             self._turn(found[1], int(found[2]), found[3] or "")
         else:
-            said = self.draft.open if self.draft else None
+            said = self.draft.open_turn if self.draft else None
             if not (said and said.speaker == "S" and self._annotation(marked, said.lines)):
                 self._text(line)
 
@@ -126,7 +126,7 @@ class _Reader:
         return InputError(what, place=Place(self.path, self.line, column), allowed=allowed, advice=advice)
 
     def _annotation(self, line: str, lines: list[str]) -> bool:
-        return self.annotations.take(line, self.line, lines, self.words, exact=self.exact)
+        return self.annotations.read_annotation(line, self.line, lines, self.words, exact=self.exact)
 
     def _own_line(self, words: str, returns: bool) -> None:
         self._close()
@@ -149,16 +149,16 @@ class _Reader:
         except InputError as fault:
             raise self.error(fault.what, column=8, allowed=fault.allowed, advice=fault.advice) from None
         if self.heading.judged is not None:
-            self._further(self.heading.judged)
+            self._continue_entry(self.heading.judged)
 
-    def _further(self, entry: GoldEntry) -> None:
+    def _continue_entry(self, entry: GoldEntry) -> None:
         if self.topics is not None:
-            self._known(entry.topic)
+            self._find_topic(entry.topic)
             for name, vector in entry.groups.items():
                 attribute_set(self.topics, name, len(vector), Place(self.path, self.line, 8))
         self.further.append(entry)
 
-    def _known(self, name: str) -> Topic:
+    def _find_topic(self, name: str) -> Topic:
         assert self.topics is not None
         topic = next((one for one in self.topics.topics if one.id == name), None)
         if topic is None:
@@ -175,7 +175,7 @@ class _Reader:
         name = unquote(name, errors="surrogatepass") if self.exact else name
         if not name:
             raise self.error("the topic has no name", allowed="##### M002")
-        topic = None if self.topics is None else self._known(name)
+        topic = None if self.topics is None else self._find_topic(name)
         system = self.heading.own.get("system") or self.system
         if not system:
             raise self.error(
@@ -215,15 +215,15 @@ class _Reader:
         self.draft.begin(speaker, number, label, self.line)
 
     def _text(self, line: str) -> None:
-        if self.draft is None or self.draft.open is None:
+        if self.draft is None or self.draft.open_turn is None:
             if line.strip():
                 where = "the first topic" if self.draft is None else "the first turn"
                 raise self.error(f"there is text before {where}", allowed="##### M002, then ### U1")
             return
         if self.exact and line.startswith("\\"):
             line = self._unescape_line(line)
-        self.draft.open.lines.append(line)
-        self.annotations.note_url(self.draft.open.lines, self.words)
+        self.draft.open_turn.lines.append(line)
+        self.annotations.note_url(self.draft.open_turn.lines, self.words)
         self.words += len(line.split())
 
     def _unescape_line(self, line: str) -> str:

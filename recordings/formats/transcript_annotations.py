@@ -91,7 +91,7 @@ class Annotations:
             self._mention = _Mention(url.href, _title(line[: url.start], lines), position)
             self._current = None
 
-    def take(self, line: str, number: int, lines: list[str], words: int, *, exact: bool) -> bool:
+    def read_annotation(self, line: str, number: int, lines: list[str], words: int, *, exact: bool) -> bool:
         """Store the annotation in a line, and return True; return False if the line is text. Raises InputError. With
         `exact`, texts in the file are escaped, so a malformed annotation cannot be text. `words` is the number of words
         in the conversation before the line."""
@@ -130,7 +130,7 @@ class Annotations:
     ) -> InputError:
         return InputError(what, place=Place(self.path, self._line, column), allowed=allowed, advice=advice)
 
-    def _about(self) -> _Judged:
+    def _current_judgment(self) -> _Judged:
         if self._mention is None:
             raise self._error("the annotation has no URL before it in this turn", advice="put it below the URL's line")
         if self._current is None:
@@ -139,7 +139,7 @@ class Annotations:
         return self._current
 
     def _grade(self, grade: int, note: str) -> None:
-        judged = self._about()
+        judged = self._current_judgment()
         if judged.grade not in (None, grade):
             raise self._error(f"{judged.mention.href} already has grade L{judged.grade} (see {judged.place})")
         judged.grade, judged.graded = grade, Place(self.path, self._line)
@@ -147,7 +147,7 @@ class Annotations:
             judged.note(note)
 
     def _count(self, count: int) -> None:
-        self._about()
+        self._current_judgment()
         assert self._mention is not None
         if self._mention.position != count:
             words = f"the last word of {self._mention.href} is word {self._mention.position}"
@@ -166,7 +166,7 @@ class Annotations:
         raise self._error(f"{href} is not mentioned before this line in this turn", column=7)
 
     def _vector(self, found: re.Match[str]) -> None:
-        judged = self._about()
+        judged = self._current_judgment()
         name, raw, column = found[1], (found[3] or "").strip(), found.start(2) + 1
         parts = re.finditer(r"[^,]+|(?<=,)(?=,|$)|^$", found[2])
         shares = tuple(self._share(part[0].strip(), column + part.start()) for part in parts)

@@ -16,7 +16,7 @@ from recordings.formats.transcript import FORMAT
 from recordings.formats.transcript_annotations import entity_key
 from recordings.formats.transcript_heading import heading_line, judged_line, percent_encode
 from recordings.log.exports import write_export
-from topics.gold import GoldTable, written_vector
+from topics.gold import GoldTable, format_vector
 from topics.links import find_urls
 from topics.topic import TopicSet
 
@@ -90,7 +90,7 @@ def _conversation(
                 yield f"wc= {words + len(line[: mention.end].split())}"
                 for name, vector in entry.groups.items():
                     raw = entry.raw.get(name, "")
-                    yield f"#{name}: {written_vector(vector)}" + (f" #{raw}" if raw else "")
+                    yield f"#{name}: {format_vector(vector)}" + (f" #{raw}" if raw else "")
             words += len(line.split())
 
 

@@ -23,7 +23,7 @@ from recordings.events.event_lines import choice_from
 from recordings.files.errors import RunError
 from recordings.formats.imports import MOST_TURNS_ALLOWED
 from topics.errors import Place
-from topics.gold import GoldEntry, written_vector
+from topics.gold import GoldEntry, format_vector
 from topics.links import Link, links_in
 
 _SAFE = "/:+,;@!$&'()*#-._~<>[]{}|^?"  # everything a person would like to read; not %, = or white space
@@ -124,7 +124,7 @@ def judged_line(entry: GoldEntry) -> str:
     """Return the line of a judged entity that no reply mentions."""
     pairs = {"judged": entry.topic, "entity": entry.entity, "grade": str(entry.grade), "title": entry.title}
     for name, vector in entry.groups.items():
-        pairs[f"group:{name}"] = written_vector(vector)
+        pairs[f"group:{name}"] = format_vector(vector)
         pairs[f"raw:{name}"] = entry.raw.get(name, "")
     return " ".join(["######", *_write_pairs(pairs)])
 

@@ -51,7 +51,7 @@ class Draft:
     turns: list[OpenTurn] = field(default_factory=list)
 
     @property
-    def own(self) -> Mapping[str, str]:
+    def own_fields(self) -> Mapping[str, str]:
         return self.heading.own
 
     @property
@@ -59,14 +59,14 @@ class Draft:
         return self.heading.number("attempt", 1)
 
     @property
-    def open(self) -> OpenTurn | None:
+    def open_turn(self) -> OpenTurn | None:
         return self.turns[-1] if self.turns else None
 
     def fault(self, speaker: str, number: int) -> str:
         """Return a phrase on why this turn cannot come next, or "" if it can."""
         wanted = ("U", 1)
-        if self.open is not None:
-            wanted = ("S", self.open.number) if self.open.speaker == "U" else ("U", self.open.number + 1)
+        if self.open_turn is not None:
+            wanted = ("S", self.open_turn.number) if self.open_turn.speaker == "U" else ("U", self.open_turn.number + 1)
         if (speaker, number) == wanted:
             return ""
         return f"the next turn must be {wanted[0]}{wanted[1]}, not {speaker}{number}"
@@ -103,17 +103,17 @@ class Draft:
             turns.append(Turn(turn.number, state, text, SystemTurn(given), route, **spoke, choice=choice))
         return Conversation(
             key=TrialKey(self.system, self.topic_id, self.trial),
-            trial_id=self.own.get("id") or self.trial_id,
+            trial_id=self.own_fields.get("id") or self.trial_id,
             attempt=self.attempt,
             turns=tuple(turns),
             outcome=outcome,
-            session=self.own.get("session", ""),
+            session=self.own_fields.get("session", ""),
             place=self.heading.number("place", 1),
-            user=self.own.get("user", "imported"),
-            worker=self.own.get("worker", ""),
-            member=self.own.get("member", ""),
-            started_at=self.own.get("started_at", ""),
-            ended_at=self.own.get("ended_at", ""),
+            user=self.own_fields.get("user", "imported"),
+            worker=self.own_fields.get("worker", ""),
+            member=self.own_fields.get("member", ""),
+            started_at=self.own_fields.get("started_at", ""),
+            ended_at=self.own_fields.get("ended_at", ""),
         )
 
 
@@ -149,9 +149,11 @@ def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
     said = [turn for turn in said if turn.number not in never or turn.text(exact=draft.exact).strip()]
     silent = [turn for turn in said if turn.number not in replies]
     outcome: Outcome | None
-    if "outcome" in draft.own:
-        missing = draft.heading.number("missing", 0) if "missing" in draft.own else None
-        outcome = Outcome(draft.own["outcome"], draft.own.get("reason", ""), draft.own.get("detail", ""), missing)
+    if "outcome" in draft.own_fields:
+        missing = draft.heading.number("missing", 0) if "missing" in draft.own_fields else None
+        outcome = Outcome(
+            draft.own_fields["outcome"], draft.own_fields.get("reason", ""), draft.own_fields.get("detail", ""), missing
+        )
         outcome = replace(outcome, choice=draft.heading.choices.get(0))
         outcome = None if outcome.kind == "interrupted" else outcome
     elif broke_down:
@@ -163,7 +165,7 @@ def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
         warnings.append(f"{path}:{line}: no answer is recorded, so this trial is invalid (neither useful nor useless)")
     else:
         outcome = Outcome("completed", IMPORT_RULE, "the transcript does not say how the conversation ended")
-    states = draft.own["states"].split(" ") if draft.own.get("states") else []
+    states = draft.own_fields["states"].split(" ") if draft.own_fields.get("states") else []
     return draft.conversation(said, replies, never, outcome, states), warnings
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError, StoreError
 from recordings.files.evidence import fsync_file, fsync_folder, inner_folder
-from recordings.files.json_text import Json, line, read_lines
+from recordings.files.json_text import Json, encode_line, read_lines
 from recordings.files.lock import Lock
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.chain import FORMAT as CHAIN_FORMAT
@@ -187,7 +187,7 @@ class DecisionBook:
                     journal = self._journal = self._create()
                 self.ids.add(known)
                 self._unsafe[known] = journal
-                journal.write(line(row))
+                journal.write(encode_line(row))
             if journal is not None:
                 # Also for a known line, which may have been written just now and not be on the disk yet.
                 await asyncio.shield(journal.sync())
@@ -226,7 +226,7 @@ class DecisionBook:
         except OSError as fault:
             raise StoreError(path, fault) from fault
         try:
-            journal.write(line({"format": FORMAT, "made_at": stamp(self.clock()), CHAINED: CHAIN_FORMAT}))
+            journal.write(encode_line({"format": FORMAT, "made_at": stamp(self.clock()), CHAINED: CHAIN_FORMAT}))
         except StoreError:
             journal.abandon()
             raise

@@ -21,11 +21,11 @@ from typing import Any
 from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError, StoreError
 from recordings.files.evidence import inner_folder, remove_leftovers, write_safely
-from recordings.files.json_text import Json, line, read_lines
+from recordings.files.json_text import Json, encode_line, read_lines
 from recordings.files.times import unix_seconds
 from recordings.judged.decisions import FOLDER as DECISIONS
 from recordings.judged.decisions import Decision, is_target, read_decisions
-from recordings.log.inventory import list_file
+from recordings.log.inventory import add_file
 from recordings.secrets.redaction import Redactor
 from topics.errors import Place
 from topics.regular_file import list_entries, read_inside
@@ -148,7 +148,7 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
         if judgment.note:
             row["note"] = judgment.note
         rows.append({**row, "samples": list(judgment.samples)} if judgment.samples else row)
-    return put_layer(Path(run), b"".join(line(cleaner.value(row)) for row in rows), layer.kind, layer.author)
+    return put_layer(Path(run), b"".join(encode_line(cleaner.value(row)) for row in rows), layer.kind, layer.author)
 
 
 def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
@@ -162,7 +162,7 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
             write_safely(path, data)
         except OSError as fault:
             raise StoreError(path, fault) from fault
-    list_file(run, path, changes=False)
+    add_file(run, path, changes=False)
     return path
 
 

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from os import PathLike
 
 from recordings.conversations.conversation import Conversation
-from recordings.files.json_text import Json, line
+from recordings.files.json_text import Json, encode_line
 from recordings.judged.judgments import Judgment, Layer
 from recordings.log.exports import write_export
-from recordings.secrets.redaction import Redactor, marks_in
+from recordings.secrets.redaction import Redactor, count_marks
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
@@ -75,8 +75,8 @@ def read_wanted(
             continue
         nuggets = _nuggets(record, cleaner)
         everything = len(record["nuggets"].elements())
-        if not record.has("run_id"):
-            if any(one.has("assignment") for one in record["nuggets"].elements()):
+        if not record.has_key("run_id"):
+            if any(one.has_key("assignment") for one in record["nuggets"].elements()):
                 raise record.error(
                     "these nuggets have assignments but no run_id, so their answer in this run is unknown",
                     allowed='"run_id": "SYSTEM/TRIAL", as `harvest export --format answers` writes it',
@@ -139,7 +139,7 @@ def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:
         text = cleaner.text(one["text"].text())
         importance = one["importance"].text((*IMPORTANCES, FAILED))
         if text in found:
-            secret = ": they differ only in what looks like a secret, which is not kept" if marks_in(text) else ""
+            secret = ": they differ only in what looks like a secret, which is not kept" if count_marks(text) else ""
             raise one["text"].error(f"this nugget occurs twice in one record{secret}", advice="keep one of them")
         if importance != FAILED:
             found[text] = importance
@@ -256,7 +256,7 @@ def _list_nuggets(nuggets: Mapping[str, str], said: Mapping[str, str]) -> list[J
 
 
 def _write(path: str | PathLike[str], rows: Iterable[Mapping[str, Json]]) -> None:
-    data = b"".join(line(dict(row)) for row in rows)
+    data = b"".join(encode_line(dict(row)) for row in rows)
     if not data:
         raise InputError("there is nothing to write", advice="import nuggets first (--import)")
     write_export(path, data)

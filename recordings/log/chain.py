@@ -22,9 +22,9 @@ from typing import Any
 from recordings.files.digests import SIZE, content_digest, next_link, read_object
 from recordings.files.errors import StoreError
 from recordings.files.evidence import fsync_file, write_safely
-from recordings.files.json_text import line
+from recordings.files.json_text import encode_line
 from recordings.log.header import Header
-from recordings.log.inventory import CHAINED, begin_inventory, list_closed, list_file
+from recordings.log.inventory import CHAINED, add_closed_file, add_file, begin_inventory
 from topics.regular_file import open_inside
 
 FORMAT = "harvest-chain/1"
@@ -77,13 +77,13 @@ class Chain:
     def create(cls, events: Path) -> Chain:
         """Start the chain of a new file, in a run that already has its `run.json`, and list the file in the inventory.
         Raises OSError, and StoreError if the file cannot be listed."""
-        opening = line(_opening_line(events))
+        opening = encode_line(_opening_line(events))
         descriptor = os.open(
             chain_file(events), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666
         )
         try:
             _write_all(descriptor, opening)
-            list_file(run_of(events), events, changes=True)
+            add_file(run_of(events), events, changes=True)
         except BaseException:
             os.close(descriptor)
             raise
@@ -111,7 +111,7 @@ class Chain:
             if whole and not self._failed:
                 self._write(closing_line(self._head, self._lines, _layer_names(run_of(self._events))))
                 fsync_file(self._descriptor)
-                list_closed(run_of(self._events), self._events, self._lines, self._head)
+                add_closed_file(run_of(self._events), self._events, self._lines, self._head)
         except OSError as fault:
             raise StoreError(self.path, fault, playing=True) from fault
         finally:
@@ -152,13 +152,13 @@ def _layer_names(run: Path) -> list[str]:
 def closing_line(head: bytes, lines: int, layers: list[str]) -> bytes:
     """Return the last line of a chain, with a hash that covers this line and the previous hash."""
     said = {"closed": True, "lines": lines, "layers": layers}
-    return line({**said, "hash": next_link(head, line(said)).hex()})
+    return encode_line({**said, "hash": next_link(head, encode_line(said)).hex()})
 
 
 def write_chain(events: Path) -> None:
     """Write the chain of a file of events that was written at once, and list the file as closed. The rest of the folder
     must be complete. Raises OSError and StoreError."""
-    opening = line(_opening_line(events))
+    opening = encode_line(_opening_line(events))
     with events.open("rb") as file:
         lines = list(file)
     head, hashes = next_link(b"", opening), []
@@ -168,4 +168,4 @@ def write_chain(events: Path) -> None:
     closing = closing_line(head, len(lines), _layer_names(run_of(events)))
     write_safely(chain_file(events), opening + b"".join(hashes) + closing)
     begin_inventory(run_of(events), "new")
-    list_closed(run_of(events), events, len(lines), head)
+    add_closed_file(run_of(events), events, len(lines), head)

@@ -8,7 +8,7 @@ from typing import Any
 
 from recordings.files.digests import content_digest, next_link, read_object
 from recordings.log.chain import FLUSH, chain_file, closing_line, run_of
-from recordings.log.inventory import says_chained
+from recordings.log.inventory import declares_chain
 from topics.counting import pluralize
 
 _HASH = re.compile(rb"[0-9a-f]{32}")
@@ -151,7 +151,7 @@ def check_file(
         lines = list(opened)
     whole = [data for data in lines if data.endswith(b"\n")]
     found = ChainedFile(file.relative_to(run_of(file)).as_posix(), opening, hashes, closing, len(whole))
-    declared = says_chained(file) or (declared and bool(lines))
+    declared = declares_chain(file) or (declared and bool(lines))
     later = [said for said in accounts if said]
     if opening and not closing and len(later) < len(accounts):
         what = (

@@ -17,7 +17,7 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.log.header import Header, as_plain_json, topic_value
 from recordings.log.shard import shard_of
-from topics.clusters import joined_clusters, with_clusters
+from topics.clusters import assign_clusters, joined_clusters
 from topics.counting import pluralize
 from topics.errors import Place
 from topics.topic import TopicSet
@@ -34,19 +34,19 @@ def differences(old: Header, new: Header) -> list[str]:
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
-    lines += _protocol_diff(_without_explanation(old.protocol), _without_explanation(new.protocol))
+    lines += _protocol_differences(_without_explanation(old.protocol), _without_explanation(new.protocol))
     if old.topics != new.topics:
-        lines += _diffs("topic", _topics_by_id(old), _topics_by_id(new))
-    lines += _diffs("system", old.systems, new.systems)
+        lines += _part_differences("topic", _topics_by_id(old), _topics_by_id(new))
+    lines += _part_differences("system", old.systems, new.systems)
     # Another model, or new content in a file of a simulated user or a system, makes it a different one.
     for key, what in (
         ("endpoints", "endpoint"),
         ("user_files", "the content of the file of user"),
         ("system_files", "the content of the files of system"),
     ):
-        lines += _diffs(what, _audit_part(old, key), _audit_part(new, key))
+        lines += _part_differences(what, _audit_part(old, key), _audit_part(new, key))
     before, after = _audit_part(old, "system_defaults"), _audit_part(new, "system_defaults")
-    return lines + _diffs("the defaults of the driver of system", *_common_options(before, after))
+    return lines + _part_differences("the defaults of the driver of system", *_common_options(before, after))
 
 
 def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
@@ -60,19 +60,21 @@ def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[d
     return kept
 
 
-def _protocol_diff(old: Json, new: Json) -> list[str]:
+def _protocol_differences(old: Json, new: Json) -> list[str]:
     if old == new:
         return []
     names = [one.get("name") if isinstance(one, dict) else None for one in (old, new)]
     if names[0] == names[1]:
-        return _diff("the protocol", old, new)
+        return _value_differences("the protocol", old, new)
     before, after = (f"the protocol {name!r}" if name else "no protocol (a person spoke)" for name in names)
     return [f"it was recorded with {before}, and now there is {after}"]
 
 
-def _diffs(what: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
+def _part_differences(what: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
     changed = [name for name, value in old.items() if name in new and value != new[name]]
-    lines = [line for name in changed[:_MOST_DIFFS] for line in _diff(f"{what} {name}", old[name], new[name])]
+    lines = [
+        line for name in changed[:_MOST_DIFFS] for line in _value_differences(f"{what} {name}", old[name], new[name])
+    ]
     others = changed[_MOST_DIFFS:]
     if others:
         named = ", ".join(others[:10]) + (", …" if len(others) > 10 else "")
@@ -95,7 +97,7 @@ def _topics_by_id(header: Header) -> dict[str, Json]:
     return {topic.id: topic_value(topic) for topic in topics.topics} if topics else {}
 
 
-def _diff(what: str, old: Json, new: Json) -> list[str]:
+def _value_differences(what: str, old: Json, new: Json) -> list[str]:
     before, after = (
         json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True).splitlines() for value in (old, new)
     )
@@ -189,14 +191,14 @@ def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
     first, second = before.attributes, after.attributes
     if keep_order:
         said = {topic.id: topic.cluster for topic in (*topics, *after.topics)}
-        topics = list(with_clusters(topics, {name: cluster for name, cluster in said.items() if cluster}))
+        topics = list(assign_clusters(topics, {name: cluster for name, cluster in said.items() if cluster}))
         played = {topic.id for topic in topics}
         left_out = tuple(topic for topic in dict.fromkeys((*before.left_out, *after.left_out)) if topic not in played)
         united = replace(before, topics=tuple(topics), attributes={**first, **second}, left_out=left_out)
     else:
         if known != [topic.id for topic in after.topics]:
             topics.sort(key=lambda topic: topic.id)
-        topics = list(with_clusters(topics, joined_clusters((before, after))))
+        topics = list(assign_clusters(topics, joined_clusters((before, after))))
         shared = {name: min(first[name], second[name], key=repr) for name in first if name in second}
         attributes = dict(sorted({**first, **second, **shared}.items()))
         name, about = min(before.name, after.name), min(before.about, after.about)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recordings.files.errors import StoreError
 from recordings.files.evidence import keep_exhibit, stored_address
-from recordings.secrets.redaction import Redactor, marks_in
+from recordings.secrets.redaction import Redactor, count_marks
 
 # Total bytes of exhibits below which redaction takes less time than waiting for a thread.
 _FEW_BYTES = 2**14
@@ -51,7 +51,7 @@ def _redact_exhibits(redactor: Redactor, exhibits: Sequence[tuple[str, str, byte
     found = []
     for name, media_type, data in exhibits:
         clean = redactor.data(data, media_type)
-        marks = 0 if clean == data else marks_in(clean.decode("utf-8", "replace")) or 1
+        marks = 0 if clean == data else count_marks(clean.decode("utf-8", "replace")) or 1
         found.append(_Clean(name, media_type, clean, marks))
     return found
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from recordings.files.digests import content_digest, next_link, read_object
 from recordings.files.errors import StoreError
 from recordings.files.evidence import fsync_file, fsync_folder
-from recordings.files.json_text import line
+from recordings.files.json_text import encode_line
 from topics.regular_file import list_entries, open_inside, read_inside
 
 INVENTORY = "inventory.jsonl"
@@ -48,7 +48,7 @@ class Inventory:
     broken: int = 0
     torn: bool = False
 
-    def take(self, row: Mapping[str, Any]) -> None:
+    def add_row(self, row: Mapping[str, Any]) -> None:
         if "format" in row:
             self.held.update(row["held"])
             self.again = bool(row.get("again"))
@@ -74,10 +74,10 @@ def read_inventory(run: Path) -> Inventory | None:
         try:
             row = read_object(text) or {}
             row.pop("link", None)
-            head = next_link(head, line(row))
-            if line({**row, "link": head.hex()}) != text + b"\n" or ("format" in row) != (number == 1):
+            head = next_link(head, encode_line(row))
+            if encode_line({**row, "link": head.hex()}) != text + b"\n" or ("format" in row) != (number == 1):
                 raise ValueError("not what was written")
-            found.take(row)
+            found.add_row(row)
         except (KeyError, TypeError, ValueError, AttributeError):
             found.broken = number
             break
@@ -91,12 +91,12 @@ def begin_inventory(run: Path, files: Origin = "recorded") -> None:
     declare is missing; "copied" if they come from another run, whose inventory was not copied; "new" if they were just
     written. If a copied run had no inventory, nothing is written.
     """
-    if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing_files(run)))):
+    if (run / INVENTORY).exists() or (files == "copied" and not any(map(declares_chain, _growing_files(run)))):
         return
     _append(run, None, files)
 
 
-def list_file(run: Path, file: Path, *, changes: bool) -> None:
+def add_file(run: Path, file: Path, *, changes: bool) -> None:
     """List a file that was added to a run. Nothing happens if the file is already listed or is not in a run yet.
     `changes` is True if the file was only begun and will grow. Raises StoreError."""
     if (run / "run.json").exists():
@@ -104,7 +104,7 @@ def list_file(run: Path, file: Path, *, changes: bool) -> None:
         _append(run, {"file": name, "hash": "" if changes else content_digest(file)})
 
 
-def list_closed(run: Path, file: Path, lines: int, head: bytes) -> None:
+def add_closed_file(run: Path, file: Path, lines: int, head: bytes) -> None:
     """List a file as closed, with its number of lines and the last hash of its chain. Raises StoreError."""
     if (run / "run.json").exists():
         _append(run, {"file": file.relative_to(run).as_posix(), "lines": lines, "head": head.hex()})
@@ -138,8 +138,8 @@ def _write_rows(descriptor: int, whole: bytes, rows: list[Mapping[str, Any]]) ->
     link, added = str(last.get("link", "")), []
     head = bytes.fromhex(link) if _LINK_FORM.fullmatch(link) else b""  # damage stays, and is reported by verify
     for row in rows:
-        head = next_link(head, line(dict(row)))
-        added.append(line({**row, "link": head.hex()}))
+        head = next_link(head, encode_line(dict(row)))
+        added.append(encode_line({**row, "link": head.hex()}))
     try:
         view = memoryview(b"".join(added))
         while view:
@@ -166,7 +166,7 @@ def _opening_row(run: Path, files: Origin) -> Mapping[str, Any]:
     }
     held |= {file.relative_to(run).as_posix(): "" for file in growing}
     told = {"recorded": "again", "copied": "copied"}.get(files)
-    known = {told: True} if told and any(map(says_chained, growing)) else {}
+    known = {told: True} if told and any(map(declares_chain, growing)) else {}
     return {"format": FORMAT, "held": dict(sorted(held.items())), **known}
 
 
@@ -174,7 +174,7 @@ def _growing_files(run: Path) -> list[Path]:
     return [*sorted(run.glob("trials-*.jsonl")), *list_entries(run, "decisions", "*.jsonl")]
 
 
-def says_chained(file: Path) -> bool:
+def declares_chain(file: Path) -> bool:
     """Return True if the first line of a file of events or decisions declares a chain."""
     try:
         first = read_inside(file.parent, file.name, _OPENING_BYTES).partition(b"\n")[0]

@@ -41,7 +41,7 @@ def read_findings(run: Path) -> tuple[NotedFinding, ...]:
     return tuple(_read_findings(value)) if isinstance(value, dict) else ()
 
 
-def with_findings(header: Header, noted: Iterable[NotedFinding]) -> Header:
+def add_findings(header: Header, noted: Iterable[NotedFinding]) -> Header:
     """Return the header with additional findings, in order and without repetitions."""
     every = sorted({*_read_findings(header.extra), *noted})
     kept = {key: item for key, item in header.extra.items() if key != KEY}

@@ -101,7 +101,7 @@ def read(
     header = read_header(folder)
     attempts, damage = _StrictAttempts(folder, keep_rows=keep_rows, turns_of=turns_of, spoken=spoken), []
     for lost, what in lost_events(folder):
-        attempts.refuse(RunError(what, place=Place(str(lost))), None)
+        attempts.handle_fault(RunError(what, place=Place(str(lost))), None)
     for file in event_files(folder):
         damage += read_events(file, attempts)
     return Run(folder, header, tuple(order_attempts(attempts.found.values(), header)), tuple(damage))
@@ -114,7 +114,7 @@ class _StrictAttempts(Attempts):
         super().__init__(keep_rows=keep_rows, turns_of=turns_of, spoken=spoken)
         self._run = run
 
-    def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
+    def handle_fault(self, fault: RunError, row: dict[str, Json] | None) -> None:
         if fault.advice:
             raise fault
         away = self._run / ".." if self._run.name in ("", "..") else self._run.parent
@@ -165,21 +165,21 @@ def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> l
         block, whole, lines = data, bool(ends), number - 1 + ends
         if first:
             opening, end, block = data.partition(b"\n")
-            reading.take(opening, Place(name, number), ended=bool(end), begins=True)
+            reading.read_block(opening, Place(name, number), ended=bool(end), begins=True)
             first, number, ends = False, number + 1, ends - 1
         rows = None if attempts.keep_rows else decode_lines(block, ends)
         if rows is None:
             *ended, rest = block.split(b"\n")
             for at, line in enumerate(ended, number):
-                reading.take(line, Place(name, at))
+                reading.read_block(line, Place(name, at))
             if rest:
-                reading.take(rest, Place(name, number), ended=False)
+                reading.read_block(rest, Place(name, number), ended=False)
             continue
         at = 0
         while at < len(rows):
-            after = attempts.take_lines(rows, at, reading.worker)
+            after = attempts.add_lines(rows, at, reading.worker)
             if after == at:
-                reading.take_event(rows[at].event(), Place(name, number + at))
+                reading.add_event(rows[at].event(), Place(name, number + at))
                 after += 1
             at = after
     damage = reading.damage
@@ -187,7 +187,7 @@ def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> l
     if not first and closed is not None and lines < closed:
         gone, all_lines = pluralize(closed - lines, "line"), pluralize(closed, "line")
         what = f"its end is lost: it was closed with {all_lines}, as its chain says; missing: {gone}"
-        attempts.refuse(RunError(what, place=Place(name, lines + 1)), None)
+        attempts.handle_fault(RunError(what, place=Place(name, lines + 1)), None)
     if first:
         damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]
     damage += [
@@ -205,11 +205,11 @@ class _Reading:
         self.damage: list[str] = []
         self.unknown: dict[str, Place] = {}
 
-    def take(self, data: bytes, place: Place, *, ended: bool = True, begins: bool = False) -> None:
+    def read_block(self, data: bytes, place: Place, *, ended: bool = True, begins: bool = False) -> None:
         attempts = self._attempts
         event = decode_line(data) if ended and not begins and not attempts.keep_rows else None
         if event is not None:
-            self.take_event(event, place)
+            self.add_event(event, place)
             return
         row: dict[str, Json] | None = None
         try:
@@ -223,22 +223,22 @@ class _Reading:
             if begins:
                 if row.get("event") == "opened":
                     check_format(row.get("format"), FORMAT, place)
-                    attempts.begin(row, place)
+                    attempts.begin_file(row, place)
                     return
-                attempts.refuse(RunError("the file does not begin with an opened line", place=place), None)
+                attempts.handle_fault(RunError("the file does not begin with an opened line", place=place), None)
             event = decode(row, place)
             if event is None:
                 self.unknown.setdefault(str(row["event"]), place)
             else:
-                attempts.take(event, row, self.worker, place)
+                attempts.add_event(event, row, self.worker, place)
         except RunError as fault:
-            attempts.refuse(fault, row)
+            attempts.handle_fault(fault, row)
 
-    def take_event(self, event: Event, place: Place) -> None:
+    def add_event(self, event: Event, place: Place) -> None:
         try:
-            self._attempts.take(event, {}, self.worker, place)
+            self._attempts.add_event(event, {}, self.worker, place)
         except RunError as fault:
-            self._attempts.refuse(fault, None)
+            self._attempts.handle_fault(fault, None)
 
 
 def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:

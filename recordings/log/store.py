@@ -23,7 +23,7 @@ from recordings.events.events import Answered, Event, Failed, TrialEnded, TrialS
 from recordings.events.redacted_events import redacted_event, redacted_value
 from recordings.files.errors import RunError, StoreError, no_run
 from recordings.files.evidence import fsync_folder, inner_folder, refuse_links, remove_leftovers, write_safely
-from recordings.files.json_text import encode_document, line, parse_value
+from recordings.files.json_text import encode_document, encode_line, parse_value
 from recordings.files.lock import Lock
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.chain import FORMAT as CHAIN_FORMAT
@@ -34,7 +34,7 @@ from recordings.log.header import Header, software
 from recordings.log.inventory import CHAINED, begin_inventory
 from recordings.log.journal import Journal
 from recordings.log.long_work import LONG
-from recordings.secrets.redaction import Redactor, marks_in
+from recordings.secrets.redaction import Redactor, count_marks
 from topics.errors import Place
 from topics.regular_file import list_entries, read_inside
 
@@ -203,7 +203,7 @@ class RunWriter:
             CHAINED: CHAIN_FORMAT,
         }
         journal.chain = chain
-        journal.write(line(opening))
+        journal.write(encode_line(opening))
         return cls(run, header, lock, journal, chain, worker, redactor)
 
     @property
@@ -285,7 +285,7 @@ class RunWriter:
     def _line(self, event: Event, row: dict[str, Any]) -> bytes:
         if isinstance(event, TrialEnded):
             marks = self._marks.pop((event.trial_id, event.attempt), 0)
-            row["redacted"] = event.redacted + marks + marks_in(row["detail"])
+            row["redacted"] = event.redacted + marks + count_marks(row["detail"])
             return event_line(row)
         data = event_line(row)
         found = 0
@@ -297,7 +297,7 @@ class RunWriter:
                 evidence = event.evidence
             found = sum(self._marks_at.get(address, 0) for address in evidence.values())
         if b"[redacted:" in data:
-            found += marks_in(data.decode())
+            found += count_marks(data.decode())
         if found:
             self._marks[event.trial_id, event.attempt] += found
         return data
@@ -354,6 +354,6 @@ def _save(run: Path, header: Header) -> None:
 
 def _redact_header(header: Header, redactor: Redactor) -> Header:
     value = redactor.value(header.as_json())
-    marks = marks_in(encode_document(value).decode())
-    value["redaction"] = {"secrets": redactor.known, "too_short": redactor.ignored, "in_header": marks}
+    marks = count_marks(encode_document(value).decode())
+    value["redaction"] = {"secrets": redactor.known_count, "too_short": redactor.ignored, "in_header": marks}
     return Header.from_json(value, Place("run.json"))

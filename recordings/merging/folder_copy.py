@@ -14,7 +14,7 @@ from typing import Any
 from recordings.events.attempts import AttemptId
 from recordings.files.errors import StoreError
 from recordings.files.evidence import evidence_fault, fsync_folder, write_safely
-from recordings.files.json_text import encode_document, line
+from recordings.files.json_text import encode_document, encode_line
 from recordings.judged.judgments import Layer, put_layer, read_layers, write_layer
 from recordings.log.chain import FORMAT as CHAIN_FORMAT
 from recordings.log.chain import declare_chains, write_chain
@@ -54,7 +54,7 @@ def renumber_layer_file(data: bytes, numbers: Numbers) -> bytes:
         number = _new_number(about, numbers)
         if number is not None:
             same = number in (0, about.get("attempt"))
-            kept.append(text if same else line({**row, "about": _renumber_about(about, number)})[:-1])
+            kept.append(text if same else encode_line({**row, "about": _renumber_about(about, number)})[:-1])
     return b"\n".join(kept)
 
 
@@ -69,7 +69,7 @@ def renumber_replies(data: bytes, numbers: Numbers) -> bytes:
             row = None
         number = _new_number(row, numbers) if isinstance(row, dict) else 0
         same = not number or number == row["attempt"]
-        kept.append(text if same else line({**row, "attempt": number})[:-1])
+        kept.append(text if same else encode_line({**row, "attempt": number})[:-1])
     return b"\n".join(kept)
 
 
@@ -117,7 +117,7 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
     already complete. The first row is the `opened` line."""
     events = folder / "trials-000001.jsonl"
     opening, *others = rows
-    write_safely(events, b"".join(line(row) for row in ({**opening, CHAINED: CHAIN_FORMAT}, *others)))
+    write_safely(events, b"".join(encode_line(row) for row in ({**opening, CHAINED: CHAIN_FORMAT}, *others)))
     write_safely(folder / "run.json", encode_document(declare_chains(header).as_json()))
     write_chain(events)
 

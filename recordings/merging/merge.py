@@ -26,7 +26,7 @@ from recordings.judged.judgments import read_layers
 from recordings.log.continuation import differences, united_topics
 from recordings.log.header import Header
 from recordings.log.header_faults import PART
-from recordings.log.noted import NotedFinding, findings_in_header, with_findings
+from recordings.log.noted import NotedFinding, add_findings, findings_in_header
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import (
     SCORING_KEYS,
@@ -121,7 +121,7 @@ def merge(
             changed, found = _find_changes(run, damaged, left_out)
             damage += (*run.damage, *changed, *left_out)
             noted.update(found)
-        header = with_findings(header, noted)
+        header = add_findings(header, noted)
         for file in damaged:
             keep_damaged(building, file.path, map(named, file.told))
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
@@ -156,7 +156,7 @@ def _find_changes(
         told.append(f"{run.path}: its chains show {pluralize(len(faults) - _MOST_NAMED, 'more fault')}")
     saved = [sentence for path, said in known.items() if path.parent == run.path for sentence in said]
     rest = [sentence for sentence in run.damage if sentence not in saved]
-    return told, list(found.for_new_header(run.path, [*saved, *left_out], rest))
+    return told, list(found.new_header_findings(run.path, [*saved, *left_out], rest))
 
 
 def _describe_audits(united: Header, gold: str) -> tuple[str, tuple[str, ...]]:

@@ -19,13 +19,13 @@ from recordings.events.attempts import Attempt, AttemptId
 from recordings.events.event_lines import FORMAT, encode
 from recordings.events.events import Answered, Routed, TrialEnded
 from recordings.files.errors import RunError
-from recordings.files.json_text import Json, line
+from recordings.files.json_text import Json, encode_line
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.header import software
-from recordings.log.noted import with_findings
+from recordings.log.noted import add_findings
 from recordings.log.run_folder import Run, harvest_versions
 from recordings.merging.folder_copy import atomic_folder, copy_contents, write_run
-from recordings.secrets.redaction import Redactor, marks_in
+from recordings.secrets.redaction import Redactor, count_marks
 from topics.errors import Place
 from topics.regular_file import read_inside
 
@@ -70,7 +70,7 @@ class Revision:
             if changed:
                 # An earlier revision's `before` stays within this one's.
                 row |= {**now, "before": {key: row[key] for key in (*now, "before") if key in row}}
-                marks += marks_in(line(row).decode()) - marks_in(line(dict(recorded)).decode())
+                marks += count_marks(encode_line(row).decode()) - count_marks(encode_line(dict(recorded)).decode())
             if row.get("event") == "trial-ended" and marks > 0:
                 row["redacted"] = int(row.get("redacted", 0)) + marks
             rows.append(row)
@@ -113,7 +113,9 @@ def write_revision(
     with atomic_folder(target) as building:
         left_out = copy_contents(run, building)
         found = check_written(run.path)
-        header = with_findings(replace(run.header, source=source), found.for_new_header(run.path, left_out, run.damage))
+        header = add_findings(
+            replace(run.header, source=source), found.new_header_findings(run.path, left_out, run.damage)
+        )
         write_run(building, header, rows)
     return [*run.damage, *(f"{run.path}/{fault}" for fault in (*found.faults, *found.gaps)), *left_out]
 

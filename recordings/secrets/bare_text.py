@@ -75,7 +75,7 @@ def fold_variants(text: str) -> str:
     return text if text.isascii() else "".join(map(_ascii_variant, text))
 
 
-def _one_byte_each(text: str) -> bytes:
+def _encode_single_bytes(text: str) -> bytes:
     """Encode `text` in Latin-1, with variants of ASCII letters as those letters, and other characters as `?`."""
     try:
         return text.encode("latin-1")
@@ -103,7 +103,7 @@ def _bytes_by_code() -> bytes:
 
 
 def normal_form(text: str) -> bytes:
-    return _one_byte_each(text).translate(_LOWER, _DROPPED)
+    return _encode_single_bytes(text).translate(_LOWER, _DROPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class _Form:
     any_case: bool = False
     around: int = 0
 
-    def is_in(self, place: str) -> bool:
+    def occurs_at(self, place: str) -> bool:
         if not self.words:
             return True
         folded = fold_variants(place)
@@ -156,8 +156,8 @@ class BareForms:
     def add(self, secret: str, never: str) -> None:
         """Search for `secret` from now on, except for forms that occur in the text `never`."""
         data = secret.encode("utf-8", "surrogatepass")
-        found = {form: _Form() for form in map(_in_lower_case, _code_forms(data)) if len(form) >= _SHORTEST_CODE}
-        for form in map(_in_lower_case, _groups_of_five(data)):
+        found = {form: _Form() for form in map(_lower_bytes, _code_forms(data)) if len(form) >= _SHORTEST_CODE}
+        for form in map(_lower_bytes, _groups_of_five(data)):
             if len(form) >= _SHORTEST_CODE:
                 found[form] = _Form(around=5)
         core = re.sub(r"^[^A-Za-z0-9]+|[^A-Za-z0-9]+$", "", secret)
@@ -201,7 +201,7 @@ class BareForms:
     def spans(self, text: str) -> Iterator[Span]:
         if not self._forms:
             return
-        letters = _one_byte_each(text)
+        letters = _encode_single_bytes(text)
         told = letters.translate(_LOWER, _DROPPED)
         found = list(self._found(told))
         if not found:
@@ -213,7 +213,7 @@ class BareForms:
         for at, form in found:
             start, end = places[at], places[at + len(form) - 1] + 1
             place, how = text[start:end], self._forms[form]
-            if APART not in place and how.is_in(place):
+            if APART not in place and how.occurs_at(place):
                 if how.around:
                     start -= len(_NO_GROUP.split(text[max(0, start - how.around) : start])[-1])
                     end += len(_NO_GROUP.split(text[end : end + how.around])[0])
@@ -275,7 +275,7 @@ def _groups_of_five(data: bytes) -> Iterator[bytes]:
         yield from (in_b85, base64.a85encode(groups), in_b85.translate(_TO_Z85))
 
 
-def _in_lower_case(text: bytes) -> bytes:
+def _lower_bytes(text: bytes) -> bytes:
     return text.translate(_LOWER, _DROPPED)
 
 

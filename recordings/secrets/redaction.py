@@ -85,7 +85,7 @@ _BINARY = re.compile(r"(?i)\s*(?:image/(?!svg)|audio/|video/|font/|application/(
 _CHARSET = re.compile(r"(?i)charset\s*=\s*\"?([\w.:-]+)")
 
 
-def marks_in(text: str) -> int:
+def count_marks(text: str) -> int:
     """Count the redactions in `text`."""
     return text.count("[redacted:") and len(_MARK.findall(text))
 
@@ -106,7 +106,7 @@ class Redactor:
         self.add(*secrets)
 
     @property
-    def known(self) -> int:
+    def known_count(self) -> int:
         """The number of secrets that are searched by their value."""
         return len(self._known)
 

@@ -77,12 +77,12 @@ def _is_token(text: str) -> bool:
     return _has_digit(text) or (text.lower() != text and text.upper() != text)
 
 
-def _not_after(literal: str, before: str = "[A-Za-z0-9_-]") -> str:
+def _negative_lookbehind(literal: str, before: str = "[A-Za-z0-9_-]") -> str:
     return f"{re.escape(literal)}(?<!{before}{re.escape(literal)})"
 
 
 def _key(kind: str, literal: str, rest: str, sure: Callable[[str], bool] = bool) -> Pattern:
-    shape = rf"(?P<secret>{_not_after(literal)}{rest})(?![A-Za-z0-9_-])"
+    shape = rf"(?P<secret>{_negative_lookbehind(literal)}{rest})(?![A-Za-z0-9_-])"
     return Pattern(kind, re.compile(shape), sure=sure, holds=(literal,))
 
 
@@ -92,7 +92,7 @@ _SEPARATOR = rf"{_QUOTE}\s{{0,8}}[:=,]\s{{0,8}}\[?{_QUOTE}\s{{0,8}}"
 
 def _header(kind: str, name: str, rest: str, sure: Callable[[str], bool]) -> Pattern:
     before = r"\w" if name == "authorization" else "[a-z0-9]"
-    shape = f"{_not_after(name, before)}{_SEPARATOR}{rest}"
+    shape = f"{_negative_lookbehind(name, before)}{_SEPARATOR}{rest}"
     return Pattern(kind, re.compile(shape), lowered=True, sure=sure, holds=(name,))
 
 
@@ -169,7 +169,7 @@ class _Literals:
     around: re.Pattern[str] | None
 
     @classmethod
-    def sharing(cls, rarest: str, literals: tuple[str, ...]) -> _Literals:
+    def group_literals(cls, rarest: str, literals: tuple[str, ...]) -> _Literals:
         if len(literals) < 4:
             return cls(rarest, literals, None)
         ways = []
@@ -184,17 +184,17 @@ class _Literals:
         return any(map(text.__contains__, self.literals))
 
 
-def _by_rarest(literals: Iterable[str]) -> tuple[_Literals, ...]:
+def _group_by_rarest(literals: Iterable[str]) -> tuple[_Literals, ...]:
     found: dict[str, tuple[str, ...]] = {}
     for literal in dict.fromkeys(literals):
         rarest = next(character for character in (*"@_JK2?&%zIx/k-", literal[0]) if character in literal)
         found[rarest] = (*found.get(rarest, ()), literal)
-    return tuple(_Literals.sharing(rarest, those) for rarest, those in found.items())
+    return tuple(_Literals.group_literals(rarest, those) for rarest, those in found.items())
 
 
-_EXACT_LITERALS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if not pattern.lowered)
-_LOWER_CASE_LITERALS = _by_rarest(["cookie", *(one.holds[0] for one in PATTERNS if one.lowered and not one.some)])
-_PARAMETER_LITERALS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if pattern.some)
+_EXACT_LITERALS = _group_by_rarest(pattern.holds[0] for pattern in PATTERNS if not pattern.lowered)
+_LOWER_CASE_LITERALS = _group_by_rarest(["cookie", *(one.holds[0] for one in PATTERNS if one.lowered and not one.some)])
+_PARAMETER_LITERALS = _group_by_rarest(pattern.holds[0] for pattern in PATTERNS if pattern.some)
 
 
 def may_match(text: str) -> bool:

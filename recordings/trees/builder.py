@@ -30,7 +30,7 @@ class MergeKey:
     function: Callable[[Turn], str]
     reason: str
 
-    def declared(self, speaker: str) -> DeclaredKey:
+    def declare_key(self, speaker: str) -> DeclaredKey:
         return DeclaredKey(speaker, self.name, self.version, self.reason)
 
 
@@ -45,9 +45,9 @@ class Merging:
     pools: bool = False
 
     @property
-    def declared(self) -> tuple[DeclaredKey, ...]:
+    def declared_keys(self) -> tuple[DeclaredKey, ...]:
         """The keys as declared in a tree, with the system's first."""
-        return self.system.declared("system"), self.user.declared("user")
+        return self.system.declare_key("system"), self.user.declare_key("user")
 
 
 def exact_form(text: str) -> str:
@@ -74,7 +74,7 @@ EXACT = Merging("exact", EXACT_SAID, EXACT_TEXT)
 LABEL = Merging("label", STATE, LABEL_KEY, pools=True)
 
 
-def merging(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging:
+def combine_keys(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging:
     """Combine the keys of the two speakers. If both keys have one name, that is also the name of the pair."""
     name = system.name if user.name == system.name else f"user={user.name}, system={system.name}"
     return Merging(name, user, system, pools)
@@ -103,14 +103,14 @@ def path_of(conversation: Conversation, merging: Merging) -> tuple[PathTurn, ...
 
 
 def _label_path(attempt: Attempt) -> Iterator[PathTurn]:
-    for state, said, label, answer in attempt.spoken:
+    for state, said, label, answer in attempt.spoken_turns:
         yield "user", state, said
         if answer is not None:
             yield "system", label or "?", answer
 
 
 def _word_path(attempt: Attempt) -> Iterator[PathTurn]:
-    for _, said, _, answer in attempt.spoken:
+    for _, said, _, answer in attempt.spoken_turns:
         yield "user", exact_form(said), said
         if answer is not None:
             yield "system", exact_form(answer), answer
@@ -127,7 +127,7 @@ class TreeBuilder:
 
     def __init__(self, merging: Merging = EXACT, *, protocol: str = "") -> None:
         self.merging, self._protocol = merging, protocol
-        self._growth = Growth(merging.name, merging.declared)
+        self._growth = Growth(merging.name, merging.declared_keys)
 
     def add(self, conversation: Conversation) -> bool:
         """Add a conversation. Returns False for an invalid or interrupted conversation, which is only counted."""
@@ -177,7 +177,7 @@ def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
             raise ValueError(f"trees merged by {first.merge!r} and by {other.merge!r} cannot be combined")
     growth = Growth(first.merge, first.keys)
     for tree in trees:
-        growth.graft(tree)
+        growth.add_tree(tree)
     return growth.tree(sum((tree.scope for tree in trees), Scope()))
 
 

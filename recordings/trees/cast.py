@@ -15,7 +15,7 @@ from typing import Any
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.log.header import trial_identity
-from recordings.trees.builder import MergeKey, TreeBuilder, merging
+from recordings.trees.builder import MergeKey, TreeBuilder, combine_keys
 from recordings.trees.node_text import one_line, shorten
 from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from topics.errors import InputError, Place
@@ -51,7 +51,7 @@ def _refuse_turn(turn: Turn) -> str:
 
 
 _NUMBER = MergeKey("number", "cast2022", _refuse_turn, "one node of the file")
-_NUMBERED = merging(_NUMBER, _NUMBER)
+_NUMBERED = combine_keys(_NUMBER, _NUMBER)
 
 
 def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:

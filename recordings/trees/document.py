@@ -101,13 +101,13 @@ def tree_from_json(value: object, place: Place, where: str = "the tree") -> Conv
     trials = read.rows(tree, "trials", where) if named else []
     outcomes = read.texts(tree, "outcomes", where)
     columns: dict[str, list[int]] = {
-        name: [read.whole(node, name, f"{where}.nodes[{i}]") for i, node in enumerate(nodes)]
+        name: [read.whole_number(node, name, f"{where}.nodes[{i}]") for i, node in enumerate(nodes)]
         for name in ("parent", "symbol", "visits", "stops")
     }
     endings = [read.whole_numbers(node, "endings", f"{where}.nodes[{i}]") for i, node in enumerate(nodes)]
     if any(len(row) != len(outcomes) for row in endings):
         read.fail(f"{where}.nodes: endings must have one number for each of the {len(outcomes)} outcomes")
-    ends = [read.whole(one, "end", f"{where}.trials[{i}]") for i, one in enumerate(trials)]
+    ends = [read.whole_number(one, "end", f"{where}.trials[{i}]") for i, one in enumerate(trials)]
     kinds = read.kinds(trials, outcomes, f"{where}.trials")
     try:
         return ConversationTree(
@@ -168,7 +168,7 @@ class _Reader:
             self.fail(f"{where} has no list of texts {name!r}")
         return found
 
-    def whole(self, value: dict[str, Any], name: str, where: str) -> int:
+    def whole_number(self, value: dict[str, Any], name: str, where: str) -> int:
         found = value.get(name)
         if not isinstance(found, int) or isinstance(found, bool):
             self.fail(f"{where} has no whole number {name!r}")
@@ -185,7 +185,11 @@ class _Reader:
             tuple(self.texts(value, name, where)) for name in ("systems", "topics", "protocols")
         )
         return Scope(
-            systems, topics, protocols, self.whole(value, "invalid", where), self.whole(value, "interrupted", where)
+            systems,
+            topics,
+            protocols,
+            self.whole_number(value, "invalid", where),
+            self.whole_number(value, "interrupted", where),
         )
 
     def marks(self, value: dict[str, Any], where: str) -> tuple[int, ...]:
@@ -208,6 +212,8 @@ class _Reader:
 
     def trial(self, value: dict[str, Any], where: str) -> FoldedTrial:
         key = TrialKey(
-            self.text(value, "system", where), self.text(value, "topic", where), self.whole(value, "trial", where)
+            self.text(value, "system", where),
+            self.text(value, "topic", where),
+            self.whole_number(value, "trial", where),
         )
-        return FoldedTrial(key, self.whole(value, "attempt", where))
+        return FoldedTrial(key, self.whole_number(value, "attempt", where))

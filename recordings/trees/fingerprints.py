@@ -25,13 +25,13 @@ class Fingerprints(Sequence[tuple[int, ...]]):
         marks.setflags(write=False)
 
     @classmethod
-    def of(cls, rows: Iterable[Sequence[int]]) -> Fingerprints:
+    def from_rows(cls, rows: Iterable[Sequence[int]]) -> Fingerprints:
         kept = list(rows)
         starts = np.concatenate(([0], np.cumsum([len(row) for row in kept], dtype=np.int64)))
         return cls(starts.astype(np.int64), np.array([mark for row in kept for mark in row], dtype=np.int64))
 
     @classmethod
-    def grouped(cls, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64], count: int) -> Fingerprints:
+    def from_pairs(cls, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64], count: int) -> Fingerprints:
         """Group pairs of a node and a number, in `nodes` (M,) and `marks` (M,), and keep the `MOST_TEXTS` smallest
         different numbers of each of `count` nodes."""
         order = np.lexsort((marks, nodes))

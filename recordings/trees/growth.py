@@ -95,7 +95,7 @@ def assemble(raw: UnsortedTree) -> ConversationTree:
         outcomes=tuple(outcome for outcome, _ in names),
         kinds=kinds,
         endings=endings,
-        fingerprints=Fingerprints.grouped(place[raw.marked], raw.marks, nodes),
+        fingerprints=Fingerprints.from_pairs(place[raw.marked], raw.marks, nodes),
     )
 
 
@@ -169,7 +169,7 @@ class Growth:
         if len(self._codes) + len(self._lengths) >= self._most:
             self._place_turns()
 
-    def graft(self, tree: ConversationTree) -> None:
+    def add_tree(self, tree: ConversationTree) -> None:
         """Add all trials of another tree that was merged by the same keys."""
         self._place_turns()
         symbols = np.array([self.intern(one.speaker, one.key, one.text) for one in tree.symbols], dtype=np.int64)
@@ -273,7 +273,7 @@ class Growth:
     def _add_fingerprints(self, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64]) -> None:
         if not len(nodes):
             return
-        kept = Fingerprints.grouped(
+        kept = Fingerprints.from_pairs(
             np.concatenate((self._marked, nodes)), np.concatenate((self._marks, marks)), self._made
         )
         self._marked, self._marks = kept.nodes, kept.marks

@@ -9,7 +9,7 @@ from recordings.trees.tree import ConversationTree
 from topics.addresses import canonical_url
 from topics.counting import pluralize
 from topics.kinds import KINDS
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.links import find_urls, links_in
 
 _LONGEST = 1000  # columns
@@ -121,7 +121,7 @@ def _list_names(names: tuple[str, ...]) -> str:
 
 
 _LONGEST_ANSWER = 20_000  # characters of an answer that are searched for names
-_LISTED = late_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_LISTED = lazy_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _ROUND = " \t,;:|–—-([*_`\"'"
 
 

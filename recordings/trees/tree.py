@@ -124,7 +124,7 @@ class ConversationTree:
         if not self.fingerprints:
             object.__setattr__(self, "fingerprints", ((),) * len(self.parent))
         if not isinstance(self.fingerprints, Fingerprints):
-            object.__setattr__(self, "fingerprints", Fingerprints.of(self.fingerprints))
+            object.__setattr__(self, "fingerprints", Fingerprints.from_rows(self.fingerprints))
         given = len(self.kinds) > 0
         if not given:
             object.__setattr__(self, "kinds", np.full(len(self.ends), -1, dtype=np.int32))

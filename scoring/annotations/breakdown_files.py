@@ -20,7 +20,7 @@ from typing import Literal
 from scoring.measures.breakdown import LABELS, likeliest_labels
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, read_json
-from topics.suggestions import nearest
+from topics.suggestions import nearest_name
 
 Counts = Literal["workshop", "revised"]
 Key = tuple[str, int]
@@ -75,36 +75,36 @@ class _Collected:
     submissions: dict[str, dict[Key, Prediction]] = field(default_factory=dict)
 
     def add_value(self, value: JsonValue, file: Path, name: str) -> None:
-        if value.has("dialogues"):
+        if value.has_key("dialogues"):
             self._add_compact(value, file)
-        elif value.has("dialogue-id"):
+        elif value.has_key("dialogue-id"):
             self._add_official(value, file, name)
-        elif value.has("dialogue") and (value.has("counts") or value.has("probabilities")):
+        elif value.has_key("dialogue") and (value.has_key("counts") or value.has_key("probabilities")):
             for key in value.keys():  # noqa: SIM118  no mapping
-                meant = None if key in _OUR_KEYS else nearest(key, _OUR_KEYS)
-                if meant is not None and not value.has(meant):
+                meant = None if key in _OUR_KEYS else nearest_name(key, _OUR_KEYS)
+                if meant is not None and not value.has_key(meant):
                     raise value[key].error(
                         f"unknown key {key!r}: did you mean {meant!r}?", allowed=", ".join(_OUR_KEYS)
                     )
             dialogue, turn = value["dialogue"].text(), value["turn"].index()
-            if value.has("counts"):
-                system = value["system"].text() if value.has("system") else ""
+            if value.has_key("counts"):
+                system = value["system"].text() if value.has_key("system") else ""
                 self.add_annotation(value, dialogue, turn, system, _three_counts(value["counts"]))
-            if value.has("probabilities"):
+            if value.has_key("probabilities"):
                 at = value["probabilities"]
                 weights = [entry.weight() for entry in _three_entries(at)]
-                label = value["label"].text(LABELS) if value.has("label") else None
+                label = value["label"].text(LABELS) if value.has_key("label") else None
                 self.add_prediction(value, name, dialogue, turn, _read_prediction(at, weights, label))
         else:
             raise value.error("the file has neither annotations nor predictions of breakdown", allowed=_FILE_KINDS)
 
     def _add_compact(self, value: JsonValue, file: Path) -> None:
-        system = value["subset"].text() if value.has("subset") else file.stem
+        system = value["subset"].text() if value.has_key("subset") else file.stem
         key = "c" if self.counts == "workshop" else "cr"
         for dialogue in value["dialogues"].elements():
             name = dialogue["id"].text()
             for turn in dialogue["turns"].elements():
-                if turn.has("c") or turn.has("cr"):
+                if turn.has_key("c") or turn.has_key("cr"):
                     at = turn[key]
                     self.add_annotation(at, name, turn["i"].index(), system, _three_counts(at))
 
@@ -112,12 +112,12 @@ class _Collected:
         dialogue = value["dialogue-id"].text()
         for turn in value["turns"].elements():
             index = turn["turn-index"].index()
-            if turn.has("annotations"):
+            if turn.has_key("annotations"):
                 said = [entry["breakdown"].text(LABELS) for entry in turn["annotations"].elements()]
                 if said:  # user turns have an empty list
                     counts = tuple(said.count(label) for label in LABELS)
                     self.add_annotation(turn, dialogue, index, file.resolve().parent.name, counts)
-            if turn.has("labels"):
+            if turn.has_key("labels"):
                 entries = turn["labels"].elements()
                 if len(entries) != 1:
                     raise turn["labels"].error(f"the turn has {len(entries)} labels", allowed="exactly one label")

@@ -76,14 +76,14 @@ class _Collected:
     claims: dict[str, list[JsonValue]] = field(default_factory=dict)
 
     def add_value(self, value: JsonValue, path: Path) -> None:
-        if value.has("dialogues"):
+        if value.has_key("dialogues"):
             types = {side: _read_names(value[f"{side}_types"]) for side in SIDES}
             levels = _read_names(value["quality_scale"])
             for dialogue in value["dialogues"].elements():
                 self.add_annotation(dialogue, _read_compact(dialogue, types, levels))
-        elif value.has("id") and value.has("annotations"):
+        elif value.has_key("id") and value.has_key("annotations"):
             self.add_annotation(value, _read_official(value))
-        elif value.has("id") and (value.has("nugget") or value.has("quality")):
+        elif value.has_key("id") and (value.has_key("nugget") or value.has_key("quality")):
             if any(claim.path != value.path for claim in self.claims.get(path.stem, ())):
                 raise value.error(f"two submissions are called {path.stem!r}", advice="rename one of the files")
             self.claims.setdefault(path.stem, []).append(value)
@@ -140,7 +140,7 @@ def _read_compact(value: JsonValue, types: Mapping[str, tuple[str, ...]], levels
     sides = tuple(turn["sender"].text(SIDES) for turn in turns)
     nuggets = tuple(_count_grades(turn["n"], types[side]) for turn, side in zip(turns, sides, strict=True))
     quality: dict[str, Row] = {}
-    if value.has("quality"):
+    if value.has_key("quality"):
         asked = value["quality"]
         quality = {_check_question(asked, key): _count_grades(asked[key], levels) for key in asked.keys()}  # noqa: SIM118
     return AnnotatedDialogue(value["id"].text(), sides, nuggets, quality, types, levels)
@@ -200,7 +200,7 @@ def _check_block_count(at: JsonValue, found: int, needed: int) -> None:
 def _read_submission(
     name: str, claims: Sequence[JsonValue], gold: Mapping[str, AnnotatedDialogue]
 ) -> tuple[HelpdeskSubmission, int]:
-    nuggets, quality = (any(claim.has(part) for claim in claims) for part in ("nugget", "quality"))
+    nuggets, quality = (any(claim.has_key(part) for claim in claims) for part in ("nugget", "quality"))
     estimates: dict[str, Estimate] = {}
     seen: set[str] = set()
     for claim in claims:

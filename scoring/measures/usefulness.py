@@ -31,7 +31,7 @@ import numpy.typing as npt
 from protocols.labels import MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import ended_badly, missing_turns
+from recordings.conversations.endings import is_bad_ending, missing_turns
 from scoring.columns import Answers, Tally, present_means
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions_reason
@@ -75,7 +75,7 @@ def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
 
     A last user turn without an answer is `-` if the conversation ended badly, and `·` otherwise.
     """
-    unanswered = MISSING if ended_badly(conversation.outcome) else NOT_ASKED
+    unanswered = MISSING if is_bad_ending(conversation.outcome) else NOT_ASKED
     row = [
         unanswered if turn.reply is None else turn.label if turn.label in (USEFUL_LABEL, NOT_USEFUL) else UNLABELLED
         for turn in conversation.turns

@@ -17,7 +17,7 @@ from scoring.swan.acts import FoundAct, act, normalise_marks
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.openings import find_opening
 from scoring.words import Passage, UnitChoice, passages
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.sentences import Sentence, has_word, sentences
 
 _SUBJECT = r"(?:I|you|he|she|it|we|they|this|that|these|those|there)"
@@ -28,7 +28,7 @@ _VERB = (
     r"|seems|apologi[sz]e|hope))\b"
 )
 _GAP = r"(?:,\s+|(?<![\s,])\s+)"  # starts at the first white space, so that long runs take linear time
-_JOINT = late_pattern(
+_JOINT = lazy_pattern(
     r"(?<!\s)\s*;\s+"
     rf"|{_GAP}(?:because|although|though|whereas|but|while)\s+(?=(?:{_SUBJECT}\b|(?:the|my|your|our|their|its)\s+\w))"
     rf"|{_GAP}(?:as|since)\s+(?={_SUBJECT}{_VERB})"
@@ -36,12 +36,12 @@ _JOINT = late_pattern(
     rf"|{_GAP}(?:and|so)\s+(?={_SUBJECT}{_VERB})",
     re.IGNORECASE,
 )
-_SPLICE = late_pattern(rf",\s+(?={_SUBJECT}{_VERB})", re.IGNORECASE)
-_BEGINS = late_pattern(_SUBJECT + r"\b", re.IGNORECASE)
-_COMPARISON = late_pattern(r"\bas\s+\w", re.IGNORECASE)
-_JOINING = late_pattern(r"[\s,;:!.…–—-]*(?:\b(?:but|and|so|because)\b\s+)?", re.IGNORECASE)
+_SPLICE = lazy_pattern(rf",\s+(?={_SUBJECT}{_VERB})", re.IGNORECASE)
+_BEGINS = lazy_pattern(_SUBJECT + r"\b", re.IGNORECASE)
+_COMPARISON = lazy_pattern(r"\bas\s+\w", re.IGNORECASE)
+_JOINING = lazy_pattern(r"[\s,;:!.…–—-]*(?:\b(?:but|and|so|because)\b\s+)?", re.IGNORECASE)
 _MOST_OPENINGS = 4  # `Well, so, you know, …`
-_TWO_WORDS = late_pattern(r"\s*\S+\s+\S")
+_TWO_WORDS = lazy_pattern(r"\s*\S+\s+\S")
 
 
 def split_sentence(

@@ -6,11 +6,11 @@ Patterns are tried in order. The first match that is followed by a comma, a full
 import re
 
 from scoring.swan.acts import FoundAct
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 
 def _whole_word_pattern(*patterns: str) -> re.Pattern[str]:
-    return late_pattern(rf"(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})(?![\w'])", re.IGNORECASE)
+    return lazy_pattern(rf"(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})(?![\w'])", re.IGNORECASE)
 
 
 _PRAISE = (
@@ -112,10 +112,10 @@ _OPENINGS = (
         _whole_word_pattern(r"maybe|perhaps|possibly|could\s+be|it\s+depends|I\s+guess(?:\s+so)?|sort\s+of|kind\s+of"),
     ),
 )
-_FOLLOWS = late_pattern(r"\s*(?:[,.;:!…–—-]+(?=\s|$|[A-Z\"])|$)|\s*(?=[)(]|[:;]-?[)(DP])")
-_FOLLOWS_BUT = late_pattern(r"\s+(?=(?:but|and)\b)", re.IGNORECASE)
+_FOLLOWS = lazy_pattern(r"\s*(?:[,.;:!…–—-]+(?=\s|$|[A-Z\"])|$)|\s*(?=[)(]|[:;]-?[)(DP])")
+_FOLLOWS_BUT = lazy_pattern(r"\s+(?=(?:but|and)\b)", re.IGNORECASE)
 _BEFORE_BUT = {"APOLOGY", "YES", "NO", "AGREEMENT", "THANKING"}
-_ADDRESS = late_pattern(r",?\s+[A-Z][\w'-]+(?=\s*[,.!?])")  # Hello, Anna.
+_ADDRESS = lazy_pattern(r",?\s+[A-Z][\w'-]+(?=\s*[,.!?])")  # Hello, Anna.
 
 
 def find_opening(text: str, *, answering: bool = False) -> FoundAct | None:

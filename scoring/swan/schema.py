@@ -16,7 +16,7 @@ from scoring.swan.rules.rule import Rule, SetRule
 from scoring.swan.weighting import Uniform, Weighting, parse_weighting
 from topics.document import Document, StrictModel, parse_document, read_document
 from topics.errors import InputError
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.text_file import decode
 from topics.yaml_values import Loc
 
@@ -113,7 +113,7 @@ class Schema:
         folded = {_fold_name(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
         if _fold_name(name) in folded:
             return folded[_fold_name(name)]
-        hint = did_you_mean(name, (one.name for one in self.criteria))
+        hint = suggestion(name, (one.name for one in self.criteria))
         raise InputError(
             f"the schema {self.name!r} has no criterion called {name!r}{hint}",
             allowed=", ".join(one.name for one in self.criteria),
@@ -155,7 +155,7 @@ class _SchemaFile(StrictModel):
 
 def read_schema(document: Document) -> Schema:
     """Return the schema in `document`. Raises InputError, with line and column, for any fault."""
-    file = document.validated(_SchemaFile)
+    file = document.validate_as(_SchemaFile)
     if not file.criteria:
         raise document.error(("criteria",), "criteria: the list is empty")
     seen: dict[tuple[str, str | int], int] = {}
@@ -312,7 +312,7 @@ def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
     if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
         return read_schema(read_document(name_or_path))
     raise InputError(
-        f"no schema called {name!r} comes with Harvest{did_you_mean(name, shipped_schemas())}",
+        f"no schema called {name!r} comes with Harvest{suggestion(name, shipped_schemas())}",
         allowed=", ".join(shipped_schemas()),
         advice=f"for a file of your own, write its path with its ending: {name}{_EXTENSION}",
     )

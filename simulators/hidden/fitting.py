@@ -62,7 +62,7 @@ def fit_hidden(
 ) -> HiddenModel:
     """Fit a model to these people. All `acts` are possible. Each answer in `answers` has separate transitions, and
     all other answers have common transitions. Classes are ordered by how long their people stay, shortest first."""
-    seen = _Dialogues.of(people, acts, answers)
+    seen = _Dialogues.encode_people(people, acts, answers)
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST_WEIGHT]
     each = starts * sum(weight for _, weight in kept)
     parts = [
@@ -101,7 +101,12 @@ def choose_recipe(
     parted = []
     for here in range(folds):
         training = [one for place, one in enumerate(chosen) if place % folds != here]
-        parted.append((_Dialogues.of(training, acts, answers), _Dialogues.of(chosen[here::folds], acts, answers)))
+        parted.append(
+            (
+                _Dialogues.encode_people(training, acts, answers),
+                _Dialogues.encode_people(chosen[here::folds], acts, answers),
+            )
+        )
     alike = np.full(starts, 1 / starts)
     for classes in CLASSES if several else CLASSES[:1]:
         held_out = [
@@ -136,7 +141,7 @@ def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: b
     play."""
     answers = [answer for answer in model.parts[0].transitions if answer != ANY]
     apart = [(one,) for person in people for one in person]
-    seen = _Dialogues.of(people if together else apart, model.acts, answers)
+    seen = _Dialogues.encode_people(people if together else apart, model.acts, answers)
     each = _mixture_likelihood(
         [_parameters_of_part(part, answers) for part in model.parts],
         _normalise(np.array([part.weight for part in model.parts])),
@@ -179,7 +184,7 @@ class _Dialogues:
     later: Floats
 
     @classmethod
-    def of(cls, people: Sequence[Person], acts: Sequence[str], answers: Sequence[str]) -> _Dialogues:
+    def encode_people(cls, people: Sequence[Person], acts: Sequence[str], answers: Sequence[str]) -> _Dialogues:
         number = {act: place for place, act in enumerate((*acts, STOP))}
         kind = {answer: place for place, answer in enumerate(answers, 1)}
         recorded = []
@@ -240,7 +245,7 @@ class _Parameters(NamedTuple):
         onwards = transitions[0] * staying
         turns: Floats = np.linalg.solve(np.eye(len(staying)) - onwards, onwards.sum(axis=1))
         order = np.argsort(initial @ turns, kind="stable")
-        return Part.of(
+        return Part.from_rows(
             weight,
             opening.shape[1],
             classes[order].tolist(),

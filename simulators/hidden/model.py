@@ -54,7 +54,7 @@ class Part:
     transitions: Mapping[str, tuple[Row, ...]]
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         weight: float,
         acts: int,
@@ -108,7 +108,7 @@ class HiddenModel:
     def classes(self) -> int:
         return len(self.parts[0].classes)
 
-    def begin(self, latent_class: int | None = None) -> Belief:
+    def initial_belief(self, latent_class: int | None = None) -> Belief:
         """Return the belief before the first act. `latent_class` starts at 1 and is None for an unknown person."""
         found: list[float] = []
         for part in self.parts:
@@ -125,7 +125,7 @@ class HiddenModel:
                 total[place] += value
         return dict(zip(self.acts if opening else (*self.acts, STOP), _normalise(total), strict=True))
 
-    def after_act(self, belief: Belief, act: str, *, opening: bool) -> Belief:
+    def update_by_act(self, belief: Belief, act: str, *, opening: bool) -> Belief:
         """Return the belief after the user's `act`. Raises ValueError for an act with probability 0."""
         place = self.acts.index(act)
         found: list[float] = []
@@ -136,7 +136,7 @@ class HiddenModel:
             raise ValueError(f"the act {act!r} is impossible here")
         return _normalise(found)
 
-    def after_answer(self, belief: Belief, answer: str) -> Belief:
+    def update_by_answer(self, belief: Belief, answer: str) -> Belief:
         """Return the belief after the answer, before the next decision."""
         found: list[float] = []
         for part, own in self._split(belief):

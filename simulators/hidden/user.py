@@ -11,13 +11,13 @@ from pydantic import Field, model_validator
 
 from simulators.act_table import ANY, STOP, UNKNOWN
 from simulators.hidden.model import Belief, HiddenModel, Part
-from simulators.markov import word_acts
+from simulators.markov import phrase_acts
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import Phrasebook, Words
 from simulators.reasons import LEFT
 from simulators.user import Observation, Scenario, Streams
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -55,9 +55,11 @@ class Options(StrictModel):
         try:
             model = self.model()
         except ValueError as fault:
-            raise refusal(str(fault)) from None
+            raise validation_error(str(fault)) from None
         if self.latent_class is not None and self.latent_class > model.classes:
-            raise refusal(f"latent_class: there is no class {self.latent_class}; the classes are 1 to {model.classes}")
+            raise validation_error(
+                f"latent_class: there is no class {self.latent_class}; the classes are 1 to {model.classes}"
+            )
         return self
 
     def model(self) -> HiddenModel:
@@ -66,7 +68,7 @@ class Options(StrictModel):
         return HiddenModel(
             self.acts,
             tuple(
-                Part.of(
+                Part.from_rows(
                     one.weight,
                     len(self.acts),
                     one.classes,
@@ -83,7 +85,7 @@ class Options(StrictModel):
 def model_options(model: HiddenModel) -> Options:
     """Return the options that play the model, rounded to six digits and without words."""
 
-    def rounded(rows: Rows) -> Rows:
+    def round_rows(rows: Rows) -> Rows:
         # Six significant digits: a fixed number of decimals would make rare acts impossible.
         return tuple(tuple(float(f"{value:.6g}") for value in row) for row in rows)
 
@@ -93,13 +95,13 @@ def model_options(model: HiddenModel) -> Options:
         acts=model.acts,
         parts=tuple(
             PartOptions(
-                weight=rounded(((part.weight,),))[0][0],
-                classes=rounded((part.classes,))[0],
-                initial=rounded(part.initial),
-                opening=rounded(part.opening),
-                emissions=rounded(part.emissions),
+                weight=round_rows(((part.weight,),))[0][0],
+                classes=round_rows((part.classes,))[0],
+                initial=round_rows(part.initial),
+                opening=round_rows(part.opening),
+                emissions=round_rows(part.emissions),
                 transitions=tuple(
-                    Transitions(answer=answer, rows=rounded(rows)) for answer, rows in part.transitions.items()
+                    Transitions(answer=answer, rows=round_rows(rows)) for answer, rows in part.transitions.items()
                 ),
             )
             for part in model.parts
@@ -135,14 +137,14 @@ class HiddenUser(PlanningUser[HiddenMemory]):
         opening = observation is None
         belief: Belief
         if observation is None:
-            belief = self.model.begin(self.latent_class)
+            belief = self.model.initial_belief(self.latent_class)
         else:
-            belief = self.model.after_answer(memory.belief, observation.label or UNKNOWN)
+            belief = self.model.update_by_answer(memory.belief, observation.label or UNKNOWN)
         row = self.model.row(belief, opening=opening)
         leaving = row.pop(STOP, 0.0)
         staying = sum(row.values())
         moves = tuple(
-            Move(p / staying, act, "", replace(memory, belief=self.model.after_act(belief, act, opening=opening)))
+            Move(p / staying, act, "", replace(memory, belief=self.model.update_by_act(belief, act, opening=opening)))
             for act, p in row.items()
             if p
         )
@@ -151,5 +153,5 @@ class HiddenUser(PlanningUser[HiddenMemory]):
 
 def build(options: Options) -> HiddenUser:
     """Build the user. Raises InputError if an act has no words, or if the options word an unknown act."""
-    phrasebook = word_acts(options.acts, options.words, "user with hidden states")
+    phrasebook = phrase_acts(options.acts, options.words, "user with hidden states")
     return HiddenUser(options.model(), phrasebook, options.latent_class)

@@ -101,7 +101,7 @@ _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedTurn:
     """The context that a sample is checked against. `intended` are the policy's words, or "" in free mode. `topic` is
     the need, `earlier` are the user's previous turns, `answer` is the system's last answer, and `instructions` is the
     model's prompt. `longest` is the limit in characters. `again` is True if the act repeats a turn."""
@@ -121,22 +121,22 @@ class Expected:
         given = (self.intended, topic.request, topic.subject, *topic.turns, *topic.fields.values())
         return tuple(words for words in given if words)
 
-    def own_words(self, text: str) -> str:
+    def remove_granted_words(self, text: str) -> str:
         """Return the text without the words given to the user. Very short given words are kept, because removing them
         would break up other words."""
         return _remove_words(text, self.granted_words)
 
-    def has(self, pattern: re.Pattern[str], text: str) -> bool:
-        return bool(pattern.search(normalise_letters(self.own_words(text))))
+    def matches(self, pattern: re.Pattern[str], text: str) -> bool:
+        return bool(pattern.search(normalise_letters(self.remove_granted_words(text))))
 
-    def as_answer(self, text: str) -> Sight:
+    def as_sight(self, text: str) -> Sight:
         """Present a sample as an answer, for the rules that judge systems."""
         return Sight(self.topic, (Exchange("", Answer(text)),))
 
     def is_garbage(self, text: str) -> bool:
         if any(unicodedata.category(letter) in ("Cc", "Cs", "Co", "Cn") and letter not in "\n\t" for letter in text):
             return True
-        if "\ufffd" in text or has_invisible(text) or self.has(MARKUP, text):
+        if "\ufffd" in text or has_invisible(text) or self.matches(MARKUP, text):
             return True
         if re.search(r"(\S)\1{9}", text):
             return True
@@ -149,15 +149,15 @@ class Expected:
         return len(text) >= _ENOUGH and speaking < 0.6 * len(text)
 
     def is_assistant(self, text: str) -> bool:
-        if self.has(ASSISTANT, text):
+        if self.matches(ASSISTANT, text):
             return True
-        return Refusal().judge(self.as_answer(normalise_letters(self.own_words(text)))).holds
+        return Refusal().judge(self.as_sight(normalise_letters(self.remove_granted_words(text)))).holds
 
     def is_error(self, text: str) -> bool:
-        return ErrorPage().judge(self.as_answer(self.own_words(text))).holds
+        return ErrorPage().judge(self.as_sight(self.remove_granted_words(text))).holds
 
     def is_list(self, text: str) -> bool:
-        rest = self.own_words(text)
+        rest = self.remove_granted_words(text)
         return len(_LIST_LINE.findall(rest)) >= 2 or bool(_DOCUMENT.search(rest))
 
     def repeats(self, text: str) -> bool:
@@ -172,7 +172,7 @@ class Expected:
         return _share_long_run(said, answer, granted)
 
     def gives_instructions(self, text: str) -> bool:
-        if self.has(ORDERS, text):
+        if self.matches(ORDERS, text):
             return True
         granted = [_flatten(words) for words in (*self.granted_words, self.answer[:_MOST_OF_AN_ANSWER])]
         return _share_long_run(_flatten(text), _flatten(self.instructions), granted)
@@ -200,7 +200,7 @@ def strip_reasoning(text: str) -> str:
     return re.sub(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
 
 
-def refusal_reason(text: str, finish: str, expected: Expected) -> str | None:
+def refusal_reason(text: str, finish: str, expected: ExpectedTurn) -> str | None:
     """Return the fault of a cleaned sample, a name in `REFUSED`, or None if a person may have written the sample.
     `finish` is the reason why the model stopped, as reported by its endpoint, or SECRET, UNFINISHED or OTHER_ROLE."""
     if expected.intended and text == expected.intended.strip() and finish != SECRET:
@@ -241,24 +241,24 @@ def _share_long_run(said: str, other: str, granted: list[str]) -> bool:
     return any(piece in known and not any(piece in f" {words} " for words in granted) for piece in pieces)
 
 
-_Rule = Callable[[Expected, str], bool]
+_Rule = Callable[[ExpectedTurn, str], bool]
 _RULES: Final[Mapping[str, _Rule]] = MappingProxyType(
     {
         "empty": lambda _, text: not any(map(str.isalnum, text)),
         # So early because the rules that follow read every character, some more than once.
         "too-long": lambda expected, text: len(text) > expected.longest,
-        "garbage": Expected.is_garbage,
-        "error": Expected.is_error,
-        "roles": lambda expected, text: expected.has(ROLE, text),
-        "apology": lambda expected, text: expected.has(APOLOGY, text),
-        "assistant": Expected.is_assistant,
-        "list": Expected.is_list,
-        "answers-itself": lambda expected, text: expected.has(SELF_ANSWERED, text),
-        "repeats-itself": Expected.repeats,
-        "echo": Expected.echoes,
-        "instructions": Expected.gives_instructions,
-        "lost": Expected.loses_details,
-        "invented": Expected.invents_details,
+        "garbage": ExpectedTurn.is_garbage,
+        "error": ExpectedTurn.is_error,
+        "roles": lambda expected, text: expected.matches(ROLE, text),
+        "apology": lambda expected, text: expected.matches(APOLOGY, text),
+        "assistant": ExpectedTurn.is_assistant,
+        "list": ExpectedTurn.is_list,
+        "answers-itself": lambda expected, text: expected.matches(SELF_ANSWERED, text),
+        "repeats-itself": ExpectedTurn.repeats,
+        "echo": ExpectedTurn.echoes,
+        "instructions": ExpectedTurn.gives_instructions,
+        "lost": ExpectedTurn.loses_details,
+        "invented": ExpectedTurn.invents_details,
     }
 )
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,14 +365,14 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
 )
 
 
-def _over_all_languages(part: str) -> re.Pattern[str]:
+def _join_languages(part: str) -> re.Pattern[str]:
     found = (getattr(words, part) for words in _LANGUAGES.values())
-    return late_pattern("|".join(filter(None, found)), re.IGNORECASE)
+    return lazy_pattern("|".join(filter(None, found)), re.IGNORECASE)
 
 
-SERVES = _over_all_languages("serves")
-LEAKS = _over_all_languages("leaks")
-ENDS = _over_all_languages("ends")
+SERVES = _join_languages("serves")
+LEAKS = _join_languages("leaks")
+ENDS = _join_languages("ends")
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,14 +387,14 @@ class Speech:
 
 _PARTS = tuple(field.name for field in fields(Speech))
 _NORTH = ("sv", "da", "no", "nb", "nn")
-_ALL = Speech(*map(_over_all_languages, _PARTS))
+_ALL = Speech(*map(_join_languages, _PARTS))
 _SPEECH = {
-    code: Speech(*(late_pattern(getattr(words, part), re.IGNORECASE) for part in _PARTS))
+    code: Speech(*(lazy_pattern(getattr(words, part), re.IGNORECASE) for part in _PARTS))
     for name, words in _LANGUAGES.items()
     for code in (_NORTH if name == "north" else (name,))
 }
 
 
-def speech_of(language: str) -> Speech:
+def speech_patterns(language: str) -> Speech:
     """Return the patterns of a language by its ISO 639-1 code, or the patterns of all languages for an unknown code."""
     return _SPEECH.get(language, _ALL)

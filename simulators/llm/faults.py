@@ -18,11 +18,11 @@ from typing import Final
 from protocols.question_words import REQUESTS
 from simulators.llm import likeness
 from simulators.llm.acceptance import normalise_letters
-from simulators.llm.fault_words import ENDS, LEAKS, SERVES, Speech, speech_of
+from simulators.llm.fault_words import ENDS, LEAKS, SERVES, Speech, speech_patterns
 from simulators.llm.prompting import contains_sign
-from simulators.llm.voices import ASSISTANT, orders_a_model
+from simulators.llm.voices import ASSISTANT, gives_order_to_model
 from topics.languages import language_of
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 # The fault of a turn that the model could not word: the policy's own words were said.
 OWN_WORDS: Final = "policy's words"
@@ -33,7 +33,7 @@ _SOME_KEPT = 0.5  # of the words that carry the meaning
 _NEARLY_ALL = 0.75  # of the words that carry the meaning: a paraphrase changes some
 
 # Words that an answer tells its reader to say; they are in one of the groups.
-_ORDERED = late_pattern(
+_ORDERED = lazy_pattern(
     r"\b(?:reply|respond|answer|write|say|output|print|type|repeat|antworte\w*|schreib\w*|sag\w*|responde\w*|escrib\w+"
     r"|di|diga|écri\w+|dites?|répond\w+|scriv\w+|rispond\w+|ответь\w*|напиши\w*|скажи\w*|απάντησ\w+|γράψ\w+|πες|πείτε"
     r"|vastaa\w*|kirjoita\w*|sano\w*)\b[^.!?\n]{0,30}?"
@@ -45,7 +45,7 @@ _ORDERED = late_pattern(
 
 
 @dataclass(frozen=True, slots=True)
-class SaidTurn:
+class UserTurn:
     """A user turn that a model worded.
 
     - `intended`: the policy's words for the turn, or "" if unknown, as with a free model.
@@ -69,7 +69,7 @@ class SaidTurn:
     worded: str = ""
 
     @property
-    def given_words(self) -> tuple[str, ...]:
+    def granted_words(self) -> tuple[str, ...]:
         """The words that were given to the user, and that the turn may contain."""
         return tuple(words for words in (self.intended, *self.need) if words)
 
@@ -81,7 +81,7 @@ class SaidTurn:
         if not self.language:
             return False
         meant = likeness.detect_language_family(self.intended) or likeness.detect_language_family(
-            " ".join(self.given_words)
+            " ".join(self.granted_words)
         )
         return meant != likeness.FAMILY.get(self.language, self.language)
 
@@ -100,7 +100,7 @@ class SaidTurn:
 
     def copies_answer(self) -> bool:
         """Return whether at least half of the turn's own words come from the answer."""
-        own = likeness.content_tokens(self.said) - _words_of(self.given_words)
+        own = likeness.content_tokens(self.said) - _words_of(self.granted_words)
         return (
             bool(own)
             and likeness.share_kept(own, likeness.content_tokens(self.answer[: likeness.LONGEST])) >= _SOME_KEPT
@@ -109,11 +109,11 @@ class SaidTurn:
     def speech(self) -> Speech:
         """The patterns for the language of the intended words and the turn."""
         texts = (self.intended, " ".join(self.need), self.said)
-        return speech_of(next(filter(None, map(language_of, texts)), ""))
+        return speech_patterns(next(filter(None, map(language_of, texts)), ""))
 
     def adds_pattern(self, pattern: re.Pattern[str]) -> bool:
         """Return whether the pattern matches the turn's own words but not the intended words."""
-        said = normalise_letters(_remove_words(self.said[: likeness.LONGEST], self.given_words))
+        said = normalise_letters(_remove_words(self.said[: likeness.LONGEST], self.granted_words))
         return bool(pattern.search(said)) and not (self.intended and pattern.search(normalise_letters(self.intended)))
 
     def obeys_order(self) -> bool:
@@ -122,16 +122,16 @@ class SaidTurn:
         if not self.answer:
             return False
         answer, said = normalise_letters(self.answer[: likeness.LONGEST]), likeness.plain_letters(self.said)
-        granted = " ".join(likeness.plain_letters(words) for words in self.given_words)
+        granted = " ".join(likeness.plain_letters(words) for words in self.granted_words)
         ordered = [
             likeness.plain_letters(next(filter(None, found.groups()), "")) for found in _ORDERED.finditer(answer)
         ]
         if any(len(words) > 3 and f" {words} " in f" {said} " and words not in granted for words in ordered):
             return True
-        before = _words_of((*self.given_words, *(words for words, _ in self.earlier)))
+        before = _words_of((*self.granted_words, *(words for words, _ in self.earlier)))
         if any(_says_part_of_order(tuple(said.split()), words, before) for words in ordered):
             return True
-        if not (orders_a_model(answer) or contains_sign(answer)):
+        if not (gives_order_to_model(answer) or contains_sign(answer)):
             return False
         if not self.intended:
             return bool(self.need) and self.copies_answer()
@@ -202,14 +202,14 @@ class SaidTurn:
         return len(wanted) >= 2 and likeness.share_kept(wanted, likeness.content_tokens(self.said)) < _FEW_KEPT
 
 
-def fault_of(turn: SaidTurn) -> str:
+def fault_of(turn: UserTurn) -> str:
     """Return the fault of the turn, a name in `FAULTS`, or ""."""
     if turn.intended and likeness.plain_letters(turn.said) == likeness.plain_letters(turn.intended):
         return OWN_WORDS if turn.worded else ""
     return next((name for name, (holds, _) in _RULES.items() if holds(turn)), "")
 
 
-def words_kept(turn: SaidTurn) -> float:
+def share_of_words_kept(turn: UserTurn) -> float:
     """Return the share in [0, 1] of the intended content words that the turn keeps.
 
     kept = |{w in W: a word of the turn is w, or shares its stem}| / |W|, where W is the set of content words of the
@@ -223,21 +223,21 @@ def words_kept(turn: SaidTurn) -> float:
     return likeness.share_kept(wanted, likeness.content_tokens(turn.said))
 
 
-def words_added(turn: SaidTurn) -> float:
+def share_of_words_added(turn: UserTurn) -> float:
     """Return the share in [0, 1] of the turn's content words that were not given to the user.
 
     added = |{w in S: neither the intended words nor the need contain w or its stem}| / |S|, or 0 if S is empty. S is
     the set of content words of the turn, without words that ask for things. For a free model, words of the last
     answer also count as given. Returns NaN if the share cannot be determined, for example in another language.
     """
-    if turn.language is None or not turn.given_words or turn.is_translated() or turn.is_in_other_language():
+    if turn.language is None or not turn.granted_words or turn.is_translated() or turn.is_in_other_language():
         return math.nan
-    given = turn.given_words if turn.intended else (*turn.given_words, turn.answer)
+    given = turn.granted_words if turn.intended else (*turn.granted_words, turn.answer)
     said = likeness.content_tokens(turn.said) - _ASKING
     return 1 - likeness.share_kept(said, _words_of(given)) if said else 0.0
 
 
-def log_length_ratio(turn: SaidTurn) -> float:
+def log_length_ratio(turn: UserTurn) -> float:
     """Return the log of the number of said words over the number of intended words, or over 1 if none are intended."""
     return math.log(max(1, likeness.count_words(turn.said))) - math.log(max(1, likeness.count_words(turn.intended)))
 
@@ -263,7 +263,7 @@ _WITHOUT_THE_NEED: Final = frozenset(
     | {"deny", "repeat", "rephrase", "simplify", "change"}
 )
 
-_Rule = Callable[[SaidTurn], bool]
+_Rule = Callable[[UserTurn], bool]
 _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
     {
         OWN_WORDS: (
@@ -275,22 +275,22 @@ _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
             "it speaks of instructions, of a part that is played, or of a test",
         ),
         "obeyed": (
-            SaidTurn.obeys_order,
+            UserTurn.obeys_order,
             "it does what the system's last answer ordered a model to do, or says the words given there",
         ),
         "assistant": (
             lambda turn: turn.adds_pattern(SERVES) or turn.adds_pattern(ASSISTANT),
             "an assistant's voice: it offers, recommends or delivers",
         ),
-        "language": (SaidTurn.is_in_other_language, "another language or script than the policy's words"),
-        "near-repeat": (SaidTurn.repeats, "nearly what the user said before, where the policy meant something else"),
-        "negation": (SaidTurn.denies_need, "it denies what the policy's words want, or wants what they deny"),
+        "language": (UserTurn.is_in_other_language, "another language or script than the policy's words"),
+        "near-repeat": (UserTurn.repeats, "nearly what the user said before, where the policy meant something else"),
+        "negation": (UserTurn.denies_need, "it denies what the policy's words want, or wants what they deny"),
         "farewell": (lambda turn: turn.adds_pattern(ENDS), "it takes leave, or only thanks"),
         "statement": (
-            SaidTurn.changes_speech_act,
+            UserTurn.changes_speech_act,
             "it states something where the policy asks, or asks where the policy answers",
         ),
-        "need lost": (SaidTurn.loses_need, "less than a third of the content words that were meant"),
+        "need lost": (UserTurn.loses_need, "less than a third of the content words that were meant"),
     }
 )
 # The faults of a turn by name, in the order of the checks.

@@ -48,7 +48,7 @@ def contains_sign(text: str) -> bool:
     return bool(_SIGN.search(unicodedata.normalize("NFKC", text)))
 
 
-def _without_signs(answer: str) -> str:
+def _remove_signs(answer: str) -> str:
     """Drop the sentences of an answer that contain a sign of leaving, because a model might obey them."""
     if not contains_sign(answer):
         return answer
@@ -102,13 +102,13 @@ _BEFORE_THE_WORDS = "What the person says, in words that are not the person's ow
 _AFTER_THE_WORDS = "Say this as the person would:"
 
 
-def intended_words(instructions: str) -> str:
-    """Return the policy's words from a prompt of `worded_instructions` (of any version), or "" for a free model."""
+def find_intended_words(instructions: str) -> str:
+    """Return the policy's words from a prompt of `wording_instructions` (of any version), or "" for a free model."""
     _, _, after = instructions.partition(_BEFORE_THE_WORDS)
     return after.rpartition(f"\n\n{_AFTER_THE_WORDS}")[0]
 
 
-def worded_instructions(
+def wording_instructions(
     *, need: str, persona: str, act: str, does: str, intended: str, longest: int, language: str
 ) -> str:
     """Return the system message for a turn whose act a policy has decided. `does` describes the act, or is ""."""
@@ -144,7 +144,7 @@ def conversation(
     are the signs by which the model may leave. Sentences of answers that contain a sign are left out."""
     messages = [Message("system", instructions), Message("user", _BEGINNING)]
     for exchange in exchanges[max(0, len(exchanges) - most) :]:
-        answer = exchange.answer.text if signs is None else _without_signs(exchange.answer.text)
+        answer = exchange.answer.text if signs is None else _remove_signs(exchange.answer.text)
         shown = answer if len(answer) <= characters else f"{answer[:characters]} […]"
         messages += [Message("assistant", exchange.said), Message("user", shown if shown.strip() else _NO_WORDS)]
     return tuple(messages)

@@ -26,11 +26,11 @@ from pydantic import AfterValidator, Field, model_validator
 from protocols.answer import Exchange
 from protocols.route import Choice, Say, Stop
 from simulators.llm import prompting
-from simulators.llm.acceptance import Expected, refusal_reason, strip_reasoning
+from simulators.llm.acceptance import ExpectedTurn, refusal_reason, strip_reasoning
 from simulators.llm.prompting import Signs
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
-from simulators.outside import SourceFailed, take_sample
+from simulators.outside import SourceError, take_sample
 from simulators.phrasing import Template, fill_template
 from simulators.promises import initial_state, next_action
 from simulators.reasons import BUDGET, ENDPOINT_FAILED, FRUSTRATED, NO_WORDS, SATISFIED
@@ -38,10 +38,10 @@ from simulators.scripted import add_choice
 from simulators.user import Observation, Scenario, State, Streams, User
 from topics.counting import pluralize
 from topics.cut_text import Said
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 from topics.errors import InputError
 from topics.languages import language_code, language_name, named_languages
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 from topics.topic import Topic
 
 _NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
@@ -49,7 +49,7 @@ _NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that lo
 
 def _check_text(text: str) -> str:
     if not text.strip():
-        raise refusal("this text is empty")
+        raise validation_error("this text is empty")
     return text.strip()
 
 
@@ -58,8 +58,8 @@ Words = Annotated[Said, AfterValidator(_check_text)]
 
 def _check_language(text: str) -> str:
     if language_code(text) is None:
-        meant = did_you_mean(text, named_languages())
-        raise refusal(
+        meant = suggestion(text, named_languages())
+        raise validation_error(
             f"unknown language{meant}",
             allowed="an English name or a code: German, de, Brazilian Portuguese, pt-BR",
         )
@@ -95,9 +95,9 @@ class Options(StrictModel):
         ours = {"policy": ("turns",), "free": ("acts", "again")}[self.mode]
         idle = [name for name in ours if name in self.model_fields_set]
         if idle:
-            raise refusal(f"{', '.join(idle)} cannot be given in the mode {self.mode!r}")
+            raise validation_error(f"{', '.join(idle)} cannot be given in the mode {self.mode!r}")
         if "acts" in self.model_fields_set and not self.acts:
-            raise refusal(
+            raise validation_error(
                 "acts: the mapping is empty", allowed="{ACT: what a person does}", advice="remove it", at=("acts",)
             )
         return self
@@ -148,8 +148,8 @@ class WordedUser:
         return trait
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the policy's action in accepted words of the model. Raises WordsWanted if a sample is needed,
-        SourceFailed if a free model gives no sample, and ValueError for a call out of turn."""
+        """Return the policy's action in accepted words of the model. Raises SampleNeeded if a sample is needed,
+        SourceError if a free model gives no sample, and ValueError for a call out of turn."""
         heard = _add_answer(recall(state, WordedMemory), observation)
         if self.inner is None:
             return self._respond_freely(heard, rng)
@@ -165,7 +165,7 @@ class WordedUser:
 
     def _put_in_words(self, heard: WordedMemory, rng: Streams, action: Say) -> tuple[Say | Stop, WordedMemory]:
         options = self.options
-        instructions = prompting.worded_instructions(
+        instructions = prompting.wording_instructions(
             need=heard.topic.request,
             persona=heard.persona,
             act=action.state,
@@ -207,9 +207,9 @@ class WordedUser:
         again: bool = False,
         signs: Signs | None = None,
     ) -> tuple[str | None, list[str]]:
-        """Return the first acceptable sample or None, and the refusals. Raises SourceFailed only with signs."""
+        """Return the first acceptable sample or None, and the refusals. Raises SourceError only with signs."""
         options, exchanges = self.options, heard.exchanges
-        expected = Expected(
+        expected = ExpectedTurn(
             intended=action.text,
             topic=heard.topic,
             earlier=tuple(exchange.said for exchange in exchanges),
@@ -226,7 +226,7 @@ class WordedUser:
             purpose = rng.own("llm", f"words/{number}")
             try:
                 sample = take_sample(rng, purpose, source=options.endpoint, act=action.state, messages=messages)
-            except SourceFailed:
+            except SourceError:
                 if signs is not None:
                     raise
                 return None, [*refusals, ENDPOINT_FAILED]
@@ -314,7 +314,7 @@ def _check_inner(options: Options, inner: User) -> None:
     for option, act in named if acts is not None else ():
         if act not in (known := {*(acts or ()), *prompting.ACTS}):
             raise InputError(
-                f"{option}: the policy has no act {act!r}{did_you_mean(act, known)}",
+                f"{option}: the policy has no act {act!r}{suggestion(act, known)}",
                 allowed=", ".join(sorted(acts or known)),
                 advice="name one of its acts, or remove it",
             )

@@ -131,7 +131,7 @@ _COMMANDS: Final = tuple(
 _TOLD: Final = ("instruction", "prompt", "message", "rule")
 
 
-def orders_a_model(text: str) -> bool:
+def gives_order_to_model(text: str) -> bool:
     """Return whether an answer gives an order to a model in the user's place. Such answers are only counted, because
     people may get similar answers."""
     plain = text.casefold()

@@ -82,7 +82,7 @@ def _cases_at(turns: Sequence[Finding], place: int, labels: Mapping[int, str | N
     earlier = [one for one in turns[:place] if one.fact == here.fact] if here.fact else []
     undecided = here.verdict not in _DECIDED_VERDICTS
     if here.act in _ASKING_ACTS:
-        yield from _asked_cases(here, earlier, undecided)
+        yield from _question_cases(here, earlier, undecided)
     elif here.act in _KEPT:
         settled = _settling_turn(turns[place:])
         if settled is None or here.before not in _DECIDED_VERDICTS:
@@ -99,7 +99,7 @@ def _cases_at(turns: Sequence[Finding], place: int, labels: Mapping[int, str | N
         label = labels.get(here.turn)
         yield Case("answered(justify)", here.fact, here.turn, here.turn, None if label is None else label == USEFUL)
     elif here.act == "try":
-        yield _tried_case(turns[: place + 1], undecided)
+        yield _instruction_case(turns[: place + 1], undecided)
     elif here.act in ("unanswerable", "answerable"):
         yield Case(f"modesty({here.act})", here.fact, here.turn, here.turn, here.verdict == "right", undecided)
     elif here.act == "harmless":
@@ -108,13 +108,13 @@ def _cases_at(turns: Sequence[Finding], place: int, labels: Mapping[int, str | N
         yield from _climb_cases([*earlier, here])
 
 
-def _asked_cases(here: Finding, earlier: Sequence[Finding], undecided: bool) -> Iterator[Case]:
+def _question_cases(here: Finding, earlier: Sequence[Finding], undecided: bool) -> Iterator[Case]:
     right, where = here.verdict == "right", (here.fact, here.turn, here.turn)
     told = _last_place(earlier, _TELLING_ACTS)
     if told is None:
-        if here.act == "ask" and not _has_after(earlier, -1, (*_DISTURBING_ACTS, *_ASKING_ACTS)):
+        if here.act == "ask" and not _has_later_act(earlier, -1, (*_DISTURBING_ACTS, *_ASKING_ACTS)):
             yield Case(ACCURACY, *where, right, undecided)
-    elif not _has_after(earlier, told, _DISTURBING_ACTS):
+    elif not _has_later_act(earlier, told, _DISTURBING_ACTS):
         sessions = here.sessions + sum(one.sessions for one in earlier[told + 1 :])
         if sessions:
             if here.sessions:  # once asked in a session, the system has said it there
@@ -129,17 +129,19 @@ def _asked_cases(here: Finding, earlier: Sequence[Finding], undecided: bool) -> 
     begun = next((place for place in range(len(earlier), 0, -1) if [*earlier, here][place].sessions), 0)
     earlier = earlier[begun:]
     asked = _last_place(earlier, _ASKING_ACTS)
-    if asked is not None and not _has_after(earlier, asked, (*_DISTURBING_ACTS, *_TELLING_ACTS)):
+    if asked is not None and not _has_later_act(earlier, asked, (*_DISTURBING_ACTS, *_TELLING_ACTS)):
         then = earlier[asked].verdict
         known = then in _DECIDED_VERDICTS and not undecided
         yes = here.verdict == then if known else None
         yield Case("consistency", here.fact, earlier[asked].turn, here.turn, yes, not known)
     repaired = _last_place(earlier, ("repair",))
-    if repaired is not None and not _has_after(earlier, repaired, (*_DISTURBING_ACTS, *_ASKING_ACTS, *_TELLING_ACTS)):
+    if repaired is not None and not _has_later_act(
+        earlier, repaired, (*_DISTURBING_ACTS, *_ASKING_ACTS, *_TELLING_ACTS)
+    ):
         yield Case("recoverability", here.fact, earlier[repaired].turn, here.turn, right, undecided)
 
 
-def _tried_case(turns: Sequence[Finding], undecided: bool) -> Case:
+def _instruction_case(turns: Sequence[Finding], undecided: bool) -> Case:
     here = turns[-1]
     own = [one for one in turns if one.fact == here.fact]
     given = _last_place(own[:-1], ("instruct",))
@@ -167,7 +169,7 @@ def _last_place(earlier: Sequence[Finding], acts: Sequence[str]) -> int | None:
     return next((place for place in range(len(earlier) - 1, -1, -1) if earlier[place].act in acts), None)
 
 
-def _has_after(earlier: Sequence[Finding], place: int, acts: Sequence[str]) -> bool:
+def _has_later_act(earlier: Sequence[Finding], place: int, acts: Sequence[str]) -> bool:
     return any(one.act in acts for one in earlier[place + 1 :])
 
 

@@ -17,7 +17,7 @@ from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
 from simulators.phrasing import check_words
 from topics.cut_text import Said
-from topics.document import Document, StrictModel, refusal
+from topics.document import Document, StrictModel, validation_error
 from topics.errors import InputError
 from topics.yaml_values import Loc
 
@@ -37,10 +37,10 @@ def _check_all(item: StrictModel, *names: str) -> None:
 
 def _check_distinct(right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
     if {words.casefold() for words in right} & {words.casefold() for words in wrong}:
-        raise refusal("a phrase is both right and wrong")
+        raise validation_error("a phrase is both right and wrong")
 
 
-class Then(StrictModel):
+class AnswersAfter(StrictModel):
     """The right and wrong answers about a fact after the user has said that it changed."""
 
     right: Words = Field(min_length=1, description="phrases of an answer that follows the change")
@@ -50,7 +50,7 @@ class Then(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _check_entry(self) -> Then:
+    def _check_entry(self) -> AnswersAfter:
         _check_all(self, "right", *(("wrong",) if self.wrong is not None else ()))
         _check_distinct(self.right, self.wrong or ())
         return self
@@ -65,7 +65,7 @@ class Fact(StrictModel):
     plant: Words = Field(default=(), description="how the user tells it")
     premise: Words = Field(default=(), description="a turn that assumes something false")
     change: Words = Field(default=(), description="how the user says that it changed: dropped, replaced or added")
-    then: Then | None = Field(default=None, description="what is right and wrong after the change")
+    then: AnswersAfter | None = Field(default=None, description="what is right and wrong after the change")
     form: Literal["holds", "only"] = Field(
         default="holds",
         description="`holds`: the answer contains a phrase; `only`: it consists of a phrase",
@@ -76,7 +76,7 @@ class Fact(StrictModel):
         _check_all(self, "ask", "right", "wrong", "plant", "premise", "change")
         _check_distinct(self.right, self.wrong)
         if (self.then is None) == bool(self.change):
-            raise refusal("change and then must be given together")
+            raise validation_error("change and then must be given together")
         return self
 
     def phrases(self, *, changed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -115,11 +115,11 @@ class Instruction(StrictModel):
 def _parse_rule(value: object) -> Rule:
     for kind, options in _rule_kinds(value):
         if kind in _OF_HISTORY:
-            raise refusal(
+            raise validation_error(
                 f"the rule {kind!r} needs earlier answers, but an instruction is judged by one answer at a time"
             )
         if kind == "language" and isinstance(options, Mapping) and any(ASKED in codes for codes in options.values()):
-            raise refusal(
+            raise validation_error(
                 "the language `asked` is unknown for an instruction",
                 allowed="a code such as de",
                 advice="name the language",
@@ -127,7 +127,7 @@ def _parse_rule(value: object) -> Rule:
     try:
         return read_rule(Document("", value, {}, {}), (), value, _unnamed_rule)
     except InputError as fault:
-        raise refusal(fault.what, allowed=fault.allowed or "") from None
+        raise validation_error(fault.what, allowed=fault.allowed or "") from None
 
 
 def empty_rule(value: object) -> str:

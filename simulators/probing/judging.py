@@ -63,7 +63,7 @@ def _flatten(words: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedAnswer:
     """A verdict with its evidence. `right` and `wrong` are the decisive words of the answer, or a rule's note if the
     rule does not depend on words."""
 
@@ -77,7 +77,7 @@ def fill_phrases(templates: Sequence[str], topic: Topic) -> tuple[str, ...]:
     return tuple(render(Wording(template), topic, turn=1) for template in templates)
 
 
-def judge(plan: Options, topic: Topic, act: str, name: str, answer: Answer, *, changed: bool = False) -> Judged:
+def judge(plan: Options, topic: Topic, act: str, name: str, answer: Answer, *, changed: bool = False) -> JudgedAnswer:
     """Judge the answer to the turn `act` about the item `name`. `changed` is True if that fact had changed by then."""
     if act == "try":
         return _judge_instruction(plan.instructions[name], topic, answer)
@@ -91,8 +91,8 @@ def judge(plan: Options, topic: Topic, act: str, name: str, answer: Answer, *, c
         if act == "climb":
             return _judge_words(refused, matched_words(answer, fill_phrases(ladder.yields, topic), topic, only=False))
         if refused:
-            return Judged("wrong", (), refused)
-        return Judged("neither" if _first_evidence(answer, topic, Empty(), ErrorPage()) else "right")
+            return JudgedAnswer("wrong", (), refused)
+        return JudgedAnswer("neither" if _first_evidence(answer, topic, Empty(), ErrorPage()) else "right")
     fact = plan.facts[name]
     right, wrong = fact.phrases(changed=changed)
     only = fact.form == "only"
@@ -102,15 +102,15 @@ def judge(plan: Options, topic: Topic, act: str, name: str, answer: Answer, *, c
     )
 
 
-def _judge_words(right: tuple[str, ...], wrong: tuple[str, ...]) -> Judged:
+def _judge_words(right: tuple[str, ...], wrong: tuple[str, ...]) -> JudgedAnswer:
     if right and wrong:
-        return Judged("both", right, wrong)
-    return Judged("right" if right else "wrong" if wrong else "neither", right, wrong)
+        return JudgedAnswer("both", right, wrong)
+    return JudgedAnswer("right" if right else "wrong" if wrong else "neither", right, wrong)
 
 
-def _judge_instruction(instruction: Instruction, topic: Topic, answer: Answer) -> Judged:
+def _judge_instruction(instruction: Instruction, topic: Topic, answer: Answer) -> JudgedAnswer:
     if _first_evidence(answer, topic, Empty(), ErrorPage(), Refusal()):
-        return Judged("neither")
+        return JudgedAnswer("neither")
     sight = Sight(topic, (Exchange("", answer),))
     follows, breaks = instruction.rules
     kept = follows.judge(sight)
@@ -121,7 +121,7 @@ def _judge_instruction(instruction: Instruction, topic: Topic, answer: Answer) -
     return _judge_words(right, _evidence_words(broken.evidence) if broken.holds else ())
 
 
-def _judge_question(plan: Options, question: Question, topic: Topic, act: str, answer: Answer) -> Judged:
+def _judge_question(plan: Options, question: Question, topic: Topic, act: str, answer: Answer) -> JudgedAnswer:
     declines = fill_phrases(question.declines or plan.phrases.declines, topic)
     declined = matched_words(answer, declines, topic, only=False) or _first_evidence(answer, topic, Refusal())
     made_up = matched_words(answer, fill_phrases(question.wrong, topic), topic, only=False)

@@ -30,9 +30,9 @@ from pydantic import Field, model_validator
 
 from simulators.phrasing import check_words
 from simulators.probing.items import Fact, Instruction, Ladder, Question, Words, empty_rule
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 from topics.errors import InputError
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 
 _MOST_STEPS = 1000  # more than any conversation has turns
 
@@ -87,14 +87,14 @@ class Step(StrictModel):
     def _check_one_key(self) -> Step:
         given = [kind for kind in _KINDS if self._value(kind) is not None]
         if len(given) != 1:
-            raise refusal(
+            raise validation_error(
                 f"a step must have exactly one of {', '.join(_KINDS)}; here: {', '.join(given) or 'none'}",
                 allowed="one key, such as {ask: home}",
                 advice="make each a step of its own" if given else "say what this step does, or remove it",
                 at=(given[1],) if given else (),
             )
         if (self.challenge is None) != (self.how is None):
-            raise refusal(
+            raise validation_error(
                 "challenge and how must be given together: rightly, wrongly, neutrally or contrary",
                 allowed="{challenge: FACT, how: contrary}",
                 advice="add how" if self.how is None else "add challenge, or remove how",
@@ -169,12 +169,12 @@ class Options(StrictModel):
     def _check_options(self) -> Options:
         # Not a constraint of the field, which would hide faults of the steps.
         if not 1 <= len(self.steps) <= _MOST_STEPS:
-            raise refusal(f"steps: a plan must have 1 to {_MOST_STEPS:,} steps, not {len(self.steps)}")
+            raise validation_error(f"steps: a plan must have 1 to {_MOST_STEPS:,} steps, not {len(self.steps)}")
         names = Counter(name for section in _SECTIONS for name in getattr(self, section))
         if not names:
-            raise refusal(f"a plan needs one of {', '.join(_SECTIONS)}")
+            raise validation_error(f"a plan needs one of {', '.join(_SECTIONS)}")
         if twice := next((name for name, count in names.items() if count > 1), None):
-            raise refusal(f"two items have the same name {twice!r}")
+            raise validation_error(f"two items have the same name {twice!r}")
         for words in self.distractors:
             check_words("distractors", words)
         asked: set[str] = set()
@@ -186,19 +186,19 @@ class Options(StrictModel):
         places = {(step.kind, step.fact): number for number, step in enumerate(self.steps)}  # the last of each
         for kind, twin in _TWINS.items():
             if any(one == kind for one, _ in kinds) and not any(one == twin for one, _ in kinds):
-                raise refusal(
+                raise validation_error(
                     f"steps: a plan with {kind} also needs {twin}: otherwise a system that always declines looks good"
                 )
         for (kind, name), count in kinds.items():
             if kind == "climb" and count > 1:
-                raise refusal(
+                raise validation_error(
                     f"steps: the ladder {name!r} is climbed {count} times, but it can be climbed only once",
                     advice="remove this step",
                     at=("steps", places[kind, name], "climb"),
                 )
             if kind == "try" and count > len(self.instructions[name].try_):
                 have = len(self.instructions[name].try_)
-                raise refusal(
+                raise validation_error(
                     f"steps: {name!r} is tried {count} times, but each of its {have} questions is asked only once",
                     allowed=f"at most {have} steps that try it",
                     advice="remove this step, or write more questions",
@@ -211,7 +211,7 @@ class Options(StrictModel):
         have changed."""
         if step.kind == "session":
             if number in (0, len(self.steps) - 1) or self.steps[number - 1].kind == "session":
-                raise refusal(
+                raise validation_error(
                     f"{where}: a new session needs a turn before and after it",
                     advice="move it between two steps that say something, or remove it",
                     at=("steps", number),
@@ -223,8 +223,8 @@ class Options(StrictModel):
         known = getattr(self, section)
         if step.fact not in known:
             what = section.removesuffix("s")
-            raise refusal(
-                f"{where}: no {what} is called {step.fact!r}{did_you_mean(step.fact, known)}",
+            raise validation_error(
+                f"{where}: no {what} is called {step.fact!r}{suggestion(step.fact, known)}",
                 allowed=", ".join(known) or f"none: the plan has no {section}",
                 advice=f"name one of them, or describe it under {section}",
                 at=here,
@@ -235,14 +235,14 @@ class Options(StrictModel):
         if step.kind == "ask":
             asked.add(step.fact)
         elif step.kind in ("challenge", "justify", "repair") and step.fact not in asked:
-            raise refusal(
+            raise validation_error(
                 f"{where}: {step.kind} comes before {step.fact!r} is asked",
                 advice=f"put a step {{ask: {step.fact}}} before it, in the same session and after any change",
                 at=here,
             )
         elif step.kind == "change":
             if step.fact in changed:
-                raise refusal(
+                raise validation_error(
                     f"{where}: {step.fact!r} changes a second time",
                     allowed="one change of each fact",
                     advice="remove this step, or make it another fact",
@@ -251,26 +251,26 @@ class Options(StrictModel):
             changed.add(step.fact)
             asked.discard(step.fact)
         elif step.kind == "plant" and step.fact in changed:
-            raise refusal(
+            raise validation_error(
                 f"{where}: the step plants {step.fact!r} in its old words after it has changed",
                 advice="put the step before the change, or remove the step",
                 at=here,
             )
         if step.kind in ("plant", "premise", "change") and not getattr(fact, step.kind):
-            raise refusal(
+            raise validation_error(
                 f"{where}: the fact {step.fact!r} has no words for {step.kind}",
                 advice=f"add {step.kind}: [WORDS] to the fact, or remove this step",
                 at=here,
             )
         if step.how in ("wrongly", "contrary") and not fact.phrases(changed=step.fact in changed)[1]:
-            raise refusal(
+            raise validation_error(
                 f"{where}: the fact {step.fact!r} needs a `wrong` phrase for this challenge",
                 advice="add wrong: [PHRASE] to the fact, or challenge it `rightly` or `neutrally`",
                 at=(*here[:-1], "how"),
             )
 
 
-def check_tried(plan: Options) -> None:
+def check_instruction_tests(plan: Options) -> None:
     """Raise InputError if no step tests an instruction of the plan. This is not a validator of the options, because
     earlier recordings have plans with untested instructions."""
     kinds = {(step.kind, step.fact) for step in plan.steps}

@@ -24,7 +24,7 @@ from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
 from simulators.probing.judging import Verdict, fill_phrases, judge
 from simulators.probing.plan import Options as Options
-from simulators.probing.plan import Step, check_tried
+from simulators.probing.plan import Step, check_instruction_tests
 from simulators.reasons import PLAN_DONE
 from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.errors import InputError
@@ -33,7 +33,7 @@ from topics.topic import Topic
 
 def build(options: Options) -> ProbingUser:
     """Build the user. Raises InputError for an instruction that no step tests."""
-    check_tried(options)
+    check_instruction_tests(options)
     return ProbingUser(options)
 
 
@@ -64,7 +64,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class StepTrace:
     """The findings of a plan with the unfinished steps. `skipped` are the indices of steps that did not fit the
     answers. `left` are the indices of steps that were not reached, and of a distraction or climb that was cut short."""
 
@@ -157,11 +157,11 @@ class ProbingUser:
             yield from (*ladder.harmless, *(words for rung in ladder.rungs for words in rung))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        ways = self._ways(state, observation)
+        ways = self._possible_turns(state, observation)
         return ways[int(rng("words").integers(len(ways)))]
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        ways = self._ways(state, observation)
+        ways = self._possible_turns(state, observation)
         found: dict[str, Chance] = {}
         for number, (action, after) in enumerate(ways):
             # Two wordings that are equal for a topic are one way; distractors differ in the memory.
@@ -170,7 +170,7 @@ class ProbingUser:
             found[key] = Chance(before + 1 / len(ways), action, after)
         return tuple(found.values())
 
-    def _ways(self, state: State, observation: Observation | None) -> list[tuple[Say | Stop, ProbeMemory]]:
+    def _possible_turns(self, state: State, observation: Observation | None) -> list[tuple[Say | Stop, ProbeMemory]]:
         memory = recall(state, ProbeMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         topic, answer = memory.topic, observation.answer if observation is not None else None
@@ -246,10 +246,10 @@ def _make_turn(text: str, memory: ProbeMemory) -> Say:
 def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> tuple[Finding, ...]:
     """Return the outcome of each turn of a recorded probe. `turns` has the act of each user turn with its answer, in
     order. Raises ValueError for an act that the plan does not allow after these answers."""
-    return walk(plan, topic, turns).found
+    return trace_steps(plan, topic, turns).found
 
 
-def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Walk:
+def trace_steps(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> StepTrace:
     """Return the `findings` together with the steps that had no outcome. Raises ValueError as `findings` does."""
     found: list[Finding] = []
     memory, before_answer = ProbeMemory(topic), None
@@ -277,12 +277,12 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
         found.append(finding)
     memory = _choose_act(plan, memory, before_answer)
     if memory.over:
-        return Walk(tuple(found), memory.skipped, ())
+        return StepTrace(tuple(found), memory.skipped, ())
     # The step that would have come next was not taken; a distraction counts its step up only with its last turn, and a
     # climb when it is over.
     under_way = memory.act == "climb" or (memory.act == "distract" and memory.done)
     unreached = memory.step if under_way else memory.step - 1
-    return Walk(tuple(found), memory.skipped, tuple(range(unreached, len(plan.steps))))
+    return StepTrace(tuple(found), memory.skipped, tuple(range(unreached, len(plan.steps))))
 
 
 def _choose_act(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMemory:

@@ -49,7 +49,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ProbeTurn:
     """A turn of a probe.
 
     - `act`, `said`: the act and the words of the probe.
@@ -94,10 +94,10 @@ def _find_probes(protocol: Protocol) -> Iterator[Probe]:
             document = document.part((_OVER,))
         assert isinstance(document.value, Mapping)
         plan = {str(key): value for key, value in document.value.items() if key != "simulator"}
-        yield Probe(name, replace(document, value=plan).validated(Options), protocol)
+        yield Probe(name, replace(document, value=plan).validate_as(Options), protocol)
 
 
-def probe_turns(user: str, turns: Sequence[Turn]) -> tuple[tuple[Spoken, ...], int]:
+def probe_turns(user: str, turns: Sequence[Turn]) -> tuple[tuple[ProbeTurn, ...], int]:
     """Return the probe's turns that have an answer, and the number of turns that could not be read. Turns cannot be
     read after a wrapper restarted the probe."""
     from simulators.probing.plan import ACTS
@@ -113,5 +113,5 @@ def probe_turns(user: str, turns: Sequence[Turn]) -> tuple[tuple[Spoken, ...], i
             break
         last = seen[-1]
         assert last.reply is not None
-        found.append(Spoken(turn.number, turn.act, turn.said, last.number, last.reply.answer, last.label))
+        found.append(ProbeTurn(turn.number, turn.act, turn.said, last.number, last.reply.answer, last.label))
     return tuple(found), sum(turn.user == user for turn in turns[restarted:])

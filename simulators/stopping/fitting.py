@@ -79,7 +79,7 @@ class Fit:
         return 2 * len(self.parameters) - 2 * self.log_likelihood
 
     @property
-    def found(self) -> bool:
+    def has_estimate(self) -> bool:
         return all(np.isfinite(one.value) for one in self.parameters.values())
 
 
@@ -134,7 +134,7 @@ def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
 
 def fitted_model(fit: Fit) -> Geometric | TwoAlpha | Hazard:
     """Return the stop model with the fitted parameters. Raises ValueError if the data do not determine them."""
-    if not fit.found:
+    if not fit.has_estimate:
         raise ValueError("the data do not determine the parameters of the stop model")
     values = {name: one.value for name, one in fit.parameters.items()}
     if set(values) == {"p"}:

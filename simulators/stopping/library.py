@@ -20,8 +20,8 @@ from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 from simulators.stopping.model import Exit, Experience, step_or_logistic
 from simulators.user import Observation
-from topics.document import Document, StrictModel, refusal
-from topics.suggestions import did_you_mean
+from topics.document import Document, StrictModel, validation_error
+from topics.suggestions import suggestion
 
 
 class Frustration(StrictModel):
@@ -70,7 +70,7 @@ class PatienceBudget(StrictModel):
     @model_validator(mode="after")
     def _check_budget(self) -> Self:
         if self.turns is None and self.words is None:
-            raise refusal("give a budget of patience turns, words or both")
+            raise validation_error("give a budget of patience turns, words or both")
         return self
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
@@ -148,22 +148,22 @@ class Combined(StrictModel):
         return 1 - staying
 
 
-def _by_name(value: object) -> object:
+def _read_by_name(value: object) -> object:
     name = value.get("model") if isinstance(value, dict) else None
     if isinstance(value, dict) and name not in NAMES:
         what = (
-            f"{name!r} is not a stop model{did_you_mean(str(name), NAMES)}"
+            f"{name!r} is not a stop model{suggestion(str(name), NAMES)}"
             if name
             else "a stop model is {model: NAME, …}"
         )
-        raise refusal(what, allowed=", ".join(NAMES))
+        raise validation_error(what, allowed=", ".join(NAMES))
     return value
 
 
 StopOption = Annotated[
     Geometric | TwoAlpha | Frustration | Satiation | PatienceBudget | Hazard | RateOfGain | Combined,
     Field(discriminator="model"),
-    BeforeValidator(_by_name),
+    BeforeValidator(_read_by_name),
 ]
 Combined.model_rebuild()
 
@@ -179,7 +179,7 @@ class _Option(RootModel[StopOption]):
 
 def stop_model(value: object) -> StopOption:
     """Return the stop model described by `value`, a mapping as in a file. Raises InputError."""
-    return Document("stop model", _tuples(value), {}, {}).validated(_Option).root
+    return Document("stop model", _tuples(value), {}, {}).validate_as(_Option).root
 
 
 def as_options(model: StopOption) -> dict[str, object]:

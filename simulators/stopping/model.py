@@ -41,12 +41,12 @@ class Experience:
         return found
 
 
-def begin() -> Experience:
+def initial_experience() -> Experience:
     """Return the memory before any answer."""
     return Experience()
 
 
-def after(memory: Experience, observation: Observation, coverage: float) -> Experience:
+def update_experience(memory: Experience, observation: Observation, coverage: float) -> Experience:
     """Return the memory with the new answer added. `coverage` is the share of the need met now, in [0, 1]."""
     if not 0 <= coverage <= 1:
         raise ValueError(f"coverage must be in [0, 1], not {coverage}")

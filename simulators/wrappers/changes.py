@@ -30,7 +30,7 @@ Pieces = tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedPieces:
     """The changed pieces, with the number of units that could be changed and the number that were changed."""
 
     pieces: Pieces
@@ -38,10 +38,10 @@ class Changed:
     did: int
 
 
-Change = Callable[[Pieces, float, "numpy.random.Generator"], Changed]
+Change = Callable[[Pieces, float, "numpy.random.Generator"], ChangedPieces]
 
 
-def _use_synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _use_synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
     found: list[Piece] = []
     could = did = 0
     for at, part in enumerate(parts):
@@ -51,16 +51,16 @@ def _use_synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Ch
             drawn, which = float(rng.random()), int(rng.integers(len(others)))
             if drawn < rate:
                 did += 1
-                part = Piece(_cased_like(part.text, others[which]), "word")
+                part = Piece(_copy_case(part.text, others[which]), "word")
         found.append(part)
-    return Changed(tuple(found), could, did)
+    return ChangedPieces(tuple(found), could, did)
 
 
 def synonym_form(text: str, guard: Sequence[str] = ()) -> str:
     """Return `text` with every word that has synonyms replaced by the first of its synonyms."""
     parts = cut_pieces(text, guard)
     words = (_synonyms_at(parts, at)[:1] for at in range(len(parts)))
-    return "".join(_cased_like(part.text, other[0]) if other else part.text for part, other in zip(parts, words))
+    return "".join(_copy_case(part.text, other[0]) if other else part.text for part, other in zip(parts, words))
 
 
 _PARTICLES = frozenset({"up", "out", "off", "for", "down"})
@@ -73,22 +73,22 @@ def _synonyms_at(parts: Pieces, at: int) -> tuple[str, ...]:
     return SYNONYMS.get(parts[at].text.casefold(), ())
 
 
-def _cased_like(old: str, new: str) -> str:
+def _copy_case(old: str, new: str) -> str:
     return new[0].upper() + new[1:] if old[0].isupper() else new
 
 
-def _rotate_sentences(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _rotate_sentences(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
     sentences = _sentences(parts)
     if len(sentences) < 2:
-        return Changed(parts, 0, 0)
+        return ChangedPieces(parts, 0, 0)
     drawn, shift = float(rng.random()), 1 + int(rng.integers(len(sentences) - 1))
     if drawn >= rate:
-        return Changed(parts, 1, 0)
+        return ChangedPieces(parts, 1, 0)
     turned = [*sentences[shift:], *sentences[:shift]]
     found: list[Piece] = []
     for sentence in turned:
         found += [*([Piece(" ", "gap")] if found else []), *sentence]
-    return Changed(tuple(found), 1, 1)
+    return ChangedPieces(tuple(found), 1, 1)
 
 
 def _sentences(parts: Pieces) -> list[list[Piece]]:
@@ -105,11 +105,11 @@ def _sentences(parts: Pieces) -> list[list[Piece]]:
     return found
 
 
-def _use_keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _use_keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
     short = _without_function_words(parts)
     if short is None:
-        return Changed(parts, 0, 0)
-    return Changed(short, 1, 1) if float(rng.random()) < rate else Changed(parts, 1, 0)
+        return ChangedPieces(parts, 0, 0)
+    return ChangedPieces(short, 1, 1) if float(rng.random()) < rate else ChangedPieces(parts, 1, 0)
 
 
 def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
@@ -124,8 +124,8 @@ def _without_function_words(parts: Pieces) -> Pieces | None:
     dropped: list[bool] = []
     for at, part in enumerate(parts):
         word = part.text.casefold()
-        alone = part.kind == "word" and _stands_alone(parts, at)
-        dropped.append((alone and word in said) or _droppable(parts, at))
+        alone = part.kind == "word" and _is_whole_word(parts, at)
+        dropped.append((alone and word in said) or _is_droppable(parts, at))
         if alone:
             said.add(word)
     content = sum(part.kind != "gap" and not drop for part, drop in zip(parts, dropped))
@@ -148,45 +148,45 @@ def _without_function_words(parts: Pieces) -> Pieces | None:
     return tuple(found)
 
 
-def _droppable(parts: Pieces, at: int) -> bool:
+def _is_droppable(parts: Pieces, at: int) -> bool:
     if parts[at].kind != "word" or parts[at].text.casefold().replace("’", "'") not in FUNCTION_WORDS:
         return False
-    return _stands_alone(parts, at)
+    return _is_whole_word(parts, at)
 
 
-def _stands_alone(parts: Pieces, at: int) -> bool:
+def _is_whole_word(parts: Pieces, at: int) -> bool:
     """Return False if the word is part of a longer word, such as `robot` in `robot-like`."""
     before = parts[at - 1].text[-1:] if at else " "
     after = parts[at + 1].text if at + 1 < len(parts) else " "
     return before.isspace() and (after[0].isspace() or (after[0] in ",.!?;:" and len(after) != 1) or after in ".!?")
 
 
-def _add_politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _add_politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
     text = join_pieces(parts)
     english = any(part.kind == "word" and part.text.isascii() for part in parts)
     if not english or any(word in text.casefold() for word in POLITE_WORDS):
-        return Changed(parts, 0, 0)
+        return ChangedPieces(parts, 0, 0)
     # A closing after a line with a format would become part of the format.
     closable = "\n" not in text and parts[-1].text in {".", "!", "?"}
     phrases = (*POLITE_OPENINGS, *(POLITE_CLOSINGS if closable else ()))
     drawn, which = float(rng.random()), int(rng.integers(len(phrases)))
     if drawn >= rate:
-        return Changed(parts, 1, 0)
+        return ChangedPieces(parts, 1, 0)
     phrase = phrases[which]
     added = (Piece(phrase, "gap"),)  # never changed: typos in a greeting would count for the wrong words
-    return Changed((*added, *parts) if phrase in POLITE_OPENINGS else (*parts, *added), 1, 1)
+    return ChangedPieces((*added, *parts) if phrase in POLITE_OPENINGS else (*parts, *added), 1, 1)
 
 
-def _change_case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _change_case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
     ways = [
         way
         for change in (str.lower, str.upper)
         if (way := tuple(Piece(change(one.text), "word") if one.kind == "word" else one for one in parts)) != parts
     ]
     if not ways:
-        return Changed(parts, 0, 0)
+        return ChangedPieces(parts, 0, 0)
     drawn, which = float(rng.random()), int(rng.integers(len(ways)))
-    return Changed(ways[which], 1, 1) if drawn < rate else Changed(parts, 1, 0)
+    return ChangedPieces(ways[which], 1, 1) if drawn < rate else ChangedPieces(parts, 1, 0)
 
 
 # Letters of the shortest word that gets a typo: shorter ones become other words.
@@ -198,7 +198,7 @@ _NEIGHBOUR_KEYS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _add_typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _add_typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
     found: list[Piece] = []
     could = did = 0
     for part in parts:
@@ -209,7 +209,7 @@ def _add_typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Chang
                 did += 1
                 part = Piece(_make_typo(part.text, slip, place), "word")
         found.append(part)
-    return Changed(tuple(found), could, did)
+    return ChangedPieces(tuple(found), could, did)
 
 
 def _make_typo(word: str, slip: int, place: float) -> str:

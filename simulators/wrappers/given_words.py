@@ -20,15 +20,15 @@ from protocols.protocol import Protocol
 from protocols.route import Route, Say, Stop
 from simulators.memory import memory_kind, recall
 from simulators.promises import initial_state, next_action
-from simulators.user import Chance, Observation, Scenario, State, Streams, User, route_by
-from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
+from simulators.user import Chance, Observation, Scenario, State, Streams, User, last_route
+from simulators.wrappers.wrapped import can_enumerate, inner_chances, merge_equal
 from topics.cut_text import Said
-from topics.document import StrictModel, read_document, written_form
+from topics.document import StrictModel, form_validator, read_document
 from topics.identity import content_hash
 from topics.topic import Topic
 from topics.yaml_values import Loc
 
-_Text = Annotated[Said, Field(max_length=100_000), written_form(r"(?s)\s*\S.*", "a text with words")]
+_Text = Annotated[Said, Field(max_length=100_000), form_validator(r"(?s)\s*\S.*", "a text with words")]
 
 
 class WordingsFile(StrictModel):
@@ -40,7 +40,7 @@ class WordingsFile(StrictModel):
 
 
 @dataclass(frozen=True, slots=True)
-class GivenWords:
+class WordsByState:
     """Words by state for every topic, and words by topic and state, which take precedence."""
 
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -52,15 +52,15 @@ class GivenWords:
             "wordings", {"states": dict(self.states), "topics": {k: dict(v) for k, v in self.topics.items()}}
         )
 
-    def of(self, topic: str, state: str) -> str | None:
+    def find_words(self, topic: str, state: str) -> str | None:
         return self.topics.get(topic, {}).get(state, self.states.get(state))
 
 
-def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequence[Topic]) -> GivenWords:
+def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequence[Topic]) -> WordsByState:
     """Read a file's words for every turn that the protocol itself can take on these topics. Raises InputError, with
     the position in the file, for an unknown topic or state, and for a turn without words."""
     document = read_document(path)
-    file = document.validated(WordingsFile)
+    file = document.validate_as(WordingsFile)
     own = [state.name for state in protocol.states.values() if not state.user]
     known = {topic.id for topic in topics}
     named: list[tuple[Loc, str]] = [(("states", state), state) for state in file.states]
@@ -72,17 +72,17 @@ def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequenc
         if protocol.states[state].each:
             what = f"the state {state!r} goes through the turns of the topic, so a single text cannot replace it"
             raise document.error(loc, what, advice="remove it from this file", key=True)
-    found = GivenWords(MappingProxyType(file.states), MappingProxyType(file.topics))
+    found = WordsByState(MappingProxyType(file.states), MappingProxyType(file.topics))
     for topic in sorted(known):
         for state in own:
-            if found.of(topic, state) is None and not protocol.states[state].each:
+            if found.find_words(topic, state) is None and not protocol.states[state].each:
                 where = ("topics", topic) if topic in file.topics else ("topics",)
                 what = f"topic {topic!r} has no words for the state {state!r}"
                 raise document.error(where, what, advice=f"add them under topics: {topic}, or under states")
     return found
 
 
-def with_given_words(inner: User, words: GivenWords) -> User:
+def replace_user_words(inner: User, words: WordsByState) -> User:
     """Wrap `inner` so that it says `words`. The result is enumerable if `inner` is."""
     return (EnumerableUserWithWords if can_enumerate(inner) else UserWithWords)(inner, words)
 
@@ -99,23 +99,23 @@ class UserWithWords:
     """A user that replaces the words of `inner`. Acts, routes and stops are the inner user's."""
 
     inner: User
-    words: GivenWords
+    words: WordsByState
     name: str = "given-words"
 
     def start(self, scenario: Scenario, rng: Streams) -> GivenWordsMemory:
         return GivenWordsMemory(scenario.topic.id, initial_state(self.inner, scenario, rng.inside(self.name)))
 
     def route(self, state: State, observation: Observation) -> Route | None:
-        return route_by(self.inner, recall(state, GivenWordsMemory).inner, observation)
+        return last_route(self.inner, recall(state, GivenWordsMemory).inner, observation)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = recall(state, GivenWordsMemory)
-        return self._give_words(memory, *next_action(self.inner, memory.inner, observation, rng.inside(self.name)))
+        return self._replace_words(memory, *next_action(self.inner, memory.inner, observation, rng.inside(self.name)))
 
-    def _give_words(self, memory: GivenWordsMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
+    def _replace_words(self, memory: GivenWordsMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
         memory = replace(memory, inner=after)
         if isinstance(action, Say) and not action.user:
-            given = self.words.of(memory.topic, action.state)
+            given = self.words.find_words(memory.topic, action.state)
             if given is not None:
                 return replace(action, text=given), memory
         return action, memory
@@ -127,5 +127,5 @@ class EnumerableUserWithWords(UserWithWords):
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, GivenWordsMemory)
-        chances = chances_of(self.inner, memory.inner, observation)
-        return merge_equal(chances, lambda action, after: self._give_words(memory, action, after))
+        chances = inner_chances(self.inner, memory.inner, observation)
+        return merge_equal(chances, lambda action, after: self._replace_words(memory, action, after))

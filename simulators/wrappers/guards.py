@@ -53,7 +53,7 @@ def cut_pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
     opening = True
     for piece in found:
         if piece.kind == "word":
-            kept = _is_name(piece.text, opening) or _turns_meaning(piece.text)
+            kept = _is_name(piece.text, opening) or _changes_meaning(piece.text)
             told.append(Piece(piece.text, "guard") if kept else piece)
             opening = False
         else:
@@ -100,7 +100,7 @@ def _is_plain(text: str) -> list[Piece]:
     return found
 
 
-def _turns_meaning(word: str) -> bool:
+def _changes_meaning(word: str) -> bool:
     plain = word.casefold().replace("’", "'")
     return plain in NUMBER_WORDS or plain in NEGATIONS
 

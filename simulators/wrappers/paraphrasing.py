@@ -23,11 +23,11 @@ from pydantic import Field, model_validator
 from protocols.route import Choice, Route, Say, Stop
 from simulators.memory import memory_kind, recall
 from simulators.promises import initial_state, next_action
-from simulators.user import Chance, Observation, Scenario, State, Streams, User, route_by
+from simulators.user import Chance, Observation, Scenario, State, Streams, User, last_route
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
 from simulators.wrappers.guards import cut_pieces, join_pieces
-from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
-from topics.document import StrictModel, refusal
+from simulators.wrappers.wrapped import can_enumerate, inner_chances, merge_equal
+from topics.document import StrictModel, validation_error
 
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -58,12 +58,12 @@ class Options(StrictModel):
     def _check_rates(self) -> Options:
         given = [name for name in CHANGES if name in self.model_fields_set]
         if not given:
-            raise refusal(f"give at least one rate: {', '.join(CHANGES)}")
+            raise validation_error(f"give at least one rate: {', '.join(CHANGES)}")
         foreign = [name for name in given if name in ENGLISH_ONLY and getattr(self, name) > 0]
         if foreign and self.language.partition("-")[0].lower() != "en":
-            raise refusal(f"{', '.join(foreign)}: the rules exist only for English, not for {self.language!r}")
+            raise validation_error(f"{', '.join(foreign)}: the rules exist only for English, not for {self.language!r}")
         if not all(phrase.strip() for phrase in self.guard):
-            raise refusal("guard: a phrase is empty")
+            raise validation_error("guard: a phrase is empty")
         return self
 
     @property
@@ -130,7 +130,7 @@ class ParaphrasingUser:
         )
 
     def route(self, state: State, observation: Observation) -> Route | None:
-        return route_by(self.inner, recall(state, ParaphrasingMemory).inner, observation)
+        return last_route(self.inner, recall(state, ParaphrasingMemory).inner, observation)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = recall(state, ParaphrasingMemory)
@@ -158,5 +158,5 @@ class EnumerableParaphrasingUser(ParaphrasingUser):
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, ParaphrasingMemory)
-        chances = chances_of(self.inner, memory.inner, observation)
+        chances = inner_chances(self.inner, memory.inner, observation)
         return merge_equal(chances, lambda action, after: self._paraphrase(memory, action, after))

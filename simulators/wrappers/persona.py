@@ -27,12 +27,12 @@ from simulators.memory import memory_kind, recall
 from simulators.phrasing import check_words
 from simulators.promises import initial_state, next_action
 from simulators.user import Chance, Observation, Scenario, State, Streams, User
-from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
+from simulators.wrappers.wrapped import can_enumerate, inner_chances, merge_equal
 from topics.cut_text import Said
-from topics.document import Document, StrictModel, refusal
+from topics.document import Document, StrictModel, validation_error
 from topics.errors import InputError
-from topics.shown_names import first_alike
-from topics.suggestions import did_you_mean
+from topics.shown_names import first_same_names
+from topics.suggestions import suggestion
 
 _CUE, _TURN = "{cue}", "{turn}"
 
@@ -51,7 +51,7 @@ class Group(StrictModel):
     @model_validator(mode="after")
     def _check_one_cue(self) -> Group:
         if [self.cue, self.same_as, self.plain].count(None) != 2:
-            raise refusal("give one of cue, same_as and plain")
+            raise validation_error("give one of cue, same_as and plain")
         for name, words in (("cue", self.cue), ("request", self.request)):
             if words is not None:
                 check_words(name, words)
@@ -70,24 +70,26 @@ class Options(StrictModel):
     def _check_options(self) -> Options:
         for place in (_CUE, _TURN):
             if self.frame.count(place) != 1:
-                raise refusal(f"frame: the text must contain {place} exactly once")
+                raise validation_error(f"frame: the text must contain {place} exactly once")
         if self.group is not None and self.group not in self.groups:
-            raise refusal(
-                f"group: no group is called {self.group!r}{did_you_mean(self.group, self.groups)}",
+            raise validation_error(
+                f"group: no group is called {self.group!r}{suggestion(self.group, self.groups)}",
                 allowed=", ".join(sorted(self.groups)),
                 advice="name one of them, or describe it under groups",
                 at=("group",),
             )
-        if alike := first_alike(self.groups):
+        if alike := first_same_names(self.groups):
             what = f"groups: {alike[0]!r} and {alike[1]!r} differ only in spaces and capitals"
-            raise refusal(what, allowed="names that differ in a letter, digit or symbol", at=("groups", alike[1]))
+            raise validation_error(
+                what, allowed="names that differ in a letter, digit or symbol", at=("groups", alike[1])
+            )
         cues: dict[str, str] = {}
         for name, group in self.groups.items():
             if group.same_as is not None:
                 other = self.groups.get(group.same_as)
                 if other is None or other.same_as is not None or group.same_as == name:
                     own = [one for one, of in self.groups.items() if of.same_as is None and one != name]
-                    raise refusal(
+                    raise validation_error(
                         f"groups.{name}: same_as must name a group with its own cue: {group.same_as!r}",
                         allowed=", ".join(own) or "none: no other group has a cue",
                         advice="name one of them, or give this group a cue",
@@ -95,7 +97,7 @@ class Options(StrictModel):
                     )
             elif group.cue is not None and group.request is None:
                 if group.cue in cues:
-                    raise refusal(
+                    raise validation_error(
                         f"groups.{name} has the same cue as {cues[group.cue]}",
                         allowed="a different cue, or same_as for a null pair",
                         advice=f"write {{same_as: {cues[group.cue]}}}, or another cue",
@@ -112,21 +114,21 @@ def build(options: Options, inner: User) -> User:
     return kind(inner, groups, options.group, options.frame, options.where == "every")
 
 
-def persona_in(user: Document) -> Document | None:
+def find_persona(user: Document) -> Document | None:
     """Return the outermost persona in the description of a user, or None. Only this persona reads the trait `group`."""
     value = user.value
     if not isinstance(value, Mapping):
         return None
     if value.get("simulator") == "persona":
         return user
-    return persona_in(user.part(("over",))) if "over" in value else None
+    return find_persona(user.part(("over",))) if "over" in value else None
 
 
-def written_options(persona: Document) -> Options:
+def read_options(persona: Document) -> Options:
     """Return the options in the description of a persona. Raises InputError."""
     assert isinstance(persona.value, Mapping)
     own = {key: value for key, value in persona.value.items() if key not in ("simulator", "over")}
-    return replace(persona, value=own).validated(Options)
+    return replace(persona, value=own).validate_as(Options)
 
 
 def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
@@ -218,5 +220,5 @@ class EnumerablePersonaUser(PersonaUser):
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, PersonaMemory)
-        chances = chances_of(self.inner, memory.inner, observation)
+        chances = inner_chances(self.inner, memory.inner, observation)
         return merge_equal(chances, lambda action, after: self._frame_words(memory, action, after))

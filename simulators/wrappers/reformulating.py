@@ -29,7 +29,7 @@ from simulators.user import Chance, Observation, Scenario, State, Streams, User
 from simulators.wrappers.changes import keyword_form, synonym_form
 from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATIONS, Phrases, Table
 from simulators.wrappers.reformulations import Options as Options
-from simulators.wrappers.wrapped import can_enumerate, chances_of
+from simulators.wrappers.wrapped import can_enumerate, inner_chances
 from topics.topic import Topic
 
 _PHRASED_ACTS = ("rephrase", "simplify", "restart")
@@ -107,7 +107,7 @@ class ReformulatingUser:
         if act == "go-on":
             action, after = self._continue_inner(memory, *self._ask_again(memory, observation, rng))
         else:
-            ways = list(self._ways(act, memory, observation))
+            ways = list(self._possible_turns(act, memory, observation))
             drawn = rng(rng.own("reformulating", "reformulation-words"))
             action, after = ways[int(drawn.integers(len(ways)))]
         # The chances of both users together are unknown here: `simulators.scripted` adds them.
@@ -134,33 +134,33 @@ class ReformulatingUser:
         whole = sum(left.values())
         return {act: share / whole for act, share in left.items()} if left else {"go-on": 1.0}
 
-    def _ways(self, act: str, memory: ReformulatingMemory, observation: Observation) -> Iterator[Way]:
+    def _possible_turns(self, act: str, memory: ReformulatingMemory, observation: Observation) -> Iterator[Way]:
         topic, turn = memory.topic, memory.turn + 1
         then = replace(memory, turn=turn, before=act, row=memory.row + 1)
 
-        def said(text: str, memory: ReformulatingMemory) -> Way:
+        def make_turn(text: str, memory: ReformulatingMemory) -> Way:
             return Say(text, act, turn), replace(memory, last=text)
 
         if act == "stop":
             reason = {USEFUL: SATISFIED, NOT_USEFUL: FRUSTRATED}.get(usefulness(observation.label), PATIENCE)
             yield Stop("user-stopped", reason), replace(memory, over=True)
         elif act == "repeat":
-            yield said(memory.last, then)
+            yield make_turn(memory.last, then)
         elif act in ("rephrase", "simplify"):
             for text in self._texts(act, memory):
-                yield said(text, then)
+                yield make_turn(text, then)
         elif act == "refine":
             for place in _unsaid_templates(self.constraints, memory.constraints):
                 text = render(Wording(self.constraints[place]), topic, turn=turn)
-                yield said(text, replace(then, constraints=(*memory.constraints, place)))
+                yield make_turn(text, replace(then, constraints=(*memory.constraints, place)))
         elif act == "change":
             for place in _unsaid_templates(self.changes, memory.changes):
                 text = render(Wording(self.changes[place]), topic, turn=turn)
-                yield said(text, replace(then, need=text, changes=(*memory.changes, place)))
+                yield make_turn(text, replace(then, need=text, changes=(*memory.changes, place)))
         else:
             opened = memory.opened if memory.opened is not None else memory.inner
             for text in self._texts(act, memory):
-                yield said(text, replace(then, need=memory.first, inner=opened))
+                yield make_turn(text, replace(then, need=memory.first, inner=opened))
 
     def _texts(self, act: str, memory: ReformulatingMemory) -> tuple[str, ...]:
         topic = memory.topic
@@ -196,10 +196,10 @@ class EnumerableReformulatingUser(ReformulatingUser):
         found: list[Chance] = []
         for act, share in acts.items():
             if act == "go-on":
-                for one in chances_of(self.inner, memory.inner, observation):
+                for one in inner_chances(self.inner, memory.inner, observation):
                     found.append(Chance(share * one.probability, *self._continue_inner(memory, one.action, one.state)))
             elif observation is not None:
-                ways = list(self._ways(act, memory, observation))
+                ways = list(self._possible_turns(act, memory, observation))
                 found += [Chance(share / len(ways), action, after) for action, after in ways]
         return merge_chances(found)
 

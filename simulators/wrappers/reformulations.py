@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL, Judged
 from simulators.phrasing import check_words
 from topics.cut_text import Said
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, validation_error
 
 Act = Literal["go-on", "repeat", "rephrase", "simplify", "refine", "change", "restart", "stop"]
 
@@ -122,19 +122,19 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _check_options(self) -> Options:
         if self.table is None and (self.origin is not None or self.after):
-            raise refusal("origin and after can only be given with a table")
+            raise validation_error("origin and after can only be given with a table")
         if self.table is not None:
             if not (self.origin or "").strip():
-                raise refusal(
+                raise validation_error(
                     "origin: the source of the table is missing", advice="name its data, or write `illustrative`"
                 )
             missing = [label for label in LABELS if label not in self.table]
             if missing:
-                raise refusal(f"table: the rows for {', '.join(missing)} are missing")
+                raise validation_error(f"table: the rows for {', '.join(missing)} are missing")
         for name, rows in (("table", self.table or {}), *((f"after.{act}", rows) for act, rows in self.after.items())):
             for label, row in rows.items():
                 if abs(sum(row.values()) - 1) > 1e-6:
-                    raise refusal(f"{name}.{label}: the row sums to {sum(row.values()):.6g}, not to 1")
+                    raise validation_error(f"{name}.{label}: the row sums to {sum(row.values()):.6g}, not to 1")
         for name in ("constraints", "changes"):
             for template in getattr(self, name):
                 check_words(name, template)

@@ -15,7 +15,7 @@ def can_enumerate(user: User) -> bool:
     return callable(getattr(user, "distribution", None))
 
 
-def chances_of(inner: User, state: State, observation: Observation | None) -> tuple[Chance, ...]:
+def inner_chances(inner: User, state: State, observation: Observation | None) -> tuple[Chance, ...]:
     """Return the chances of the inner user's next turn. Raises TypeError if the inner user cannot list them."""
     if not can_enumerate(inner):
         raise TypeError(f"the user {inner.name!r} cannot be enumerated")

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from simulators.llm.acceptance import REFUSED, Expected, refusal_reason, strip_reasoning
+from simulators.llm.acceptance import REFUSED, ExpectedTurn, refusal_reason, strip_reasoning
 from topics.topic import Topic, TopicType
 
 LONGEST = 400
@@ -46,7 +46,9 @@ def refusals(turns: list[tuple[str, str]]) -> Iterator[str | None]:
         if speaker != "U":
             answer = text
             continue
-        yield refusal_reason(strip_reasoning(text), "stop", Expected("", NOTHING, tuple(earlier), answer, "", LONGEST))
+        yield refusal_reason(
+            strip_reasoning(text), "stop", ExpectedTurn("", NOTHING, tuple(earlier), answer, "", LONGEST)
+        )
         earlier.append(text)
 
 

@@ -31,7 +31,7 @@ from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.events.event_lines import encode
 from recordings.events.events import Event, events_of
-from recordings.files.json_text import encode_document, line
+from recordings.files.json_text import encode_document, encode_line
 from recordings.log.header import Header
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
@@ -202,9 +202,9 @@ def tree_figures(folder: Path, count: int) -> list[Bounded]:
         run.mkdir()
         header = _header()
         (run / "run.json").write_bytes(encode_document(header.as_json()))
-        one = b"".join(line(encode(event)) for event in next(conversations(1)))
+        one = b"".join(encode_line(encode(event)) for event in next(conversations(1)))
         name = f"{1:032x}".encode()
-        opening = line({"event": "opened", "format": "harvest-events/1", "worker": "000001", "pid": 1, "at": ""})
+        opening = encode_line({"event": "opened", "format": "harvest-events/1", "worker": "000001", "pid": 1, "at": ""})
         with (run / "trials-000001.jsonl").open("wb") as file:
             file.write(opening)
             for trial in range(1, count + 1):

@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from simulators.llm.faults import FAULTS, SaidTurn, fault_of, words_added
+from simulators.llm.faults import FAULTS, UserTurn, fault_of, share_of_words_added
 from tests.benchmarks.llm_refusals import dialogues, read_json
 from tests.support.later_turns import LATER_NEEDS
 
 
-def turns(told: list[tuple[str, str]]) -> Iterator[SaidTurn]:
+def turns(told: list[tuple[str, str]]) -> Iterator[UserTurn]:
     """Every turn of a person, with nothing known of what it was to say but that it is in the language of the first."""
     earlier: list[tuple[str, str]] = []
     answer, first = "", next((text for speaker, text in told if speaker == "U"), "")
@@ -27,27 +27,27 @@ def turns(told: list[tuple[str, str]]) -> Iterator[SaidTurn]:
         if speaker != "U":
             answer = text
             continue
-        yield SaidTurn(text, earlier=tuple(earlier), answer=answer, need=(first,) if text != first else ())
+        yield UserTurn(text, earlier=tuple(earlier), answer=answer, need=(first,) if text != first else ())
         earlier.append((text, ""))
 
 
-def rewritten(data: Path) -> Iterator[SaidTurn]:
+def rewritten(data: Path) -> Iterator[UserTurn]:
     """CAsT's utterances, as wordings of what they are rewritten as."""
     for topic in read_json(data / "cast2022" / "2022_evaluation_topics_flattened_duplicated_v1.0.json"):
         earlier: list[tuple[str, str]] = []
         answer = ""
         for turn in topic["turn"]:
             said, meant = turn["utterance"], turn["manual_rewritten_utterance"]
-            yield SaidTurn(said, meant, "ask", tuple(earlier), answer)
+            yield UserTurn(said, meant, "ask", tuple(earlier), answer)
             earlier.append((said, meant))
             answer = turn.get("response") or ""
 
 
-def later_turns() -> Iterator[tuple[str, SaidTurn]]:
+def later_turns() -> Iterator[tuple[str, UserTurn]]:
     """(fault, turn) of turns that changed no pattern; the fault of an honest one is ""."""
     for need in LATER_NEEDS.values():
         for fault, told in (("", need.honest), *need.faulty.items()):
-            yield from ((fault, SaidTurn(said, need.intended, "ask", need=(need.request,))) for said in told)
+            yield from ((fault, UserTurn(said, need.intended, "ask", need=(need.request,))) for said in told)
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def main() -> None:
             shares = (f"{100 * found[fault] / found.total():.2f} %" for found in counts.values())
             print(f"| `{fault}` | " + " | ".join(shares) + " |")
     seen = [(fault, fault_of(turn)) for fault, turn in later_turns()]
-    added = [share for turn in rewritten(given.data) if (share := words_added(turn)) == share]
+    added = [share for turn in rewritten(given.data) if (share := share_of_words_added(turn)) == share]
     named = sum(fault == found for fault, found in seen if fault)
     faulty = [found for fault, found in seen if fault]
     alarms = [found for fault, found in seen if not fault]

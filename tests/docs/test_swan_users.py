@@ -30,7 +30,7 @@ TABLE = [re.split(r"\s*\|\s*", line)[1:-1] for line in PAGE.splitlines() if line
 
 @pytest.mark.parametrize("plan", [one for one in EXAMPLES if "steps:" in one])
 def test_an_example_is_a_plan_that_can_be_played(plan: str) -> None:
-    built = ProbingUser(parse_document(plan, "swan-users.md").validated(Options))
+    built = ProbingUser(parse_document(plan, "swan-users.md").validate_as(Options))
     built.start(SCENARIO, Streams(1))
 
 

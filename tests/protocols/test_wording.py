@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocols.wording import Wording, faults, render
+from protocols.wording import Wording, render, template_faults
 from topics.errors import InputError
 from topics.topic import Topic, TopicType
 
@@ -31,7 +31,7 @@ TOPIC = Topic("T1", TopicType("chat"), "Tell me about time travel.", turns=("a",
     ],
 )
 def test_what_could_run_away_is_refused_when_it_is_read(template: str, says: str) -> None:
-    assert says in faults(Wording(template))[0].what
+    assert says in template_faults(Wording(template))[0].what
 
 
 @pytest.mark.parametrize(
@@ -49,17 +49,17 @@ def test_what_could_run_away_is_refused_when_it_is_read(template: str, says: str
 )
 def test_what_a_template_makes_is_bounded(template: str) -> None:
     long = Topic("T1", TopicType("chat"), "word " * 1000, subject="x" * 5000)
-    assert not faults(Wording(template))
+    assert not template_faults(Wording(template))
     with pytest.raises(InputError, match="topic 'T1'"):
         render(Wording(template), long, turn=1)
 
 
 def test_an_ordinary_template_is_filled_in() -> None:
     template = "{% set n = turn + 1 %}{% for t in topic.turns %}{{ t }} {% endfor %}{{ n }}{{ 'x'|replace('x', 'y') }}"
-    assert not faults(Wording(template))
+    assert not template_faults(Wording(template))
     assert render(Wording(template), TOPIC, turn=1) == "a b 2y"
     words = "{{ topic.turns|sort(reverse=true)|join(', ') }}{{ topic.turns|unique|first }}{{ 'a b'|title|truncate(9) }}"
-    assert not faults(Wording(words))
+    assert not template_faults(Wording(words))
     for _ in range(3):
         assert render(Wording(words), TOPIC, turn=1) == "b, aaA B"
 
@@ -88,7 +88,7 @@ PARTS = {
 
 @pytest.mark.parametrize("template", PARTS)
 def test_a_part_of_any_value_that_could_be_a_method_is_refused_when_it_is_read(template: str) -> None:
-    found = list(faults(Wording(template)))
+    found = list(template_faults(Wording(template)))
     assert [one.words for one in found] == [PARTS[template]]
     assert found[0].line == 1 + template.count("\n")
 
@@ -135,5 +135,5 @@ def test_no_filter_says_an_address_of_memory(template: str) -> None:
     ],
 )
 def test_text_numbers_truth_and_parts_by_number_are_said_as_before(template: str, said: str) -> None:
-    assert not faults(Wording(template))
+    assert not template_faults(Wording(template))
     assert render(Wording(template), TOPIC, turn=1) == said

@@ -237,7 +237,7 @@ def test_coverage_is_the_share_of_requests_that_were_answered() -> None:
 def test_the_goal_comes_from_the_trait_the_options_or_the_request() -> None:
     options = parse_document(
         "{requests: ['{{ topic.request }}', 'Why?'], constraints: {year: 'From {{ topic.fields.year }}.'}}", "f"
-    ).validated(Options)
+    ).validate_as(Options)
     state = build(options).start(Scenario(MOVIES), RNG)
     assert state.stack == (("request", "Why?"), ("request", MOVIES.request))
     assert state.constraints == (("year", "From 2004."),)
@@ -392,7 +392,7 @@ def test_a_user_of_facts_and_changes_keeps_every_promise_and_its_draws_are_those
 )
 def test_facts_and_changes_that_make_no_goal_are_refused(options: Mapping[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        parse_document(json.dumps(options), "user.yaml").validated(Options)
+        parse_document(json.dumps(options), "user.yaml").validate_as(Options)
 
 
 def test_a_goal_of_a_scenario_may_have_facts() -> None:
@@ -414,7 +414,7 @@ def test_a_goal_of_a_scenario_may_have_facts() -> None:
 )
 def test_a_fault_of_a_slot_points_at_it_and_says_what_to_do(text: str, column: int) -> None:
     with pytest.raises(InputError) as refused:
-        parse_document(text, "o.yaml").validated(Options)
+        parse_document(text, "o.yaml").validate_as(Options)
     assert refused.value.place is not None
     assert refused.value.place.column == column
     assert refused.value.allowed

@@ -125,7 +125,7 @@ def test_coverage_is_the_largest_share_of_the_facet_that_was_seen() -> None:
 
 
 def test_the_facet_comes_from_the_trait_or_the_options() -> None:
-    user = build(parse_document("facet: '{{ topic.fields.facet }}'", "f").validated(Options))
+    user = build(parse_document("facet: '{{ topic.fields.facet }}'", "f").validate_as(Options))
     assert user.start(Scenario(MOVIES), RNG).facet == "low-budget independent productions"
     assert user.start(Scenario(MOVIES, {"facet": "comedies"}), RNG).facet == "comedies"
     for scenario, words in (

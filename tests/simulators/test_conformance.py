@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from protocols.route import Say, Stop
-from simulators.conformance import assert_conforms, conforms
+from simulators.conformance import assert_conforms, find_broken_promises
 from simulators.memory import check_order, memory_kind
 from simulators.promises import PROMISES
 from simulators.reasons import PATIENCE
@@ -245,12 +245,12 @@ FAULTY = {
 
 @pytest.mark.parametrize("kind", [Sound, Told, OfItsOwnKind])
 def test_a_sound_user_conforms(kind: type[Sound]) -> None:
-    assert conforms(kind(), SCENARIOS) == []
+    assert find_broken_promises(kind(), SCENARIOS) == []
 
 
 @pytest.mark.parametrize("kind", FAULTY, ids=lambda kind: kind.__name__)
 def test_a_fault_is_found_and_named(kind: type[Sound]) -> None:
-    found = conforms(kind(), SCENARIOS, most_turns=20)
+    found = find_broken_promises(kind(), SCENARIOS, most_turns=20)
     assert FAULTY[kind] in {finding.promise for finding in found}, [str(finding) for finding in found]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from protocols.answer import Answer
 from protocols.route import Say
-from simulators.act_table import ANY, START, STOP, ActSequence, ActTable, GivenRows, fit
+from simulators.act_table import ANY, START, STOP, ActSequence, ActTable, ProbabilityTable, fit
 from simulators.conformance import assert_conforms
 from simulators.markov import ILLUSTRATIVE, WORDS, Options, Row, build
 from simulators.registry import build_user
@@ -148,7 +148,7 @@ def test_a_given_row_of_two_acts_speaks_whatever_the_answer() -> None:
         (("a", "a"), "*"): {STOP: 1.0},
         (("start", "a"), "x"): {"a": 1.0},
     }
-    table = GivenRows(("a",), 2, rows)
+    table = ProbabilityTable(("a",), 2, rows)
     assert table.row(["a", "a"], "o") == {"a": 0, STOP: 1}
     assert table.row(["a"], "x") == {"a": 1, STOP: 0}
     assert table.row(["a"], "o") == {"a": 0.5, STOP: 0.5}
@@ -224,10 +224,10 @@ rows:
   - {after: [hello], next: {hello: 0.75, stop: 0.25}}
 words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
 """
-    user = build(parse_document(text, "user.yaml").validated(Options))
+    user = build(parse_document(text, "user.yaml").validate_as(Options))
     assert said(user, SCENARIO, [USEFUL]) == ["hello", "left"]
     counts = "counts: [{after: [start], next: {ask: 3}}, {after: [ask], answer: o, next: {more: 2, stop: 1}}]"
-    table = parse_document(counts, "user.yaml").validated(Options).table()
+    table = parse_document(counts, "user.yaml").validate_as(Options).table()
     assert table == ActTable(("ask", "more"), 1, {(("start",), "-"): {"ask": 3}, (("ask",), "o"): {"more": 2, STOP: 1}})
 
 
@@ -277,7 +277,7 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
 )
 def test_what_is_wrong_with_the_options_is_told(text: str, words: str) -> None:
     with pytest.raises(InputError) as fault:
-        parse_document(text, "user.yaml").validated(Options)
+        parse_document(text, "user.yaml").validate_as(Options)
     assert words in str(fault.value)
     assert "user.yaml:" in str(fault.value)
 
@@ -293,7 +293,7 @@ def test_an_empty_table_is_not_that_for_illustration(name: str) -> None:
 def test_an_act_without_words_and_words_without_an_act_are_refused() -> None:
     rows = "rows: [{after: [start], next: {FQ: 1}}, {after: [FQ], next: {stop: 1}}]"
     with pytest.raises(InputError, match="act 'FQ' of the Markov user has no words"):
-        build(parse_document(rows, "user.yaml").validated(Options))
+        build(parse_document(rows, "user.yaml").validate_as(Options))
     with pytest.raises(InputError) as fault:
         build_user(parse_document(f"{{simulator: markov, {rows}}}", "user.yaml"))
     for told in ("user.yaml:1:1", "'FQ'", "allowed: acts with words in the options, and ask", "do: add it"):
@@ -355,7 +355,7 @@ def test_sequences_and_tables_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="order"):
         fit([ActSequence(("a",), ("o",))], order=3)
     with pytest.raises(ValueError, match="order"):
-        GivenRows(("a",), 3, {})
+        ProbabilityTable(("a",), 3, {})
     for value in (None, {}, {"acts": ["a"], "order": 1, "smoothing": "additive", "counts": [{"after": "a"}]}):
         with pytest.raises(ValueError, match="a table of acts must"):
             ActTable.from_json(value)

@@ -24,7 +24,7 @@ from simulators.random import Options, RandomUser, build
 from simulators.reasons import BUDGET, LEFT, NO_BRANCH, RECORDED_END
 from simulators.recorded import RecordedUser
 from simulators.registry import build_user
-from simulators.replay import ReplayUser, parting_turn
+from simulators.replay import ReplayUser, first_differing_turn
 from simulators.user import Observation, Scenario, State, Streams
 from tests.support.rehearsal import rehearse
 from tests.support.talking import through_json, written
@@ -97,7 +97,7 @@ def test_a_strict_replay_says_what_was_said_and_leaves_where_the_answer_is_anoth
     said, stop, state = talk(user, ["one", "two", "bye"], 1)
     assert [turn.text for turn in said] == ["list", "more", "thanks"]
     assert {turn.state for turn in said} == {"recorded"}
-    assert (stop.reason, parting_turn(state)) == (RECORDED_END, None)
+    assert (stop.reason, first_differing_turn(state)) == (RECORDED_END, None)
     said, stop, _ = talk(user, ["one", "else"], 1)
     assert ([turn.text for turn in said], stop.reason) == (["list", "more"], NO_BRANCH)
 
@@ -110,8 +110,8 @@ def test_a_tolerant_replay_goes_on_by_turn_number_and_says_from_where_it_no_long
         ("more", "recorded"),
         ("thanks", "out-of-place"),
     ]
-    assert (stop.reason, parting_turn(state)) == (RECORDED_END, 3)
-    assert parting_turn(talk(user, ["else", "two", "bye"], 1)[2]) == 2
+    assert (stop.reason, first_differing_turn(state)) == (RECORDED_END, 3)
+    assert first_differing_turn(talk(user, ["else", "two", "bye"], 1)[2]) == 2
 
 
 def test_each_trial_draws_one_of_the_recorded_conversations() -> None:

@@ -128,7 +128,7 @@ def test_coverage_is_the_share_of_subtopics_with_a_useful_answer() -> None:
 
 
 def test_subtopics_come_from_the_trait_the_options_or_the_seed_turns() -> None:
-    given_here = build(parse_document("subtopics: ['From {{ topic.fields.year }}?']", "f").validated(Options))
+    given_here = build(parse_document("subtopics: ['From {{ topic.fields.year }}?']", "f").validate_as(Options))
     for user, scenario, subtopics in (
         (build(Options()), SCENARIO, list(MOVIES.turns)),
         (given_here, SCENARIO, ["From 2004?"]),
@@ -167,7 +167,7 @@ def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:
 )
 def test_what_is_wrong_with_the_options_is_told(text: str, words: str) -> None:
     with pytest.raises(InputError) as fault:
-        parse_document(text, "user.yaml").validated(Options)
+        parse_document(text, "user.yaml").validate_as(Options)
     assert words in str(fault.value)
 
 

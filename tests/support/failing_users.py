@@ -32,11 +32,11 @@ from scoring.notation import parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
-from simulators.outside import Prompt, Sample, SourceFailed, SuppliedUser
+from simulators.outside import Prompt, Sample, SourceError, SuppliedUser
 from simulators.reasons import ENDPOINT_FAILED, NO_WORDS
 from simulators.registry import build_user
 from simulators.scripted import ScriptedUser
-from simulators.user import Observation, Scenario, Streams, route_by
+from simulators.user import Observation, Scenario, Streams, last_route
 from topics.document import parse_document
 from topics.library import load_topics
 
@@ -91,7 +91,7 @@ def _repeats(prompt: Prompt) -> Sample:
     return Sample(own[0] if own else intended(prompt), "stop")
 
 
-_NOTHING, _BAD_REQUEST = Sample("", "stop"), Sample("", ENDPOINT_FAILED, SourceFailed("http-400"))
+_NOTHING, _BAD_REQUEST = Sample("", "stop"), Sample("", ENDPOINT_FAILED, SourceError("http-400"))
 MODELS: Mapping[str, Callable[[Prompt], Sample]] = MappingProxyType(
     {
         "no words after x of one system": _says(lambda heard: heard.startswith("SYSB No idea"), _NOTHING),
@@ -190,10 +190,10 @@ def attempt(
         reason = ""
         try:
             action, after = user.respond(state, seen, rng.at(len(turns) + 1))
-        except SourceFailed:
+        except SourceError:
             action, after, reason = Stop("user-stopped", ENDPOINT_FAILED), state, ENDPOINT_FAILED
         if seen is not None:
-            route = route_by(scripted, state, seen)
+            route = last_route(scripted, state, seen)
             turns[-1] = replace(turns[-1], route=route)
         if isinstance(action, Stop):
             failed = reason or (action.reason if action.reason == NO_WORDS else "")

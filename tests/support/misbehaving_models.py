@@ -13,7 +13,7 @@ import numpy as np
 from harvest.studies.scores.scorecard import Material
 from protocols.reading import read_protocol
 from recordings.conversations.conversation import Conversation, TrialKey
-from simulators.llm.acceptance import Expected, refusal_reason
+from simulators.llm.acceptance import ExpectedTurn, refusal_reason
 from simulators.outside import Prompt, Sample
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
@@ -93,7 +93,7 @@ def honest(prompt: Prompt, need: Need) -> Sample:
 
 def _passes(said: str, need: Need) -> bool:
     topic = study_topics().topics[0]
-    return refusal_reason(said, "stop", Expected(need.intended, topic, (), "", "", 400)) is None
+    return refusal_reason(said, "stop", ExpectedTurn(need.intended, topic, (), "", "", 400)) is None
 
 
 def _says(fault: str) -> Model:

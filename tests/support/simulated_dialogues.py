@@ -103,9 +103,9 @@ def quickly_drawn(user: markov.MarkovUser, number: int, rng: np.random.Generator
 def hazard_after(stop: StopOption, turn: int) -> float:
     """The probability of leaving after that many answers that nobody judged."""
     seen = Observation(Answer("an answer", ()))
-    memory = experience.begin()
+    memory = experience.initial_experience()
     for _ in range(turn):
-        memory = experience.after(memory, seen, 0.0)
+        memory = experience.update_experience(memory, seen, 0.0)
     return stop.hazard(memory, seen)
 
 

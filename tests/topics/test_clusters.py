@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from topics.clusters import clusters_of, joined_clusters, nearly_equal_topics, nearly_same_note, with_clusters
+from topics.clusters import assign_clusters, clusters_of, joined_clusters, nearly_equal_topics, nearly_same_note
 from topics.document import parse_document
 from topics.errors import InputError
 from topics.library import load_topics
@@ -62,7 +62,7 @@ def test_sets_join_what_any_of_them_puts_in_one_cluster_in_any_order() -> None:
     for order in (sets, sets[::-1]):
         joined = joined_clusters(order)
         assert joined == dict.fromkeys(("T1", "T2", "T3", "T4"), "m")
-    kept = with_clusters((one, two), {"T2": "m"})
+    kept = assign_clusters((one, two), {"T2": "m"})
     assert [topic.cluster for topic in kept] == [None, "m"]
 
 

@@ -30,7 +30,7 @@ class File(StrictModel):
 
 
 def read(text: str) -> File:
-    return parse_document(text, "x.yaml").validated(File)
+    return parse_document(text, "x.yaml").validate_as(File)
 
 
 @pytest.mark.parametrize(

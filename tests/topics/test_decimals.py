@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scoring.table import shown_value
 from tests.support.checkout import ROOT
-from topics.decimals import change, decimal, round_roughly, significant
+from topics.decimals import decimal, format_change, round_roughly, significant_digits
 
 SIGNED_FORMAT = re.compile(r"\{[^{}]*:\+z?[,.0-9]*[fg]?\}")
 
@@ -35,7 +35,7 @@ SIGNED_FORMAT = re.compile(r"\{[^{}]*:\+z?[,.0-9]*[fg]?\}")
     ],
 )
 def test_a_difference_is_written_with_its_sign_or_is_zero(value: float, share: bool, said: str) -> None:
-    assert change(value, share=share) == said
+    assert format_change(value, share=share) == said
 
 
 @given(st.floats(-1e6, 1e6), st.integers(0, 6), st.booleans(), st.booleans())
@@ -50,7 +50,7 @@ def test_a_decimal_reads_back_as_the_rounded_value_and_zero_has_no_sign(
 
 
 def test_significant_digits_and_values_of_measures_have_no_minus_zero() -> None:
-    assert [significant(one, 3, signed=True) for one in (-0.0, 0.0123, -1234.5)] == ["0", "+0.0123", "-1.23e+03"]
+    assert [significant_digits(one, 3, signed=True) for one in (-0.0, 0.0123, -1234.5)] == ["0", "+0.0123", "-1.23e+03"]
     assert [shown_value(name, -1e-9) for name in ("%useful", "R")] == ["0.0%", "0.0000"]
 
 

@@ -90,14 +90,14 @@ class _Judge(StrictModel):
 
 def test_a_file_of_another_kind_is_called_what_it_is() -> None:
     with pytest.raises(InputError) as refused:
-        parse_document("name: mine\nformat: harvest-topics/1\n", "x.yaml").validated(_Judge)
+        parse_document("name: mine\nformat: harvest-topics/1\n", "x.yaml").validate_as(_Judge)
     assert str(refused.value) == "x.yaml:2:9: this is a topic set (harvest-topics/1), not a judge (harvest-judge/1)"
     for text, said in (
         ("format: harvest-judge/2\n", "missing key 'criteria'"),
         ("format: x\nname: 1\n", "unknown key"),
     ):
         with pytest.raises(InputError, match=said):
-            parse_document(text, "x.yaml").validated(_Judge)
+            parse_document(text, "x.yaml").validate_as(_Judge)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ class Tree(StrictModel):
 
 def tree_fault(text: str) -> InputError:
     with pytest.raises(InputError) as caught:
-        parse_document(text, "x.yaml").validated(Tree)
+        parse_document(text, "x.yaml").validate_as(Tree)
     return caught.value
 
 
@@ -361,14 +361,14 @@ class _Bounded(StrictModel):
 )
 def test_limits_are_told_in_our_words(text: str, told: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse_document(text, "x.yaml").validated(_Bounded)
+        parse_document(text, "x.yaml").validate_as(_Bounded)
     assert str(caught.value) == told
 
 
 def test_nothing_that_pydantic_says_of_limits_reaches_a_person() -> None:
     for text in ("share: 2", "weight: 0", "name: abcde", "parts: []", "facts: {}"):
         with pytest.raises(InputError) as caught:
-            parse_document(text, "x.yaml").validated(_Bounded)
+            parse_document(text, "x.yaml").validate_as(_Bounded)
         for word in ("input", "should", "validation", "tuple", "dictionary", "greater", "String"):
             assert word not in str(caught.value)
 
@@ -404,7 +404,7 @@ def test_a_fault_is_told_alike_with_libyaml_and_without_it(text: str, monkeypatc
 @pytest.mark.parametrize("digits", ["9" * 19, "-" + "9" * 30, "1" + "0" * 5000])
 def test_a_number_that_64_bits_cannot_hold_is_told_how_long_it_may_be(digits: str) -> None:
     with pytest.raises(InputError, match=r"count: must be a whole number") as caught:
-        parse_document(f"name: a\nleaves: [{{id: x, count: {digits}}}]\n", "x.yaml").validated(Tree)
+        parse_document(f"name: a\nleaves: [{{id: x, count: {digits}}}]\n", "x.yaml").validate_as(Tree)
     assert caught.value.advice == "write a number of at most 18 digits, without quotation marks"
     assert len(str(caught.value)) < 300
 

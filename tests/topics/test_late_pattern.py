@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 
 def test_it_finds_what_a_compiled_pattern_finds() -> None:
     late, compiled = (
-        late_pattern(r"\b(a)(?P<rest>\w*)", re.IGNORECASE),
+        lazy_pattern(r"\b(a)(?P<rest>\w*)", re.IGNORECASE),
         re.compile(r"\b(a)(?P<rest>\w*)", re.IGNORECASE),
     )
     text = "Ask a cat about ants"
@@ -26,6 +26,6 @@ def test_it_finds_what_a_compiled_pattern_finds() -> None:
 
 
 def test_it_is_compiled_at_its_first_use() -> None:
-    broken = late_pattern("(")
+    broken = lazy_pattern("(")
     with pytest.raises(re.error):
         broken.search("")

@@ -5,19 +5,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topics.suggestions import did_you_mean, nearest
+from topics.suggestions import nearest_name, suggestion
 
 
 def test_the_nearest_name_is_suggested_capitals_aside() -> None:
-    assert nearest("gfr", ["R", "GFR"]) == "GFR"
-    assert did_you_mean("makrov", ["markov", "random"]) == ": did you mean 'markov'?"
+    assert nearest_name("gfr", ["R", "GFR"]) == "GFR"
+    assert suggestion("makrov", ["markov", "random"]) == ": did you mean 'markov'?"
 
 
 def test_nothing_is_suggested_where_nothing_is_near() -> None:
-    assert nearest("x", ["markov"]) is None
-    assert did_you_mean("x", []) == ""
+    assert nearest_name("x", ["markov"]) is None
+    assert suggestion("x", []) == ""
 
 
 @given(st.text(max_size=8), st.lists(st.text(min_size=1, max_size=8)))
 def test_only_names_that_there_are_are_suggested(word: str, known: list[str]) -> None:
-    assert nearest(word, known) in {None, *known}
+    assert nearest_name(word, known) in {None, *known}

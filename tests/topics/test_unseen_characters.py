@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from topics.document import parse_document
 from topics.errors import InputError
 from topics.topic_file import read_topics
-from topics.unseen_characters import character_name, find_unseen, says_something, show_unseen
+from topics.unseen_characters import character_name, find_unseen, has_visible_text, show_unseen
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_halves_that_fit_are_one_character_and_others_are_refused() -> None:
     "words", ["\u200b", "\u00ad \u2060", "\u3164", "\ufeff\n", "\U000e0041", "\u202e", "\u2800", "\ufe0f"]
 )
 def test_a_text_of_which_nobody_sees_anything_is_none(words: str) -> None:
-    assert not says_something(words)
-    assert says_something(f"{words}?")
+    assert not has_visible_text(words)
+    assert has_visible_text(f"{words}?")
     topic = f'{{"id": "T1", "type": "shop", "request": {json.dumps(words)}}}'
     text = f'{{"format": "harvest-topics/1", "name": "s", "types": {{"shop": {{}}}}, "topics": [{topic}]}}'
     with pytest.raises(InputError, match=r"the text has only invisible characters: the character U\+"):

@@ -6,17 +6,17 @@ from typing import Annotated
 
 import pytest
 
-from topics.document import StrictModel, parse_document, written_form
+from topics.document import StrictModel, form_validator, parse_document
 from topics.errors import InputError
 from topics.topic import ID_PATTERN, ID_WORDS
 
 
 class Named(StrictModel):
-    name: Annotated[str, written_form(ID_PATTERN, ID_WORDS)]
+    name: Annotated[str, form_validator(ID_PATTERN, ID_WORDS)]
 
 
 def named(text: str) -> str:
-    return parse_document(f"name: {text}\n", "file.yaml").validated(Named).name
+    return parse_document(f"name: {text}\n", "file.yaml").validate_as(Named).name
 
 
 def test_what_fits_is_taken_as_it_is() -> None:

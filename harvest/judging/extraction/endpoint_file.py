@@ -54,7 +54,7 @@ def read_extraction_endpoint(
         )
         raise document.error(("endpoints",), what, allowed=", ".join(entries), advice="choose one: --endpoint NAME")
     part = replace(document.part(("endpoints", chosen)), value=dict(entries[chosen]))
-    options = part.validated(ExtractionOptions)
+    options = part.validate_as(ExtractionOptions)
     if concurrency is not None:
         options = options.model_copy(update={"concurrency": concurrency})
     around = Surroundings("", Path(document.path).resolve().parent, secrets=secrets)
@@ -69,8 +69,8 @@ def _endpoint_entries(document: Document) -> dict[str, dict[str, Any]]:
             ("format",), "this file does not describe endpoints", allowed=f"format: {FORMAT}, or an audit ({AUDIT})"
         )
     if value["format"] == FORMAT:
-        return document.validated(_EndpointFile).endpoints
-    entries = document.validated(AuditFile).endpoints
+        return document.validate_as(_EndpointFile).endpoints
+    entries = document.validate_as(AuditFile).endpoints
     if not entries:
         raise document.error(
             (), "this audit has no endpoints", advice="add endpoints: {nuggets: {base_url: …, model: …}}"

@@ -17,7 +17,7 @@ from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointOptions
 from scoring.swan.schema import Schema
 from topics.cut_text import Said
-from topics.document import StrictModel, read_document, refusal
+from topics.document import StrictModel, read_document, validation_error
 from topics.errors import InputError, Place
 from topics.yaml_values import Loc
 
@@ -40,7 +40,7 @@ class Prices(StrictModel):
 
 def _check_scale(scale: tuple[float, ...]) -> tuple[float, ...]:
     if not 2 <= len(scale) <= 9 or list(scale) != sorted(set(scale)) or scale[0] < 0 or scale[-1] > 1:
-        raise refusal("a scale must have 2 to 9 numbers from 0 to 1 in ascending order, as in [0, 0.5, 1]")
+        raise validation_error("a scale must have 2 to 9 numbers from 0 to 1 in ascending order, as in [0, 0.5, 1]")
     return scale
 
 
@@ -95,7 +95,7 @@ def read_judge(path: Path, secrets: set[str], *, concurrency: int | None = None)
     overrides the value in the file. Raises InputError, with file, line and column, for any fault in the file,
     and if the key is not set."""
     document = read_document(path)
-    judge = document.validated(Judge)
+    judge = document.validate_as(Judge)
     if judge.samples > 1 and not judge.endpoint.temperature:
         raise InputError(
             f"{judge.samples} samples at temperature 0 would all be equal",

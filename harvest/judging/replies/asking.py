@@ -21,7 +21,7 @@ from harvest.systems.driver import DriverError
 from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError, StoreError
 from recordings.files.evidence import fsync_folder, inner_folder
-from recordings.files.json_text import line, read_lines
+from recordings.files.json_text import encode_line, read_lines
 from recordings.files.lock import Lock
 from recordings.log.journal import Journal
 from recordings.secrets.redaction import Redactor
@@ -81,7 +81,7 @@ class KeptReplies:
         sample = Sample(self._redactor.text(sample.text), sample.finish)
         journal = self._journal or self._open_journal()
         row = {"key": key, "sample": number, **about, "finish": sample.finish, "text": sample.text}
-        journal.write(line(row))
+        journal.write(encode_line(row))
         await journal.sync()
         self._kept[key, number] = sample
         return sample
@@ -109,7 +109,9 @@ class KeptReplies:
             self._journal = Journal.create(path)
         except OSError as fault:
             raise StoreError(path, fault) from fault
-        self._journal.write(line({"format": self._kind.format, "author": self._author, "version": self._version}))
+        self._journal.write(
+            encode_line({"format": self._kind.format, "author": self._author, "version": self._version})
+        )
         return self._journal
 
     def _read(self, file: Path) -> None:

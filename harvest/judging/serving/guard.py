@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMappi
 from dataclasses import dataclass
 from typing import Any
 
-from recordings.files.json_text import line
+from recordings.files.json_text import encode_line
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -72,7 +72,7 @@ class _Refused(Exception):
         self.status, self.headers = status, headers
 
     async def answer(self, send: Send) -> None:
-        body = line({"error": str(self)})
+        body = encode_line({"error": str(self)})
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         headers += [*self.headers, *HEADERS]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})

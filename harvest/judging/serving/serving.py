@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from harvest.judging.serving.desk import Desk, InvalidRequest
 from harvest.judging.serving.guard import BODY_SECONDS, Addresses, Guard
 from recordings.files.errors import StoreError, describe_fault
-from recordings.files.json_text import Json, line
+from recordings.files.json_text import Json, encode_line
 from topics.errors import InputError
 
 _MOST_CONNECTIONS = 200  # people have a few each; half-open ones must not use all memory
@@ -198,4 +198,4 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
 
 def _json(value: Json, status: int = 200) -> Response:
     # Not Starlette's own: it cannot write halves of surrogate pairs, which a system may have sent.
-    return Response(line(value), status, media_type="application/json")
+    return Response(encode_line(value), status, media_type="application/json")

@@ -12,7 +12,7 @@ from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 
-from recordings.files.json_text import line
+from recordings.files.json_text import encode_line
 from recordings.log.exports import write_export
 from topics.csv_rows import Cell, csv_line, decode_table, read_table
 from topics.errors import InputError, Place
@@ -72,7 +72,7 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
             told = (cell if name in NUMBERS else protect_cell(cell) for name, cell in cells.items())
             pieces.append(csv_line(told).encode())
         else:
-            pieces.append(line(cells))
+            pieces.append(encode_line(cells))
         size += len(pieces[-1])
         if size > LARGEST - 4096:
             raise InputError(
@@ -223,7 +223,7 @@ def _jsonl_rows(text: str, path: str | PathLike[str], needed: Sequence[str]) -> 
 
 def _given_line(cells: Row, value: JsonValue) -> SheetRow:
     def where(column: str) -> Place:
-        return (value[column] if value.has(column) else value).place
+        return (value[column] if value.has_key(column) else value).place
 
     return SheetRow(cells, Place(value.path, value.line), where)
 

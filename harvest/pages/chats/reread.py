@@ -20,7 +20,7 @@ from recordings.events.attempts import Attempt
 from recordings.events.redacted_events import redacted_value
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
-from recordings.secrets.redaction import Redactor, marks_in
+from recordings.secrets.redaction import Redactor, count_marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _reread_answer(
     if source == "reply":  # without what was offered below the answer
         now = replace(now, offers=was.offers)
     now = redacted_value(now, Redactor())  # as when it was recorded: markup may have hidden a secret
-    if marks_in(was.text) > marks_in(now.text):
+    if count_marks(was.text) > count_marks(now.text):
         # Markup can separate the pieces of a secret that are adjacent in the text.
         return RereadAnswer(conversation, turn, was, None, source, "left as it is: it would bring back redacted text")
     if refused is None:

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from harvest.systems.exposure import Target
-from topics.document import Document, StrictModel, parse_document, read_document, refusal
+from topics.document import Document, StrictModel, parse_document, read_document, validation_error
 from topics.errors import InputError
 from topics.patterns import check_searchable
-from topics.target import checked_target
+from topics.target import parse_target
 
 FORMAT = "harvest-site/1"
 
@@ -32,7 +32,7 @@ def _check_css(css: str) -> str:
     try:
         return checked_selector(css)
     except ValueError as fault:
-        raise refusal(str(fault)) from None
+        raise validation_error(str(fault)) from None
 
 
 def _check_send(value: str) -> str:
@@ -41,25 +41,25 @@ def _check_send(value: str) -> str:
 
 def _check_words(text: str) -> str:
     if not text.strip():
-        raise refusal("the text must not be empty: it would match everywhere")
+        raise validation_error("the text must not be empty: it would match everywhere")
     if len(text) > 1 and text.startswith("/") and text.endswith("/"):
         try:
             check_searchable(text[1:-1])
         except ValueError as fault:
-            raise refusal(f"the pattern {text} {fault}") from None
+            raise validation_error(f"the pattern {text} {fault}") from None
     elif len(text) > _LONGEST_TEXT:
-        raise refusal(f"the text is longer than {_LONGEST_TEXT} characters; a few words are enough")
+        raise validation_error(f"the text is longer than {_LONGEST_TEXT} characters; a few words are enough")
     return text
 
 
 def _check_address(url: str) -> str:
-    checked_target(url, secret="log in by hand with `harvest login`")
+    parse_target(url, secret="log in by hand with `harvest login`")
     return Target(url)
 
 
 def _check_name(name: str) -> str:
     if not name.strip() or name != name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
-        raise refusal("a name must be one line of text without surrounding spaces")
+        raise validation_error("a name must be one line of text without surrounding spaces")
     return name
 
 
@@ -83,7 +83,9 @@ class Block(StrictModel):
     @model_validator(mode="after")
     def _tells_something(self) -> Self:
         if self.selector is None and self.text is None:
-            raise refusal("a selector or a text is required, because otherwise every page would count as blocked")
+            raise validation_error(
+                "a selector or a text is required, because otherwise every page would count as blocked"
+            )
         return self
 
     @cached_property
@@ -303,7 +305,7 @@ def parse_site(text: str, path: str = "site") -> SiteFile:
 def site_of(value: Mapping[str, object], path: str = "site") -> Site:
     """Return the site described inline or encoded by `encode_site`. Errors call it `path`. Raises InputError."""
     model = SiteFile if "format" in value else Site
-    return Document(path, _freeze(value), {}, {}).validated(model)
+    return Document(path, _freeze(value), {}, {}).validate_as(model)
 
 
 def _read_site(document: Document) -> SiteFile:
@@ -315,7 +317,7 @@ def _read_site(document: Document) -> SiteFile:
     if isinstance(given, str) and given.startswith("harvest-") and not given.startswith("harvest-site/"):
         raise document.error(("format",), f"this is not a site file: its format is {given}", allowed="harvest-site/1")
     try:
-        return document.validated(SiteFile)
+        return document.validate_as(SiteFile)
     except InputError as fault:
         if given is None and fault.what.startswith("missing key 'format'"):
             raise InputError(fault.what, place=fault.place, advice="add it: format: harvest-site/1") from None

@@ -20,7 +20,7 @@ from recordings.log.run_folder import Run
 from scoring.inference.attribution import SOURCES, Attribution
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal, significant
+from topics.decimals import decimal, significant_digits
 
 FORMAT = "harvest-attribution/2"
 
@@ -212,5 +212,5 @@ def _number_text(value: float, key: Key, sign: str = "") -> str:
     if math.isnan(value):
         return "n/a"
     if not is_percentage(key[0]):
-        return significant(value, 3, signed=bool(sign))
+        return significant_digits(value, 3, signed=bool(sign))
     return decimal(100 * value, 1, signed=bool(sign)) + ("" if sign else "%")

@@ -55,7 +55,7 @@ class Basis:
 
 def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Settings:
     """Return the audit's scoring settings with `changes` from options."""
-    with audit.document.placing(("scoring",)):
+    with audit.document.add_place(("scoring",)):
         return scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
 
 

@@ -10,8 +10,8 @@ from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.log.run_folder import Run, first_valid
 from simulators.probing.cases import Case, list_cases
 from simulators.probing.plan import Options, Step
-from simulators.probing.probe import Finding, walk
-from simulators.probing.recorded import Probe, Spoken, probe_turns, probes
+from simulators.probing.probe import Finding, trace_steps
+from simulators.probing.recorded import Probe, ProbeTurn, probe_turns, probes
 from topics.errors import InputError, Place
 from topics.topic import Topic
 
@@ -131,7 +131,7 @@ def conversation_findings(
         unread += rest
         try:
             seen = probe.topic(topic, traits)
-            walked = walk(probe.plan, seen, ((one.act, one.answer) for one in said))
+            walked = trace_steps(probe.plan, seen, ((one.act, one.answer) for one in said))
         except (InputError, ValueError) as fault:
             return ConversationFindings(key, fault=fault.what if isinstance(fault, InputError) else str(fault))
         labels = {number: one.label for number, one in enumerate(said, 1)}
@@ -148,7 +148,7 @@ def _make_note(
     key: TrialKey,
     probe: Probe,
     case: Case,
-    said: Sequence[Spoken],
+    said: Sequence[ProbeTurn],
     found: Sequence[Finding],
     turns: Mapping[int, Turn],
 ) -> NotedCase:

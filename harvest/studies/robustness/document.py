@@ -21,7 +21,7 @@ from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
 from scoring.inference.matched import Difference
 from scoring.table import is_percentage
-from topics.decimals import change, decimal
+from topics.decimals import decimal, format_change
 
 FORMAT = "harvest-robustness/2"
 
@@ -206,7 +206,7 @@ def factor_sentence(one: FactorEffects, study: FactorStudy) -> str:
         either = f"{', '.join(names)} or {last}" if names else last
         return f"cannot tell whether {either} matters"
     told = [
-        f"{effect_name(effect)}: {change(own.value, share=share)} {interval_words(own.interval, share=share)}"
+        f"{effect_name(effect)}: {format_change(own.value, share=share)} {interval_words(own.interval, share=share)}"
         f"{' more than their effects add up to' if len(effect) > 1 else f' beside {study.levels[effect[0][0]][0]}'}"
         for effect, own in found[:_MOST_EFFECTS]
     ]

@@ -15,7 +15,7 @@ from scoring.inference.interval import METHOD
 from scoring.measures.usefulness import RECOVERY
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import change, decimal
+from topics.decimals import decimal, format_change
 
 _MOST_NAMES = 8  # in a sentence; the others are counted
 _ROUNDING = 1e-12  # rounding: sums in another order must compare as equal on every machine
@@ -94,7 +94,7 @@ def _sentence(measure: MeasureOverArms) -> str:
     share = is_percentage(measure.key[0])
     unit = " points" if share else ""
     told = {arm: one.value for arm, one in measure.differences.items() if one.beyond}
-    said = [f"{arm} differs by {change(value, share=share)}{unit}" for arm, value in told.items()]
+    said = [f"{arm} differs by {format_change(value, share=share)}{unit}" for arm, value in told.items()]
     parts = ["; ".join(said) or "cannot tell whether any arm differs from the control"]
     spread = measure.spread
     if not math.isnan(spread.value):
@@ -112,8 +112,8 @@ def _sentence(measure: MeasureOverArms) -> str:
         if measure.worst in measure.differences and measure.elsewhere(measure.worst):
             named += f", {_value_text(measure.differences[measure.worst].other, share=share)} in common"
         if not math.isnan(low):
-            between = f"[{change(low, share=share)}, {change(high, share=share)}]"
-            named += f"; {change(apart, share=share)} {between}{unit} from the control"
+            between = f"[{format_change(low, share=share)}, {format_change(high, share=share)}]"
+            named += f"; {format_change(apart, share=share)} {between}{unit} from the control"
         parts.append(f"{named})")
     return "; ".join(parts)
 

@@ -18,7 +18,7 @@ from scoring.inference.matched import Difference
 from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.simulation.reliability import kendall_tau
 from scoring.table import is_percentage
-from topics.decimals import change, decimal
+from topics.decimals import decimal, format_change
 
 _MOST_ARMS = 3  # named in a sentence
 
@@ -38,7 +38,7 @@ def ranking_sentence(one: RankedPair) -> str:
     if one.depends == "how much":
         share, apart = is_percentage(one.key[0]), one.found.interactions
         told = [
-            f"by {change(own.value, share=share)} {interval_words(own.interval, share=share)} in {arm}"
+            f"by {format_change(own.value, share=share)} {interval_words(own.interval, share=share)} in {arm}"
             for arm, own in apart.items()
             if own.beyond
         ]

@@ -201,12 +201,12 @@ def recorded_thresholds(run: Run) -> tuple[Threshold, ...]:
 def _validate(run: Run, loc: Loc, value: object, model: type[_Model]) -> _Model:
     path = str(run.path / "run.json")
     try:
-        return Document(path, value, {}, {}).validated(model)
+        return Document(path, value, {}, {}).validate_as(model)
     except InputError:
         audit = placed_part(path, "audit")
         if audit is None:
             raise
-        return audit.part(loc).validated(model)  # raises the same error, with its place
+        return audit.part(loc).validate_as(model)  # raises the same error, with its place
 
 
 _MOST = 3  # values in a sentence

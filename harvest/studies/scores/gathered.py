@@ -15,7 +15,7 @@ from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Values, share_values
 from harvest.studies.validity.worded_turns import models_of
 from recordings.files.json_text import Json
-from recordings.formats.imports import most_turns, with_missing_turns
+from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
 from recordings.log.header import topic_value
@@ -26,7 +26,7 @@ from scoring.notation import parse_all
 from scoring.settings import Settings, scoring_settings
 from scoring.table import ScoreTable
 from simulators.probing.recorded import contains_probe
-from topics.clusters import joined_clusters, with_clusters
+from topics.clusters import assign_clusters, joined_clusters
 from topics.errors import InputError, Place
 from topics.topic import TopicSet
 
@@ -120,7 +120,7 @@ class Gathered:
                     trial_id=_unique_trial_id(one.trial_id, run),
                 )
                 for run, names in each
-                for one in with_missing_turns(run.conversations, run.header)
+                for one in add_missing_turns(run.conversations, run.header)
                 if one.key.topic not in left_out
             ),
             turns={
@@ -268,5 +268,5 @@ def _united_topics(runs: Sequence[Run], without: Collection[str]) -> TopicSet:
                 )
     attributes = {name: item for topics in reversed(sets) for name, item in topics.attributes.items()}
     left_out = tuple(topic for topic in sets[0].left_out if topic not in known)
-    kept = with_clusters(known.values(), joined_clusters(sets)) if len(sets) > 1 else tuple(known.values())
+    kept = assign_clusters(known.values(), joined_clusters(sets)) if len(sets) > 1 else tuple(known.values())
     return replace(sets[0], topics=kept, attributes=attributes, left_out=left_out)

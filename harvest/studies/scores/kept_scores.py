@@ -15,7 +15,7 @@ from msgspec.json import decode
 
 from recordings.acts.dialogue import Dialogue
 from recordings.files.errors import RunError
-from recordings.files.json_text import line, parse_value
+from recordings.files.json_text import encode_line, parse_value
 from topics.errors import InputError, Place
 from topics.regular_file import read_inside
 
@@ -87,7 +87,7 @@ def kept_scores(run: Path) -> KeptScores | None:
     rows = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(rows, list):
         raise InputError("this file has no scores", place=place, advice=_rewrite_advice(run))
-    found = KeptScores([Raw(line(row)) for row in rows], others=tuple(value.keys() - set(_KEYS)))
+    found = KeptScores([Raw(encode_line(row)) for row in rows], others=tuple(value.keys() - set(_KEYS)))
     for key in _KEYS[1:]:
         setattr(found, key, value.get(key))
     return found

@@ -11,7 +11,7 @@ from harvest.studies.runs.sources import sources
 from harvest.studies.scores.bounds import CheckedBound
 from recordings.files.errors import StoreError
 from recordings.files.evidence import remove_leftovers, write_safely
-from recordings.files.json_text import Json, encode_document, line
+from recordings.files.json_text import Json, encode_document, encode_line
 from recordings.log.header import software
 from recordings.log.run_folder import Run
 from scoring.notation import Term
@@ -63,7 +63,7 @@ def _encode_row(row: ScoreRow) -> bytes:
     try:
         return _ENCODER.encode(value)
     except ValueError:  # a lone surrogate in a name
-        return line(value).rstrip()
+        return encode_line(value).rstrip()
 
 
 def write_scores(

@@ -27,7 +27,7 @@ from recordings.trees.builder import (
     MergeKey,
     Merging,
     TreeBuilder,
-    merging,
+    combine_keys,
 )
 from recordings.trees.tree import ConversationTree
 from scoring.swan.extraction import RULES, act_key
@@ -65,7 +65,7 @@ def fold_trees(
     unlabelled = False
     if merge is None:
         one_topic = len({_trial_key(one).topic for one in chosen}) <= 1
-        unlabelled = not one_topic and not any(label for one in chosen for _, _, label, _ in one.spoken)
+        unlabelled = not one_topic and not any(label for one in chosen for _, _, label, _ in one.spoken_turns)
         merge = "exact" if one_topic or unlabelled else "label"
     pools = topic is None and merging_named(merge).pools
     groups: dict[tuple[str, str], list[Attempt]] = {}
@@ -160,7 +160,7 @@ def merging_named(name: str, topic: Topic | None = None) -> Merging:
     if name == "label":
         return LABEL
     if name == "act":
-        return merging(_ACT_SAID, _ACT)
+        return combine_keys(_ACT_SAID, _ACT)
     if name == "entities":
         return Merging("entities", STATE, _entity_key(topic, _answer_of))
     parts = dict(part.partition("=")[::2] for part in name.split(","))
@@ -179,7 +179,7 @@ def merging_named(name: str, topic: Topic | None = None) -> Merging:
     if system not in systems:
         raise InputError(f"system turns have no merge key {system!r}", allowed=", ".join(systems))
     # Neither state nor label contains a topic's words, however the pair is written.
-    return merging(users[user], systems[system], pools=(user, system) == ("state", "label"))
+    return combine_keys(users[user], systems[system], pools=(user, system) == ("state", "label"))
 
 
 def _answer_of(turn: Turn) -> Answer:

@@ -200,10 +200,10 @@ def fitted_options(
         )
         return options.model_copy(update={"stretches": stretches})
     fits = stop_fits(dialogues)
-    if stop not in fits or not fits[stop].found:
+    if stop not in fits or not fits[stop].has_estimate:
         raise InputError(
             f"the stop model {stop!r} cannot be fitted to these dialogues",
-            allowed=", ".join(["turn-and-act", "table", *(one for one, found in fits.items() if found.found)]),
+            allowed=", ".join(["turn-and-act", "table", *(one for one, found in fits.items() if found.has_estimate)]),
             advice="add dialogues of users who left and of users who stayed; for two-alpha, both after useful and "
             "after useless answers",
         )

@@ -40,7 +40,7 @@ from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from topics.errors import InputError, Place
 from topics.identity import generator
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 
 # Names of figures that are not of one member.
 POPULATION, REWEIGHTED = "population", "re-weighted"
@@ -183,7 +183,7 @@ def _check_weights(weights: Mapping[str, float], shares: Mapping[str, Mapping[st
     for name, weight in weights.items():
         if name not in known:
             raise InputError(
-                f"the population has no member {name!r}{did_you_mean(name, known)}", allowed=", ".join(known)
+                f"the population has no member {name!r}{suggestion(name, known)}", allowed=", ".join(known)
             )
         if not 0 <= weight < math.inf:
             raise InputError(f"the weight of {name!r} cannot be {weight:g}", allowed="numbers of at least 0")

@@ -9,12 +9,12 @@ from protocols.library import decode_protocol
 from protocols.protocol import Protocol
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
-from simulators.registry import build_users, files_of
+from simulators.registry import build_users, file_hashes
 from simulators.scripted import ScriptedUser
 from simulators.user import EnumerableUser, User
 from topics.document import Document, read_document
 from topics.errors import InputError, Place
-from topics.suggestions import did_you_mean
+from topics.suggestions import suggestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class RecordedUsers:
         if not path.is_file():
             known = ", ".join(self.names)
             raise InputError(
-                f"this run has no user {wanted!r}, and there is no such file{did_you_mean(wanted, self.names)}",
+                f"this run has no user {wanted!r}, and there is no such file{suggestion(wanted, self.names)}",
                 place=Place(str(self.run.path)),
                 allowed=f"{known}, or a YAML file of users" if known else "a YAML file of users",
             )
@@ -91,7 +91,7 @@ class RecordedUsers:
         built = ScriptedUser(protocol, build_users(protocol))
         audit = self.run.header.audit
         recorded = files or (audit.get("user_files") if isinstance(audit, dict) else None) or {}
-        now = files_of(protocol)
+        now = file_hashes(protocol)
         for option, content in recorded.items() if isinstance(recorded, dict) else ():
             if now.get(option, content) != content:
                 raise InputError(
@@ -125,7 +125,7 @@ def _with_wording(built: ScriptedUser, changes: Mapping[str, Json], name: str) -
         return built
     from simulators.wrappers import paraphrasing  # imported late: few users are worded
 
-    return paraphrasing.build(Document("run.json", changes["wording"], {}, {}).validated(paraphrasing.Options), built)
+    return paraphrasing.build(Document("run.json", changes["wording"], {}, {}).validate_as(paraphrasing.Options), built)
 
 
 def recorded_users(run: Run) -> RecordedUsers:

@@ -13,7 +13,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import is_cut_short, is_end_stated
 from simulators.llm.prompting import contains_sign
-from simulators.llm.voices import orders_a_model
+from simulators.llm.voices import gives_order_to_model
 from simulators.reasons import FRUSTRATED, WITHOUT_A_CHOICE
 from topics.counting import pluralize
 
@@ -63,7 +63,7 @@ def _unworded_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 def _order_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
     """Count the answers with orders to a model in the user's place, so that a person can read these answers."""
     answers = [turn.reply.answer.text for one in own for turn in one.turns if turn.reply is not None]
-    found = [(contains_sign(text), orders_a_model(text)) for text in answers]
+    found = [(contains_sign(text), gives_order_to_model(text)) for text in answers]
     either = sum(map(any, found))
     if either:
         signs, orders = (sum(column) for column in zip(*found, strict=True))

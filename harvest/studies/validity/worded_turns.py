@@ -18,10 +18,10 @@ from harvest.studies.validity.odd_users import left_by_choice, parse_refused
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
-from simulators.llm.faults import SaidTurn, fault_of, log_length_ratio, words_added, words_kept
+from simulators.llm.faults import UserTurn, fault_of, log_length_ratio, share_of_words_added, share_of_words_kept
 from simulators.llm.likeness import count_words, plain_letters
-from simulators.llm.prompting import FREE, contains_sign, intended_words
-from simulators.llm.voices import orders_a_model
+from simulators.llm.prompting import FREE, contains_sign, find_intended_words
+from simulators.llm.voices import gives_order_to_model
 from topics.languages import known_languages, language_code
 from topics.topic import Topic
 
@@ -121,7 +121,7 @@ def _of_conversation(
         if turn.user in models:
             options = models[turn.user]
             samples = _samples(turn, folder) if turn.choice is None else []
-            meant = intended_words(samples[0][0]) if samples else ""
+            meant = find_intended_words(samples[0][0]) if samples else ""
             if turn.choice is not None and turn.act != FREE:
                 meant = turn.choice.meant or turn.said
             # A model that could have continued, and did not, left; other ends say nothing about leaving.
@@ -130,7 +130,7 @@ def _of_conversation(
                 left = following is None
             name = options.get("language")
             code = language_code(str(name)) if name else ""
-            said = SaidTurn(
+            said = UserTurn(
                 turn.said,
                 meant,
                 turn.act,
@@ -147,10 +147,10 @@ def _of_conversation(
                 turn.act,
                 turn.label,
                 fault_of(said),
-                words_kept(said),
+                share_of_words_kept(said),
                 _count_refused(turn, samples),
-                contains_sign(reply) or orders_a_model(reply),
-                words_added(said),
+                contains_sign(reply) or gives_order_to_model(reply),
+                share_of_words_added(said),
                 log_length_ratio(said),
                 count_words(turn.said),
                 bool(meant) and plain_letters(turn.said) == plain_letters(meant),

@@ -9,7 +9,7 @@ from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import change, decimal
+from topics.decimals import decimal, format_change
 
 _MINUTE = len("2026-01-31T12:00")
 _AGAIN = "to be confirmed by an audit at another hour"
@@ -191,7 +191,7 @@ def value_text(value: float, name: str) -> str:
 
 def signed_value(value: float, name: str) -> str:
     """Format a difference, in points for percentages, such as `-15.2` or `+.0010`."""
-    return change(value, share=is_percentage(name.partition(" ")[0]))
+    return format_change(value, share=is_percentage(name.partition(" ")[0]))
 
 
 def _unit_suffix(name: str) -> str:

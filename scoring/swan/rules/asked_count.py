@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.sentences import sentences
 
 _NUMBERS = {
@@ -33,7 +33,7 @@ _NUMBERS = {
     )
 } | {"a couple of": 2, "a pair of": 2, "twenty": 20, "a dozen": 12, "half a dozen": 6}
 _NUMBER = "(?:" + "|".join(sorted((re.escape(one) for one in _NUMBERS), key=len, reverse=True)) + r"|[1-9][0-9]{0,2})"
-_ASK = late_pattern(
+_ASK = lazy_pattern(
     r"(?<!\w)(?P<verb>name|list|give|tell|show|suggest|recommend|find|provide|want|need|think\s+of|come\s+up\s+with"
     r"|propose|cite|mention|offer|share|write|which|what\s+(?:are|were)|can\s+I\s+(?:get|have))"
     r"(?:\s+(?:me|us|down|out|up|at\s+least|about|some|the|your|my|top|best|just|only|exactly|another|please|any|other"
@@ -42,25 +42,25 @@ _ASK = late_pattern(
     r"\s+(?P<kind>(?:[\w'-]+\s+){0,2}?[\w'-]+)",
     re.IGNORECASE,
 )
-_NOT_THINGS = late_pattern(
+_NOT_THINGS = lazy_pattern(
     r"(?:\w+\s+)?(?:words?|sentences?|lines?|paragraphs?|chapters?|pages?|characters?|letters?|seconds?|minutes?|hours?"
     r"|days?|weeks?|months?|years?|euros?|dollars?|percent|times|am|pm|o'clock|people|kids|children|metres?|km|miles?)\b",
     re.IGNORECASE,
 )
-_NOT_ASKED = late_pattern(
+_NOT_ASKED = lazy_pattern(
     r"\b(?:if|when|suppose|don't|do\s+not|never|didn't|did\s+not|without|he|she|they|teacher)\b[^.!?\n]{0,60}\Z"
     r"|\b(?:no|not)\s+more\s+than\s*\Z",
     re.IGNORECASE,
 )
-_LIST_LINE = late_pattern(r"^(?P<in>[ \t]*)(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]+\S", re.MULTILINE)
-_ROW = late_pattern(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
-_RULE = late_pattern(r"[\s|:-]+")
-_FENCED = late_pattern(r"^[ \t]*(```|~~~).*?^[ \t]*\1", re.DOTALL | re.MULTILINE)
-_ORDINALS = late_pattern(
+_LIST_LINE = lazy_pattern(r"^(?P<in>[ \t]*)(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]+\S", re.MULTILINE)
+_ROW = lazy_pattern(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
+_RULE = lazy_pattern(r"[\s|:-]+")
+_FENCED = lazy_pattern(r"^[ \t]*(```|~~~).*?^[ \t]*\1", re.DOTALL | re.MULTILINE)
+_ORDINALS = lazy_pattern(
     r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?:ly)?\b(?=,|\s+(?:is|one|of|makes?|reason)\b)",
     re.IGNORECASE,
 )
-_JOINT = late_pattern(r"\s*(?:,\s*(?:and|or)\s+|,\s+|;\s+|\s+(?:and|or)\s+)", re.IGNORECASE)
+_JOINT = lazy_pattern(r"\s*(?:,\s*(?:and|or)\s+|,\s+|;\s+|\s+(?:and|or)\s+)", re.IGNORECASE)
 _LONGEST_ENTRY = 6  # words of one thing in an enumeration
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from scoring.words import word_count
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.sentences import sentences
 
 _SMALL = {
@@ -21,32 +21,32 @@ _WITHIN = (
     r"(?:(?:in|within|under|below|at\s+most|up\s+to|max(?:imum)?(?:\s+of)?|(?:no|not)\s+(?:more|longer)\s+than"
     r"|fewer\s+than|less\s+than|only|just|with|using)\s+){1,3}"
 )
-_LIMIT = late_pattern(
+_LIMIT = lazy_pattern(
     rf"\b{_WITHIN}{_NUMBER}\s+(?P<unit>words?|sentences?)\b"
     r"|(?:^|[.!?;:,]\s*)(?P<alone>one\s+word|one\s+sentence)\b(?:\s*(?:,\s*please|please|only|answers?))?",
     re.IGNORECASE,
 )
-_LONG = late_pattern(
+_LONG = lazy_pattern(
     r"\b(?:write|compose|draft|tell|give)\b[^.!?\n]{0,40}?\b(?:of|with|in|about|around|at\s+least)\s+"
     r"(?:(?:about|around|roughly|at\s+least)\s+)?(?P<number>[1-9][0-9]{1,4})\s+words\b",
     re.IGNORECASE,
 )
-_YES_NO = late_pattern(
+_YES_NO = lazy_pattern(
     r"(?:^|[.!?]\s*)(?:answer|reply|respond|say)?\s*(?:with\s+)?(?:just\s+|only\s+)?(?:yes\s+or\s+no|yes/no)"
     r"(?:\s+only)?\s*(?=[.!?:]|$)",
     re.IGNORECASE,
 )
-_BARE = late_pattern(
+_BARE = lazy_pattern(
     r"\b(?:just|only)\s+(?:give\s+me\s+|say\s+|tell\s+me\s+)?the\s+(?:number|name|year|date|city|country|answer|title)\b"
     r"|\bwith\s+the\s+(?:number|name|year|date|city|country|title)\s+only\b",
     re.IGNORECASE,
 )
-_BRIEF = late_pattern(
+_BRIEF = lazy_pattern(
     r"(?:^|[.!?,;]\s*)(?:briefly|in\s+brief|in\s+short|be\s+brief|keep\s+it\s+(?:short|brief)|short\s+answer)\b"
     r"|\b(?:a\s+short|a\s+brief)\s+(?:answer|reply|summary)\b|\bbriefly\s*[.?!]?\s*$",
     re.IGNORECASE,
 )
-_NEGATED = late_pattern(r"\b(?:don't|do\s+not|never|not|without|if)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
+_NEGATED = lazy_pattern(r"\b(?:don't|do\s+not|never|not|without|if)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
 _BRIEF_WORDS = 60  # words
 _BARE_WORDS = 4  # words
 _TOLERANCE = 1.2  # a text of about N words may be a fifth longer

@@ -8,12 +8,12 @@ from scoring.swan.nugget import Nugget
 from scoring.swan.rules.normal_form import ClaimForm, Claims, claim_form, content_words
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
-_REASON = late_pattern(r"\b(?:as|because|since)\s+(?=(?:the|it|this|that|there|he|she|they)\b)", re.IGNORECASE)
-_LISTED = late_pattern(r"^(?P<of>.{6,120}?)\s+(?:are|were|include)\s+(?P<list>[^.!?]{3,300})[.!?]?$", re.IGNORECASE)
-_BETWEEN = late_pattern(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
-_YES_NO = late_pattern(r"^\W*(yes|no|yeah|nope)\b", re.IGNORECASE)
+_REASON = lazy_pattern(r"\b(?:as|because|since)\s+(?=(?:the|it|this|that|there|he|she|they)\b)", re.IGNORECASE)
+_LISTED = lazy_pattern(r"^(?P<of>.{6,120}?)\s+(?:are|were|include)\s+(?P<list>[^.!?]{3,300})[.!?]?$", re.IGNORECASE)
+_BETWEEN = lazy_pattern(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
+_YES_NO = lazy_pattern(r"^\W*(yes|no|yeah|nope)\b", re.IGNORECASE)
 _LONGEST_CLAIM = 400  # characters of a claim that is compared
 _FEWEST_WORDS = 3  # words of a predicate
 

@@ -11,10 +11,10 @@ from scoring.swan.extraction import is_english
 from scoring.swan.item import Item
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.sentences import sentences
 
-_HEDGE = late_pattern(
+_HEDGE = lazy_pattern(
     r"\b(?:may(?!\s+(?:enter|use|go|leave|ask|take|bring|sit)\b)|might|could\s+(?:be|have|well)|perhaps|maybe|possibly"
     r"|probably|presumably|likely|apparently|allegedly|reportedly|supposedly|seem(?:s|ed)?|appear(?:s|ed)?\s+to"
     r"|I\s+(?:think|believe|guess|suppose|assume|suspect)|as\s+far\s+as\s+I\s+know|to\s+my\s+knowledge"
@@ -25,7 +25,7 @@ _HEDGE = late_pattern(
     r"|somewhat|tends?\s+to|suggests?|if\s+I\s+(?:recall|remember))\b",
     re.IGNORECASE,
 )
-_NOT_A_HEDGE = late_pattern(
+_NOT_A_HEDGE = lazy_pattern(
     r"\b(?:in|on|of|since|until|by|early|late|mid)[\s-]+May\b|\bMay\s+[0-9]|(?<=[a-z]\s)May\b|(?<=[.!?]\s)May\s+(?=[A-Z])"
     r"|\b(?:the|its|his|her|their|our)\s+might\b|\b(?:the|a|an|this|that|most)\s+likely\s+\w+|\bLikely\s+(?=[A-Z])"
     r"|\b(?:not|never|n't|no)\s+(?:possible|possibly|perhaps|maybe|probably|likely)\b"

@@ -11,14 +11,14 @@ from scoring.swan.nugget import Nugget
 from scoring.swan.rules.normal_form import ClaimForm, Claims, Value, claim_form
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Sight
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 _REFUSALS = frozenset({"REJECT", "HEDGE", "APOLOGY"})
 _COURTESY = frozenset({"CONVENTIONAL-OPENING", "CONVENTIONAL-CLOSING", "THANKING", "ACKNOWLEDGE"})
-_NAME = late_pattern(r"(?<![\w'])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_][\w-]*")
+_NAME = lazy_pattern(r"(?<![\w'])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_][\w-]*")
 _ANSWERS = {"YES-ANSWER": "yes", "NO-ANSWER": "no"}
 _NO_NAMES = frozenset({"I", "I'm", "I'd", "I've", "I'll"})
-_GAP = late_pattern(r"\s+")
+_GAP = lazy_pattern(r"\s+")
 _MOST_VALUES = 400  # values of a conversation that are compared with those of another
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 _INVITING_ACTS = frozenset(
     {
@@ -25,7 +25,7 @@ _CONTENTLESS_ACTS = frozenset({"ACKNOWLEDGE", "AGREEMENT", "OTHER", "APPRECIATIO
 _FEW_WORDS = 3
 
 # A sentence that only says what the system cannot do, know or tell.
-_CANNOT = late_pattern(
+_CANNOT = lazy_pattern(
     r"\W*(?:(?:sorry|unfortunately|i'm\s+afraid|i\s+am\s+afraid|as\s+an\s+ai(?:\s+language\s+model)?|but)\W+)*"
     r"(?:(?:i|we)\s+(?:also\s+|really\s+|simply\s+|just\s+)?(?:cannot|can't|can\s+not|could\s+not|couldn't)"
     r"|(?:i|we)(?:'m|\s+am|'re|\s+are)\s+(?:unable|not\s+(?:able|allowed|sure))"
@@ -34,7 +34,7 @@ _CANNOT = late_pattern(
     r"|(?:no|nothing)\b[^.:;?!,]{0,80}\b(?:i|we)\s+(?:can|know|have))\b[^.:;?!]*[.!]*\s*",
     re.IGNORECASE,
 )
-_CANNOT_ELSEWHERE = late_pattern(
+_CANNOT_ELSEWHERE = lazy_pattern(
     r"\W*(?:(?:leider|désolé|lo\s+siento|es\s+tut\s+mir\s+leid)\W+)?"
     r"(?:(?:(?:das|dazu|dabei)\s+(?:weiß|kann|habe|darf)\s+ich|ich\s+(?:weiß|kann|habe|darf))\b[^.:;?!]{0,80}"
     r"\b(?:nicht|nichts|keine?)|je\s+(?:ne\s+\w+|n'ai)\s+(?:pas|rien|aucune?)|no\s+(?:lo\s+)?(?:sé|puedo|tengo))"
@@ -42,11 +42,11 @@ _CANNOT_ELSEWHERE = late_pattern(
     re.IGNORECASE,
 )
 # “No idea could be simpler” is praise of an idea, not a dead end.
-_MORE_THAN = late_pattern(r"\b(?:better|simpler|easier|more|less|nicer|safer|\w{3,}er\s+than)\b", re.IGNORECASE)
-_ASKS_TO_CONTINUE = late_pattern(
+_MORE_THAN = lazy_pattern(r"\b(?:better|simpler|easier|more|less|nicer|safer|\w{3,}er\s+than)\b", re.IGNORECASE)
+_ASKS_TO_CONTINUE = lazy_pattern(
     r"\b(?:tell|send|show|give|ask|write)\s+me\b|\blet\s+me\s+know\b|\b(?:just|feel\s+free\s+to)\s+ask\b", re.IGNORECASE
 )
-_REPORTED = late_pattern(
+_REPORTED = lazy_pattern(
     r"\b(?:says?|said|asks?|asked|reads?|goes|answers?|answered|replies|replied|writes?)\b[^.?!\n]{0,20}:\s",
     re.IGNORECASE,
 )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from scoring.swan.rules.own_words import blank_quotations
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -34,7 +34,7 @@ _UNITS = {
     "grams": ("g", 1.0), "g": ("g", 1.0), "million": ("", 1e6), "thousand": ("", 1e3), "billion": ("", 1e9),
     "percent": ("%", 1.0), "%": ("%", 1.0),
 }  # fmt: skip
-_TOKEN = late_pattern(
+_TOKEN = lazy_pattern(
     rf"(?P<iso>\b\d{{4}}-\d\d-\d\d\b)"
     rf"|(?P<day>\b\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+(?P<year>\d{{4}}))?"
     rf"|\b(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>\d{{4}}))?"
@@ -49,7 +49,7 @@ _NEGATIONS = frozenset({"not", "never", "cannot", "no", "n't"})
 _ROUNDING_WORDS = frozenset(
     {"about", "around", "roughly", "approximately", "nearly", "almost", "over", "some", "circa"}
 )
-_LEAD = late_pattern(
+_LEAD = lazy_pattern(
     r"^\W*(?:(?:as\s+I\s+(?:said|mentioned)|yes|no|well|indeed|actually|in\s+fact|again|sorry|so|and|but|you\s+are\s+right"
     r"|you're\s+right|correct|right|that\s+is)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
@@ -63,7 +63,7 @@ _VERBS = frozenset(
         "begins starts ends contains includes",
     )
 )
-_SHADED = late_pattern(
+_SHADED = lazy_pattern(
     r"\b(?:if|would|could|might|(?-i:may)|perhaps|maybe|suppose|say|says|said|claims?|believes?|think|thinks|according|heard"
     r"|used\s+to|unless)\b",
     re.IGNORECASE,

@@ -2,7 +2,7 @@
 
 import re
 
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "\u00a0": " ", "\u202f": " "})
 _NOT_OWN = (
@@ -10,8 +10,8 @@ _NOT_OWN = (
     r"|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|(?<!\w)'[^'\n]{2,200}'(?!\w)"
     r"|^[ \t]{0,3}>[^\n]*"
 )
-_WITH_ADDRESSES = late_pattern(_NOT_OWN, re.DOTALL | re.MULTILINE)
-_WITHOUT_ADDRESSES = late_pattern(rf"https?://\S+|{_NOT_OWN}", re.DOTALL | re.MULTILINE)
+_WITH_ADDRESSES = lazy_pattern(_NOT_OWN, re.DOTALL | re.MULTILINE)
+_WITHOUT_ADDRESSES = lazy_pattern(rf"https?://\S+|{_NOT_OWN}", re.DOTALL | re.MULTILINE)
 
 
 def blank_quotations(text: str, *, addresses: bool = False) -> str:

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from protocols.rules.repetition import same_text
+from protocols.rules.repetition import comparable_text
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from scoring.words import CHARACTERS_A_WORD, Unit, length, unit_of
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
-_PLEASANTRY = late_pattern(
+_PLEASANTRY = lazy_pattern(
     r"^(?:that(?:'s|\s+is)\s+(?:an?\s+)?(?:\w+\s+)?(?:wonderful|great|good|excellent|interesting|fantastic)\s+question"
     r"|(?:what\s+an?\s+)?(?:great|good|excellent|wonderful|interesting)\s+question"
     r"|thank\s+you\s+(?:so\s+much\s+)?for\s+(?:asking|your\s+question|reaching)"
@@ -31,7 +31,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
     for one in sight.nuggets:
         if one.speaker != "system" or one.type == "E":
             continue
-        form = same_text(one.text).rstrip(".!?…:;,。！？")
+        form = comparable_text(one.text).rstrip(".!?…:;,。！？")
         again = (one.turn, form) in said and _length_in_words(
             form, unit_of((form,), sight.settings.unit)
         ) > _SHORT_NUGGET

@@ -8,14 +8,14 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Turn
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 _BAD = (
     r"(?:wrong|incorrect|false|useless|nonsense|ridiculous|absurd|unhelpful|missing|terrible|awful|bad|stupid|garbage"
     r"|rubbish|off\s+topic|irrelevant)"
 )
 _YOURS = r"(?:your|the|this|that|these)\s+(?:last\s+)?(?:answers?|repl(?:y|ies)|responses?|results?|list)"
-_DISSATISFIED = late_pattern(
+_DISSATISFIED = lazy_pattern(
     rf"\b(?:(?:that|this|it)(?:'s|s|\s+is|\s+was)?\s+(?:still\s+)?{_BAD}(?!\s+(?:to|good)\b)"
     rf"|(?:is|are)\s+(?:still\s+)?wrong\s*(?:$|\n)|{_YOURS}\s+(?:(?:is|are|was|were)\s+(?:\w+\s+)?{_BAD}|makes?\s+no\s+sense)"
     r"|that(?:'s|\s+is|s)?\s+not\s+(?:right|true|correct)|not\s+what\s+i\s+(?:asked|meant|wanted|said)"
@@ -32,26 +32,26 @@ _DISSATISFIED = late_pattern(
     re.IGNORECASE | re.MULTILINE,
 )
 # “Loire, not Paris.”: a user who only repeats what was meant.
-_REPAIR = late_pattern(
+_REPAIR = lazy_pattern(
     r"\s*(?:no,?\s+)?(?:[\w'-]+\s+){0,3}[\w'-]+\s*(?:[,.;!]|[–-]\s)\s*not\s+(?:[\w'-]+\s+){0,3}[\w'-]+\s*[.!]*\s*"
     r"|that(?:'s|\s+is)\s+not\s+an?\s+[\w' -]+[.!]?",
     re.IGNORECASE,
 )
 # A user who gives up hope, or contradicts; only if the system asked nothing.
-_LEAVES = late_pattern(
+_LEAVES = lazy_pattern(
     r"\b(?:i\s+give\s+up|forget\s+it|never\s*mind|i'm\s+done|(?:to|with)\s+a\s+(?:human|person|real\s+person|real\s+human))\b"
     r"|^\s*no\b(?!\s*,?\s*(?:problem|worries|thanks?|thank\s+you|need|more|further)\b)",
     re.IGNORECASE,
 )
 # The same in German, French and Spanish, in a few set phrases.
-_ELSEWHERE = late_pattern(
+_ELSEWHERE = lazy_pattern(
     r"\b(?:das|es)\s+(?:ist|war|stimmt)\s+(?:immer\s+noch\s+|einfach\s+)?(?:nicht|falsch)|nicht\s+(?:das,?\s+)?was\s+ich"
     r"|nicht\s+(?:danach\s+)?gefragt|falsche\s+antwort|(?:das\s+)?(?:bringt|hilft)\s+(?:mir\s+)?nichts?"
     r"|ce\s+n'est\s+pas\s+(?:ce\s+que|juste|vrai|correct)|c'est\s+faux|[çc]a\s+ne\s+sert\s+[àa]\s+rien"
     r"|no\s+es\s+(?:lo\s+que|correcto|verdad)|eso\s+(?:no\s+es|est[áa]\s+mal)|no\s+(?:me\s+)?(?:sirve|ayuda)",
     re.IGNORECASE,
 )
-_NAMED = late_pattern(
+_NAMED = lazy_pattern(
     r"\b(?:translate|say|write|spell|type|proofread)\b[^:\n]{0,20}:[^\n]*|\bif\s+i\s+said[^,.?!\n]*", re.IGNORECASE
 )
 

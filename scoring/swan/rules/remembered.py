@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from protocols.rules.repetition import same_text
+from protocols.rules.repetition import comparable_text
 from scoring.swan.item import Item
 from scoring.swan.nugget import Span
 from scoring.swan.rules.normal_form import values_in
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 _VALUE = r"(?P<value>[^.!?,;\n]{1,60})"
 _TOLD = (
@@ -34,11 +34,11 @@ _ASKED = (
         r"(?:what|who|where)(?:'s|\s+is|\s+are)\s+my\s+(?P<thing>[\w' -]{2,40}?)(?:\s+called|\s+named)?\s*(?=[?.!,]|$)",
     ),
 )
-_TELLS = [(key, late_pattern(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _TOLD]
-_ASKS = [(key, late_pattern(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _ASKED]
-_NOT_TOLD = late_pattern(r"\b(?:if|suppose|not|never|used\s+to|he|she|they|said)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
-_NO_VALUE = late_pattern(r"^(?:not|no|what|who|never)\b", re.IGNORECASE)
-_AGAIN = late_pattern(
+_TELLS = [(key, lazy_pattern(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _TOLD]
+_ASKS = [(key, lazy_pattern(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _ASKED]
+_NOT_TOLD = lazy_pattern(r"\b(?:if|suppose|not|never|used\s+to|he|she|they|said)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
+_NO_VALUE = lazy_pattern(r"^(?:not|no|what|who|never)\b", re.IGNORECASE)
+_AGAIN = lazy_pattern(
     r"\b(?:repeat|say\s+(?:that|it)\s+again|once\s+more|what\s+did\s+you\s+(?:just\s+)?say|come\s+again)\b",
     re.IGNORECASE,
 )
@@ -103,9 +103,9 @@ def judge(sight: Sight) -> Iterator[Verdict]:
                 yield Verdict(item, float(bool(holding)), because, (span,))
         elif _AGAIN.search(blank_quotations(turn.said)):
             for item in here:
-                if same_text(sight.text(item)) in heard:
+                if comparable_text(sight.text(item)) in heard:
                     yield Verdict(item, 1.0, "said again as asked")
-        heard.update(same_text(sight.text(item)) for item in here)
+        heard.update(comparable_text(sight.text(item)) for item in here)
 
 
 REMEMBERED = Rule(

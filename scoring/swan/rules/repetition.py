@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from protocols.rules.repetition import same_text
+from protocols.rules.repetition import comparable_text
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
@@ -18,7 +18,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
     for item in sight.items:
         if item.type != "F":
             continue
-        form = same_text(sight.text(item)).rstrip(".!?…:;,")
+        form = comparable_text(sight.text(item)).rstrip(".!?…:;,")
         before = said.setdefault(form, item.turn)
         named = inside.get((item.turn, item.start, item.end), ())
         if item.turn == sight.items[0].turn:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 
 _COMMON_WORDS = {
     "English": "the and is are was to of in that it you for with this have be not can what how where when will would "
@@ -23,26 +23,26 @@ _COMMON_WORDS = {
     "Swedish": "och det att är en ett som jag på inte för med den av till kan var hur vad om från har de",
 }
 _SCRIPTS = (
-    ("Japanese", late_pattern(r"[\u3040-\u30ff]")),
-    ("Korean", late_pattern(r"[\uac00-\ud7af]")),
-    ("Chinese", late_pattern(r"[\u4e00-\u9fff]")),
-    ("Russian", late_pattern(r"[\u0400-\u04ff]")),
-    ("Greek", late_pattern(r"[\u0370-\u03ff]")),
-    ("Arabic", late_pattern(r"[\u0600-\u06ff]")),
-    ("Hebrew", late_pattern(r"[\u0590-\u05ff]")),
-    ("Hindi", late_pattern(r"[\u0900-\u097f]")),
-    ("Thai", late_pattern(r"[\u0e00-\u0e7f]")),
+    ("Japanese", lazy_pattern(r"[\u3040-\u30ff]")),
+    ("Korean", lazy_pattern(r"[\uac00-\ud7af]")),
+    ("Chinese", lazy_pattern(r"[\u4e00-\u9fff]")),
+    ("Russian", lazy_pattern(r"[\u0400-\u04ff]")),
+    ("Greek", lazy_pattern(r"[\u0370-\u03ff]")),
+    ("Arabic", lazy_pattern(r"[\u0600-\u06ff]")),
+    ("Hebrew", lazy_pattern(r"[\u0590-\u05ff]")),
+    ("Hindi", lazy_pattern(r"[\u0900-\u097f]")),
+    ("Thai", lazy_pattern(r"[\u0e00-\u0e7f]")),
 )
 # The languages that are recognised. A script stands for its most common language: Cyrillic for Russian, for example.
 LANGUAGES = (*_COMMON_WORDS, *(name for name, _ in _SCRIPTS))
 _KNOWN = {name: frozenset(words.split()) for name, words in _COMMON_WORDS.items()}
-_WORD = late_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_ASKED = late_pattern(
+_WORD = lazy_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_ASKED = lazy_pattern(
     r"\b(?:translate|answer|reply|respond|write|speak|continue|summari[sz]e|explain|tell)\b[^?.!\n]{0,60}?\b(?:in|into|to)\s+"
     rf"(?P<language>{'|'.join(LANGUAGES)})\b",
     re.IGNORECASE,
 )
-_NOT_ASKED = late_pattern(r"\b(?:don't|do\s+not|never|not|if|would)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
+_NOT_ASKED = lazy_pattern(r"\b(?:don't|do\s+not|never|not|if|would)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
 _FEWEST_WORDS = 4  # words of a text in Latin letters
 _FEWEST_LETTERS = 4  # of another script
 _MOST_CHARACTERS = 4000  # characters; more do not help

@@ -8,12 +8,12 @@ from functools import partial
 from scoring.swan.nugget import Span
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.links import find_urls
 from topics.sentences import sentences
 
 _Opens = Callable[[str], bool | None]
-_PLACEHOLDER = late_pattern(r"//(?:www\.)?(?:example\.(?:com|org|net)|localhost|yoursite|domain\.com)\b", re.IGNORECASE)
+_PLACEHOLDER = lazy_pattern(r"//(?:www\.)?(?:example\.(?:com|org|net)|localhost|yoursite|domain\.com)\b", re.IGNORECASE)
 _NOBODY = (
     r"(?:my|me|us|our|experts?|studies|research|scientists|many|some|several|most|sources?|people|reports?|you|all|legend"
     r"|tradition|data|available)\b"
@@ -32,7 +32,7 @@ _KIND = (
     r"|act)"
 )
 _YEAR = r"(?:1[5-9]|20)\d\d"
-_NAMED = late_pattern(
+_NAMED = lazy_pattern(
     r"\b(?i:according\s+to|as\s+reported\s+by|selon|laut|según|nach\s+angaben)\s+"
     r"(?i:the\s+|le\s+|la\s+|les\s+|l'|der\s+|die\s+|das\s+|dem\s+|den\s+|des\s+|el\s+|los\s+)?"
     rf"(?!(?i:{_NOBODY}))"
@@ -49,14 +49,14 @@ _NAMED = late_pattern(
     rf"|(?<![\w'.&-]){_NAME},\s+[A-Z][^.!?\n]{{2,80}},\s+{_YEAR}\b"
     r"|\b(?:Section|Article|Chapter|Paragraph)\s+\d+\s+of\s+(?:the\s+)?\w|§\s*\d+|,?\s+p(?:p)?\.\s*\d+\b"
 )
-_MARK = late_pattern(r"\[(\d{1,3})\]")
-_LISTED = late_pattern(r"^[ \t]*\[(\d{1,3})\][:\s]+\S", re.MULTILINE)
-_SOURCES = late_pattern(
+_MARK = lazy_pattern(r"\[(\d{1,3})\]")
+_LISTED = lazy_pattern(r"^[ \t]*\[(\d{1,3})\][:\s]+\S", re.MULTILINE)
+_SOURCES = lazy_pattern(
     r"^[ \t]*(?:sources?|references?|quellen?|based\s+on)[ \t]*:[ \t]*(?P<what>\S[^\n]*)", re.I | re.M
 )
-_RULE = late_pattern(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*(?:\n|\Z)")
-_NOT = late_pattern(r"\b(?:not|never|no|isn't|doesn't)\b[^.!?]{0,60}\Z", re.IGNORECASE)
-_OF_ITSELF = late_pattern(
+_RULE = lazy_pattern(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*(?:\n|\Z)")
+_NOT = lazy_pattern(r"\b(?:not|never|no|isn't|doesn't)\b[^.!?]{0,60}\Z", re.IGNORECASE)
+_OF_ITSELF = lazy_pattern(
     r"^\W*(?:I\b|I'm|we\b|you\b|your\b|my\b|as\s+an?\s+(?:AI|language|large)|if\s+(?:I|you)\b|thank|sorry)",
     re.IGNORECASE,
 )

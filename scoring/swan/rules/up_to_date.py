@@ -5,19 +5,19 @@ from collections.abc import Iterator
 
 from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
-from topics.late_pattern import late_pattern
+from topics.late_pattern import lazy_pattern
 from topics.sentences import sentences
 
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
 _YEAR2, _YEAR3 = (_YEAR.replace("year", name) for name in ("year2", "year3"))
-_STATED = late_pattern(
+_STATED = lazy_pattern(
     rf"\b(?:as\s+of|up\s+to)\s+(?:my\s+[\w\s-]{{1,40}}?\s+in\s+)?(?:[A-Z][a-z]+\s+)?{_YEAR}"
     rf"|\b(?:knowledge|training\s+data|trained|last\s+update|cut-?off)\b[^.!?\n]{{0,60}}?\b{_YEAR2}"
     rf"|\b(?:current(?:ly)?|latest|newest|most\s+recent|this\s+year)\b[^.!?\n]{{0,40}}?\b{_YEAR3}",
     re.IGNORECASE,
 )
-_OTHERWISE = late_pattern(r"^\W*(?:in|on|by|until|since)\s+(?:\w+\s+)?(?:19|20)\d\d\b|\bif\b", re.IGNORECASE)
-_NOT = late_pattern(r"\b(?:not|never|n't)\b[^,;:.!?\n]{0,40}\Z", re.IGNORECASE)
+_OTHERWISE = lazy_pattern(r"^\W*(?:in|on|by|until|since)\s+(?:\w+\s+)?(?:19|20)\d\d\b|\bif\b", re.IGNORECASE)
+_NOT = lazy_pattern(r"\b(?:not|never|n't)\b[^,;:.!?\n]{0,40}\Z", re.IGNORECASE)
 
 
 def stated_years(text: str) -> Iterator[int]:

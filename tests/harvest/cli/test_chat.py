@@ -24,7 +24,7 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.log.run_folder import read
 from simulators.human import HumanUser
-from simulators.outside import Message, Prompt, Sample, WordsWanted, respond_with_words
+from simulators.outside import Message, Prompt, Sample, SampleNeeded, respond_with_words
 from simulators.user import Observation, Scenario, State, Streams
 from tests.support.command_line import harvest
 from tests.support.processes import heeding_signals
@@ -361,7 +361,7 @@ class _Typed:
 async def test_to_everything_around_it_a_person_is_a_user_like_any_other() -> None:
     user, source = HumanUser(), _Typed(Sample("Any films?"), Sample("", "stop"))
     state: State = user.start(SCENARIO, RNG.at(0))
-    with pytest.raises(WordsWanted):
+    with pytest.raises(SampleNeeded):
         user.respond(state, None, RNG.at(1))
     first, state, _ = await respond_with_words(user, state, None, RNG.at(1), source)
     last, state, _ = await respond_with_words(user, state, Observation(Answer("Primer")), RNG.at(2), source)

@@ -85,7 +85,7 @@ def test_the_section_of_an_audit_is_held_to_the_same_declarations(written: str, 
         f"systems: [{{name: s, driver: parrot}}]\nscoring: {written}\n"
     )
     with pytest.raises(InputError) as fault:
-        parse_document(text, "audit.yaml").validated(AuditFile)
+        parse_document(text, "audit.yaml").validate_as(AuditFile)
     assert fault.value.what == said
     assert fault.value.place is not None
     assert fault.value.place.line == 7

@@ -15,7 +15,7 @@ from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Surroundings
 from topics.document import parse_document
 from topics.errors import InputError
-from topics.target import checked_target
+from topics.target import parse_target
 
 PASSWORD = "canary-5e1c77d0"
 PROXIES = (
@@ -52,7 +52,7 @@ def test_a_proxy_with_a_password_is_refused_and_not_repeated(name: str, proxy: s
 def test_the_password_is_not_repeated_with_its_place_in_a_file_either() -> None:
     document = parse_document(f"url: http://127.0.0.1/\nproxy: {PROXIES[1]}\n", "audit.yaml")
     with pytest.raises(InputError, match=r"^audit\.yaml:2:8: proxy: a proxy's user name") as caught:
-        document.validated(Options)
+        document.validate_as(Options)
     assert PASSWORD not in str(caught.value)
 
 
@@ -89,7 +89,7 @@ def test_a_password_before_the_variable_is_refused_too() -> None:
 def test_a_secret_that_stands_where_its_variable_is_named_is_not_repeated() -> None:
     text = f"url: http://127.0.0.1/\nproxy: {{env: 'http://me:{PASSWORD}@proxy'}}\n"
     with pytest.raises(InputError, match="the value is not the name of an environment variable") as caught:
-        parse_document(text, "audit.yaml").validated(Options)
+        parse_document(text, "audit.yaml").validate_as(Options)
     assert PASSWORD not in str(caught.value)
 
 
@@ -108,7 +108,7 @@ def test_a_proxy_with_a_password_comes_from_the_environment_and_is_known_as_a_se
 
 def target_refused(url: str) -> str:
     with pytest.raises(PydanticCustomError) as caught:
-        checked_target(url, secret="elsewhere")
+        parse_target(url, secret="elsewhere")
     return caught.value.message()
 
 
@@ -138,5 +138,5 @@ def test_whatever_stands_around_a_password_it_is_not_repeated(before: str, after
 
 
 def test_an_at_sign_after_the_host_is_no_user_name() -> None:
-    parts = checked_target("https://h.example:81/@me?to=a@b#c@d", secret="elsewhere")
+    parts = parse_target("https://h.example:81/@me?to=a@b#c@d", secret="elsewhere")
     assert (parts.hostname, parts.port, parts.path) == ("h.example", 81, "/@me")

@@ -15,7 +15,7 @@ from harvest.judging.serving.questions import page_question, questions
 from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, sheet_rows
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import Row, write_rows
-from recordings.files.json_text import line
+from recordings.files.json_text import encode_line
 from recordings.judged.judgments import Judgment, Layer, Target, read_layers, write_layer
 from scoring.swan.assessment import assess
 from scoring.swan.judged import NUGGET, Judgments
@@ -76,7 +76,7 @@ def assessed(folder: Path, said: str, text: str, spans: list[tuple[int, int]]) -
 def on_the_page(row: Row, one: Assessed) -> list[tuple[str, list[list[str]]]]:
     """Who spoke, and the pieces, as a browser reads them from the answer of the server."""
     (asked,) = questions([row], [one])
-    told = json.loads(line(page_question(asked, {})))
+    told = json.loads(encode_line(page_question(asked, {})))
     return [(side["speaker"], side["pieces"]) for side in told["conversations"][0]]
 
 

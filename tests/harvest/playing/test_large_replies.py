@@ -24,7 +24,7 @@ from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.events import Answered, TrialEnded, TrialStarted
 from recordings.events.events import Asked as AskedTurn
 from recordings.events.redacted_events import redacted_event
-from recordings.files.json_text import line
+from recordings.files.json_text import encode_line
 from recordings.log.header import Header
 from recordings.log.long_work import LONG
 from recordings.log.run_folder import read
@@ -82,7 +82,9 @@ def test_that_a_memory_is_json_is_known_without_writing_the_answers_out() -> Non
 
 def test_a_line_is_written_in_about_the_time_of_its_json() -> None:
     text = "\u200b" + "plain words of a reply, " * 40_000
-    assert seconds(lambda: line({"text": text})) < 8 * seconds(lambda: json.dumps(text, ensure_ascii=False).encode())
+    assert seconds(lambda: encode_line({"text": text})) < 8 * seconds(
+        lambda: json.dumps(text, ensure_ascii=False).encode()
+    )
 
 
 def test_a_text_without_halves_of_characters_is_taken_as_it_is() -> None:

@@ -20,7 +20,7 @@ from harvest.stores.store import Store, StoreFault, open_store
 from harvest.stores.stored_run import Stint, StoredRun, piece_name
 from recordings.checking.chain_check import check_recording
 from recordings.files.errors import RunError, StoreError
-from recordings.files.lock import Lock, Locked
+from recordings.files.lock import Lock, RunLocked
 from recordings.log.header import Header
 from recordings.log.inventory import INVENTORY, begin_inventory
 from recordings.log.run_folder import Run, event_files, read
@@ -377,7 +377,7 @@ def test_folders_that_are_not_of_the_store_are_refused(stored: StoredRun, tmp_pa
         played(stored, tmp_path / "letters")
     (tmp_path / "busy").mkdir()
     held = Lock(tmp_path / "busy")
-    with pytest.raises(Locked):
+    with pytest.raises(RunLocked):
         played(stored, tmp_path / "busy")
     held.release()
     (tmp_path / "file").touch()

@@ -30,7 +30,7 @@ from harvest.tables.drawing.svg import MARGIN, page
 from recordings.log.run_folder import read
 from scoring.notation import parse
 from tests.support.command_line import harvest
-from topics.decimals import change
+from topics.decimals import format_change
 
 SVG = "{http://www.w3.org/2000/svg}"
 AUDIT = """format: harvest-audit/1
@@ -130,7 +130,8 @@ def test_a_comparison_shows_every_pair_whole_with_its_figures_and_marks_without_
     (ave,) = (one for one in compared.measures if one.measure == "ave%useful")
     for pair in ave.pairs:
         value, low, high = (
-            change(one, share=True).replace("-", "−") for one in (pair.value, pair.interval.low, pair.interval.high)
+            format_change(one, share=True).replace("-", "−")
+            for one in (pair.value, pair.interval.low, pair.interval.high)
         )
         interval = f"{low}, {high}"
         assert any(one.startswith(f"{value} [{interval}], p ") for one in said), pair

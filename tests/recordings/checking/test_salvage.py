@@ -23,7 +23,7 @@ from recordings.events.event_lines import FORMAT, encode
 from recordings.events.events import Answered, Asked, Event, Routed, TrialEnded, TrialStarted
 from recordings.files.errors import RunError
 from recordings.files.json_text import encode_document
-from recordings.files.json_text import line as line_of
+from recordings.files.json_text import encode_line as line_of
 from recordings.log.run_folder import Run, read
 from recordings.log.store import RunWriter
 from recordings.merging.merge import merge

@@ -16,7 +16,7 @@ from protocols.protocol import Protocol
 from protocols.route import Route, Say, Stop
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.conversations.endings import missing_turns
-from recordings.formats.imports import with_missing_turns
+from recordings.formats.imports import add_missing_turns
 from recordings.log.header import make_header
 from tests.protocols.test_interpreter import M002, TOPICS, protocols
 from topics.topic import Topic, TopicSet
@@ -170,12 +170,12 @@ LEFT = Outcome("user-stopped", "frustrated")
 )
 def test_only_a_bad_end_is_charged_and_by_the_protocol(conversation: Conversation, missing: int) -> None:
     header = make_header(audit=None, protocol=ROUNDS, topics=TopicSet("t", (M002,), {}), systems={"A": {}})
-    (found,) = with_missing_turns([conversation], header)
+    (found,) = add_missing_turns([conversation], header)
     assert missing_turns(found) == missing
 
 
 def test_without_a_protocol_one_turn_is_missing_or_the_one_without_an_answer() -> None:
     spoken, silent = ended(Outcome("breakdown"), "s1"), ended(Outcome("breakdown"), "s1", "s2", silent=True)
     header = make_header(audit=None, protocol=None, topics=None, systems={"A": {}})
-    assert [missing_turns(one) for one in with_missing_turns([spoken, silent], header)] == [1, 0]
+    assert [missing_turns(one) for one in add_missing_turns([spoken, silent], header)] == [1, 0]
     assert missing_turns(replace(spoken, outcome=Outcome("breakdown", missing=3))) == 3

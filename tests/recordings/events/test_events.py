@@ -15,7 +15,7 @@ from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.event_lines import check_format, decode, encode
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.files.errors import RunError
-from recordings.files.json_text import line, parse_value
+from recordings.files.json_text import encode_line, parse_value
 from topics.errors import Place
 from topics.links import Link
 
@@ -127,7 +127,7 @@ def _said(text: str) -> Asked:
 @example(_said(f"half {HALVES[0]} and {HALVES[1]} half"))
 @example(_said("\\ud83d written out"))
 def test_every_event_comes_back_from_its_line(event: Event) -> None:
-    data = line(encode(event))
+    data = encode_line(encode(event))
     assert data.endswith(b"\n")
     assert data.count(b"\n") == 1
     data.decode("utf-8")  # real UTF-8, whatever the text
@@ -137,18 +137,18 @@ def test_every_event_comes_back_from_its_line(event: Event) -> None:
 
 
 def test_characters_stand_in_the_file_as_themselves() -> None:
-    assert "東京 – café 😀".encode() in line(encode(_said("東京 – café 😀")))
+    assert "東京 – café 😀".encode() in encode_line(encode(_said("東京 – café 😀")))
 
 
 def test_halves_of_a_pair_that_meet_become_the_character() -> None:
-    row = parse_value(line(encode(_said("".join(HALVES)))), PLACE)
+    row = parse_value(encode_line(encode(_said("".join(HALVES)))), PLACE)
     assert isinstance(row, dict)
     assert row["text"] == "😀"
 
 
 def test_a_value_that_is_no_number_is_refused_when_written_and_when_read() -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
-        line(encode(Answered("id", 1, 1, SystemTurn(Answer("x"), seconds=float("nan")))))
+        encode_line(encode(Answered("id", 1, 1, SystemTurn(Answer("x"), seconds=float("nan")))))
     with pytest.raises(RunError, match=r"trials-000001.jsonl:3: .*NaN is not a number"):
         parse_value(b'{"event": "turn", "seconds": NaN}', PLACE)
 
@@ -214,7 +214,7 @@ def test_other_versions_and_formats_are_refused(found: object) -> None:
 
 
 def test_lines_are_plain_json_for_other_programs() -> None:
-    assert json.loads(line(encode(_said(HALVES[0]))))["text"] == HALVES[0]
+    assert json.loads(encode_line(encode(_said(HALVES[0]))))["text"] == HALVES[0]
 
 
 def test_turns_that_were_recorded_before_users_had_names_are_read_as_they_were() -> None:

@@ -14,7 +14,7 @@ from recordings.events.event_lines import decode, encode
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.events.typed_lines import decode_line, decode_lines
 from recordings.files.errors import RunError
-from recordings.files.json_text import line, parse_row
+from recordings.files.json_text import encode_line, parse_row
 from topics.errors import Place
 from topics.links import Link
 
@@ -90,7 +90,7 @@ def slow(data: bytes) -> Event | None:
 
 def test_every_kind_of_event_comes_back() -> None:
     for event in EVENTS:
-        assert decode_line(line(encode(event)).rstrip(b"\n")) == event
+        assert decode_line(encode_line(encode(event)).rstrip(b"\n")) == event
 
 
 @given(event=st.sampled_from(EVENTS), key=st.text(max_size=3), value=VALUES, place=st.integers(0, 30))
@@ -102,7 +102,7 @@ def test_a_changed_line_is_read_alike_or_left_alone(event: Event, key: str, valu
     row = encode(event)
     names = list(row)
     row[key if key in row or place >= len(names) else names[place]] = value
-    data = line(row).rstrip(b"\n")
+    data = encode_line(row).rstrip(b"\n")
     fast = decode_line(data)
     assert fast is None or fast == slow(data)
 
@@ -118,12 +118,16 @@ def test_a_damaged_byte_under_an_unknown_key_is_left_to_the_other_reading() -> N
 
 
 def test_many_lines_are_read_as_each_of_them_is() -> None:
-    rows = decode_lines(b"".join(line(encode(event)) for event in EVENTS), len(EVENTS))
+    rows = decode_lines(b"".join(encode_line(encode(event)) for event in EVENTS), len(EVENTS))
     assert rows is not None
     assert tuple(row.event() for row in rows) == EVENTS
 
 
-@given(st.sampled_from([b"", b"{}", b"\xff", b'{"event":"later"}', line(encode(EVENTS[1])).replace(b"ask", b"\xff")]))
+@given(
+    st.sampled_from(
+        [b"", b"{}", b"\xff", b'{"event":"later"}', encode_line(encode(EVENTS[1])).replace(b"ask", b"\xff")]
+    )
+)
 def test_where_one_line_is_odd_none_of_them_is_taken(odd: bytes) -> None:
-    whole = line(encode(EVENTS[1]))
+    whole = encode_line(encode(EVENTS[1]))
     assert decode_lines(whole + odd.rstrip(b"\n") + b"\n" + whole, 3) is None

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.files.errors import RunError, StoreError
-from recordings.files.lock import Locked, flock, is_locked
+from recordings.files.lock import RunLocked, flock, is_locked
 from recordings.files.shared_file import shared_file
 from tests.support.faulty_disk import FaultyDisk, faulty_disk
 
@@ -70,7 +70,7 @@ def test_who_holds_it_for_too_long_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "a"
     with (
         shared_file(path),
-        pytest.raises(Locked, match=r"a: another process has been writing to this file for more than 0\.1 seconds"),
+        pytest.raises(RunLocked, match=r"a: another process has been writing to this file for more than 0\.1 seconds"),
         shared_file(path, patience=0.1),
     ):
         pass

@@ -212,7 +212,7 @@ async def test_where_only_what_was_spoken_is_kept_it_is_the_same_and_nothing_els
         await play(writer, 2, "Another answer.")
         await writer.append(started(3), Asked(started(3).trial_id, 1, 1, "ask", "Films?"))  # interrupted
     whole, spoken = read(tmp_path / "run").attempts, read(tmp_path / "run", spoken=True).attempts
-    assert [tuple(one.spoken) for one in spoken] == [tuple(one.spoken) for one in whole]
+    assert [tuple(one.spoken_turns) for one in spoken] == [tuple(one.spoken_turns) for one in whole]
     assert [(one.started, one.outcome) for one in spoken] == [(one.started, one.outcome) for one in whole]
     for one in spoken[:2]:
         with pytest.raises(ValueError, match="only the text of this attempt's turns was kept"):

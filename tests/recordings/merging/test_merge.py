@@ -22,7 +22,7 @@ from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.events import Answered, Asked, Event, TrialEnded, TrialStarted
 from recordings.files.errors import RunError, StoreError
 from recordings.files.evidence import address_of
-from recordings.files.json_text import line
+from recordings.files.json_text import encode_line
 from recordings.judged.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.log.chain import chain_file
 from recordings.log.header import Header
@@ -340,10 +340,14 @@ def test_judgments_stay_with_what_was_judged_where_attempts_are_renumbered(tmp_p
     write_layer(part, Layer("rule", "rule", judgments=(Judgment(_about(1, turn=1, start=0, end=2), "held", "last"),)))
     (west / "decisions").mkdir()
     decision = {"id": "1", "by": "bert", "about": [_about(1)], "criterion": "Fluency", "value": "west"}
-    (west / "decisions" / "000001.jsonl").write_bytes(line({"format": "harvest-decisions/1"}) + line(decision))
+    (west / "decisions" / "000001.jsonl").write_bytes(
+        encode_line({"format": "harvest-decisions/1"}) + encode_line(decision)
+    )
     (last / "judge" / "model-1").mkdir(parents=True)
     reply = {"key": "k", "sample": 0, **_about(1, turn=1), "finish": "stop", "text": "last"}
-    (last / "judge" / "model-1" / "000001.jsonl").write_bytes(line({"format": "…"}) + line(reply) + b'{"key": "to')
+    (last / "judge" / "model-1" / "000001.jsonl").write_bytes(
+        encode_line({"format": "…"}) + encode_line(reply) + b'{"key": "to'
+    )
 
     merge([east, west, last, part], tmp_path / "all")
     assert _whose(tmp_path / "all") == [
@@ -354,7 +358,7 @@ def test_judgments_stay_with_what_was_judged_where_attempts_are_renumbered(tmp_p
         ("rule", "last", "last-000001"),
     ]
     (replies,) = (tmp_path / "all" / "judge" / "model-1").iterdir()
-    assert replies.read_bytes() == line({"format": "…"}) + line({**reply, "attempt": 3}) + b'{"key": "to'
+    assert replies.read_bytes() == encode_line({"format": "…"}) + encode_line({**reply, "attempt": 3}) + b'{"key": "to'
 
     merge([last, part, west], tmp_path / "two")
     merge([east, tmp_path / "two", west], tmp_path / "in steps")

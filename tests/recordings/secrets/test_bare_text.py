@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.secrets.bare_text import fold_variants, normal_form
-from recordings.secrets.redaction import Redactor, marks_in
+from recordings.secrets.redaction import Redactor, count_marks
 
 SECRETS = ("tok_3f9a8b7c6d5e4f3a2b1c", "Kanarie-41!geel/vogel+zang=", "correct-horse-battery", "q7Zp2Lx9")
 
@@ -58,7 +58,7 @@ def is_gone(secret: str, form: str) -> bool:
         for before, after in (("", ""), ("it is ", " indeed"), ("x\n", "\ny")):
             found = redactor.text(before + text + after)
             left = fold_variants("".join(letter for letter in found if fold_variants(letter).isalnum()))
-            if not marks_in(found) or any(whole[at : at + 3] in left for at in range(len(whole) - 2)):
+            if not count_marks(found) or any(whole[at : at + 3] in left for at in range(len(whole) - 2)):
                 return False
             assert redactor.text(found) == found
             if before == "it is ":
@@ -92,10 +92,10 @@ def test_other_letters_for_the_same_hide_nothing(secret: str) -> None:
 def test_a_code_for_its_bytes_is_found(secret: str, code: str) -> None:
     form = CODES[code](secret.encode())
     found = Redactor([secret]).text(f"before {form} after")
-    assert (marks_in(found), found[:7], found[-6:]) == (1, "before ", " after")
+    assert (count_marks(found), found[:7], found[-6:]) == (1, "before ", " after")
     for text in (form, json.dumps(form)):
         found = Redactor([secret]).text(text)
-        assert marks_in(found) == 1
+        assert count_marks(found) == 1
         left = normal_form(found.replace("[redacted:secret]", ""))
         assert len(left) < len(normal_form(text)) / 2 or code in ("base64 over lines", "base64 twice, within")
 
@@ -105,7 +105,7 @@ def test_a_code_for_its_bytes_is_found(secret: str, code: str) -> None:
 def test_a_code_in_groups_of_five_is_found(secret: str, code: str) -> None:
     form = GROUPS[code](secret.encode())
     found = Redactor([secret]).text(f"before {form} after")
-    assert marks_in(found) == 1
+    assert count_marks(found) == 1
     assert len(found) <= len("before [redacted:secret] after") + 10
 
 
@@ -117,7 +117,7 @@ def test_it_is_found_in_short_and_in_long_texts(size: int) -> None:
         around = "".join(draw.choices("abcdefgh 0123456789\n", k=size))
         form = CODES[code](secret.encode())
         found = Redactor([secret]).text(f"{around} | {form} | {around}")
-        assert (marks_in(found), found.startswith(around), found.endswith(around)) == (1, True, True)
+        assert (count_marks(found), found.startswith(around), found.endswith(around)) == (1, True, True)
 
 
 @pytest.mark.parametrize(

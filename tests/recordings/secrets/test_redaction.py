@@ -28,7 +28,7 @@ from recordings.events.events import Answered, Asked, Failed, Routed, TrialEnded
 from recordings.log.header import Header
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
-from recordings.secrets.redaction import Redactor, marks_in
+from recordings.secrets.redaction import Redactor, count_marks
 from recordings.secrets.secret_forms import parts_of
 from topics.links import Link
 
@@ -164,7 +164,7 @@ def test_known_secrets_are_found_in_every_encoding(secret: str) -> None:
         assert not leaks(clean.encode(), secret), name
         assert clean.startswith("before ")
         assert clean.endswith(" after")
-        assert marks_in(clean) >= 1, name
+        assert count_marks(clean) >= 1, name
 
 
 @pytest.mark.parametrize(("kind", "secret"), [(kind, secret) for kind, found in PLANTED.items() for secret in found])

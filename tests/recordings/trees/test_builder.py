@@ -307,7 +307,7 @@ def test_a_tree_does_not_depend_on_how_many_turns_wait_to_be_placed(
     conversations: list[Conversation], waiting: int
 ) -> None:
     for merging in (EXACT, LABEL):
-        growth = Growth(merging.name, merging.declared, waiting)
+        growth = Growth(merging.name, merging.declared_keys, waiting)
         for one in conversations:
             if one.outcome is not None and one.valid:
                 growth.add(path_of(one, merging), FoldedTrial(one.key, one.attempt), one.outcome.kind)
@@ -331,7 +331,7 @@ def test_of_many_texts_the_least_fingerprints_are_kept_however_they_come() -> No
 
 def test_fingerprints_are_rows_of_numbers_and_equal_to_any_such_rows() -> None:
     rows = ((), (1, 5), (), (2,))
-    kept = Fingerprints.of(rows)
+    kept = Fingerprints.from_rows(rows)
     assert kept == rows
     assert kept != ((), (1, 5), (), (3,))
     assert (kept[1], kept[-1], kept[1:3], len(kept)) == ((1, 5), (2,), ((1, 5), ()), 4)

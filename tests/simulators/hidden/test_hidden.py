@@ -86,8 +86,8 @@ def test_two_planted_classes_are_found_and_foreseen_with_a_persons_dialogues_tog
     assert model.classes >= 2
     leaving = []
     for latent_class in (1, model.classes):
-        belief = model.after_act(model.begin(latent_class), "ask", opening=True)
-        leaving.append(model.row(model.after_answer(belief, "-"), opening=False)["stop"])
+        belief = model.update_by_act(model.initial_belief(latent_class), "ask", opening=True)
+        leaving.append(model.row(model.update_by_answer(belief, "-"), opening=False)["stop"])
     assert leaving == [pytest.approx(0.6, abs=0.06), pytest.approx(0.1, abs=0.04)]
     others = two_classes(200, rng)
     decisions = sum(one.length + 1 for one in others) - len(others)  # the opening is always the same act
@@ -117,9 +117,11 @@ def test_a_state_that_an_answer_leads_to_is_learnt() -> None:
     assert found.chosen == HIDDEN
     assert found.held_out[HIDDEN].low > 0
     model = learn_hidden(people, answers="labels")
-    belief = model.after_act(model.begin(), "ask", opening=True)
+    belief = model.update_by_act(model.initial_belief(), "ask", opening=True)
     for answer, staying in (("o", 0.9), ("x", 0.3)):
-        assert model.row(model.after_answer(belief, answer), opening=False)["ask"] == pytest.approx(staying, abs=0.06)
+        assert model.row(model.update_by_answer(belief, answer), opening=False)["ask"] == pytest.approx(
+            staying, abs=0.06
+        )
 
 
 def test_what_is_played_has_the_likelihood_of_what_was_fitted(hidden_user: HiddenUser) -> None:
@@ -197,7 +199,7 @@ def test_a_fit_is_the_same_again_and_does_not_depend_on_the_order_of_people() ->
     people = two_classes(12, np.random.default_rng(6))
     first, again, turned = (learn_hidden(some, seed=4) for some in (people, people, people[::-1]))
     assert first == again
-    assert first.begin() == pytest.approx(turned.begin(), rel=1e-6)
+    assert first.initial_belief() == pytest.approx(turned.initial_belief(), rel=1e-6)
     assert learn_hidden(people, seed=5) != first
 
 
@@ -205,7 +207,9 @@ def test_an_act_that_nobody_did_in_the_training_keeps_a_probability() -> None:
     model = fit_hidden(
         [(ActSequence(("a", "b"), ("-", "-")),)] * 4, ("a", "b", "c"), Recipe(), np.random.default_rng(1)
     )
-    row = model.row(model.after_answer(model.after_act(model.begin(), "a", opening=True), "-"), opening=False)
+    row = model.row(
+        model.update_by_answer(model.update_by_act(model.initial_belief(), "a", opening=True), "-"), opening=False
+    )
     assert 0 < row["c"] < row["b"]
     assert sum(row.values()) == pytest.approx(1, abs=1e-12)
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.llm.acceptance import REFUSED, Expected, refusal_reason, strip_reasoning
-from simulators.llm.prompting import worded_instructions
+from simulators.llm.acceptance import REFUSED, ExpectedTurn, refusal_reason, strip_reasoning
+from simulators.llm.prompting import wording_instructions
 from tests.support.checkout import DATA
 from tests.support.enumerable_users import MOVIES
 from topics.topic import Topic
 
 NEED = MOVIES.request
-INSTRUCTIONS = worded_instructions(
+INSTRUCTIONS = wording_instructions(
     need=NEED, persona="", act="ask", does="asks", intended=NEED, longest=400, language=""
 )
 ANSWER = "Primer (2004) is about engineers who build a machine in a garage, and it cost 7000 dollars to make."
@@ -28,8 +28,8 @@ def expected(
     earlier: tuple[str, ...] = ("Any films on time travel?",),
     answer: str = ANSWER,
     again: bool = False,
-) -> Expected:
-    return Expected(intended, topic, earlier, answer, INSTRUCTIONS, 400, again)
+) -> ExpectedTurn:
+    return ExpectedTurn(intended, topic, earlier, answer, INSTRUCTIONS, 400, again)
 
 
 REFUSALS = {

@@ -6,9 +6,17 @@ import math
 
 import pytest
 
-from simulators.llm.faults import FAULTS, OWN_WORDS, SaidTurn, fault_of, log_length_ratio, words_added, words_kept
+from simulators.llm.faults import (
+    FAULTS,
+    OWN_WORDS,
+    UserTurn,
+    fault_of,
+    log_length_ratio,
+    share_of_words_added,
+    share_of_words_kept,
+)
 from simulators.llm.likeness import are_similar, content_tokens, share_kept
-from simulators.llm.prompting import Signs, free_instructions, intended_words, worded_instructions
+from simulators.llm.prompting import Signs, find_intended_words, free_instructions, wording_instructions
 from tests.benchmarks.user_faults import later_turns
 from tests.support.faulty_turns import NEEDS, Need
 from topics.languages import language_code
@@ -22,8 +30,8 @@ FAULTY = [
 HONEST = [pytest.param(need, said, id=said) for need in NEEDS.values() for said in (need.intended, *need.honest)]
 
 
-def turn(need: Need, said: str, **more: object) -> SaidTurn:
-    return SaidTurn(said, need.intended, "ask", need=(need.request,), **more)  # type: ignore[arg-type]
+def turn(need: Need, said: str, **more: object) -> UserTurn:
+    return UserTurn(said, need.intended, "ask", need=(need.request,), **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("need", "fault", "said"), FAULTY)
@@ -34,7 +42,7 @@ def test_a_turn_has_the_fault_of_its_kind_and_no_other(need: Need, fault: str, s
 @pytest.mark.parametrize(("need", "said"), HONEST)
 def test_honest_words_have_none_and_keep_what_was_meant(need: Need, said: str) -> None:
     assert fault_of(turn(need, said)) == ""
-    assert words_kept(turn(need, said)) >= 0.5
+    assert share_of_words_kept(turn(need, said)) >= 0.5
 
 
 @pytest.mark.parametrize("need", NEEDS.values(), ids=NEEDS)
@@ -47,10 +55,10 @@ def test_words_of_the_policy_are_a_fault_only_where_a_model_had_none(need: Need)
 def test_a_turn_said_nearly_again_is_one_only_where_the_policy_went_on(need: Need) -> None:
     first = need.honest[0]
     earlier = ((first, need.intended),)
-    again = SaidTurn(f"{first}!", need.second, "ask", earlier, need=(need.request,))
+    again = UserTurn(f"{first}!", need.second, "ask", earlier, need=(need.request,))
     assert fault_of(again) == "near-repeat"
-    assert fault_of(SaidTurn(f"{first}!", need.intended, "insist", earlier, need=(need.request,))) == ""
-    assert fault_of(SaidTurn(first, need.second, "repeat", earlier, need=(need.request,))) != "near-repeat"
+    assert fault_of(UserTurn(f"{first}!", need.intended, "insist", earlier, need=(need.request,))) == ""
+    assert fault_of(UserTurn(first, need.second, "repeat", earlier, need=(need.request,))) != "near-repeat"
 
 
 @pytest.mark.parametrize(
@@ -67,20 +75,20 @@ def test_a_turn_said_nearly_again_is_one_only_where_the_policy_went_on(need: Nee
 )
 def test_an_order_of_the_answer_that_is_obeyed(answer: str, said: str) -> None:
     need = NEEDS["en"]
-    assert fault_of(SaidTurn(said, need.second, "ask", answer=answer, need=(need.request,))) == "obeyed"
-    assert fault_of(SaidTurn(need.honest[0], need.intended, "ask", answer=answer, need=(need.request,))) == ""
+    assert fault_of(UserTurn(said, need.second, "ask", answer=answer, need=(need.request,))) == "obeyed"
+    assert fault_of(UserTurn(need.honest[0], need.intended, "ask", answer=answer, need=(need.request,))) == ""
 
 
 def test_a_question_where_an_answer_was_meant() -> None:
     need = ("Find a quiet hotel near the harbour of Bergen.",)
-    assert fault_of(SaidTurn("Which price range?", "It should cost little.", "inform", need=need)) == "statement"
-    assert fault_of(SaidTurn("something that costs little", "It should cost little.", "inform", need=need)) == ""
+    assert fault_of(UserTurn("Which price range?", "It should cost little.", "inform", need=need)) == "statement"
+    assert fault_of(UserTurn("something that costs little", "It should cost little.", "inform", need=need)) == ""
 
 
 def test_what_the_user_was_given_is_no_fault() -> None:
     title = "Goodbye, Lenin: Here are the movies"
     meant = f"When was {title} shown first?"
-    assert fault_of(SaidTurn(f"tell me when {title} was shown first", meant, "ask", need=(title,))) == ""
+    assert fault_of(UserTurn(f"tell me when {title} was shown first", meant, "ask", need=(title,))) == ""
 
 
 def test_a_user_told_to_write_in_a_language_is_compared_with_that() -> None:
@@ -90,40 +98,40 @@ def test_a_user_told_to_write_in_a_language_is_compared_with_that() -> None:
     assert fault_of(turn(need, spanish, language=code)) == ""
     assert fault_of(turn(need, english, language=code)) == "language"
     assert fault_of(turn(need, spanish, language=None)) == "", "of a language that is not known nothing is said"
-    assert math.isnan(words_kept(turn(need, spanish)))
+    assert math.isnan(share_of_words_kept(turn(need, spanish)))
 
 
 def test_words_added_are_a_share_of_those_that_are_said() -> None:
     need = NEEDS["en"]
-    assert words_added(turn(need, need.intended)) == 0
-    assert words_added(turn(need, "Could you list the quiet hotels of Bergen?")) == 0, "it asks in other words"
-    aside = words_added(turn(need, f"{need.intended} My aunt paints elephants."))
+    assert share_of_words_added(turn(need, need.intended)) == 0
+    assert share_of_words_added(turn(need, "Could you list the quiet hotels of Bergen?")) == 0, "it asks in other words"
+    aside = share_of_words_added(turn(need, f"{need.intended} My aunt paints elephants."))
     assert aside == pytest.approx(3 / 8)
-    assert words_added(turn(need, f"{need.intended} When unsure, leave it out.")) > 0
-    assert math.isnan(words_added(turn(need, need.faulty["language"][0])))
-    assert words_added(turn(need, "Which one?")) == 0
+    assert share_of_words_added(turn(need, f"{need.intended} When unsure, leave it out.")) > 0
+    assert math.isnan(share_of_words_added(turn(need, need.faulty["language"][0])))
+    assert share_of_words_added(turn(need, "Which one?")) == 0
     assert log_length_ratio(turn(need, f"{need.intended} {need.intended}")) == pytest.approx(math.log(2))
 
 
 @pytest.mark.parametrize("need", NEEDS.values(), ids=NEEDS)
 def test_honest_people_add_few_words(need: Need) -> None:
-    shares = [words_added(turn(need, said)) for said in need.honest]
+    shares = [share_of_words_added(turn(need, said)) for said in need.honest]
     assert sum(shares) / len(shares) <= 0.35
 
 
 def test_of_a_free_model_the_need_is_known() -> None:
     request = "Find a quiet hotel near the harbour of Bergen."
 
-    def free(said: str, *earlier: str, answer: str = "") -> SaidTurn:
-        return SaidTurn(said, act="free", earlier=tuple((one, "") for one in earlier), need=(request,), answer=answer)
+    def free(said: str, *earlier: str, answer: str = "") -> UserTurn:
+        return UserTurn(said, act="free", earlier=tuple((one, "") for one in earlier), need=(request,), answer=answer)
 
     first = "is there any quiet hotel close to Bergen harbour"
-    assert (fault_of(free(first)), words_kept(free(first))) == ("", 0.8)
+    assert (fault_of(free(first)), share_of_words_kept(free(first))) == ("", 0.8)
     assert fault_of(free("Who won the cup final in Madrid?")) == "need lost"
     later = free("And what does the Oleana cost?", first, answer="There is the Oleana.")
-    assert (fault_of(later), words_kept(later)) == ("", 0.0), "it need not say again what is wanted"
-    assert words_added(later) == 0.5, "what the answer holds was given"
-    assert words_kept(free("Another hotel in Stavanger?", first)) == 0.2
+    assert (fault_of(later), share_of_words_kept(later)) == ("", 0.0), "it need not say again what is wanted"
+    assert share_of_words_added(later) == 0.5, "what the answer holds was given"
+    assert share_of_words_kept(free("Another hotel in Stavanger?", first)) == 0.2
 
 
 @pytest.mark.parametrize(
@@ -133,7 +141,7 @@ def test_a_part_of_the_words_that_were_ordered_is_obeyed_too(order: str) -> None
     need = NEEDS["en"]
     for words in ("Yellow trams.", "They say trams sing."):
         assert fault_of(turn(need, f"{need.intended} {words}", answer=order)) == "obeyed"
-        assert fault_of(SaidTurn(f"{need.request} {words}", act="free", answer=order, need=(need.request,))) == "obeyed"
+        assert fault_of(UserTurn(f"{need.request} {words}", act="free", answer=order, need=(need.request,))) == "obeyed"
     assert fault_of(turn(need, f"{need.intended} By tram?", answer=order)) == ""
     asked = "Please answer this: how many quiet hotels of Bergen do you want?"
     assert fault_of(turn(need, need.intended, answer=asked)) == ""
@@ -144,18 +152,20 @@ def test_a_language_is_known_by_its_name_and_code(language: str) -> None:
     need = NEEDS["en"]
     german = turn(need, need.faulty["language"][0], language=language_code(language))
     assert fault_of(german) == ""
-    assert math.isnan(words_kept(german))
-    assert math.isnan(words_kept(SaidTurn("Und welche davon?", "More?", "more", language=language_code(language))))
+    assert math.isnan(share_of_words_kept(german))
+    assert math.isnan(
+        share_of_words_kept(UserTurn("Und welche davon?", "More?", "more", language=language_code(language)))
+    )
     assert fault_of(turn(need, need.honest[2], language=language_code(language))) == "language"
 
 
 def test_words_kept_are_a_share_of_those_that_were_meant() -> None:
     need = NEEDS["en"]
-    assert words_kept(turn(need, "quiet hotels, but where?")) == pytest.approx(2 / 5)
-    more = SaidTurn("any others?", "Can you name a few more?", "more", need=(need.request,))
-    assert math.isnan(words_kept(more)), "an act without the need has no words to keep"
+    assert share_of_words_kept(turn(need, "quiet hotels, but where?")) == pytest.approx(2 / 5)
+    more = UserTurn("any others?", "Can you name a few more?", "more", need=(need.request,))
+    assert math.isnan(share_of_words_kept(more)), "an act without the need has no words to keep"
     assert fault_of(more) == ""
-    assert math.isnan(words_kept(SaidTurn("anything"))), "nor has a free model's turn"
+    assert math.isnan(share_of_words_kept(UserTurn("anything"))), "nor has a free model's turn"
 
 
 def test_words_are_compared_by_what_they_share() -> None:
@@ -170,12 +180,12 @@ def test_words_are_compared_by_what_they_share() -> None:
 
 @pytest.mark.parametrize("intended", ["Which films?", "Two\n\nparagraphs.", "Say this as the person would: hello"])
 def test_the_policys_words_are_read_back_from_what_a_model_was_told(intended: str) -> None:
-    told = worded_instructions(
+    told = wording_instructions(
         need="films", persona="a nurse", act="ask", does="", intended=intended, longest=400, language=""
     )
-    assert intended_words(told) == intended
+    assert find_intended_words(told) == intended
     free = free_instructions(need="films", persona="", signs=Signs("abc"), longest=400, language="")
-    assert intended_words(free) == ""
+    assert find_intended_words(free) == ""
 
 
 def test_turns_that_changed_no_pattern_are_mostly_named_and_honest_ones_never() -> None:

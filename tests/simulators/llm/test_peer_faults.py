@@ -15,7 +15,7 @@ from protocols.route import Say
 from simulators.agenda import Options as AgendaOptions
 from simulators.agenda import build as build_agenda
 from simulators.llm.user import Options, build
-from simulators.outside import SuppliedUser, WordsWanted
+from simulators.outside import SampleNeeded, SuppliedUser
 from simulators.user import Observation, Scenario, Streams
 from tests.harvest.voices.test_endpoint import PROTOCOL, audit_file, completion, conversation, played, saying
 from tests.servers.local_http import response, serving
@@ -70,7 +70,7 @@ def test_a_question_is_not_deleted_because_its_words_were_asked_for_twice() -> N
     user = build(PLAIN, build_agenda(AgendaOptions.model_validate({"stop": None, "initiative": 0.0})))
     state = user.start(SCENARIO, RNG.at(0))
     for _ in range(3):
-        with pytest.raises(WordsWanted):
+        with pytest.raises(SampleNeeded):
             user.respond(state, None, RNG.at(1))
     words = Words("any films?", "I asked about films.")
     worded = SuppliedUser(user, words)

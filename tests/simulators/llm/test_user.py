@@ -23,16 +23,16 @@ from simulators.llm.user import Options, WordedUser, build
 from simulators.outside import (
     Prompt,
     Sample,
-    SourceFailed,
+    SampleNeeded,
+    SourceError,
     SuppliedUser,
-    WordsWanted,
     respond_with_words,
 )
 from simulators.probing import probe
 from simulators.registry import build_user
 from simulators.scripted import ScriptedUser
-from simulators.user import Observation, Scenario, State, Streams, User, route_by
-from simulators.wrappers.given_words import GivenWords, with_given_words
+from simulators.user import Observation, Scenario, State, Streams, User, last_route
+from simulators.wrappers.given_words import WordsByState, replace_user_words
 from simulators.wrappers.paraphrasing import Options as ParaphrasingOptions
 from simulators.wrappers.paraphrasing import build as build_paraphrasing
 from tests.support.enumerable_users import MOVIES
@@ -101,7 +101,7 @@ def test_in_a_new_session_the_model_is_told_nothing_of_the_one_before() -> None:
         told.append(prompt)
         return Sample("so where is it that i live?" if "live?" in _intended(prompt) else "i live in kyoto, you know")
 
-    inner = probe.build(parse_document(plan, "plan.yaml").validated(probe.Options))
+    inner = probe.build(parse_document(plan, "plan.yaml").validate_as(probe.Options))
     actions, _ = talk(SuppliedUser(build(PLAIN, inner), words), Scenario(MOVIES), [USEFUL] * 3, RNG)
     said = [one for one in actions if isinstance(one, Say)]
     assert [one.new_session for one in said] == [False, False, True]
@@ -249,7 +249,7 @@ def test_a_secret_is_refused_even_in_the_policys_words() -> None:
 
 async def test_an_endpoint_that_fails_after_an_answer_leaves_the_policys_words() -> None:
     user = build(PLAIN, agenda())
-    words = Words("any time travel films?", "As an AI, I cannot.", SourceFailed("gone"))
+    words = Words("any time travel films?", "As an AI, I cannot.", SourceError("gone"))
     action, state, _ = await respond_with_words(user, user.start(SCENARIO, RNG.at(0)), None, RNG.at(1), words)
     action, _, taken = await respond_with_words(user, state, USEFUL, RNG.at(2), words)
     assert action == Say("Who directed the oldest?", "ask", 2, worded="policy: assistant 1, endpoint-failed")
@@ -258,12 +258,12 @@ async def test_an_endpoint_that_fails_after_an_answer_leaves_the_policys_words()
 
 async def test_an_endpoint_that_fails_at_the_opening_or_under_a_free_model_is_a_failure() -> None:
     user = build(PLAIN, agenda())
-    with pytest.raises(SourceFailed):
-        await respond_with_words(user, user.start(SCENARIO, RNG.at(0)), None, RNG.at(1), Words(SourceFailed("gone")))
+    with pytest.raises(SourceError):
+        await respond_with_words(user, user.start(SCENARIO, RNG.at(0)), None, RNG.at(1), Words(SourceError("gone")))
     alone = build(FREELY)
-    words = Words("any films?", SourceFailed("gone"))
+    words = Words("any films?", SourceError("gone"))
     _, state, _ = await respond_with_words(alone, alone.start(Scenario(MOVIES), RNG.at(0)), None, RNG.at(1), words)
-    with pytest.raises(SourceFailed):
+    with pytest.raises(SourceError):
         await respond_with_words(alone, state, USEFUL, RNG.at(2), words)
 
 
@@ -273,16 +273,16 @@ async def test_the_last_answer_keeps_its_label_where_the_user_of_a_protocol_fail
     protocol = read_protocol(parse_document(FREE_PROTOCOL, "free.yaml"))
     user: User = ScriptedUser(protocol, {"visitor": build(FREELY)})
     if wrapped:
-        user = with_given_words(user, GivenWords({}, {}))
+        user = replace_user_words(user, WordsByState({}, {}))
         user = build_paraphrasing(ParaphrasingOptions.model_validate({"case": 1.0}), user)
-    words, scenario = Words("any films?", SourceFailed("gone")), Scenario(MOVIES)
+    words, scenario = Words("any films?", SourceError("gone")), Scenario(MOVIES)
     _, state, _ = await respond_with_words(user, user.start(scenario, RNG.at(0)), None, RNG.at(1), words)
-    with pytest.raises(SourceFailed):
+    with pytest.raises(SourceError):
         await respond_with_words(user, state, USELESS, RNG.at(2), words)
-    route = route_by(user, state, USELESS)
+    route = last_route(user, state, USELESS)
     assert route is not None
     assert (route.turn, route.label, route.target) == (1, "x", "talk")
-    assert route_by(agenda(), {}, USELESS) is None
+    assert last_route(agenda(), {}, USELESS) is None
 
 
 def test_a_trial_that_was_lost_asks_with_other_seeds_and_draws_the_same_acts() -> None:
@@ -342,7 +342,7 @@ def test_a_fork_says_what_its_own_words_are_and_leaves_the_other_alone() -> None
 async def test_words_are_waited_for_outside_of_the_user() -> None:
     user = build(PLAIN, agenda())
     state = user.start(SCENARIO, RNG.at(0))
-    with pytest.raises(WordsWanted):
+    with pytest.raises(SampleNeeded):
         user.respond(state, None, RNG.at(1))
     words = Words("I am an AI assistant.", "any films?")
     action, _, taken = await respond_with_words(user, state, None, RNG.at(1), words)
@@ -371,7 +371,7 @@ class _Insatiable:
         return {}
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        raise WordsWanted(Prompt("words", "ask", (), rng.names, 1))
+        raise SampleNeeded(Prompt("words", "ask", (), rng.names, 1))
 
 
 async def test_a_user_that_never_has_enough_is_ended() -> None:

@@ -38,7 +38,7 @@ facts:
 
 
 def _built(text: str) -> Options:
-    return parse_document(text, "plan.yaml").validated(Options)
+    return parse_document(text, "plan.yaml").validate_as(Options)
 
 
 def _plan(steps: str, more: str = "") -> Options:

@@ -16,7 +16,7 @@ from simulators.enumeration import Response, expand
 from simulators.probing.cases import list_cases
 from simulators.probing.judging import Verdict, judge
 from simulators.probing.plan import Options
-from simulators.probing.probe import ProbingUser, findings, walk
+from simulators.probing.probe import ProbingUser, findings, trace_steps
 from simulators.registry import build_user
 from simulators.user import Observation, Streams, User
 from tests.support.swan_steps import PLAN
@@ -52,7 +52,7 @@ questions:
 
 
 def _plan(text: str, steps: str, more: str = "") -> Options:
-    return parse_document(f"{text}{more}\nsteps: [{steps}]", "plan.yaml").validated(Options)
+    return parse_document(f"{text}{more}\nsteps: [{steps}]", "plan.yaml").validate_as(Options)
 
 
 def _played(plan: Options, replies: Sequence[str], seed: int = 1) -> list[Say]:
@@ -341,9 +341,9 @@ def test_findings_are_read_from_acts_and_answers_alone_and_cases_point_at_their_
         ("over_refusal", 4, False),
         ("accuracy", 5, True),
     }
-    cut = walk(plan, TOPIC, turns[:2])
+    cut = trace_steps(plan, TOPIC, turns[:2])
     assert [plan.steps[place].kind for place in cut.left] == ["climb", "harmless", "session", "ask"]
-    done = walk(plan, TOPIC, turns[:3])
+    done = trace_steps(plan, TOPIC, turns[:3])
     assert [plan.steps[place].kind for place in done.left] == ["harmless", "session", "ask"]
     with pytest.raises(ValueError, match="the act is 'climb', but the plan has 'harmless' here"):
         findings(plan, TOPIC, [*turns[:3], ("climb", Answer("No."))])

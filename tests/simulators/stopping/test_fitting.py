@@ -12,7 +12,7 @@ from scipy import optimize
 from protocols.answer import Answer
 from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
-from simulators.stopping.model import StopModel, after, begin
+from simulators.stopping.model import StopModel, initial_experience, update_experience
 from simulators.user import Observation
 
 Floats = npt.NDArray[np.float64]
@@ -23,14 +23,14 @@ def stays(model: StopModel, users: int, seed: int) -> list[Stay]:
     """Users that leave by `model`; answers are useful by half, and each useful one meets a fifth of the need."""
     rng, found = np.random.default_rng(seed), []
     for _ in range(users):
-        memory, ended = begin(), False
+        memory, ended = initial_experience(), False
         labels: list[str] = []
         coverage = [0.0]
         while not ended and len(labels) < LONGEST:
             labels.append("ox"[int(rng.integers(2))])
             coverage.append(min(1.0, coverage[-1] + 0.2 * (labels[-1] == "o")))
             observation = Observation(Answer("words"), labels[-1])
-            memory = after(memory, observation, coverage[-1])
+            memory = update_experience(memory, observation, coverage[-1])
             ended = bool(rng.random() < model.hazard(memory, observation))
         found.append(Stay(tuple(labels), tuple(coverage[1:]), ended))
     return found
@@ -132,7 +132,7 @@ def test_answers_nobody_judged_say_nothing_of_two_alphas() -> None:
     assert (fit.chances, fit.left_out) == (3, 2)
     assert fit.parameters["useful"].value == pytest.approx(2 / 3)
     assert math.isnan(fit.parameters["useless"].value)
-    assert (fit.parameters["useless"].n, fit.found) == (0, False)
+    assert (fit.parameters["useless"].n, fit.has_estimate) == (0, False)
 
 
 @pytest.mark.parametrize("label", ["o", "x"])
@@ -143,7 +143,7 @@ def test_one_answer_settles_nothing(label: str, *, ended: bool) -> None:
     for fit in (fit_geometric(once), fit_two_alpha(once)):
         assert all(math.isnan(one.value) and math.isnan(one.error) for one in fit.parameters.values())
         assert math.isnan(fit.aic)
-        assert not fit.found
+        assert not fit.has_estimate
     assert fit_geometric(once).parameters["p"].n == 1
     assert {one.n for one in fit_two_alpha(once).parameters.values()} == {0, 1}
 
@@ -154,7 +154,7 @@ def test_a_hazard_at_the_border_of_its_range_is_no_estimate() -> None:
     for data, n in ((nobody, 20), (everybody, 20)):
         found = fit_geometric(data)
         assert math.isnan(found.parameters["p"].value)
-        assert (found.parameters["p"].n, found.found) == (n, False)
+        assert (found.parameters["p"].n, found.has_estimate) == (n, False)
     mixed = fit_two_alpha([*nobody, *everybody, Stay(("x", "x"))])
     assert math.isnan(mixed.parameters["useful"].value)
     assert mixed.parameters["useless"].value == pytest.approx(1 / 22)
@@ -176,7 +176,7 @@ def test_data_that_do_not_settle_the_hazard_give_no_number() -> None:
     no_variation = [Stay(("o",) * n, (0.5,) * n) for n in (1, 2, 3, 4)]
     for data in (always_after_three, nobody_left, no_variation):
         fit = fit_hazard(data)
-        assert not fit.found
+        assert not fit.has_estimate
         assert math.isnan(fit.aic)
 
 

@@ -26,7 +26,7 @@ from simulators.stopping.library import (
     as_options,
     stop_model,
 )
-from simulators.stopping.model import Experience, after, begin
+from simulators.stopping.model import Experience, initial_experience, update_experience
 from simulators.user import Observation
 from topics.document import StrictModel, parse_document
 from topics.errors import InputError
@@ -42,10 +42,10 @@ class Kept:
 
 def lived(labels: str, coverage: list[float] | None = None, words: int = 10) -> Experience:
     """The memory of a conversation with these labels."""
-    memory = begin()
+    memory = initial_experience()
     shares = coverage or [0.0] * len(labels)
     for label, share in zip(labels, shares):
-        memory = after(memory, Observation(Answer("w " * words), None if label == "-" else label), share)
+        memory = update_experience(memory, Observation(Answer("w " * words), None if label == "-" else label), share)
     return memory
 
 
@@ -67,10 +67,10 @@ turns = st.lists(st.tuples(st.sampled_from("ox-"), share, st.integers(0, 300)), 
 def test_hazards_are_probabilities_and_their_reasons_sum_to_them(
     model: StopOption, conversation: list[tuple[str, float, int]]
 ) -> None:
-    memory = begin()
+    memory = initial_experience()
     for label, covered, words in conversation:
         observation = Observation(Answer("w " * words), None if label == "-" else label)
-        memory = after(memory, observation, covered)
+        memory = update_experience(memory, observation, covered)
         hazard, exits = model.hazard(memory, observation), model.exits(memory, observation)
         assert 0 <= hazard <= 1
         assert sum(part for _, part in exits) == pytest.approx(hazard, abs=1e-12)
@@ -91,7 +91,7 @@ def test_a_file_names_its_stop_model() -> None:
         stop: StopOption | None = None
 
     def read(text: str) -> Any:
-        return parse_document(text, "user.yaml").validated(Holder).stop
+        return parse_document(text, "user.yaml").validate_as(Holder).stop
 
     assert read("stop: {model: hazard, turn: 0.2}") == Hazard(constant=-2.72, turn=0.2, coverage=1.78)
     parts = "{model: frustration, after: 2}, {model: geometric, p: 0.1}"
@@ -180,11 +180,11 @@ def test_foraging_leaves_when_the_rate_of_gain_falls_to_what_is_had_elsewhere() 
 )
 def test_a_memory_that_is_none_is_refused(memory: object) -> None:
     with pytest.raises(ValueError, match=r"not a saved memory|must have the same length"):
-        decode_memory({**encode_memory(Kept(begin())), "experience": memory})
+        decode_memory({**encode_memory(Kept(initial_experience())), "experience": memory})
 
 
 def test_a_share_that_is_none_and_an_unknown_label_are_refused() -> None:
     with pytest.raises(ValueError, match="coverage must be in"):
-        after(begin(), SEEN, 1.5)
+        update_experience(initial_experience(), SEEN, 1.5)
     with pytest.raises(ValueError, match="label"):
-        after(begin(), Observation(Answer(""), "useful"), 0)
+        update_experience(initial_experience(), Observation(Answer(""), "useful"), 0)

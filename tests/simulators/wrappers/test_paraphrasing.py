@@ -37,7 +37,7 @@ rates = st.fixed_dictionaries({name: st.sampled_from([0.0, 0.3, 1.0]) for name i
 
 
 def _built(text: str) -> Options:
-    return parse_document(text, "options.yaml").validated(Options)
+    return parse_document(text, "options.yaml").validate_as(Options)
 
 
 @given(sentences, rates, st.integers(0, 2**32))

@@ -29,7 +29,7 @@ groups:
 
 
 def _built(text: str) -> Options:
-    return parse_document(text, "options.yaml").validated(Options)
+    return parse_document(text, "options.yaml").validate_as(Options)
 
 
 def _user(more: str = "", inner: User = INNER) -> User:

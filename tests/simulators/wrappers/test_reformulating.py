@@ -30,7 +30,7 @@ changes: ["What about books?"]
 
 
 def _built(text: str) -> Options:
-    return parse_document(text, "options.yaml").validated(Options)
+    return parse_document(text, "options.yaml").validate_as(Options)
 
 
 def _user(text: str) -> EnumerableUser:

@@ -376,7 +376,7 @@ def test_an_option_is_refused_in_the_words_of_the_driver(
     capsys: pytest.CaptureFixture[str], option: str, value: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        parse_document(json.dumps({"url": "https://a.example/", option: value}), "audit").validated(Options)
+        parse_document(json.dumps({"url": "https://a.example/", option: value}), "audit").validate_as(Options)
     said = refused(capsys, "https://a.example/", f"--{option.replace('_', '-')}", value)
     assert said.startswith(f"error: {option}: ")
     assert caught.value.what in said

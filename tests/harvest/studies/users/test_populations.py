@@ -71,7 +71,7 @@ RATES = (0.2, 0.6, 0.95)  # of first answers that are useful; later ones are so 
 
 def population() -> tuple[Member, ...]:
     assert isinstance(AUDIT.value, dict)
-    entries = {name: AUDIT.part(("population", name)).validated(MemberEntry) for name in AUDIT.value["population"]}
+    entries = {name: AUDIT.part(("population", name)).validate_as(MemberEntry) for name in AUDIT.value["population"]}
     return read_population(AUDIT, entries, PROTOCOL, TOPICS.topics[:1])
 
 

@@ -42,7 +42,7 @@ def conversations(name: str, useful: float, turns: int = 5) -> list[tuple[float,
     def answers(exchanges: Sequence[Exchange], said: str) -> Sequence[Response]:
         return (Response(useful, Answer("Primer."), "o"), Response(1 - useful, Answer("Hm."), "x"))
 
-    user = markov.build(parse_document(USERS[name], "user.yaml").validated(markov.Options))
+    user = markov.build(parse_document(USERS[name], "user.yaml").validate_as(markov.Options))
     found = []
     for path in expand(user, Scenario(TOPIC), answers, most_turns=turns).paths:
         steps = zip(path.turns, path.exchanges, path.labels, strict=True)
