@@ -98,9 +98,9 @@ def align(
     """Align systems over the topics for which all of them have a value.
 
     If `pooled`, the figure is the ratio of sums over all conversations, as for %recovery, and topics that contribute
-    nothing are left out; otherwise each topic's mean over trials has the same weight. `continued` names the systems in
-    which all trials with one number belong to one session through all topics. `clusters` maps topics to clusters, and
-    an unmapped topic is a cluster of its own. `times` are the starts of trials, by system. With `in_time`, dependence
+    nothing are left out. If not, the means of all topics have the same weight. `continued` names the systems in which
+    all trials with one number belong to one session through all topics. `clusters` maps topics to clusters, and an
+    unmapped topic is a cluster of its own. `times` are the starts of trials, by system. With `in_time`, dependence
     between trials that are near in time is tested and, if found, inflates the noise.
     """
     by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}

@@ -5,8 +5,9 @@ conversations do seem to affect the current response in some cases" (T. Sakai, E
 observation).
 
 Two figures are tested: the slope of the value over the position in the session and, if the same system was also played
-in fresh sessions, the loss of continued compared with fresh sessions. Without carry-over, some exchanges of values do
-not change the distribution of the figures. The first exchange in this list that can give a small enough p is used:
+in fresh sessions, the loss in continued sessions compared with fresh sessions. Without carry-over, some exchanges of
+values do not change the distribution of the figures. The first exchange in this list that can give a small enough p is
+used:
 
     sessions   whole sessions are exchanged with whole trials of fresh conversations. Both the loss and the slope of
                the difference are tested, corrected for two tests (Holm)
@@ -53,7 +54,7 @@ class _Counts(TypedDict):
 class CarryOver:
     """The carry-over in continued sessions.
 
-    - `slope`: change of the value per position; with fresh conversations, of its difference from the fresh mean.
+    - `slope`: the change per position of the value or, with fresh conversations, of the value minus the fresh mean.
     - `interval`: the interval of the slope, clustered by session and by topic.
     - `p`: the p of the slope, corrected by Holm's method if the loss is tested too.
     - `lost`, `interval_lost`: the mean over topics of continued minus fresh; NaN without fresh conversations.

@@ -41,7 +41,7 @@ _ONE_TOPIC = "one topic: nothing to compare it with"
 class Component:
     """A component of variance, or a ratio of components, with its interval over topics.
 
-    The estimate can be negative by chance. If it is undefined, it is NaN, and the interval's note states the reason.
+    The estimate can be negative by chance. An undefined estimate is NaN, and the interval's note states the reason.
     """
 
     value: float
@@ -248,7 +248,7 @@ def upper_interaction(values: npt.ArrayLike, *, level: float) -> float:
 
     The limit is the upper end of a two-sided interval of this level, by the jackknife over topics on a logarithmic
     scale with Student's t. It is NaN if the table cannot be split into components, with fewer than four topics, or if
-    nothing varies. If a few topics dominate, the limit covers less than its level. So it is never printed as an
+    nothing varies. If a few topics dominate, the limit covers less than its level. So the limit is never printed as an
     interval, and a plan reports how often it was right.
     """
     cells, counts = _drop_empty(np.asarray(values, dtype=np.float64))

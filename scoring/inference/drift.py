@@ -71,7 +71,7 @@ class Baseline:
 
     @property
     def mean(self) -> float:
-        """Mean over topics, in [0, 1]; NaN without any topic."""
+        """Mean over topics, in [0, 1]; NaN if there are no topics."""
         return float(self.means.mean()) if len(self.means) else math.nan
 
     def within_variances(self) -> Floats:
@@ -174,7 +174,7 @@ def evidence_shares(audits: Sequence[Floats], *, looks: int, share: float = 1.0)
 
     A level of 1 or more raises the alarm. The scale is logarithmic, so .5 is halfway. `audits` are results of
     `evidence` in order of time, and `looks` is the number of audits in the budget. If several figures are watched,
-    `share` is the part of the budget for this figure.
+    `share` is this figure's part of the budget.
     """
     found, kept = np.zeros((len(audits), 2)), initial_evidence()
     for at, one in enumerate(audits):

@@ -53,7 +53,7 @@ class WeightedMean:
 
 
 def effective_number(weights: npt.ArrayLike) -> float:
-    """Return Kish's effective number (Σ w)² / Σ w² of nonnegative weights; 0 if every weight is 0 or there are none."""
+    """Return Kish's effective number (Σ w)² / Σ w² of nonnegative weights; 0 if no weight is positive."""
     each = np.asarray(weights, dtype=np.float64)
     squares = float(np.square(each).sum())
     return float(each.sum()) ** 2 / squares if squares else 0.0

@@ -90,7 +90,8 @@ def needed(
 def detectable_difference(topics: float, deviation: float, far: float, alpha: float) -> float:
     """Return the smallest difference that this number of topics detects in four of five studies.
 
-    `deviation` is the standard deviation of topics' differences. `far` is the distance to an unseen topic, or 0.
+    `deviation` is the standard deviation of topics' differences. `far` is the distance to an unseen topic; pass 0 for
+    none.
     """
     z_alpha, z_power = normal_quantile(1 - alpha / 2), normal_quantile(_POWER)
     error = deviation / math.sqrt(topics)

@@ -64,7 +64,7 @@ def mover_p(ratios: Floats, ends_at: Ends) -> Floats:
 def ratios_like_these(
     above: npt.ArrayLike, below: npt.ArrayLike, *, level: float, unit: str = "topic"
 ) -> tuple[Interval, float]:
-    """Return the interval and p of the difference for topics like these, NaN if there is none.
+    """Return the interval and p of the difference for topics like these, NaN if undefined.
 
     `above` and `below` (U, 2) are numerators and denominators of both sides by unit. There is no interval and no p if a
     side has a positive denominator in fewer than four units, as in `score`.

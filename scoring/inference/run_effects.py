@@ -10,10 +10,10 @@ a point moves a mean of .55 by nearly three points. After a change, the effect i
 level.
 
 Even if audits differ, the variance of four runs minus the variance due to trials (the method of moments) is 0 in every
-second case, and intervals then covered .88 to .92 in worlds with τ from .15 to .3. Here every τ up to 2 is weighted by
-its likelihood given the runs' variance, times the prior 1 / (τ + 0.1). The prior is flat in τ near 0 and flat in log τ
-for large τ, so that runs that differ much lead to Student's t interval with the runs' degrees of freedom. The figure's
-distribution is the mixture of normal distributions over τ, computed without random draws.
+second case, and intervals then covered .88 to .92 in simulations with τ from .15 to .3. Here every τ up to 2 is
+weighted by its likelihood given the runs' variance, times the prior 1 / (τ + 0.1). The prior is flat in τ near 0 and
+flat in log τ for large τ, so that runs that differ much lead to Student's t interval with the runs' degrees of freedom.
+The figure's distribution is the mixture of normal distributions over τ, computed without random draws.
 
 Fewer than four runs say little about τ, and an interval would restate the prior.
 

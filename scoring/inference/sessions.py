@@ -1,6 +1,6 @@
 """The difference between two systems whose sessions go through all topics, so that answers of a session are dependent.
 
-A session that went badly is bad on every topic. Topics and trials then look like many independent observations but are
+A session that goes badly is bad on every topic. Topics and trials then look like many independent observations but are
 few: if 5 sessions with 45 topics have rates that spread by 10 points, a t test over topics distinguishes equal systems
 in 26% of studies instead of 5%. So whole sessions are the units, and the variance of the difference is
 

@@ -8,8 +8,8 @@ of the baseline remains. The future difference need not equal the observed diffe
     n more trials          normal around the system's mean, with a new deviation between audits at another hour
 
 The variance between audits is estimated from the few runs of the baseline, so a larger variance is assumed. With fewer
-than four runs, no number is given. Further trials are another look at the same run, so the interval is the next look's,
-with the probability of a wrong *same* that earlier looks have not used.
+than four runs, no number is given. Further trials are another look at the same run, so the interval is computed for the
+next look, with the probability of a wrong *same* that earlier looks have not used.
 
 The probability that n trials settle the audit is computed under two priors of the difference, and the smaller
 probability counts. One prior is flat. The other is normal around no difference with a standard deviation of 3 ×

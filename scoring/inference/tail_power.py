@@ -61,7 +61,7 @@ class TailModel:
 
 
 def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
-    """Return the model of a pilot's (topics, trials) scores. Raises ValueError below two topics with two scores."""
+    """Return the model of a pilot's (topics, trials) scores. Raises ValueError unless two topics have two scores."""
     rows = [row[~np.isnan(row)] for row in np.asarray(cells, dtype=np.float64)]
     scores = tuple(row for row in rows if len(row))
     several = [row for row in scores if len(row) > 1]

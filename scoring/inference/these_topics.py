@@ -97,8 +97,8 @@ def _single_topic(
 ) -> tuple[float, float]:
     """Return how far below and above the value an interval must reach at least.
 
-    The interval reaches as far as a single topic can move the value if its trials were all alike by chance. If one
-    topic of 45 has a rate of .5 and its two trials do not show it, intervals from the observed variation cover .76.
+    The interval reaches as far as a single topic can move the value if the topic's trials were all alike by chance. If
+    one topic of 45 has a rate of .5 and its two trials do not show it, intervals from the observed variation cover .76.
     `above` and `below` are as in `_trial_units`. `bottom` and `top` bound a topic's value unless they are infinite.
     """
     seen = ~(np.isnan(above) | np.isnan(below))

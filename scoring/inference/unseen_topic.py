@@ -20,13 +20,13 @@ ends are weighted means with weights of at least 0, so a better answer never low
 
 If scores never come near the end of the range, as for R, the end is not a usable top. The unseen topic then lies beyond
 the best observed topic, at a distance that follows from the tail. Beyond x, values of a tail with Hill's index h are
-x/(1 - h) on average. The distance is twice that mean with up to 15 topics, and 1.5 times that mean with many. To allow
-for a tail 30% heavier than observed, it is 2/(1 - 1.3·h) times the best topic, with h from the sqrt(K) best topics. The
-factor is at least `smallest_reach`, 1 + 4/sqrt(K), which is 3 for 4 topics and 1.6 for 45. It is at most 8·(1 + 16/K),
-since a few lognormal topics would otherwise give no usable interval. With `smallest_reach` alone, means of lognormal
-levels cover .82 with 4 topics at a σ of 1.5, and .87 with 200 at 2; means of Pareto levels with an index of 1.5 cover
-.86. The numbers are our own; docs/calibration.md shows what they cover. The interval does not allow for a kind of topic
-rarer than 4/K that lies further out, because no data show it.
+x/(1 - h) on average. The unseen topic lies at twice this mean with up to 15 topics, and at 1.5 times with many. To
+allow for a tail 30% heavier than observed, its distance is 2/(1 - 1.3·h) times the best topic's, with h from the
+sqrt(K) best topics. The factor is at least `smallest_reach`, 1 + 4/sqrt(K), which is 3 for 4 topics and 1.6 for 45. It
+is at most 8·(1 + 16/K), since a few lognormal topics would otherwise give no usable interval. With `smallest_reach`
+alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5, and .87 with 200 at 2; means of Pareto levels
+with an index of 1.5 cover .86. The numbers are our own; docs/calibration.md shows what they cover. The interval does
+not allow for a kind of topic rarer than 4/K that lies further out, because no data show it.
 
 Sources: D. B. Rubin, Annals of Statistics 9 (1981), 130-134; N. Gaffke, Three test statistics for a nonparametric
 one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods of Statistics 14 (2005), 451-467; B. M.

@@ -7,7 +7,7 @@ system *changed* although the audit's own interval shows no change. So evidence 
 then on the interval of each audit decides how far from the baseline the figure is:
 
     excludes 0 on the side of the change       still changed
-    includes 0, or lies beyond it, and
+    includes 0 or lies beyond 0, and
     excludes half of the change                perhaps back; if a second audit, at another hour, agrees: back
     includes 0 and half of the change          undecided
 
@@ -66,7 +66,7 @@ class AuditResult:
         return self.low > level if side == 0 else self.high < level
 
     def excludes_baseline(self, side: Side) -> bool:
-        """Return True if the interval excludes 0 and lies on this side of the baseline."""
+        """Return True if the interval excludes 0 and lies on the given side of the baseline."""
         return self.high < 0 if side == 0 else self.low > 0
 
 

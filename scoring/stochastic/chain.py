@@ -7,7 +7,8 @@ turn that it would still have had). Each transition is a share over topics and t
     a → -           conversations that ended badly after `a` / these conversations plus the turns asked after `a`
 
 A turn that was not asked (`·`) counts in neither part of the ratio, because neither the last turn of a protocol nor its
-early completion says anything about the system. So the label of the next answer is separate from its existence:
+early completion says anything about the system. So two probabilities are separate, whether an answer follows and which
+label it gets:
 
     %useful 1   = P(start → o)
     %recovery   = (1 - P(x → -))·P(x → o), both of step 2, if the first turn always took place

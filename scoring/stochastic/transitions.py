@@ -223,7 +223,7 @@ def end_shares(
 
 
 def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> UnseenMass:
-    """Estimate the 0-d probability that the next conversation follows no path of the tree."""
+    """Estimate the probability, as 0-d arrays, that the next conversation follows no path of the tree."""
     stops = np.asarray(tree.stops, dtype=np.int64)
     once, twice = int((stops == 1).sum()), int((stops == 2).sum())
     if not _has_several_topics(topics):
