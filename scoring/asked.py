@@ -1,4 +1,4 @@
-"""Figures of the measures that were asked for by name, and notes about the judgments behind them."""
+"""Figures of the measures that were requested by name, and notes about the judgments behind the figures."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -159,7 +159,6 @@ class Asked:
             yield self._correct_row(replace(row, scorers=named), types)
 
     def _correct_row(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
-        """Correct a weighted mean over all topics (or all of a type) by people's judgments, if there are enough."""
         measure = next((one for one in self.measures if one.form is None and one.name == row.measure), None)
         weighting = measure.declaration.weighting if measure is not None else None
         if measure is None or weighting is None:
@@ -194,7 +193,6 @@ class Asked:
         )
 
     def _criterion(self, measure: Measure) -> str:
-        """Return the name of the criterion that the measure depends on; "" for all of them."""
         criterion = measure.declaration.criterion
         return "" if criterion is None else criterion(measure, self.judged().schema)
 

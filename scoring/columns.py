@@ -46,7 +46,7 @@ class Column:
 
 
 def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
-    """Make a column of the figures of single conversations (at least one), given with their numbers."""
+    """Make a column of at least one figure of a single conversation, each with the number of its conversation."""
     value, worst, best = np.array([(one.value, one.worst, one.best) for _, one in figures]).T
     at, unjudged, unknown = np.array([(at, one.unjudged, one.unknown) for at, one in figures], dtype=np.int64).T
     return Column(measure, at, value, worst, best, unjudged, unknown)

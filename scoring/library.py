@@ -121,7 +121,7 @@ def _check_declaration(name: str, one: Declaration) -> Declaration:
 
 
 def unasked_plug_ins() -> tuple[str, ...]:
-    """Return the sorted names of plug-in measures that are computed by default. The rows of a run depend on them."""
+    """Return the sorted names of plug-in measures that are computed by default. They determine the rows of a run."""
     return tuple(sorted(one.name for one in plug_ins() if one.shown != "asked"))
 
 

@@ -91,8 +91,7 @@ class Declaration:
     - `has_top`: True if a topic's score can reach the end of the range; otherwise, intervals use another top.
     - `called`: words for the lowest and highest values in a sentence, such as ("fastest", "slowest"), or None for
       best and worst.
-    - `event`: True if the value is 1 if something happened and 0 if not, so that its mean is a share of
-      conversations.
+    - `event`: True if the value says whether something happened (1 or 0). The mean is then a share of conversations.
     - `shown`: where the measure's rows are.
     - `aside`, `aside_words`: True for terms whose rows are in tables only with --all, and the name of these rows.
 
@@ -167,7 +166,6 @@ class Declaration:
         return self.written or (self.name,)
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter of that name, or None."""
         return next((one for one in self.parameters if one.name == name), None)
 
     def stands_aside(self, term: Term) -> bool:

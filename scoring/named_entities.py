@@ -51,8 +51,8 @@ def named_entities(
     attributes: Mapping[str, AttributeSet],
     settings: Settings,
 ) -> NamedEntities:
-    """Find the relevant entities of conversations, each given with its topic, whose type must have a kind of URL.
-    Raises InputError for a grade that has no gain."""
+    """Find the relevant entities of conversations, each given with its topic. The topic's type must have a kind of
+    URL. Raises InputError for a grade that has no gain."""
     reader = _Reader(gold, attributes, settings)
     for conversation, topic in conversations:
         reader.add(conversation, topic)

@@ -55,7 +55,7 @@ class Number:
         return f"{what} from {_number(self.least)} to {_number(self.most)}{example}"
 
     def validate(self, name: str, value: Any) -> Any:
-        """Return the value unchanged. Raises InputError if it is not a number in the range (NaN is not)."""
+        """Return the value unchanged. Raises InputError for NaN and for a value that is not a number in the range."""
         if not self.is_allowed(value):
             raise _refusal(name, value, str(self))
         return value

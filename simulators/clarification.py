@@ -9,7 +9,7 @@ Conversational Search Refinement Through User Simulation", ECIR 2021. Rules reco
 | a question that names the facet | `confirm` |
 | a closed question that does not | `correct` (says the facet) with probability cooperativeness, else `deny` |
 | an open question | `tell` (says the facet) with probability cooperativeness, else `dismiss` |
-| covers the facet, and was not judged useless | leaves: `satisfied` |
+| one that covers the facet and was not judged useless | leaves: `satisfied` |
 | anything else | `redirect` (says the facet) with probability initiative, else `insist` |
 
 More than `patience` clarifying questions end the conversation as `patience`, and more than `tries` other answers that

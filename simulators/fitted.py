@@ -200,7 +200,7 @@ def check_name(name: str) -> None:
 
 
 def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
-    """Read the user file at `path`. Raises InputError for the first fault, or if its rows contradict its counts."""
+    """Read the user file at `path`. Raises InputError for the first fault, or if the rows contradict the counts."""
     document = read_document(path)
     named = document.value.get("format") if isinstance(document.value, dict) else None
     if named not in _FORMATS:

@@ -9,7 +9,7 @@
 
 Nothing is converted or copied from turn to turn, and unchanged parts are shared. A plug-in may use a mapping of plain
 JSON values as a memory. The mapping is saved unchanged, and its values may be memories of a kind. Copies and pickles
-of a memory are made in the same way.
+of a memory are made by encoding and decoding.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """The replay user, which repeats a recorded conversation and notes when the conversation departs from the recording.
 
-After an answer that differs from the recorded answer, a `strict` user leaves (`no-branch`). A `tolerant` user continues
-with the next turn. From that turn on, its act is `out-of-place`, and `first_differing_turn` returns the turn from its
-memory. A turn out of place replies to something that was not said here. It can be played, for example to send every
-system the same turns, but the recorded user might not have said it. `simulators.recorded` plays many recordings as one
-user."""
+After an answer that differs from the recorded answer, a `strict` user leaves (`no-branch`). A `tolerant` user
+continues with the next turn. From that turn on, the user's act is `out-of-place`, and `first_differing_turn` returns
+the turn from the user's memory. A turn out of place replies to something that was not said here. It can be played,
+for example to send every system the same turns, but the recorded user might not have said it. `simulators.recorded`
+plays many recordings as one user.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

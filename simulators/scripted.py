@@ -93,7 +93,7 @@ class ScriptedUser:
         return ScriptedMemory(topic_for_user(scenario.topic), MappingProxyType(users))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action after `observation` (None at the opening), and the memory after it. Raises
+        """Return the next action after `observation` (None at the opening), and the memory after the action. Raises
         ValueError for a call out of turn, and BrokenPromise if a user of the protocol breaks a promise."""
         action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):

@@ -136,9 +136,11 @@ class User(Protocol):
         ...
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action after `observation` (None at the opening), and the memory after it. Raises
-        ValueError for a call out of turn: with an answer before the opening, without an answer after the opening, or
-        after the end."""
+        """Return the next action after `observation` (None at the opening), and the memory after the action.
+
+        Raises ValueError for a call out of turn: with an answer before the opening, without an answer after the
+        opening, or after the end.
+        """
         ...
 
 

@@ -63,8 +63,9 @@ def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[s
 
 
 def minus_log2(mean: float) -> float:
-    """Return -log2 of a mean divergence in [0, 1], as official scripts print it; infinite for 0 and NaN for NaN. The
-    result is not a mean over dialogues. For its interval, transform and exchange the ends of the mean's interval."""
+    """Return -log2 of a mean divergence in [0, 1], as official scripts print it. The result is infinite for 0 and NaN
+    for NaN. It is not a mean over dialogues. For its interval, transform and exchange the ends of the mean's
+    interval."""
     if math.isnan(mean):
         return math.nan
     if not 0 <= mean <= 1:

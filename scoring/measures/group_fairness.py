@@ -1,6 +1,6 @@
 """Fairness measures of a conversation: DistrSim of a turn, GF by attribute set and overall, and the summary GFR(C).
 
-All measures except GF_rel have a cumulative form. They are computed together because they share expensive steps
+All measures except GF_rel have a cumulative form. All are computed together because they share expensive steps
 (`scoring.fairness`). [GFRC] Eq. 4, 5, 9, 10.
 """
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text with its length. The nugget in it, and the intent whose text its link opens, may be None."""
+    """A stretch of text with its length. `nugget` is in the text, and `link` is the intent of a link in it, if any."""
 
     length: float
     nugget: str | None = None

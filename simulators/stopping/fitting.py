@@ -75,7 +75,7 @@ class Fit:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, 2·parameters - 2·log-likelihood. Smaller is better for the same chances."""
+        """Akaike's criterion, 2·parameters - 2·log-likelihood. For equal chances to leave, smaller is better."""
         return 2 * len(self.parameters) - 2 * self.log_likelihood
 
     @property

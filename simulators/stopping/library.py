@@ -1,11 +1,11 @@
-"""All stop models by their names in files. `combined` combines several of them.
+"""All stop models by their names in files.
 
     stop: {model: hazard, turn: 0.11}
     stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometric, p: 0.1}]}
 
 `frustration` and `satiation` are rules of D. H. Kraft and T. Lee, "Stopping rules and their effect on expected search
 length", Information Processing & Management 15, 1979: stop after a number of useless or of useful documents. Their
-third rule stops by the first two rules, whichever applies first; use `combined`. A width makes a limit gradual,
+third rule, to stop when the first or the second rule applies, is a `combined` model. A width makes a limit gradual,
 because people differ.
 """
 

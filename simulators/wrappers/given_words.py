@@ -41,7 +41,7 @@ class WordingsFile(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class WordsByState:
-    """Words by state for every topic, and words by topic and state, which take precedence."""
+    """Words by state for every topic, and words by topic and state. The latter take precedence."""
 
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     topics: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))

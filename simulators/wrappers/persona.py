@@ -141,7 +141,7 @@ def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
 
 
 def matched_scenarios(scenario: Scenario, groups: Iterable[str]) -> dict[str, Scenario]:
-    """Return the scenario for each group. All have the id of the original, and so the same streams."""
+    """Return the scenario for each group. All scenarios have the id of the original, and so equal streams."""
     return {group: replace(scenario, traits=MappingProxyType({**scenario.traits, "group": group})) for group in groups}
 
 
