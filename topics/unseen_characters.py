@@ -76,7 +76,7 @@ def character_name(character: str) -> str:
 
 def find_invisible(text: str, line: int) -> int:
     """Return the position of an invisible character that explains a YAML error, or -1. The character is on `line`
-    (from 0, as YAML counts) or just above."""
+    (counted from 0) or just above."""
     begins = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
     first, last = begins[max(0, min(line, len(begins) - 1) - 2)], begins[min(line + 1, len(begins) - 1)]
     found = _SUSPECT.search(text[first:last])

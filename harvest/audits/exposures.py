@@ -40,7 +40,7 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
 
 
 def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> None:
-    """Raise InputError if an environment variable would be sent to another machine without encryption."""
+    """Raise InputError, with its place, if a variable would be sent to another machine without encryption."""
     for one in exposures:
         if one.in_clear:
             raise InputError(

@@ -105,8 +105,8 @@ def _combined_arm(
             if clash is not None:
                 raise document.error(
                     (*where, *way),
-                    f"the level {level!r} of {factor!r} changes {'.'.join(map(str, way))}, as {set_by[clash]!r} does",
-                    advice="let only one factor change it",
+                    f"two factors change {'.'.join(map(str, way))}: {set_by[clash]!r} and {factor!r}",
+                    advice="let only one factor change this option",
                 )
             set_by[way] = factor
             inside = value

@@ -74,7 +74,7 @@ def command(
         if one.name in chosen and one not in criteria_on_text(criteria):
             why = f"of level {one.level}" if one.level != "nugget" else "not for people to score"
             raise InputError(
-                f"{one.name} is {why}, but only criteria of level nugget are judged by the text alone",
+                f"{one.name} is {why}, but only criteria of level nugget can be judged without the conversation",
                 allowed=", ".join(each.name for each in criteria_on_text(criteria)) or "none of this schema",
                 advice="judge it with harvest annotate RUN --serve, which asks only once about turns that trials share",
             )

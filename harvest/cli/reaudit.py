@@ -98,8 +98,8 @@ def command(
         )
     if if_alarm and (chosen or output.form):
         raise InputError(
-            "--if-alarm cannot be combined with these options",
-            advice="leave out --run, --resume, --extend and --json",
+            "--if-alarm cannot be combined with --run, --resume, --extend or --json",
+            advice="leave out the further options",
         )
     console = live_console()
     base = baseline or baseline_beside(audit)

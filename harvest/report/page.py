@@ -93,7 +93,7 @@ def page(report: Report, name: str, *, inside: int = MOST_INLINE) -> Page:
 
 
 def chunk_file(name: str, place: int) -> str:
-    """Return the path of a file of conversations, relative to the folder of the page called `name`."""
+    """Return the path of a file of conversations, relative to the page's folder. `name` is the page's name."""
     return f"{name}-files/{place:04}.js"
 
 

@@ -1,6 +1,6 @@
 """The plain text of an answer: without Markdown emphasis, and with full-width letters replaced by ordinary letters.
 
-A phrase is found in "**New** _York_" and in "Ｋｙｏｔｏ". Positions refer to the original answer, as in evidence.
+A phrase is found in "**New** _York_" and in "Ｋｙｏｔｏ". Positions refer to the original answer.
 """
 
 import re

@@ -15,9 +15,9 @@ _NARROWEST = 14  # columns for the turn, however deep its line is indented
 
 @dataclass(frozen=True, slots=True)
 class OutlineLine:
-    """One line of an outline, in consecutive parts. `node` is 0 for lines of the root, and `kind` is `turn`, `stop`
-    or `note`. `rails` are the tree lines to the left. `mark` is the speaker (`U `, `S `), `■ ` for an end or `? ` for
-    a note. `words` are padded so that the figures are flush right."""
+    """One line of an outline. `node` is 0 for lines of the root, and `kind` is `turn`, `stop` or `note`. The parts of
+    the line follow in order. `rails` are the tree lines to the left. `mark` is the speaker (`U `, `S `), `■ ` for an
+    end or `? ` for a note. `words` are padded so that the figures are flush right."""
 
     node: int
     kind: str

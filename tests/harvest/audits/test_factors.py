@@ -82,7 +82,7 @@ def test_another_simulator_starts_from_no_options(tmp_path: Path) -> None:
         ({"one": {"a": {}, "b": {}}}, "the levels 'a' and 'b' of 'one' are the same"),
         (
             {"one": {"a": {}, "b": {"wording": {"typos": 0.1}}}, "two": {"c": {}, "d": {"wording": {"typos": 0.2}}}},
-            "the level 'd' of 'two' changes wording.typos, as 'one' does",
+            "two factors change wording.typos: 'one' and 'two'",
         ),
         (
             {"one": {"a": {}, "b": {"users": {"visitor": {"over": {"patients": 1}}}}}},
