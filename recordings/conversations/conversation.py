@@ -49,7 +49,7 @@ LARGEST_NUMBER = 10**9 - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class TrialKey:
-    """The name of a trial: playing number `trial` (1 to LARGEST_NUMBER) of the protocol on `topic` with `system`."""
+    """The name of a trial: number `trial` (1 to LARGEST_NUMBER) of the trials on `topic` with `system`."""
 
     system: str
     topic: str
@@ -144,7 +144,7 @@ class Outcome:
 
     @property
     def why(self) -> str:
-        """The reason, or a phrase saying that none was given, as in some imports."""
+        """The reason, or a phrase for a missing reason, as in some imports."""
         return self.reason or "no reason given"
 
 

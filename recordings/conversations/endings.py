@@ -43,7 +43,7 @@ def is_end_stated(outcome: Outcome) -> bool:
 
 def describe_inferred_ends(conversations: Iterable[Conversation]) -> str:
     """Return a sentence on the ends that an import inferred from the shape of conversations. Returns "" if the files
-    state every end, or if every inferred end is an answer."""
+    state every end, or if every conversation with an inferred end ends with an answer."""
     counted = Counter(filter(None, map(_shape, conversations)))
     told = [f"{count} {_SHAPES[shape][count != 1]}" for shape, count in counted.most_common()]
     return f"how they ended is read from their shape: {'; '.join(told)}" if counted.keys() - {"completed"} else ""

@@ -31,7 +31,7 @@ def content_digest(path: Path) -> str:
 
 
 def read_object(data: bytes) -> dict[str, Any] | None:
-    """Return the JSON object in a line, or None if there is none."""
+    """Return the JSON object in a line, or None if the line is not a JSON object."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

@@ -267,8 +267,8 @@ def write_dialogues(
     """Write each conversation as FOLDER/SYSTEM/TOPIC-TRIAL.log.json, and return the number of files.
 
     The files have the official form of the challenges, which `read_dialogues` reads. The counts of annotators for O, T
-    and X become that number of annotations. Turns without counts have no annotations, as in files to which a detector
-    is applied. Raises InputError if `folder` exists, and the errors of `write_export`.
+    and X are written as that many annotations. Turns without counts have no annotations, as in files to which a
+    detector is applied. Raises InputError if `folder` exists, and the errors of `write_export`.
     """
     top = Path(folder)
     if top.exists():

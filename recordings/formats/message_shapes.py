@@ -35,7 +35,7 @@ class Record:
     passed: Counter[str] = field(default_factory=Counter)
 
     def add_place(self, fault: InputError) -> InputError:
-        """Return the error with the place of the record. The place is computed only here, because that is slow."""
+        """Return the error with the place of the record. Computing the place is slow, so it is done only here."""
         return InputError(fault.what, place=record_place(self.at), allowed=fault.allowed, advice=fault.advice)
 
 

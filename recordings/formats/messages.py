@@ -48,8 +48,8 @@ _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
 
 @dataclass(frozen=True, slots=True)
 class SalvagedText:
-    """The decoded text of a file. Each byte that is not text is replaced by `mark`, which is "" if there is no such
-    byte. `faults` has the first error of each line."""
+    """The decoded text of a file. Each byte that is not text is replaced by `mark`, "" if there is no such byte.
+    `faults` has the first error of each line."""
 
     text: str
     path: str

@@ -84,7 +84,7 @@ class Annotations:
         self._mention = self._current = None
 
     def note_url(self, lines: list[str], words: int) -> None:
-        """Remember the last URL in the last of the turn's `lines`. `words` is the number of words before that line."""
+        """Remember the last URL in the last line of `lines`. `words` is the number of words before that line."""
         line = lines[-1]
         for url in find_urls(line)[-1:]:
             position = words + len(line[: url.end].split())

@@ -95,7 +95,7 @@ def keep_gold(
     notes: Mapping[tuple[str, str], str] | None = None,
     clock: Now = utc_now,
 ) -> None:
-    """Write `table` as a layer of the run, unless the newest layer of that author and source is equal."""
+    """Write `table` as a layer of the run, unless it equals the newest layer of the same author and source."""
     judgments = gold_judgments(table, notes)
     same = [layer for layer in read_layers(run) if (layer.kind, layer.author, layer.source) == ("gold", author, source)]
     if judgments and not (same and same[-1].judgments == judgments and same[-1].version == version):

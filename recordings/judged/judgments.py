@@ -152,7 +152,7 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
 
 
 def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
-    """Write the bytes of a layer to a file named by their hash, and list the file in the inventory of the run."""
+    """Write the bytes of a layer to a file named after their hash, and list the file in the inventory of the run."""
     slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
     path = inner_folder(run, _FOLDER, _FOLDER) / f"{kind}-{slug}-{_digest(data)}.jsonl"
     if not path.exists():

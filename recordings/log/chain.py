@@ -103,7 +103,7 @@ class Chain:
             self._write(hexlify(b"".join(hashes), b"\n", -SIZE) + b"\n")
 
     def close(self, *, whole: bool) -> None:
-        """Close the chain once. `whole` is True if every line of the file of events is on the disk."""
+        """Close the chain. A second call has no effect. `whole` is True if every line of events is on the disk."""
         if self._descriptor < 0:
             return
         try:

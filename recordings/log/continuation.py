@@ -159,7 +159,7 @@ def extend_header(old: Header, new: Header, at: str) -> Header:
 
 
 def _topic_clusters(header: Header) -> dict[str, Json]:
-    """Return the cluster of each topic by its id, or None, without the slower decoding of the topics."""
+    """Return the cluster (or None) of each topic by its id. This is faster than decoding the topics."""
     topics = header.topics.get("topics") if isinstance(header.topics, dict) else None
     return {one["id"]: one.get("cluster") for one in topics or () if isinstance(one, dict) and "id" in one}
 

@@ -68,7 +68,7 @@ _MOST_FAULTS = 10**6
 
 
 def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
-    """Yield the place of each value of the wrong type in a header, and the error."""
+    """Yield the place and the error of each value of the wrong type in a header."""
     for key in _NEEDED_KEYS:
         if key not in value:
             yield (), f"there is no {key!r}"

@@ -77,7 +77,7 @@ def is_run(path: str | PathLike[str]) -> bool:
 
 
 def enclosing_run(folder: Path) -> Path | None:
-    """Return the run folder that is or contains `folder`, with links resolved, or None if there is none."""
+    """Return the run folder that is or contains `folder`, with links resolved, or None if there is no run."""
     whole = Path(os.path.realpath(folder))
     return next((one for one in (whole, *whole.parents) if os.path.lexists(one / "run.json")), None)
 

@@ -249,7 +249,7 @@ class RunWriter:
         return addresses
 
     async def close(self) -> None:
-        """Write everything to the disk, close the file, and release the lock, once. Raises StoreError."""
+        """Sync everything, close the file and release the lock. A second call has no effect. Raises StoreError."""
         whole = False
         try:
             await self._journal.close()

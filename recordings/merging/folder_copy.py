@@ -92,7 +92,7 @@ DAMAGED = "damaged"
 @contextmanager
 def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield a temporary folder, which becomes `target` when the `with` block ends and is removed if an error occurs.
-    Raises StoreError if the folder cannot be written, or if a file elsewhere cannot be read."""
+    Raises StoreError if the folder cannot be written, or if a file to be copied cannot be read."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

@@ -202,7 +202,7 @@ def _escaped_pattern(escape: str) -> re.Pattern[str]:
 
 @dataclass(slots=True)
 class Unescaped:
-    """A text without its escapes. In `marked`, zero-width characters are kept, because they may replace characters."""
+    """A text without its escapes. In `marked`, zero-width characters are kept: they may have replaced a character."""
 
     text: str
     marked: str = ""

@@ -46,7 +46,7 @@ class Merging:
 
     @property
     def declared_keys(self) -> tuple[DeclaredKey, ...]:
-        """The keys as declared in a tree, with the system's first."""
+        """The keys as declared in a tree, with the system's key first."""
         return self.system.declare_key("system"), self.user.declare_key("user")
 
 

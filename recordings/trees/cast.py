@@ -1,10 +1,10 @@
-"""The topic trees of TREC CAsT 2022: one tree of utterances for each topic, defined only by their `parent`.
+"""The topic trees of TREC CAsT 2022: one tree of utterances for each topic, given by the `parent` of each utterance.
 
     [{"number": 132, "turn": [{"number": "1-1", "participant": "User", "utterance": "…"},
                               {"number": "1-2", "parent": "1-1", "participant": "System", "response": "…"}, …]}, …]
 
-The number of a node gives neither its depth nor its speaker. The file has no probabilities: each path from the root
-to a leaf counts as one trial, so shares of visits are shares of paths and not shares of people.
+The number of a node gives neither its depth nor its speaker. The file has no probabilities: each path from the root to
+a leaf counts as one trial, so shares of visits are shares of paths and not shares of people.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
         held += sum(depth for _, depth in leaves)
         if held > _MOST_TURNS:
             raise InputError(
-                f"topic {_show_name(name)}: the paths up to here have {held:,} turns, with shared turns "
+                f"topic {_show_name(name)}: the paths up to here have too many turns ({held:,}), with shared turns "
                 "counted for each path",
                 place=place,
                 allowed=f"{_MOST_TURNS:,} turns in one file",

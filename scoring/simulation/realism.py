@@ -135,7 +135,7 @@ class Realism:
 
 
 def distances(order: int = 1) -> dict[str, Distance]:
-    """Return the functions that compute BEHAVIOUR. Transitions depend on the last `order` acts, 1 or 2."""
+    """Return the functions for the distances in BEHAVIOUR. Transitions depend on the last `order` acts, 1 or 2."""
     return {
         "JSD(acts)": act_divergence,
         "JSD(transitions)": lambda a, b: transition_divergence(a, b, order=order).value,
@@ -161,7 +161,7 @@ def realism(
     users = len({one.unit for one in real})
     if users < 2 or not simulated:
         raise InputError(
-            f"there are {len(real)} real dialogues of {users} users and {len(simulated)} simulated dialogues",
+            f"too few dialogues: {len(real)} real ones of {users} users, and {len(simulated)} simulated ones",
             allowed="at least two real users and one simulated dialogue",
             advice="add dialogues: the noise floor needs two real users",
         )

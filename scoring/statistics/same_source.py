@@ -30,10 +30,9 @@ _LARGE = 2**24  # multiplications
 
 @dataclass(frozen=True, slots=True)
 class SameSource:
-    """The result of the test. `p` is the share of reassignments in which the sides are at least as far apart as
-    observed; NaN if no topic is informative. An informative topic has texts on both sides and several texts on one
-    side. `n` is the number of texts, `topics` the number of informative topics, and `draws` the number of
-    reassignments."""
+    """The result of the test. `p` is the share of reassignments with sides at least as far apart as observed; NaN if no
+    topic is informative. An informative topic has texts on both sides and several texts on one side. `n` is the number
+    of texts, `topics` the number of informative topics, and `draws` the number of reassignments."""
 
     p: float
     n: int
