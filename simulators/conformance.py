@@ -1,6 +1,7 @@
 """Checks that a simulated user keeps the promises of `User`.
 
-    findings = conforms(MyUser(), [Scenario(topic) for topic in load_topics("fairweb-45").topics[:2]])
+    scenarios = [Scenario(topic) for topic in load_topics("fairweb-45").topics[:2]]
+    findings = find_broken_promises(MyUser(), scenarios)
     assert_conforms(MyUser(), scenarios)          # in a test: fails and lists every finding
 
 If the user gets words from a model or person, wrap it in `simulators.outside.SuppliedUser` first.
