@@ -228,10 +228,7 @@ def _fresh_test(own: Floats, place: Floats, alone: Floats, rng: np.random.Genera
 
 
 def _drawn_figures(drawn: Floats, place: Floats) -> Floats:
-    """Return (draws, 2): the loss and the numerator of the slope.
-
-    `drawn` is (topics, draws, units), with continued units first.
-    """
+    """Return (draws, 2) losses and slope numerators from `drawn` (topics, draws, units), with continued units first."""
     sessions = place.shape[1]
     seen = ~np.isnan(drawn)
     inside, counts = np.where(seen, drawn, 0.0), seen.astype(np.float64)

@@ -54,7 +54,6 @@ class Component:
         )
 
     def drop_interval(self, why: str) -> "Component":
-        """Return the estimate without its interval. The reason is `why`, unless the interval already had a reason."""
         return replace(self, interval=no_interval(why)) if self.interval.is_defined else self
 
 

@@ -49,8 +49,6 @@ class MeanSquares:
 
 @dataclass(frozen=True, slots=True)
 class CrossedEnds:
-    """Intervals of the components and reliabilities of several systems."""
-
     system: Interval
     topic: Interval
     both: Interval

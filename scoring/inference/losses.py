@@ -55,7 +55,6 @@ class LostTrials:
     beside_others: LostTrials | None = None
 
     def losses_in_comparison(self, system: str) -> LostTrials:
-        """Return the losses to assume in a comparison with this system."""
         return self if self.beside_others is None or system in self.others else self.beside_others
 
     def count_among(self, topics: Collection[str]) -> int:

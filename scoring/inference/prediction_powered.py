@@ -31,10 +31,7 @@ from topics.arrays import Floats
 
 
 def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
-    """Return the (U,) sums and (U,) numbers of topics in each cluster, from (K,) topics and their clusters.
-
-    Clusters are in the order of their first topics.
-    """
+    """Return (U,) sums and (U,) numbers of topics by cluster, from (K,) topics, in the order of first topics."""
     place = {cluster: row for row, cluster in enumerate(dict.fromkeys(clusters))}
     rows = np.array([place[cluster] for cluster in clusters], dtype=np.int64)
     each = np.asarray(values, dtype=np.float64)
@@ -126,7 +123,6 @@ class ComparedItems:
 
     @property
     def checked(self) -> int:
-        """The number of items that people judged."""
         return int(np.count_nonzero(~np.isnan(self.people) & (self.weights > 0)))
 
 

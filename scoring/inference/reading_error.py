@@ -57,10 +57,7 @@ class ReadingError:
 def reading_error(
     told: Sequence[WitnessCounts], *, level: float = 0.95, sensitivity: float = SENSITIVITY
 ) -> ReadingError:
-    """Bound the number of misread answers in these conversations.
-
-    `sensitivity`, in (0, 1], is the probability that the witness sees a fault.
-    """
+    """Bound the number of misread answers. `sensitivity`, in (0, 1], is the probability that a fault is seen."""
     unlikely = (1 - level) / 2  # for each of two bounds that must hold together
     seen = [one for one in told if one.differ]
     unseen = sorted((one.agree for one in told if not one.differ), reverse=True)

@@ -80,10 +80,7 @@ def append_unseen_topic(above: Floats, below: Floats, bottom: npt.ArrayLike, top
 
 
 def interval_ends(low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return (C,) low and high ends of intervals at this level.
-
-    `low` and `high` (C, B) are weighted means, with the unseen topic at the bottom and at the top.
-    """
+    """Return (C,) low and high ends from (C, B) weighted means with the unseen topic at the bottom and at the top."""
     tail = (1 - level) / 2
     return _quantile(low, tail), _quantile(high, 1 - tail)
 

@@ -253,7 +253,6 @@ def _mean_critical(tests: Sequence[NodeTests]) -> float:
 def drawn_studies(
     model: NodeModel, topics: int, trials: int, studies: int, rng: np.random.Generator
 ) -> list[BothSides]:
-    """Draw simulated studies in the form of the test's input."""
     size = len(model.tree)
     through = np.zeros((studies, 2, topics, size), dtype=np.int64)
     ended = np.zeros((studies, 2, topics, len(model.ends.node)), dtype=np.int64)
