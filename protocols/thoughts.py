@@ -1,4 +1,4 @@
-"""Separation of a model's thoughts, at the beginning of its text, from its answer.
+"""Separation of a model's thoughts from its answer. The thoughts are at the beginning of the model's text.
 
 Servers that do not know a model's tags pass its thoughts on as part of the text. Only tags at the beginning count,
 because an answer may mention such tags later. If a prompt template opens the thoughts, the reply has only the closing

@@ -1,4 +1,4 @@
-"""The language of a text, as far as its words reveal it.
+"""The language of a text, determined from its words.
 
 M. Lui, T. Baldwin, "langid.py: An Off-the-shelf Language Identification Tool" (ACL 2012, System Demonstrations)
 distinguishes 97 languages by character n-grams; the library py3langid, its successor, knows 140. The result is empty

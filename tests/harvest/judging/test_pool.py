@@ -241,7 +241,7 @@ def test_a_table_that_the_pool_made_is_read_by_every_command_also_if_nothing_wai
         (("--criterion", "Sufficiency"), "Sufficiency is of level turn, but only criteria of level nugget"),
         (("--criterion", "Adaptability"), "is of level set"),
         (("--out", "list.txt"), ".csv"),
-        (("--gold", "gold.csv"), "these runs have no topics"),
+        (("--gold", "gold.csv"), "--gold needs runs with topics"),
     ],
 )
 async def test_what_cannot_be_is_refused_in_one_message(words: Sequence[str], told: str, tmp_path: Path) -> None:
