@@ -1,4 +1,4 @@
-"""Protocols: the words of a user, and the choice of the next turn by the answer."""
+"""Protocols, which define the words of a user and how the next turn depends on the answer."""
 
 import lazy_loader
 

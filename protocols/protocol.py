@@ -12,7 +12,7 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """The user's words, and the choice of the next turn by the answer.
+    """The words of a user, and how the next turn depends on the answer.
 
     - `version`: the version number chosen by the author.
     - `turn_limit`: the largest number of user turns, or None if the graph itself ends.

@@ -331,8 +331,7 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
 
 
 def validated_json(value: JsonValue, model: type[_MODEL]) -> _MODEL:
-    """Return a value of one of Harvest's JSON files as its model. Raises InputError, with its place, for any
-    fault."""
+    """Return a value of one of Harvest's JSON files as its model. Raises InputError, with its place, for any fault."""
     plain = _as_tuples(value.value)
     try:
         return model.model_validate(plain)

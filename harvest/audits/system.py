@@ -98,7 +98,7 @@ def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[Sy
 
 
 def set_pace(system: System, entry: SystemEntry, drivers: Mapping[str, Driver]) -> System:
-    """Return the system, at the default pace of its driver if the audit sets no pace."""
+    """Return the system. If the audit sets no pace, the system gets the default pace of its driver."""
     if entry.delay is not None or entry.rate is not None:
         return system
     pace = drivers[system.name].capabilities.pace

@@ -71,7 +71,7 @@ class Sitting:
 class Plan:
     """The unplayed part of an audit. `sittings` has the sittings of each system by its name. `planned` and `recorded`
     are the numbers of trials in the audit and of finished trials. `most_turns` is the largest possible number of user
-    turns. `most_requests` also includes all allowed retries and attempts."""
+    turns, and `most_requests` the largest number of requests, including all allowed retries and attempts."""
 
     sittings: dict[str, tuple[Sitting, ...]]
     planned: int

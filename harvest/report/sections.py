@@ -214,7 +214,7 @@ def without_style(svg: str) -> str:
 
 
 def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> str:
-    """Draw a scatter chart. `series` has a point for each topic, by system."""
+    """Draw a scatter chart. `series` maps each system to its points, with a point for each topic."""
     shown = [ScatterSeries(name, points) for name, points in series.items()]
     elements, down = scatter_panel(shown, x, y, _WIDTH - 2 * MARGIN, MARGIN - 8)
     counts = "; ".join(f"{name}: {len(points)} points" for name, points in series.items())

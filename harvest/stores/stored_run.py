@@ -2,7 +2,7 @@
 
     RUN/stints/000002/claim                 the second worker has taken over the run
     RUN/stints/000002/run.json              the header of that worker
-    RUN/stints/000002/trials/00000000000000004096   its events, from that byte of its file on; an empty one ends them
+    RUN/stints/000002/trials/00000000000000004096   its events, from that byte of its file; an empty piece is the last
     RUN/stints/000002/chain/…               the hash chain of that file, in the same way
     RUN/evidence/…, RUN/judgments/…         as in a run folder
 
