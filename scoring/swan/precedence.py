@@ -34,7 +34,7 @@ class Opinion:
     """The judgment that counts for an item.
 
     - `value`: a score in [0, 1], or None for "does not apply" and for criteria with values.
-    - `share`: the share, in (0, 1], of the votes that say that the criterion applies; 1 without a score.
+    - `share`: the share, in (0, 1], of the votes that say that the criterion applies, or 1 if `value` is None.
     - `by`: the first voter.
     - `disputed`: True if another usable source gave another value. A revision by the same author is no dispute.
     - `rank`: the index in the precedence.

@@ -22,7 +22,7 @@ Part = tuple[str, str | None, str | None, int | None]
 
 @dataclass(slots=True)
 class Scorers:
-    """The kinds of sources that scored conversations, by criterion ("" for SWAN) and by part of the results."""
+    """The kinds of sources that scored conversations, for each criterion ("" for SWAN) and each part of the results."""
 
     kinds: dict[tuple[str, Part], set[str]] = field(default_factory=dict)
 

@@ -250,7 +250,8 @@ def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -
 
 
 def trace_steps(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> StepTrace:
-    """Return the `findings` together with the steps that had no outcome. Raises ValueError as `findings` does."""
+    """Return the result of `findings` together with the steps that had no outcome. Raises ValueError as `findings`
+    does."""
     found: list[Finding] = []
     memory, before_answer = ProbeMemory(topic), None
     since: dict[str, tuple[int, int]] = {}  # distractions and new sessions since the last turn about each fact
