@@ -4,8 +4,7 @@ A reader accepts every recording of format 1, and some recordings contain less t
 neither routes nor answers. A conversation that Harvest played is always written in the same way, so a missing or
 changed line often contradicts other lines. A trial is identified by the hash of its protocol, topic, system and number.
 Every answer is routed by the state that asked for it, and the route leads to the next state that asks, or to the end. A
-valid attempt has an answer to every turn, and only failures of the simulated user. An invalid attempt has a recorded
-failure.
+valid attempt has an answer to every turn, and only failures of the simulated user. An invalid attempt has a failure.
 """
 
 from collections.abc import Iterator, Mapping

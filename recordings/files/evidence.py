@@ -2,8 +2,8 @@
 
 Each exhibit is stored once, under the hash of its content. Its address is the file's path inside the run folder,
 `evidence/ab/ab….json`, so a person can open the file and check the content against the name. Pages are compressed
-(`….xhtml.gz`), because every turn keeps a page and few pages are ever read; uncompressed pages of older runs can still
-be read.
+(`….xhtml.gz`), because every turn keeps a page and few pages are ever read; uncompressed pages of older runs can be
+read.
 
 A writer keeps its temporary file locked until it renames the file. So a temporary file that can be locked was left by a
 killed writer, on whichever machine or in whichever container, and the next writer removes the file. On a disk without

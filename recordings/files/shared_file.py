@@ -4,8 +4,7 @@
         file.data                       the current content
         file.append(line)               adds a line to the current content
 
-The lock is on the file itself, so there is no separate lock file. Content that is read without the lock may be out of
-date.
+The lock is on the file itself; there is no separate lock file. Content read without the lock may be out of date.
 """
 
 import errno

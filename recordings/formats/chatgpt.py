@@ -1,5 +1,5 @@
-"""ChatGPT's export, `conversations.json`. A conversation is a tree, because answers are regenerated and questions
-edited.
+"""ChatGPT's export, `conversations.json`. A conversation is a tree, because users regenerate answers and edit
+questions.
 
     {"id": …, "create_time": 1700000000.0, "mapping": {NODE: {"message": {…}, "parent": NODE, "children": [NODE, …]}}}
 

@@ -159,9 +159,8 @@ MOST_TURNS = "most_turns"
 
 
 def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
-    """Return the maximum number of user turns of a conversation, by (system, topic id), according to the run's
-    protocol. If that is unknown, the import and the longest of the system's `conversations`, with its missing turns,
-    are used."""
+    """Return the maximum number of user turns of a conversation, by (system, topic id), from the run's protocol, else
+    from the import and the longest of the system's `conversations`, with its missing turns."""
     recorded = tuple(conversations)
     topics, protocol = header.topic_set(), header.played_protocol()
     known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}

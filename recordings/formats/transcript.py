@@ -64,8 +64,8 @@ def read_transcript(
     """Read the conversations and judgments in the file at `path`. Raises InputError with file:line:column.
 
     `system` and `trial` apply to conversations without a line from Harvest. `topics` gives the names of the topics, the
-    way to identify entities, and the number of groups in each attribute set. If `topics` is None, canonical URLs
-    identify entities.
+    way to identify entities, and the number of groups in each attribute set. Without `topics`, entities are identified
+    by canonical URLs.
     """
     text = decode(read_bytes(path), fspath(path), "a transcript")
     return parse_transcript(text, fspath(path), system=system, trial=trial, topics=topics)

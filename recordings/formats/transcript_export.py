@@ -45,8 +45,7 @@ def transcript_text(
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> str:
     """Return the conversations as annotated text. The annotations come from `gold`; entities that no reply mentions are
-    listed at the end. `topics` identify entities. `most_turns` has the protocol's maximum of user turns by (system,
-    topic)."""
+    listed at the end. `topics` identify entities. `most_turns` has the maximum of user turns by (system, topic)."""
     known, table = most_turns or {}, gold or GoldTable()
     lines: list[str] = []
     about: dict[str, set[str]] = {}

@@ -43,8 +43,7 @@ def percent_encode(text: str) -> str:
 class Heading:
     """The content of a line that begins with `######`. `own` has all values by name. `links` has the links of answers
     by turn, unless they are exactly the links in the text. `speakers` has the simulated user and the act of each turn.
-    `choices` has the user's choice at each turn, and the choice to leave under 0. `judged` is the entity in a line of
-    gold."""
+    `choices` has the user's choice at each turn, and the choice to leave under 0. `judged` is an entity of the gold."""
 
     own: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)

@@ -42,8 +42,8 @@ Held = Mapping[tuple[str, int], Mapping[str, str]]
 @dataclass(frozen=True, slots=True)
 class WantedFile:
     """The content of a file of nuggets. `wanted` has judgments on the nuggets of topics, and `held` judgments on the
-    nuggets in conversations. `topics` and `conversations` count the lines of each kind. `left_out` has sentences on
-    other lines."""
+    nuggets in conversations. `topics` and `conversations` count the lines of each kind. `left_out` describes all other
+    lines."""
 
     wanted: tuple[Judgment, ...]
     held: tuple[Judgment, ...]

@@ -143,8 +143,8 @@ def check_file(
     file: Path, accounts: Sequence[Mapping[str, Any]], *, declared: bool = False
 ) -> tuple[ChainedFile, list[bytes]]:
     """Check a file of events or of decisions, and return the findings and the complete lines. `accounts` are the
-    reports of `reports_in_later_chains` on the file. `declared` is True if the run declares that all its files have
-    chains. Raises OSError."""
+    reports of `reports_in_later_chains` on the file. `declared` is True if the run declares chains for all files.
+    Raises OSError."""
     # The chain first: a writer may be at work, and lines come before their hashes.
     opening, hashes, closing = _read_chain(file)
     with file.open("rb") as opened:

@@ -104,8 +104,7 @@ def planned_trials(header: Header) -> Iterator[TrialKey]:
 
 def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[Conversation]) -> list[str]:
     """Return sentences on trials that are missing in a run merged from the shards `parts`, the entries of a merged
-    header. The list is empty if no trial is missing or no part is a shard. Raises InputError for shards of different
-    audits."""
+    header. The list is empty if no trial is missing or no part is a shard. Raises InputError if audits differ."""
     audits = [part["audit"] for part in parts if isinstance(part, dict)]
     shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]
     if not shards:

@@ -4,8 +4,7 @@ A secret may be returned with anything between its characters: a line break, zer
 spaces, or colons between the bytes of its hex form. Its characters may also be replaced with equivalent characters,
 such as full-width letters. All of these variants have the same normal form: the ASCII letters and digits in lower case,
 without anything between them. So a secret, and its form in each common byte encoding, is searched in the normal form of
-the text, and hits are mapped back to their positions. Ordinary words that happen to spell a secret are not redacted
-(see `_Form`).
+the text, and hits are mapped back to their positions. Ordinary words that spell a secret are not redacted.
 """
 
 import base64

@@ -14,8 +14,7 @@ MOST_TEXTS = 64
 
 class Fingerprints(Sequence[tuple[int, ...]]):
     """Rows of numbers, one row for each node. They equal any sequence of the same rows. `starts` is (N + 1,) int64 and
-    `marks` (M,) int64; row v is marks[starts[v]:starts[v + 1]]. Rows of one number would take ten times the memory as
-    tuples."""
+    `marks` (M,) int64; row v is marks[starts[v]:starts[v + 1]]. Tuples would take ten times the memory."""
 
     __slots__ = ("marks", "starts")
 

@@ -106,8 +106,7 @@ _MISSING = -1  # in arrays of whole numbers, which have no None
 
 class Growth:
     """A growing tree. `systems`, `topics`, `protocols`, `invalid` and `interrupted` describe its scope, which the
-    caller keeps up to date. Nodes are numbered in the order of creation: the root is 0, and parents come before their
-    branches."""
+    caller keeps up to date. Nodes are numbered in the order of creation, from the root (0)."""
 
     def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _MOST_WAITING) -> None:
         self.merge, self.keys = merge, keys

@@ -1,5 +1,4 @@
-"""The shape of a tree given by its parents, and its canonical order. All functions work on arrays, without a loop over
-nodes.
+"""The shape of a tree given by its parents, and its canonical order. No function loops over nodes.
 
 `parent` is always (N,), with -1 for the root at index 0, and the parent of every other node comes before the node.
 """

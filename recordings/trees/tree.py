@@ -79,8 +79,7 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class ConversationTree:
-    """A tree of N nodes in pre-order. Node 0 is the root, before anything is said. Every other node is a turn of one
-    speaker.
+    """A tree of N nodes in pre-order. Node 0 is the root, before anything is said. Every other node is one turn.
 
     - `merge`: the declared keys as one string, for example `exact` or `user=state, system=label`.
     - `symbols`: sorted by speaker and key; each symbol is used by at least one node.

@@ -90,9 +90,8 @@ def breakdown_rows(
 
     `system` of a row is the predictor, and `topic_type` is the system whose turns were predicted, or None for all
     systems. `training` turns are for the priors. If there are no such turns, the prior of a turn is the mean of all
-    other dialogues or, with held_out="system", of all other systems; the baseline by system is then unknown and left
-    out. n counts turns (labels for precision, recall and F1), topics counts dialogues, and intervals resample
-    dialogues.
+    other dialogues or, with held_out="system", of all other systems; the baseline by system is then left out. n counts
+    turns (labels for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
     """
     if not 0 < level < 1:
         raise InputError(f"{level} is not a confidence level", allowed="a number between 0 and 1")

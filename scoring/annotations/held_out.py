@@ -44,8 +44,7 @@ def split_by_unit(
 
 def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Sequence[Hashable] | None = None) -> Floats:
     """Return for each row the mean of the rows of all other units. If `within` is given, only rows with the same value
-    in `within` count. `rows` are (n, C); `units` and `within` are (n,). The result is (n, C), NaN if no other row
-    counts."""
+    in `within` count. `rows` are (n, C); `units` and `within` are (n,). The (n, C) result is NaN if no row counts."""
     values = np.asarray(rows, dtype=np.float64)
     groups = np.zeros(len(values), dtype=np.int64) if within is None else _number_names(within)
     cells = _number_names(list(zip(groups.tolist(), units, strict=True)))

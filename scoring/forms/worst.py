@@ -213,8 +213,7 @@ def _good_end_of_inner(term: Term, inner: Good) -> Good:
 
 
 def _good_end_of_rate(term: Term, inner: Good) -> Good:
-    """Return whether high or low rates are good. If low scores are good, so is a high rate below a bound; events are
-    bad."""
+    """Return the good end of a rate: low for events; for a rate below a bound, the end opposite to the scores."""
     good: dict[Good, Good] = {"high": "low", "low": "high", "neither": "neither"}
     return good[inner] if term.get("below") is not None else "low"
 

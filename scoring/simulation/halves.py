@@ -121,8 +121,7 @@ def noise_floor(
 ) -> dict[str, NoiseFloor]:
     """Return the floor and the matched distance of each measure. Raises ValueError for fewer than two real users.
 
-    Measures in `views` use only a part of each dialogue: the view cuts the three groups of a split to a part that every
-    group has.
+    Measures in `views` use only a part of each dialogue: the view cuts the three groups of a split to a common part.
     """
     views = views or {}
     floors: dict[str, list[float]] = {name: [] for name in distances}

@@ -124,8 +124,8 @@ class Realism:
     @property
     def verdict(self) -> str:
         """The verdict on behaviour alone: `no act in common`, `undecided`, `beyond` or `within`. It is `undecided` if
-        any measure with a value is undecided. Otherwise `together` decides, because a single small p among several may
-        be chance."""
+        any measure with a value is undecided. Otherwise `together` decides, because one small p among several may be
+        chance."""
         verdicts = {measured.verdict for measured in self.behaviour.values()} - {"n/a"}
         if _DISJOINT in verdicts:
             return _DISJOINT

@@ -1,8 +1,7 @@
 """The reliability of a simulated user as a tester: whether it ranks systems as real users do.
 
-A user that behaves unlike people may still rank systems correctly, and a user that behaves like people may not; so this
-is reported separately from how realistic the behaviour is. The agreement is Kendall's τ-b between the systems' mean
-scores.
+A user that behaves unlike people may still rank systems correctly, and a user that behaves like people may not; so
+realistic behaviour is reported separately. The agreement is Kendall's τ-b between the systems' mean scores.
 
 How well two groups of people agree on the order depends on their number. So τ between real and simulated users is
 compared with τ between halves of the real users (`ranking_floor`): a simulated user need not agree with people more

@@ -3,8 +3,7 @@
 They are implemented here so that exact intervals need only numpy. The continued fraction (modified Lentz) converges
 fast for x < (a + 1)/(a + b + 2); for larger x the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles use Newton
 steps inside a bracket, mostly no more than five. Every sixth step halves the bracket instead if the Newton step would
-be long, so that the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range that the tests
-state.
+be long, so that the search cannot diverge. Both functions agree with SciPy to 1e-10 over the tested range.
 """
 
 import math

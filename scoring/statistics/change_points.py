@@ -36,9 +36,9 @@ class ChangePoint:
 def change_points(
     values: Sequence[float], rng: np.random.Generator, *, level: float = 0.95, draws: int = 999
 ) -> tuple[ChangePoint, ...]:
-    """Find the change points of (n,) values in order of time. Fewer than `FEWEST` values have no change point. `level`
-    applies to each test, and `draws` is the number of orders drawn from `rng`. Raises ValueError for a value that is
-    not finite."""
+    """Find the change points of (n,) values in order of time. Fewer than `FEWEST` values have no change point.
+    `level` applies to each test, and `draws` is the number of orders drawn from `rng`. Raises ValueError for
+    infinity or NaN."""
     series = np.asarray(values, dtype=np.float64)
     if not np.isfinite(series).all():
         raise ValueError("all values must be finite; leave out values that could not be measured")
