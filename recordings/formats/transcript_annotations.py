@@ -194,7 +194,7 @@ class Annotations:
         raise self._error(f"{text!r} is not a share", column=column, allowed="0, 1, 1/2, 0.25")
 
     def _refuse_misspelt(self, line: str, exact: bool) -> None:
-        """Refuse an invalid grade. Read as text, its words would be counted and its URL would have no grade."""
+        """Refuse an invalid grade. As text, the grade would add to the word count, and its URL would have no grade."""
         if _LIKE_GRADE.fullmatch(line):
             way_out = "put a backslash before it" if exact else "remove its #"
             allowed, advice = "#L0 to #L9; a note may follow", f"if this is text of a reply, {way_out}"

@@ -357,7 +357,7 @@ _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 
 def gold_difference(runs: Iterable[Run]) -> str:
     """Return a sentence on a difference between the gold of the runs' audits, with two of the values, or "" if all
-    agree. Each pair of runs is compared by its newest tables, for the topics that are in both tables."""
+    agree. For each pair of runs, the newest tables are compared for the topics that are in both tables."""
     tables = [(set(run.header.hashes.get("topics", {})), *_read_gold(run)) for run in runs]
     for (topics, named, one), (others, also_named, two) in combinations(tables, 2):
         if bool(named) != bool(also_named):

@@ -31,8 +31,8 @@ class Fingerprints(Sequence[tuple[int, ...]]):
 
     @classmethod
     def from_pairs(cls, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64], count: int) -> Fingerprints:
-        """Group pairs of a node and a number, in `nodes` (M,) and `marks` (M,), and keep the `MOST_TEXTS` smallest
-        different numbers of each of `count` nodes."""
+        """Keep the `MOST_TEXTS` smallest different numbers of each of `count` nodes. The numbers `marks` (M,) belong to
+        `nodes` (M,)."""
         order = np.lexsort((marks, nodes))
         nodes, marks = nodes[order], marks[order]
         kept = np.ones(len(nodes), dtype=bool)

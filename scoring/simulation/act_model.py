@@ -115,7 +115,7 @@ class Smoothing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniformModel:
-    """The random floor: all outcomes are equally likely, or all acts at the opening."""
+    """The random floor: all outcomes are equally likely. At the opening, all acts are equally likely."""
 
     acts: tuple[str, ...]
 
