@@ -101,7 +101,7 @@ def prose_width() -> int:
     return shutil.get_terminal_size().columns
 
 
-def tell(text: str) -> None:
+def print_message(text: str) -> None:
     """Print a message for people on standard error, wrapped between words if standard error is a terminal."""
     click.echo(wrap_lines(printable(text), terminal_width(sys.stderr)), err=True)
 

@@ -70,7 +70,7 @@ def read_arms(
 ) -> tuple[Arm, ...]:
     """Read the arms of an audit, with the control first. `grouped` is as in `read_arm`. Raises InputError, with its
     place in the audit, for an arm that cannot be played or that equals an earlier arm."""
-    refuse_alike(document, ("arms",), entries, "arms")
+    refuse_similar_names(document, ("arms",), entries, "arms")
     found: list[Arm] = []
     for name, entry in entries.items():
         arm = read_arm(document, ("arms", name), name, entry, protocol, topics, grouped=grouped)
@@ -86,7 +86,7 @@ def read_arms(
     return tuple(found)
 
 
-def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
+def refuse_similar_names(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
     """Raise InputError at the second of two names that look alike in tables. `loc` is the mapping with these keys."""
     if alike := first_same_names(names):
         raise document.error(

@@ -260,7 +260,7 @@ def load_audit(
     _build_drivers(audit)
     systems = tuple(set_pace(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
     if shard is not None:
-        systems = tuple(replace(system, limits=system.limits.shared_by(shard.of)) for system in systems)
+        systems = tuple(replace(system, limits=system.limits.divide_among(shard.of)) for system in systems)
     return replace(audit, systems=systems, shard=shard)
 
 

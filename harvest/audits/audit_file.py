@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_alike
+from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_similar_names
 from harvest.systems.limits import BUSY_TIMEOUT
 from protocols.protocol import Protocol
 from scoring.settings import SETTINGS, Choice, Kind, Number, NumbersByGrade, NumbersByName
@@ -43,7 +43,7 @@ def read_population(
 ) -> tuple[Member, ...]:
     """Read the population of an audit, or () if the audit has none. Raises InputError, with its place in the audit,
     for a member that cannot be played or equals another member, and for a population of one member."""
-    refuse_alike(document, ("population",), entries, "members")
+    refuse_similar_names(document, ("population",), entries, "members")
     found: list[Member] = []
     # Weights are scaled before they are summed, as the sum of large ones may overflow. Shares are rounded, so that the
     # weights 3 and 1 are the same population as .3 and .1.

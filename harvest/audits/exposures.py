@@ -35,7 +35,7 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
 
         for name, options in file.endpoints.items():
             part = replace(document.part(("endpoints", name)), value=dict(options))
-            found.append(Exposure.of(f"endpoint {name}", part.validate_as(EndpointOptions)))
+            found.append(Exposure.from_options(f"endpoint {name}", part.validate_as(EndpointOptions)))
     return tuple(found)
 
 

@@ -16,7 +16,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_alike
+from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_similar_names
 from protocols.protocol import Protocol
 from topics.document import Document
 from topics.shown_names import normalise_name
@@ -51,9 +51,9 @@ def read_factors(
             allowed=f"at most {_MOST_ARMS} arms",
             key=True,
         )
-    refuse_alike(document, ("factors",), factors, "factors")
+    refuse_similar_names(document, ("factors",), factors, "factors")
     for factor, own in factors.items():
-        refuse_alike(document, ("factors", factor), own, f"levels of {factor!r}")
+        refuse_similar_names(document, ("factors", factor), own, f"levels of {factor!r}")
     found: list[Arm] = []
     combinations: dict[str, tuple[str, ...]] = {}
     for chosen in product(*factors.values()):

@@ -13,7 +13,7 @@ from harvest.audits.exposures import KEYS_IN_CLEAR, refuse_keys_in_clear
 from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
 from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange, check_output_file
+from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.serving import PORT, SCALE, check_author, criterion_rows, print_agreement, read_scale, serve_page
 from harvest.judging.rule_layers import rule_layers, spans_to_review
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
@@ -22,7 +22,7 @@ from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgm
 from harvest.judging.sheets.asked_rows import assess_run, sight_function
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import Layer, keep_layer, read_layers, write_layer
 from recordings.log.run_folder import Run, read
@@ -35,11 +35,11 @@ from topics.errors import InputError
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--schema", default="sakai-2023", show_default=True, type=NameOrFile(), metavar="NAME|FILE", help="The criteria."
 )
-@click.option("--export", "sheet", type=GivenPath(), metavar="FILE", help="Write a .csv or .jsonl sheet.")
+@click.option("--export", "sheet", type=PathArgument(), metavar="FILE", help="Write a .csv or .jsonl sheet.")
 @click.option(
     "--criterion",
     "names",
@@ -66,9 +66,9 @@ from topics.errors import InputError
     " decide, and every one has a reason in its note.",
 )
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
-@click.option("--pairs", type=GivenPath(), metavar="FILE", help="Write a .csv or .jsonl sheet of blind pairs.")
+@click.option("--pairs", type=PathArgument(), metavar="FILE", help="Write a .csv or .jsonl sheet of blind pairs.")
 @click.option("--systems", metavar="A,B,...", help="With --pairs: only these [all that were played].")
-@click.option("--import", "filled", type=GivenPath(), metavar="FILE", help="Import a sheet that was filled in.")
+@click.option("--import", "filled", type=PathArgument(), metavar="FILE", help="Import a sheet that was filled in.")
 @click.option(
     "--triage", is_flag=True, help="List the turns to look at first, by Harmlessness and Fluency, without their words."
 )
@@ -87,7 +87,7 @@ from topics.errors import InputError
 @click.option(
     "--version", default="", metavar="TEXT", help="With --import, --serve: version of the guideline followed; optional."
 )
-@click.option("--extract", "model", type=GivenPath(), metavar="FILE", help="Let a model extract nuggets.")
+@click.option("--extract", "model", type=PathArgument(), metavar="FILE", help="Let a model extract nuggets.")
 @click.option("--endpoint", metavar="NAME", help="With --extract: which endpoint of the file to use [nuggets].")
 @click.option(
     "--topic", "only", multiple=True, metavar="ID", help="With --extract, --pairs: only this topic; may be repeated."
@@ -185,14 +185,14 @@ def command(
     criteria = load_schema(schema)
     recorded = read(run)
     for sentence in recorded.damage:
-        tell(printable(f"damage: {sentence}", line=True))
+        print_message(printable(f"damage: {sentence}", line=True))
     if triage:
         places = list(spans_to_review(recorded.finished))
         for place in places:
             click.echo(str(place))
         what = f"{pluralize(len(places), 'place')} to look at first"
         whole = pluralize(len(recorded.finished), "conversation")
-        tell(f"{what}, in {whole}. This is not a score, and other places may be as bad.")
+        print_message(f"{what}, in {whole}. This is not a score, and other places may be as bad.")
         return 0
     if model is not None:
         return _extract_nuggets(run, recorded, model, endpoint, only, concurrency, tries or 2, keys_in_clear)
@@ -246,7 +246,7 @@ def _extract_nuggets(
     show_exposures([endpoint.exposure], err=True)
     if not keys_in_clear:
         refuse_keys_in_clear([endpoint.exposure], read_document(file))
-    endpoint.tell_waits(lambda name, why: tell(f"{name} {why}"))
+    endpoint.report_waits(lambda name, why: print_message(f"{name} {why}"))
     with Progress(console=Console(stderr=True), transient=True) as shown:
 
         def watch(total: int) -> Callable[[], None]:
@@ -256,7 +256,7 @@ def _extract_nuggets(
         # If it is stopped, the answers so far are on disk.
         done = run_until_stopped(extract(run, chosen, endpoint, secrets, tries=tries, watch=watch))
     for sentence in result_sentences(done):
-        tell(sentence)
+        print_message(sentence)
     return 0 if done.is_complete else 3
 
 
@@ -267,12 +267,12 @@ def _score_by_rules(run: Path, recorded: Run, schema: Schema) -> None:
     for layer in layers:
         path = keep_layer(run, layer)
         place = f"written to judgments/{path.name}" if path else "nothing new to write"
-        tell(f"{layer.author}: {_count_judgments(layer)}, {place}")
+        print_message(f"{layer.author}: {_count_judgments(layer)}, {place}")
     unscored = [one.name for one in schema if not one.may_score("rule")]
-    tell(f"{pluralize(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}")
+    print_message(f"{pluralize(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}")
     waiting = {one.name: rule.needs for one in schema for rule in one.rules if rule.needs}
     for name, needs in waiting.items():
-        tell(f"{name}: its rule scores it by the scores of {', '.join(needs)}, when the run is scored")
+        print_message(f"{name}: its rule scores it by the scores of {', '.join(needs)}, when the run is scored")
 
 
 def _count_judgments(layer: Layer) -> str:
@@ -312,7 +312,7 @@ def _export_sheet(
         told = (
             f"{pluralize(len(rows), 'row')} on which people differ, of {total}, written to {sheet}: fill in 'value', "
         )
-        tell(f"{told}and why in 'note', then --import it with --adjudicate")
+        print_message(f"{told}and why in 'note', then --import it with --adjudicate")
         return
     count = write_sheet(rows, sheet)
     part = f" of {total}, drawn with seed {seed}," if count < total else ""
@@ -321,7 +321,7 @@ def _export_sheet(
         words for has, words in ((False, "0 to 1"), (True, "one of those in 'question'")) if has in valued
     )
     told = f"{pluralize(count, 'row')}{part} written to {sheet}"
-    tell(f"{told}: fill in 'value' ({kinds}, n/a, or unsure), then --import it")
+    print_message(f"{told}: fill in 'value' ({kinds}, n/a, or unsure), then --import it")
 
 
 def _import_sheet(
@@ -351,11 +351,11 @@ def _import_sheet(
         people.append(layer)
         told = {"new": news.new, "changed": news.changed, "with another note": news.noted, "as before": news.same}
         parts = ", ".join(f"{count} {what}" for what, count in told.items() if count)
-        tell(f"{pluralize(len(judgments), 'score')} of {author} written to {path} ({parts})")
+        print_message(f"{pluralize(len(judgments), 'score')} of {author} written to {path} ({parts})")
     else:
         whole = pluralize(len(judgments), "score")
-        tell(f"nothing new: {author} gave all {whole} before, unchanged")
+        print_message(f"nothing new: {author} gave all {whole} before, unchanged")
     if sheet.empty:
         lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
-        tell(f"{pluralize(sheet.empty, 'row')} without a value skipped{lost}")
+        print_message(f"{pluralize(sheet.empty, 'row')} without a value skipped{lost}")
     print_agreement(people, [one.criterion for one in judgments])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath
+from harvest.cli.parameters import PathArgument
 from harvest.cli.setting_options import measures_option
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.attribute.attribution import study_attribution
@@ -14,8 +14,8 @@ from scoring.notation import Term
 
 
 @click.command()
-@click.argument("before", type=GivenPath())
-@click.argument("after", type=GivenPath())
+@click.argument("before", type=PathArgument())
+@click.argument("after", type=PathArgument())
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all in both runs].")
 @measures_option("Only these [%useful S1, ave%useful].")
 @form_options

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath, check_output_file
+from harvest.cli.parameters import PathArgument, check_output_file
 from harvest.cli.setting_options import measures_option
-from harvest.studies.watch.baseline import GATED, bless, is_baseline
+from harvest.studies.watch.baseline import GATED, is_baseline, make_baseline
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import tell
+from harvest.terminal import print_message
 from recordings.files.shared_file import shared_file
 from recordings.files.times import stamp
 from recordings.log.run_folder import read
@@ -20,8 +20,8 @@ from topics.errors import InputError, Place
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
-@click.option("--out", required=True, type=GivenPath(), metavar="FILE", help="The baseline to write.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
+@click.option("--out", required=True, type=PathArgument(), metavar="FILE", help="The baseline to write.")
 @measures_option(f"These may raise an alarm, at most {GATED} [ave%useful]; the others are only shown.")
 @click.option("--by", default="", metavar="NAME", help="Who blesses the runs [you].")
 @click.option("--replace", is_flag=True, help="Overwrite an earlier baseline; its history no longer counts.")
@@ -40,7 +40,7 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
         # A container may have no name for who runs it.
         with suppress(KeyError, OSError):
             by = getpass.getuser()
-    found = bless([read(run) for run in runs], measures=measures, by=by, at=stamp(REAL_CLOCK.now()))
+    found = make_baseline([read(run) for run in runs], measures=measures, by=by, at=stamp(REAL_CLOCK.now()))
     with shared_file(out) as file:
         # Two people may bless at the same time: neither replaces a baseline that they have not seen.
         if file.data != there:
@@ -51,4 +51,4 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
             )
         file.replace(found.text().encode())
     watched = ", ".join(found.gated)
-    tell(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}")
+    print_message(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}")

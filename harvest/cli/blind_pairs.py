@@ -17,7 +17,7 @@ from harvest.studies.pairs.blind_pairs import DrawnPair, PairKey, draw_pairs, pa
 from harvest.studies.pairs.conversation_pairs import Side, all_sides
 from harvest.studies.pairs.preferences import read_key
 from harvest.studies.runs.side_by_side import refuse_twice
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from recordings.log.exports import write_export
 from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
@@ -112,7 +112,7 @@ def _draw_pairs(
     recorded = [read(run) for run in runs]
     refuse_twice(recorded)
     for sentence in dict.fromkeys(sentence for one in recorded for sentence in one.damage):
-        tell(printable(f"damage: {sentence}", line=True))
+        print_message(printable(f"damage: {sentence}", line=True))
     names = [name.strip() for name in systems.split(",")] if systems is not None else []
     sides = all_sides(recorded, names)
     if len(sides) < 2:
@@ -143,14 +143,16 @@ def _write_sheet(sheet: Path, drawn: _DrawnPairs, seed: int) -> None:
     telling = {side.system for side in sides if len(side.system) > _SHORT_NAME}
     names = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE) for name in telling]
     told = sum(any(name.search(text) for name in names for text in pair) for pair in shown)
-    tell(f"{count} pairs written to {sheet}: fill in 'preference' ({', '.join(CHOICES)}); a copy for each person")
-    tell(f"the systems behind the pairs are in {kept}: hide it from those who judge")
+    print_message(
+        f"{count} pairs written to {sheet}: fill in 'preference' ({', '.join(CHOICES)}); a copy for each person"
+    )
+    print_message(f"the systems behind the pairs are in {kept}: hide it from those who judge")
     click.echo(f"then: harvest preferences SHEET... --key {kept}", err=True)
     if told:
-        tell(f"{told} of them name a system in their texts, so they are not blind")
+        print_message(f"{told} of them name a system in their texts, so they are not blind")
     cut = sum(len(text) > LONGEST_CELL for pair in shown for text in pair)
     if cut and sheet_ending(sheet) == ".csv":
-        tell(
+        print_message(
             f"{pluralize(cut, 'conversation')} longer than {LONGEST_CELL:,} characters: a spreadsheet will cut them; "
             "use a .jsonl sheet"
         )

@@ -11,7 +11,7 @@ from rich.text import Text
 from harvest.cli.breakdown_detection import predict as predict_command
 from harvest.cli.breakdown_detection import reliability_tables, with_predictions
 from harvest.cli.breakdown_detection import train as train_command
-from harvest.cli.parameters import GivenPath
+from harvest.cli.parameters import PathArgument
 from harvest.cli.setting_options import resampling_options
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table
@@ -39,7 +39,7 @@ command.add_command(predict_command, "predict")
 
 
 @command.command("eval")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=GivenPath())
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PathArgument())
 @click.option(
     "--counts",
     type=click.Choice(["workshop", "revised"]),
@@ -51,7 +51,7 @@ command.add_command(predict_command, "predict")
     "--train",
     multiple=True,
     metavar="FILE",
-    type=GivenPath(),
+    type=PathArgument(),
     help="Annotations that the prior baselines are computed from; may be repeated [the other dialogues of FILE...].",
 )
 @click.option(
@@ -64,7 +64,7 @@ command.add_command(predict_command, "predict")
 @click.option(
     "--detector",
     metavar="FILE",
-    type=GivenPath(),
+    type=PathArgument(),
     help="A detector trained by harvest breakdown train [the one that comes with Harvest].",
 )
 @click.option(

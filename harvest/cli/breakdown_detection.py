@@ -11,7 +11,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from harvest.cli.parameters import GivenPath, WholeNumberRange, check_output_file
+from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.studies.breakdown import detection
 from protocols.breakdown.detector import Detector, load_detector
 from protocols.breakdown.features import Utterance
@@ -29,8 +29,8 @@ _MOST_SHOWN = 5  # features behind each prediction
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=GivenPath())
-@click.option("--out", required=True, metavar="FILE", type=GivenPath(), help="Write the detector here.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PathArgument())
+@click.option("--out", required=True, metavar="FILE", type=PathArgument(), help="Write the detector here.")
 @click.option("--counts", type=click.Choice(["workshop", "revised"]), default="workshop", show_default=True)
 @click.option("--source", default="", metavar="TEXT", help="Where the data are from and their licence, for the file.")
 @click.option(
@@ -56,10 +56,10 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="RUN|FILE...", type=GivenPath())
-@click.option("--detector", metavar="FILE", type=GivenPath(), help="[the one that comes with Harvest]")
+@click.argument("paths", nargs=-1, required=True, metavar="RUN|FILE...", type=PathArgument())
+@click.option("--detector", metavar="FILE", type=PathArgument(), help="[the one that comes with Harvest]")
 @click.option("--why", is_flag=True, help="Add the features and words with the largest effect on each prediction.")
-@click.option("--out", metavar="FILE", type=GivenPath(), help="Write the lines here [standard output].")
+@click.option("--out", metavar="FILE", type=PathArgument(), help="Write the lines here [standard output].")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path | None, force: bool) -> None:
     """Predict the annotators' labels for every system turn, including empty ones.

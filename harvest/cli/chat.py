@@ -11,12 +11,12 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.audits.system import System
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted, run_until_stopped
-from harvest.cli.parameters import GivenPath, WholeNumberRange
+from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.play import first_error
 from harvest.playing.runner import Runner
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from harvest.voices.keyboard import STOP, Keyboard
 from recordings.conversations.conversation import Outcome, TrialKey
 from recordings.log.continuation import refuse_differences
@@ -29,10 +29,10 @@ from topics.topic import Topic
 
 
 @click.command()
-@click.argument("audit", type=GivenPath(str))
+@click.argument("audit", type=PathArgument(str))
 @click.option("--system", "system_name", metavar="NAME", help="System of the audit [default: its only one].")
 @click.option("--topic", "topic_id", metavar="ID", required=True, help="Topic of the audit.")
-@click.option("--out", type=GivenPath(), metavar="RUN", help="The run folder [default: runs/NAME-chat].")
+@click.option("--out", type=PathArgument(), metavar="RUN", help="The run folder [default: runs/NAME-chat].")
 @click.option(
     "--trial",
     type=WholeNumberRange(1, 1_000_000),
@@ -90,16 +90,16 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
         async with RunWriter.open(folder, header, secrets=audit.secrets) as writer:
             recorded = read(folder)  # again, now that no other process writes
             for sentence in recorded.damage:
-                tell(f"note: {sentence}")
+                print_message(f"note: {sentence}")
             work = _next_trial(recorded, system, topic, trial)
             plan = Plan({system.name: (Sitting((work,)),)}, 1, 0, 0, 0)
             once = replace(system, limits=replace(system.limits, attempts=1))  # no repetition for a person
-            with Keyboard(sys.stdin.fileno(), tell) as keyboard:  # before asking a person to type
-                tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
-                tell(f"what you want: {printable(topic.request)}")
-                tell(f"type your first turn; {STOP} or ctrl-D ends the conversation")
-                if not await keyboard.begun():
-                    tell("nothing was said, and nothing is recorded")
+            with Keyboard(sys.stdin.fileno(), print_message) as keyboard:  # before asking a person to type
+                print_message(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
+                print_message(f"what you want: {printable(topic.request)}")
+                print_message(f"type your first turn; {STOP} or ctrl-D ends the conversation")
+                if not await keyboard.has_begun():
+                    print_message("nothing was said, and nothing is recorded")
                     return
                 player = Player(writer, HumanUser(), audit.seed, keep_evidence=audit.evidence, words=keyboard)
                 await Runner(player, (once,), {system.name: audit.drivers[system.name]}, watcher).play(plan)
@@ -118,10 +118,10 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
             played = (system.name, topic.id)
             own = [one for one in read(folder).conversations if (one.key.system, one.key.topic) == played]
             for exchange in max(own, key=lambda one: one.started_at).exchanges[-1:]:
-                tell(f"\n{printable(exchange.answer.text)}")
+                print_message(f"\n{printable(exchange.answer.text)}")
         detail = f": {outcome.detail}" if outcome.detail else ""
         ended = printable(f"{outcome.kind} ({outcome.reason}){detail}", line=True)
-        tell(f"\n{ended}; recorded in {_folder_name(folder)}")
+        print_message(f"\n{ended}; recorded in {_folder_name(folder)}")
     return outcome
 
 
@@ -149,7 +149,7 @@ class _Watcher:
     outcome: Outcome | None = None
 
     def turn_asked(self, work: Work) -> None:
-        tell("…")
+        print_message("…")
 
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
         self.outcome = outcome
@@ -157,5 +157,5 @@ class _Watcher:
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         """Do nothing, because the message about the attempt already reports it."""
 
-    def asked_less(self, system: str, why: str) -> None:
+    def pace_lowered(self, system: str, why: str) -> None:
         """Do nothing, because one person asks slowly anyway."""

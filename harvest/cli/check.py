@@ -16,7 +16,7 @@ from harvest.audits.groups import null_pairs_of
 from harvest.audits.probes import harm_ladders, new_sessions
 from harvest.audits.system import System
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
-from harvest.cli.parameters import GivenPath
+from harvest.cli.parameters import PathArgument
 from harvest.playing.plan import make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
 from protocols.interpreter import begin
@@ -44,8 +44,8 @@ _TURNS, _TURN_ENDS = 6, 3
 
 
 @click.command()
-@click.argument("audit", type=GivenPath(str))
-@click.option("--out", metavar="RUN", type=GivenPath(), help="Count what is already recorded in this run.")
+@click.argument("audit", type=PathArgument(str))
+@click.option("--out", metavar="RUN", type=PathArgument(), help="Count what is already recorded in this run.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @keys_in_clear_option
 def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) -> None:
@@ -119,7 +119,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "trials_to_play": plan.to_play,
         "turns_at_most": plan.most_turns,
         "requests_at_most": plan.most_requests,
-        "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocols, most_turns),
+        "endpoint_requests_at_most": resolved.endpoints.count_most_requests(resolved.protocols, most_turns),
         "unasked_hazards": {
             name: hazard.model_dump(mode="json")
             for protocol in resolved.protocols

@@ -7,7 +7,7 @@ import click
 
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import GivenPath, WholeNumberRange
+from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import compare_runs
@@ -20,7 +20,7 @@ from topics.errors import InputError
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option("--systems", metavar="A,B,...", help="Only these, in this order [all that were played].")
 @click.option(
     "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these, with the topics that drive them."

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import GivenPath
+from harvest.cli.parameters import PathArgument
 from harvest.cli.setting_options import measures_option, setting_options
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.users import counterfactual_figures
@@ -18,7 +18,7 @@ from scoring.notation import Term
 
 
 @click.command("counterfactual")
-@click.argument("run", type=GivenPath())
+@click.argument("run", type=PathArgument())
 @click.option(
     "--as",
     "other",

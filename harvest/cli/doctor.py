@@ -37,7 +37,7 @@ _START_TIMEOUT = 20.0  # seconds for a browser to start, which takes several on 
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """One result of the check. The state is `ok`, `note` (usable, with a caveat) or `fault`."""
 
     what: str
@@ -66,21 +66,21 @@ def command(audit: str | None, as_json: bool) -> int:
     return 2 if faults else 0
 
 
-def _check_installation() -> Iterator[Finding]:
+def _check_installation() -> Iterator[CheckFinding]:
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    yield Finding("Python", "ok" if sys.version_info >= (3, 11) else "fault", detail)
+    yield CheckFinding("Python", "ok" if sys.version_info >= (3, 11) else "fault", detail)
     for name in (DISTRIBUTION, *LIBRARIES):
         try:
-            yield Finding(name, "ok", version(name))
+            yield CheckFinding(name, "ok", version(name))
         except PackageNotFoundError:
-            yield Finding(name, "fault", f"not installed: pip install {name}")
+            yield CheckFinding(name, "fault", f"not installed: pip install {name}")
     sentences = foreign_owners(owners_by_package())
-    yield from (Finding("package names", "fault", sentence) for sentence in sentences)
+    yield from (CheckFinding("package names", "fault", sentence) for sentence in sentences)
     if not sentences:
-        yield Finding("package names", "ok", "no other distribution uses one of our package names")
+        yield CheckFinding("package names", "ok", "no other distribution uses one of our package names")
 
 
-def _check_shipped_files() -> Iterator[Finding]:
+def _check_shipped_files() -> Iterator[CheckFinding]:
     from harvest.audits.audit import load_audit, shipped_audits
     from protocols.library import shipped_protocols
     from simulators.registry import SIMULATORS, plug_ins, simulator
@@ -90,17 +90,17 @@ def _check_shipped_files() -> Iterator[Finding]:
     for name in shipped_audits():
         load_audit(name)
     names = ", ".join((*shipped_topics(), *shipped_protocols(), *shipped_audits()))
-    yield Finding("shipped files", "ok", f"{names} load")
+    yield CheckFinding("shipped files", "ok", f"{names} load")
     try:
         others = plug_ins()
         for name in (*SIMULATORS, *others):
             simulator(name)
-        yield Finding("simulators", "ok", ", ".join((*SIMULATORS, *others)))
+        yield CheckFinding("simulators", "ok", ", ".join((*SIMULATORS, *others)))
     except InputError as fault:
-        yield Finding("simulators", "fault", str(fault))
+        yield CheckFinding("simulators", "fault", str(fault))
 
 
-def _check_disk() -> Finding:
+def _check_disk() -> CheckFinding:
     """Measure the duration of an fsync in the folder of runs, because a run waits for one at every recorded turn."""
     try:
         with tempfile.NamedTemporaryFile(dir=Path.cwd(), prefix=".harvest-doctor-") as file:
@@ -111,12 +111,12 @@ def _check_disk() -> Finding:
                 os.fsync(file.fileno())
             spent = (REAL_CLOCK.monotonic() - started) / 20
     except OSError as fault:
-        return Finding("disk", "fault", f"cannot write here ({fault.strerror}); choose another folder with --out")
+        return CheckFinding("disk", "fault", f"cannot write here ({fault.strerror}); choose another folder with --out")
     state = "ok" if spent < 0.05 else "note"
-    return Finding("disk", state, f"storing a turn safely takes {1000 * spent:.1f} ms here")
+    return CheckFinding("disk", state, f"storing a turn safely takes {1000 * spent:.1f} ms here")
 
 
-def _check_browser() -> Finding:
+def _check_browser() -> CheckFinding:
     """Start the driver's browser once without a window. A missing browser is a note, as other drivers need no
     browser."""
     import asyncio
@@ -140,21 +140,21 @@ def _check_browser() -> Finding:
     except InputError as fault:
         only = "" if os.environ.get(VARIABLE) else "; only the browser driver needs one"
         detail = f"{fault.what}{only}. To get one: {fault.advice}"
-        return Finding("browser", "fault" if os.environ.get(VARIABLE) else "note", detail)
+        return CheckFinding("browser", "fault" if os.environ.get(VARIABLE) else "note", detail)
     try:
-        return Finding("browser", "ok", f"{run_until_stopped(version(found.path))} at {found.path} ({found.how})")
+        return CheckFinding("browser", "ok", f"{run_until_stopped(version(found.path))} at {found.path} ({found.how})")
     except (DriverError, TimeoutError) as fault:
         why = fault.detail if isinstance(fault, DriverError) else f"it did not start within {_START_TIMEOUT:g} s"
-        return Finding("browser", "note", f"{found.path} ({found.how}) does not start: {why}")
+        return CheckFinding("browser", "note", f"{found.path} ({found.how}) does not start: {why}")
 
 
-def _check_audit(name: str) -> Finding:
+def _check_audit(name: str) -> CheckFinding:
     from harvest.audits.audit import load_audit
     from topics.errors import InputError
 
     try:
         audit = load_audit(name)
     except InputError as fault:
-        return Finding("audit", "fault", str(fault))
+        return CheckFinding("audit", "fault", str(fault))
     systems, topics = pluralize(len(audit.systems), "system"), pluralize(len(audit.topics.topics), "topic")
-    return Finding("audit", "ok", f"{audit.name}: {systems}, {topics}")
+    return CheckFinding("audit", "ok", f"{audit.name}: {systems}, {topics}")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath, NameOrFile, check_output_file
-from harvest.terminal import printable, tell
+from harvest.cli.parameters import NameOrFile, PathArgument, check_output_file
+from harvest.terminal import print_message, printable
 from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation
 from recordings.formats.answers_export import write_answers
@@ -25,9 +25,9 @@ _FORMATS = ("gfrc", "messages", "answers", "dbdc", "validation")
 
 
 @click.command()
-@click.argument("run", type=GivenPath())
+@click.argument("run", type=PathArgument())
 @click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
-@click.option("--out", type=GivenPath(), required=True, metavar="FILE", help="The file to write; dbdc: the folder.")
+@click.option("--out", type=PathArgument(), required=True, metavar="FILE", help="The file to write; dbdc: the folder.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
@@ -89,19 +89,19 @@ def command(
         if asked.values:
             raise InputError(f"{asked.name} has values instead of scores", advice="choose a criterion with scores")
         rows = write_validation(chosen, judgments, asked.name, out)
-        tell(f"{pluralize(rows, 'score')} by people written to {out}")
+        print_message(f"{pluralize(rows, 'score')} by people written to {out}")
         return
     if without := _parts_left_out(form, chosen):
-        tell(f"note: {form!r} cannot contain {without}; `messages` keeps them")
+        print_message(f"note: {form!r} cannot contain {without}; `messages` keeps them")
     for sentence in recorded.damage:
-        tell(printable(f"damage: {sentence}", line=True))
+        print_message(printable(f"damage: {sentence}", line=True))
     lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
     if lost:
-        tell(
+        print_message(
             f"note: {pluralize(len(lost), 'trial')} without a valid attempt left out, so a run imported from this "
             "file has no bounds for them; --all writes every attempt"
         )
-    tell(f"{pluralize(len(chosen), 'conversation')} written to {out}")
+    print_message(f"{pluralize(len(chosen), 'conversation')} written to {out}")
 
 
 def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:

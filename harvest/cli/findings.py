@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath, WholeNumberRange
+from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.probes.figures import answers_form, findings_form
@@ -21,7 +21,7 @@ _COMPONENTS = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)
 
 
 @click.command("findings")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these, as the table prints them."
 )

@@ -6,7 +6,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from harvest.cli.parameters import GivenPath, NumberRange
+from harvest.cli.parameters import NumberRange, PathArgument
 from harvest.cli.setting_options import resampling_options
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table
@@ -25,7 +25,7 @@ def command() -> None:
 
 
 @command.command("eval")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=GivenPath())
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PathArgument())
 @click.option(
     "--alpha", type=NumberRange(0, 1), default=0.5, show_default=True, help="Weight of the customer's blocks."
 )

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath
+from harvest.cli.parameters import PathArgument
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.watch.history import whole_history
 from harvest.studies.watch.history_tables import audit_times, history_form
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import tell
+from harvest.terminal import print_message
 from topics.errors import InputError, Place
 
 
 @click.command()
-@click.argument("history", type=GivenPath(), metavar="HISTORY")
+@click.argument("history", type=PathArgument(), metavar="HISTORY")
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
 @click.option(
     "--measure", "-m", "measures", multiple=True, metavar="FIGURE", help="Only these [those that raise alarms]."
@@ -35,7 +35,7 @@ def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], 
     whole = whole_history(history)
     looks = whole.looks
     for sentence in whole.damage(history, REAL_CLOCK.now().timestamp()):
-        tell(f"note: {sentence}")
+        print_message(f"note: {sentence}")
     if not looks:
         raise InputError("this history has no looks yet", place=Place(str(history)), advice="harvest reaudit AUDIT")
     known = list(dict.fromkeys(name for look in looks for name in look.systems))
@@ -59,4 +59,4 @@ def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], 
     if not output.form:
         for look, time in zip(looks, audit_times(looks), strict=True):
             for before in whole.earlier(look):
-                tell(f"note: the audit of {time} was judged again; before: {before.told}")
+                print_message(f"note: the audit of {time} was judged again; before: {before.verdict_text}")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
-from harvest.terminal import printable, tell
+from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange
+from harvest.terminal import print_message, printable
 from recordings.conversations.conversation import LARGEST_NUMBER
 from recordings.conversations.endings import describe_inferred_ends
 from recordings.files.times import stamp, utc_now
@@ -43,8 +43,8 @@ def _format_help() -> str:
 
 @click.command(help=_format_help())
 @click.option("--format", "form", type=click.Choice(format_names()), required=True, help="Format of the files.")
-@click.argument("files", nargs=-1, required=True, type=GivenPath())
-@click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The run folder to write.")
+@click.argument("files", nargs=-1, required=True, type=PathArgument())
+@click.option("--out", type=PathArgument(), required=True, metavar="RUN", help="The run folder to write.")
 @click.option("--system", help="System of conversations without one [the file's name without its ending].")
 @click.option("--trial", type=WholeNumberRange(1, LARGEST_NUMBER), help="Trial of transcripts without one [1].")
 @click.option(
@@ -101,7 +101,7 @@ def command(
     )  # now, so that a run is written completely or not at all
     names = describe_odd_names(one.key.system for one in (*request.recorded, *found.conversations))
     for warning in (*found.warnings, *names, *_grades_without_gain(found.gold), *_grades_without_gain(table or ())):
-        tell(printable(f"warning: {warning}", line=True))
+        print_message(printable(f"warning: {warning}", line=True))
     most_turns = dict(found.most_turns)
     if is_run(out):
         most_turns = {**stated_most_turns(read_header(out)), **most_turns}
@@ -121,11 +121,11 @@ def command(
     written = pluralize(imported.written, "conversation")
     entities = pluralize(len(read_gold_layers([out], found.topics)), "judged entity")
     for fault in found.left_out[:_MOST_LISTED]:
-        tell(printable(f"left out: {fault}"))
+        print_message(printable(f"left out: {fault}"))
     if len(found.left_out) > _MOST_LISTED:
-        tell(f"left out: {len(found.left_out) - _MOST_LISTED} more")
+        print_message(f"left out: {len(found.left_out) - _MOST_LISTED} more")
     if ends := describe_inferred_ends(found.conversations):
-        tell(ends)
+        print_message(ends)
     click.echo(f"{written} written to {out}{known}{left_out}; {entities}", err=True)
     return 3 if found.left_out else 0
 

@@ -14,11 +14,11 @@ from harvest.audits.exposures import refuse_keys_in_clear
 from harvest.cli.blind_pairs import sheet_pairs
 from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
+from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange
 from harvest.judging.serving.blind_pairs import decision_folder
 from harvest.judging.sheets.annotators import judgment_key, people_means
 from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from recordings.judged.judgments import Layer, Target, read_layers
 from recordings.log.run_folder import read
 from scoring.swan.schema import Schema, load_schema
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--with",
     "file",
     required=True,
     metavar="FILE",
-    type=GivenPath(),
+    type=PathArgument(),
     help="The judge: its endpoint, criteria, scale and samples.",
 )
 @click.option(
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     "--schema", default="sakai-2023", show_default=True, type=NameOrFile(), metavar="NAME|FILE", help="The criteria."
 )
 @click.option("--nuggets", metavar="NAME", help="Whose nuggets are judged [rules].")
-@click.option("--pairs", type=GivenPath(), metavar="FILE", help="Blind pairs instead, in both orders.")
+@click.option("--pairs", type=PathArgument(), metavar="FILE", help="Blind pairs instead, in both orders.")
 @click.option("--systems", metavar="A,B,...", help="With --pairs: only these [all that were played].")
 @click.option("--topic", "only", multiple=True, metavar="ID", help="Only this topic; may be repeated.")
 @click.option(
@@ -123,7 +123,7 @@ def command(
     click.echo(str(estimate(folder, things, judge, endpoint, tries)), err=True)
     if dry_run:
         return 0
-    endpoint.tell_waits(lambda name, why: tell(f"{name} {why}"))
+    endpoint.report_waits(lambda name, why: print_message(f"{name} {why}"))
     folder.mkdir(exist_ok=True)
     total = len({one.key for thing in things for one in thing.asked})
     with Progress(console=Console(stderr=True), transient=True) as shown:
@@ -185,7 +185,7 @@ def _choose_items(
 
     recorded = read(run)
     for sentence in recorded.damage:
-        tell(printable(f"damage: {sentence}", line=True))
+        print_message(printable(f"damage: {sentence}", line=True))
     finished = {one.key.topic for one in recorded.finished}
     for topic in only:
         if topic not in finished:

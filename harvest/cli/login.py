@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.parameters import GivenPath
+from harvest.cli.parameters import PathArgument
 from harvest.drivers.browser import Options, browser_settings
 from harvest.pages.browser.installed import find_browser
 from harvest.pages.browser.login import keep_login, log_in, read_secrets
@@ -22,7 +22,7 @@ from harvest.pages.browser.process import Browser, find_playwright_browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.sites.site import load_site
 from harvest.systems.driver import Surroundings
-from harvest.terminal import tell
+from harvest.terminal import print_message
 from topics.document import Document
 from topics.errors import InputError, Place
 from topics.yaml_values import Loc
@@ -32,7 +32,7 @@ _LOAD_TIMEOUT = 120.0  # seconds, since a person can see the cause of a delay
 
 @click.command()
 @click.argument("site", metavar="SITE_OR_URL")
-@click.option("--out", type=GivenPath(), metavar="FILE", help="The file to write [default: NAME.login.json].")
+@click.option("--out", type=PathArgument(), metavar="FILE", help="The file to write [default: NAME.login.json].")
 @click.option("--proxy", metavar="URL|env:NAME", help="The driver's option of this name.")
 @click.option("--locale", metavar="TAG", help="The driver's option `locale`, such as ja-JP.")
 @click.option("--timezone", metavar="NAME", help="The driver's option `timezone`, such as Asia/Tokyo.")
@@ -82,8 +82,8 @@ def command(
         raise InputError("the page stored neither cookies nor data, so there is no log-in to keep")
     keep_login(target, state)
     told = f"kept {len(cookies)} cookies and the storage of {len(origins)} sites in {target}, which only you can read"
-    tell(told)
-    tell("anyone who has this file is logged in as you: keep it out of git, and delete it when you are done")
+    print_message(told)
+    print_message("anyone who has this file is logged in as you: keep it out of git, and delete it when you are done")
     click.echo(f"in the audit: options: {{…, login: {target.name}}}", err=True)
 
 
@@ -95,7 +95,7 @@ async def wait_for_login(
     try:
         window = await browser.open_window(settings)
         await window.goto(url, _LOAD_TIMEOUT)
-        tell(f"log in at {url} in the window, then press Enter here, or close the window")
+        print_message(f"log in at {url} in the window, then press Enter here, or close the window")
         return await log_in(window, done)
     finally:
         await browser.close()

@@ -58,7 +58,7 @@ class Reaudit:
         every = unjudged_runs(runs, past.lines, self.blessed)
         others = [one for one in every if but is None or one.path.resolve() != but.resolve()]
         for one in others[:_MOST]:
-            left = one.left()
+            left = one.read_state()
             told = f"{one.path}: {left.sentence}"
             if left.readable:
                 option = "--run" if left.whole and not placebo else "--resume"
@@ -104,7 +104,7 @@ def lock_run(folder: Path) -> Iterator[None]:
             lock.release()
 
 
-def with_begun_trials(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
+def add_begun_trials(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
     """Return the audit with the number of trials of the run in `folder`, which may exceed the audit file's number."""
     if not is_run(folder):
         return audit
@@ -122,7 +122,7 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
     try:
         with open_history(this.log) as file:
             # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.
-            past = file.history.until(REAL_CLOCK.now().timestamp()).looks
+            past = file.history.cut_after(REAL_CLOCK.now().timestamp()).looks
             before = own_look(file.history.looks, this.blessed.identity, run.header.created_at)
             rules = this.rules
             if before is not None and before.rules is not None:
@@ -131,10 +131,10 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
             noted = found.noted
             if before is not None and before.harness:
                 harness = replace(harness or Harness(), noted=before.harness)
-            if harness is not None and not harness.sound:  # a faulty harness gives no evidence about the system
+            if harness is not None and not harness.is_sound:  # a faulty harness gives no evidence about the system
                 silent = {name: one.model_copy(update={"figures": {}}) for name, one in noted.systems.items()}
                 noted = noted.model_copy(update={"systems": silent, "harness": tuple(harness.sentences())})
-            if this.blessed.holds(run.header):
+            if this.blessed.contains_run(run.header):
                 _print_note("this run is in the baseline, so it is not evidence, and no look is added to the history")
                 return found, harness
             if rules != this.rules:
@@ -147,7 +147,7 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
                 _print_note(f"judged as before, with {options}; options that are given count instead")
             added = file.add(noted)
             if before is not None and added is not before:
-                _print_note(f"judged again; the earlier verdict stays in the history, too: {before.told}")
+                _print_note(f"judged again; the earlier verdict stays in the history, too: {before.verdict_text}")
     except (StoreError, RunLocked) as fault:
         reason = describe_fault(fault.fault)[0] if isinstance(fault, StoreError) else fault.what
         raise InputError(

@@ -23,7 +23,7 @@ from click.shell_completion import CompletionItem, shell_complete
 
 from harvest.cli import interruption
 from harvest.cli.completion import VARIABLE
-from harvest.notices.disarmed import disarmed_output
+from harvest.notices.disarmed import escape_output
 from harvest.terminal import printable
 from recordings.files.errors import describe_fault
 from topics.errors import HarvestError
@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> None:
         # A reply may contain text that the terminal cannot encode (a lone surrogate, or any Chinese if LANG is C).
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    with disarmed_output(sys.argv[1:] if arguments is None else arguments, os.environ):
+    with escape_output(sys.argv[1:] if arguments is None else arguments, os.environ):
         _run_command(arguments)
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath, NameOrFile
+from harvest.cli.parameters import NameOrFile, PathArgument
 from harvest.stores.merging import merge_stored
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from topics.counting import pluralize
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=NameOrFile(), metavar="RUN...")
-@click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The new run folder.")
+@click.option("--out", type=PathArgument(), required=True, metavar="RUN", help="The new run folder.")
 @click.option("--salvage", is_flag=True, help="Use the readable parts of damaged runs; a single RUN is enough.")
 def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     """Merge the runs of several machines into a new run.
@@ -32,14 +32,14 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     """
     merged = merge_stored(runs, out, salvage=salvage)
     for sentence in (*([merged.names] if merged.names else ()), *merged.settings, *merged.conflicts, *merged.damage):
-        tell(printable(f"note: {sentence}", line=True))
+        print_message(printable(f"note: {sentence}", line=True))
     if merged.conflicts:
-        tell(
+        print_message(
             "note: if these are separate repetitions rather than parts of one run, score them together: "
             "harvest score RUN RUN; in the merged run the first valid attempt of each trial counts"
         )
     for sentence in merged.missing:
-        tell(printable(f"missing: {sentence}", line=True))
+        print_message(printable(f"missing: {sentence}", line=True))
     interrupted = f", {merged.interrupted} of them interrupted," if merged.interrupted else ""
     click.echo(
         f"{pluralize(merged.attempts, 'attempt')}{interrupted} at {pluralize(merged.trials, 'trial')} in {merged.path}",

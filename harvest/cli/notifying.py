@@ -14,9 +14,9 @@ from typing import Any, TextIO, cast
 
 import click
 
-from harvest.cli.parameters import GivenPath, check_output_file
+from harvest.cli.parameters import PathArgument, check_output_file
 from harvest.notices.bulletin import Bulletin
-from harvest.notices.disarmed import DisarmedStream, underlying_stream
+from harvest.notices.disarmed import EscapingStream, underlying_stream
 from harvest.notices.github import LARGEST_SUMMARY, annotation_lines, summary
 from harvest.notices.junit import is_junit, junit
 from harvest.notices.prometheus import is_metrics, metrics
@@ -56,10 +56,10 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
         files = {name: path for name in _FILES if (path := own.pop(name)) is not None}
         channels = Channels(files, webhook_env, github)
         channels.check(own["output"].form if "output" in own else "json" if own["as_json"] else "")
-        with channels.disarmed():
+        with channels.escape_commands():
             return command(channels=channels, **own)
 
-    kind = GivenPath()
+    kind = PathArgument()
     for option in (
         click.option("--github", is_flag=True, help="Print annotations and write a step summary for GitHub Actions."),
         click.option("--webhook-env", metavar="NAME", help="Send the figures to the address in this variable."),
@@ -80,7 +80,7 @@ class Channels:
     told: TextIO = field(default_factory=lambda: underlying_stream(sys.stdout))
 
     @property
-    def requested(self) -> bool:
+    def has_requests(self) -> bool:
         return bool(self.files or self.webhook_env or self.github)
 
     def check(self, form: str) -> None:
@@ -98,15 +98,15 @@ class Channels:
             address(self.webhook_env, os.environ)
 
     @contextlib.contextmanager
-    def disarmed(self) -> Iterator[None]:
+    def escape_commands(self) -> Iterator[None]:
         """Within the block, disarm printed text that GitHub's runner would execute as a command."""
         with contextlib.ExitStack() as stack:
             if self.github:
-                stack.enter_context(contextlib.redirect_stdout(cast(TextIO, DisarmedStream(sys.stdout))))
-                stack.enter_context(contextlib.redirect_stderr(cast(TextIO, DisarmedStream(sys.stderr))))
+                stack.enter_context(contextlib.redirect_stdout(cast(TextIO, EscapingStream(sys.stdout))))
+                stack.enter_context(contextlib.redirect_stderr(cast(TextIO, EscapingStream(sys.stderr))))
             yield
 
-    def tell(self, bulletin: Bulletin) -> None:
+    def send_reports(self, bulletin: Bulletin) -> None:
         """Write and send all requested reports. Failures are only printed on standard error."""
         for name, path in self.files.items():
             with _report_failures(str(path)):
@@ -117,7 +117,7 @@ class Channels:
             with _report_failures(_SUMMARY):
                 _append_summary(bulletin)
             for line in annotation_lines(bulletin):
-                print(line, file=self.told)  # a command to the runner, which `disarmed` would disarm
+                print(line, file=self.told)  # a command to the runner, which `escape_commands` would escape
         if self.webhook_env is not None:
             from harvest.notices.webhook import address, send
 

@@ -5,11 +5,11 @@ from typing import Literal
 
 import click
 
-from harvest.cli.parameters import GivenPath, WholeNumberRange, check_output_file
+from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.serving import check_author
 from harvest.cli.study_output import Output, form_options
-from harvest.studies.pool.held_nuggets import held_figures, held_form
-from harvest.terminal import printable, tell
+from harvest.studies.pool.held_nuggets import recall_figures, recall_form
+from harvest.terminal import print_message, printable
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import Layer, read_layers, write_layer
 from recordings.judged.wanted import contained_nuggets, read_wanted, wanted_nuggets, write_assigned, write_created
@@ -19,9 +19,9 @@ from topics.errors import InputError
 
 
 @click.command()
-@click.argument("run", type=GivenPath())
-@click.option("--import", "given", type=GivenPath(), metavar="FILE", help="Import created or assigned nuggets.")
-@click.option("--export", "out", type=GivenPath(), metavar="FILE", help="Export nuggets for nuggetizer.")
+@click.argument("run", type=PathArgument())
+@click.option("--import", "given", type=PathArgument(), metavar="FILE", help="Import created or assigned nuggets.")
+@click.option("--export", "out", type=PathArgument(), metavar="FILE", help="Export nuggets for nuggetizer.")
 @click.option(
     "--form", type=click.Choice(("created", "assigned")), help="With --export: the nuggets to write [created]."
 )
@@ -57,7 +57,7 @@ def command(
         raise InputError(f"--{output.form} can only be used without --import and --export")
     recorded = read(run)
     for sentence in recorded.damage:
-        tell(printable(f"damage: {sentence}", line=True))
+        print_message(printable(f"damage: {sentence}", line=True))
     if given is not None:
         _import_nuggets(run, recorded, given, check_author(author or ""), "human" if people else "model")
         return
@@ -79,8 +79,8 @@ def command(
         count = write_assigned(wanted, held, recorded.finished, requests, out)
         click.echo(f"{pluralize(count, 'conversation')} written to {out}", err=True)
         return
-    figures = held_figures(wanted, held, recorded.finished, seed=seed)
-    output.show(held_form(recorded, figures, kind, name, seed))
+    figures = recall_figures(wanted, held, recorded.finished, seed=seed)
+    output.show(recall_form(recorded, figures, kind, name, seed))
     if output.form:
         return
     for system, count in {one.system: one.unassigned for one in figures if one.unassigned}.items():
@@ -97,7 +97,7 @@ def _import_nuggets(run: Path, recorded: Run, given: Path, author: str, kind: st
     topics = dict.fromkeys(one.key.topic for one in recorded.finished)
     found = read_wanted(given, topics, recorded.finished, wanted_nuggets(layers))
     for what in found.left_out:
-        tell(printable(f"left out: {what}", line=True))
+        print_message(printable(f"left out: {what}", line=True))
     now = stamp(utc_now())
     fresh = Layer(kind, author, "", given.name, now, found.held)
     told = contained_nuggets(layers).get((kind, author), {})

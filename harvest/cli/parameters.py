@@ -39,7 +39,7 @@ class WholeNumberRange(click.IntRange):
     name = "integer"
 
 
-class GivenPath(click.Path):
+class PathArgument(click.Path):
     """A path that is neither an address nor empty. Click would read an empty path as the current folder. `kind` is
     the type of the values."""
 

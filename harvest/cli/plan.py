@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from harvest.audits.audit import Audit, load_audit
-from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange
+from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.plan.allocation import plan_spending
@@ -24,7 +24,7 @@ from topics.errors import InputError
 
 
 @click.command()
-@click.argument("audit", type=GivenPath(str))
+@click.argument("audit", type=PathArgument(str))
 @click.option(
     "--detect",
     type=NumberRange(0, min_open=True),
@@ -43,7 +43,7 @@ from topics.errors import InputError
     help='Plan for one turn instead, with --from: its path as compare names it, "U ask → S o" (or ->).',
 )
 @click.option("--measure", "-m", "wanted", metavar="MEASURE", help="Plan for this measure [%useful S1].")
-@click.option("--from", "pilot", metavar="RUN", type=GivenPath(), help="Use the means and variances of this run.")
+@click.option("--from", "pilot", metavar="RUN", type=PathArgument(), help="Use the means and variances of this run.")
 @click.option("--mean", type=float, metavar="VALUE", help="The mean of both systems, in percent for percentages.")
 @click.option(
     "--between",

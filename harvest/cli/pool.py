@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath, NameOrFile, check_output_file
+from harvest.cli.parameters import NameOrFile, PathArgument, check_output_file
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.gold_rows import add_entities
 from harvest.judging.pool import PooledRun, criteria_on_text, pooled_entities, pooled_words, spread_judgments
@@ -12,7 +12,7 @@ from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.studies.pool.figures import COLUMNS, pool_form, pool_rows
 from harvest.studies.runs.side_by_side import refuse_twice
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import keep_layer, read_layers
 from recordings.log.run_folder import read
@@ -22,7 +22,7 @@ from topics.errors import InputError
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--schema", default="sakai-2023", show_default=True, type=NameOrFile(), metavar="NAME|FILE", help="The criteria."
 )
@@ -30,14 +30,14 @@ from topics.errors import InputError
 @click.option("--nuggets", default="", metavar="NAME", help="Whose nuggets are judged [rules].")
 @click.option(
     "--out",
-    type=GivenPath(),
+    type=PathArgument(),
     metavar="FILE",
     help="Write a .csv or .jsonl list of everything, with where it occurs.",
 )
 @click.option("--force", is_flag=True, help="With --out: overwrite an existing file.")
 @click.option(
     "--gold",
-    type=GivenPath(),
+    type=PathArgument(),
     metavar="FILE.csv",
     help="Add the entities that are not judged yet to this gold table.",
 )
@@ -88,26 +88,28 @@ def command(
                 path = keep_layer(judged.path, layer)
                 place = f"written to {path}" if path else f"in {judged.path} already"
                 count = pluralize(len(layer.judgments), "adjudication" if layer.adjudicates else "judgment")
-                tell(f"{layer.author}: {count} of the same words, {place}")
+                print_message(f"{layer.author}: {count} of the same words, {place}")
         if not layers:
-            tell("nothing to spread: nobody judged words that also occur elsewhere")
+            print_message("nothing to spread: nobody judged words that also occur elsewhere")
         if differing:
-            tell(f"{differing} left as they are: the same person judged the same words differently in different places")
+            print_message(
+                f"{differing} left as they are: the same person judged the same words differently in different places"
+            )
         pooled = [_pool_run(run, criteria, nuggets) for run in runs]
     table, added = add_entities(pooled, gold) if gold is not None else (None, 0)
     if gold is not None:
-        tell(f"{pluralize(added, 'entity')} added to {gold}: fill in 'grade' (L0, L1, L2)")
+        print_message(f"{pluralize(added, 'entity')} added to {gold}: fill in 'grade' (L0, L1, L2)")
     entities = pooled_entities(pooled, table)
     words = [one for one in pooled_words(pooled, criteria) if not chosen or one.criterion in chosen]
     if out is not None:
         written = write_rows(pool_rows(pooled, entities, words), COLUMNS, out)
-        tell(f"{pluralize(written, 'row')} written to {out}")
+        print_message(f"{pluralize(written, 'row')} written to {out}")
     output.show(pool_form(pooled, entities, words))
 
 
 def _pool_run(run: Path, criteria: Schema, nuggets: str) -> PooledRun:
     recorded = read(run)
     for sentence in recorded.damage:
-        tell(printable(f"damage: {sentence}", line=True))
+        print_message(printable(f"damage: {sentence}", line=True))
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     return PooledRun(run, recorded, assess_run(run, recorded, criteria, nuggets=nuggets), people)

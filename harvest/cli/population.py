@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import GivenPath, WholeNumberRange
+from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.users.population_figures import FORMAT, population_legend, population_rows, population_tables
@@ -34,7 +34,7 @@ def _read_weights(context: click.Context, parameter: click.Parameter, value: str
 
 
 @click.command("population")
-@click.argument("run", type=GivenPath())
+@click.argument("run", type=PathArgument())
 @measures_option("Only these [ave%useful].")
 @click.option(
     "--weights",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange
+from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.serving.blind_pairs import read_decided_pairs
 from harvest.judging.sheets.pair_sheet import read_preferences
@@ -17,9 +17,9 @@ from topics.regular_file import missing_advice
 
 
 @click.command()
-@click.argument("sheets", nargs=-1, required=True, metavar="SHEET...", type=GivenPath())
+@click.argument("sheets", nargs=-1, required=True, metavar="SHEET...", type=PathArgument())
 @click.option(
-    "--key", "kept", required=True, metavar="FILE", type=GivenPath(), help="The key that was written with the sheet."
+    "--key", "kept", required=True, metavar="FILE", type=PathArgument(), help="The key that was written with the sheet."
 )
 @click.option(
     "--level",

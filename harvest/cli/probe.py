@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.parameters import GivenPath, NumberRange, check_output_file
+from harvest.cli.parameters import NumberRange, PathArgument, check_output_file
 from harvest.terminal import people_console, printable, wrap_lines
 from topics.errors import InputError
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("url", metavar="URL")
-@click.option("--out", metavar="SITE.yaml", type=GivenPath(), help="Write the draft here.")
+@click.option("--out", metavar="SITE.yaml", type=PathArgument(), help="Write the draft here.")
 @click.option(
     "--screenshot",
     metavar="FILE.png",
-    type=GivenPath(),
+    type=PathArgument(),
     help="Write a screenshot with the parts outlined.",
 )
 @click.option("--message", metavar="TEXT", default="Hello", show_default=True, help="The message to send, once.")
-@click.option("--login", metavar="FILE", type=GivenPath(), help="A log-in stored by `harvest login`.")
+@click.option("--login", metavar="FILE", type=PathArgument(), help="A log-in stored by `harvest login`.")
 @click.option("--timeout", metavar="SECONDS", type=NumberRange(1, 3600), default=120.0, show_default=True)
 @click.option("--headed", is_flag=True, help="Show the browser's window.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
@@ -108,7 +108,7 @@ async def probe_page(url: str, message: str, login: Path | None, seconds: float,
     from harvest.pages.browser.settings import BrowserSettings
     from harvest.pages.chats.chat import Manners
     from harvest.pages.chats.probe import probe
-    from harvest.systems.delivery import catch_unforeseen
+    from harvest.systems.delivery import convert_unexpected
 
     found = find_browser(os.environ, own=find_playwright_browser)
     click.echo(f"starting {found.path.name} …", err=True)
@@ -119,7 +119,7 @@ async def probe_page(url: str, message: str, login: Path | None, seconds: float,
 
     browser = await Browser.launch(settings)
     try:
-        with catch_unforeseen():
+        with convert_unexpected():
             manners = Manners(open_seconds=60.0, answer_seconds=seconds)
             return await probe(browser, settings, url, message, manners, tell=show)
     finally:

@@ -13,9 +13,9 @@ from rich.text import Text
 from harvest.audits.audit import Audit, load_audit, read_audit
 from harvest.audits.placebo import check_placebo, placebo_audit
 from harvest.cli.exposures import keys_in_clear_option
-from harvest.cli.looking import OPTIONS, Reaudit, judge, lock_run, with_begun_trials
+from harvest.cli.looking import OPTIONS, Reaudit, add_begun_trials, judge, lock_run
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange, check_output_file
+from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.playing import describe_audit, play_to_folder
 from harvest.cli.study_output import Output, form_options
 from harvest.notices.verdicts import watch_bulletin
@@ -24,21 +24,21 @@ from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.watch.baseline import read_baseline, refuse_other_audit
 from harvest.studies.watch.dated_runs import free_name, new_dated_run
 from harvest.studies.watch.document import watch_form
-from harvest.studies.watch.harness import Harness, hold_against_placebo
+from harvest.studies.watch.harness import Harness, compare_with_placebo
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import LastingStream, live_console, printable, tell
+from harvest.terminal import LastingStream, live_console, print_message, printable
 from recordings.log.run_folder import enclosing_run, is_run, read
 from topics.errors import InputError, Place
 
 
 @click.command()
-@click.argument("audit", type=GivenPath(str))
-@click.option("--baseline", type=GivenPath(), metavar="FILE", help="[AUDIT.baseline.json beside it]")
-@click.option("--history", type=GivenPath(), metavar="FILE", help="[beside the baseline]")
-@click.option("--out", type=GivenPath(), metavar="FOLDER", help="The folder of dated runs [runs/NAME].")
-@click.option("--run", "recorded", type=GivenPath(), metavar="RUN", help="Judge this run instead of playing one.")
-@click.option("--resume", "stopped", type=GivenPath(), metavar="RUN", help="Play the rest of this dated run.")
+@click.argument("audit", type=PathArgument(str))
+@click.option("--baseline", type=PathArgument(), metavar="FILE", help="[AUDIT.baseline.json beside it]")
+@click.option("--history", type=PathArgument(), metavar="FILE", help="[beside the baseline]")
+@click.option("--out", type=PathArgument(), metavar="FOLDER", help="The folder of dated runs [runs/NAME].")
+@click.option("--run", "recorded", type=PathArgument(), metavar="RUN", help="Judge this run instead of playing one.")
+@click.option("--resume", "stopped", type=PathArgument(), metavar="RUN", help="Play the rest of this dated run.")
 @click.option("--extend", type=WholeNumberRange(1), metavar="N", help="Play N more trials in the last run.")
 @click.option(
     "--matters",
@@ -102,7 +102,7 @@ def command(
             advice="leave out the further options",
         )
     console = live_console()
-    base = baseline or baseline_beside(audit)
+    base = baseline or baseline_path(audit)
     if recorded is None or not base.exists():
         _, file = read_audit(audit)  # refuse a file that is not an audit before looking for a baseline
     if not base.exists():
@@ -112,15 +112,15 @@ def command(
             advice=f"play the audit, look at it, then: harvest bless RUN --out {base}",
         )
     blessed = read_baseline(base)
-    log = history or history_beside(base)
+    log = history or history_path(base)
     past = whole_history(log)
     check_output_file(log, replace=True, other="give another --history")  # before anything is sent
     with open_history(log):
         pass  # and nothing is sent if the disk cannot lock it
     now = REAL_CLOCK.now().timestamp()
     for sentence in past.damage(log, now):
-        tell(f"note: {sentence}")
-    mine = [one for one in past.until(now).looks if one.baseline == blessed.identity]
+        print_message(f"note: {sentence}")
+    mine = [one for one in past.cut_after(now).looks if one.baseline == blessed.identity]
     from_where = click.get_current_context().get_parameter_source
     this = Reaudit(
         audit=audit,
@@ -159,7 +159,7 @@ def command(
             elif stopped is not None:
                 if not stopped.is_dir():
                     raise InputError("there is no such run", place=Place(str(stopped)), advice="leave out --resume")
-                folder, resolved = stopped, with_begun_trials(resolved, stopped, keys_in_clear=keys_in_clear)
+                folder, resolved = stopped, add_begun_trials(resolved, stopped, keys_in_clear=keys_in_clear)
             refuse_other_audit(resolved.header(), blessed, Place(audit))
             check_placebo(resolved)
             describe_audit(console, resolved)
@@ -174,21 +174,23 @@ def command(
         run = read(folder)
         found, harness = judge(run, this, harness)
     this.warn_if_replaced(folder)
-    sound = harness is None or harness.sound
+    sound = harness is None or harness.is_sound
     output.show(watch_form(found, run, str(folder), harness), beside=cast(TextIO, LastingStream(sys.stderr)))
-    code = found.code(strict=strict) if sound else 3
-    if channels.requested:
+    code = found.exit_code(strict=strict) if sound else 3
+    if channels.has_requests:
         own, at = str(recorded_audit(run).get("name") or run.path.name), REAL_CLOCK.now().timestamp()
-        channels.tell(watch_bulletin(found, harness, audit=own, run=str(folder), at=at, code=code, strict=strict))
+        channels.send_reports(
+            watch_bulletin(found, harness, audit=own, run=str(folder), at=at, code=code, strict=strict)
+        )
     return code
 
 
-def baseline_beside(audit: str) -> Path:
+def baseline_path(audit: str) -> Path:
     """Return the default path of an audit's baseline."""
     return Path(f"{Path(audit).with_suffix('')}.baseline.json")
 
 
-def history_beside(baseline: Path) -> Path:
+def history_path(baseline: Path) -> Path:
     """Return the default path of the history, in the baseline's folder."""
     return baseline.with_name(f"{baseline.name.removesuffix('.json').removesuffix('.baseline')}.history.jsonl")
 
@@ -201,4 +203,4 @@ def play_placebo(audit: Audit, folder: Path, console: Console) -> Harness:
         beside = free_name(folder.with_name(f"{folder.name}.placebo"))
         console.print(f"placebo: {len(made.topics.topics)} of the topics, to see whether the harness is sound")
         play_to_folder(made, beside.absolute(), "", console)
-        return hold_against_placebo(read(beside), placebo.heard)
+        return compare_with_placebo(read(beside), placebo.heard)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import GivenPath, NameOrFile
+from harvest.cli.parameters import NameOrFile, PathArgument
 from harvest.terminal import printable
 from protocols.interpreter import retrace
 from protocols.library import check_topics, load_protocol
@@ -34,7 +34,7 @@ class Change:
 
 
 @click.command()
-@click.argument("run", type=GivenPath())
+@click.argument("run", type=PathArgument())
 @click.option(
     "--protocol", type=NameOrFile(), metavar="NAME|FILE", help="Use this protocol instead of the recorded one."
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.garbage import pause_collection
-from harvest.cli.parameters import GivenPath, NameOrFile, NumberRange, WholeNumberRange, check_output_file
+from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, WholeNumberRange, check_output_file
 from harvest.report.document import make_report
 from harvest.report.page import is_report, page
 from harvest.studies.watch.history import MATTERS
@@ -23,17 +23,17 @@ _CHUNK_NAME = re.compile(r"\d{4,}\.js")
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--out",
-    type=GivenPath(),
+    type=PathArgument(),
     metavar="FILE.html",
     default="report.html",
     show_default=True,
     help="The page.",
 )
-@click.option("--baseline", type=GivenPath(), metavar="FILE", help="Compare the run with this baseline.")
-@click.option("--history", type=GivenPath(), metavar="FILE", help="Show the looks of `harvest reaudit`.")
+@click.option("--baseline", type=PathArgument(), metavar="FILE", help="Compare the run with this baseline.")
+@click.option("--history", type=PathArgument(), metavar="FILE", help="Show the looks of `harvest reaudit`.")
 @click.option(
     "--matters",
     type=NumberRange(0, 1, min_open=True, max_open=True),

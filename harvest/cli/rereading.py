@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from harvest.cli.parameters import GivenPath
+from harvest.cli.parameters import PathArgument
 from harvest.drivers.rereading import read_reply, reply_exhibit, separate_thoughts
 from harvest.pages.chats.reread import FoundAnswer, RereadAnswer, read_again
 from harvest.studies.attribute.rerouting import Rerouted, refit_evidence, reroute
 from harvest.systems.driver import DriverError
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from protocols.answer import PARTS, Answer
 from recordings.conversations.answer_parts import parts_row
 from recordings.conversations.conversation import INVALID, Conversation, Outcome
@@ -60,9 +60,9 @@ class _Revised:
 
 
 @click.command()
-@click.argument("run", type=GivenPath())
+@click.argument("run", type=PathArgument())
 @click.option("--system", metavar="NAME", help="Only this system.")
-@click.option("--out", type=GivenPath(), metavar="RUN2", help="Write a new run with the new readings.")
+@click.option("--out", type=PathArgument(), metavar="RUN2", help="Write a new run with the new readings.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> None:
     """Read stored pages again with today's code, and show what changed.
@@ -98,7 +98,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
             click.echo("\n".join(_difference_lines(one)) + "\n")
         click.echo("\n".join(_summary_lines(answers, found, revised, told)))
     for sentence in damage:
-        tell(printable(f"damage: {sentence}", line=True))
+        print_message(printable(f"damage: {sentence}", line=True))
     if out is not None:
         click.echo(f"{pluralize(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import GivenPath, WholeNumberRange
+from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.robustness.document import robustness_form
@@ -20,7 +20,7 @@ from scoring.notation import Term
 
 
 @click.command()
-@click.argument("run", type=GivenPath())
+@click.argument("run", type=PathArgument())
 @measures_option("Only these [ave%useful].")
 @setting_options(
     "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level finds a difference"

@@ -14,7 +14,7 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.parameters import GivenPath, WholeNumberRange
+from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.playing import NOTHING_RECORDED, describe_audit, play_to_folder
 from harvest.cluster.shard_task import Assignment
 from harvest.playing.plan import Plan, make_plan
@@ -43,8 +43,8 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
 
 
 @click.command()
-@click.argument("audit", type=GivenPath(str))
-@click.option("--out", type=GivenPath(), metavar="RUN", help="The run folder [default: runs/NAME].")
+@click.argument("audit", type=PathArgument(str))
+@click.option("--out", type=PathArgument(), metavar="RUN", help="The run folder [default: runs/NAME].")
 @click.option("--trials", type=WholeNumberRange(1, 1_000_000), help="Trials, instead of the audit's number.")
 @click.option("--seed", type=WholeNumberRange(0), help="Seed, instead of the audit's.")
 @click.option("--topics", callback=_split_list, metavar="ID,ID,…", help="Only these topics.")
@@ -92,7 +92,7 @@ def command(
     """
     if shard is not None and as_json:
         raise InputError("--json cannot be used with --shard, because a shard has no scores", advice="leave out --json")
-    if shard is not None and channels.requested:
+    if shard is not None and channels.has_requests:
         raise InputError(
             "verdicts cannot be reported for a shard, because a shard has no scores", advice="merge all shards first"
         )
@@ -157,19 +157,19 @@ def command(
 
 
 def _play_on_cluster(assignment: Assignment, resolved: Audit, dask: str, folder: Path, console: Console) -> set[str]:
-    from harvest.cluster.spreading import spread  # late: no other run needs it
+    from harvest.cluster.spreading import play_on_workers  # late: no other run needs it
 
-    def tell(sentence: str) -> None:
+    def print_line(sentence: str) -> None:
         console.print(escape(sentence), soft_wrap=True)
 
     try:
-        merged, left = spread(resolved, assignment, dask, folder, tell)
+        merged, left = play_on_workers(resolved, assignment, dask, folder, print_line)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; every finished turn is saved, and the same command resumes the run") from None
     for system, reason in left.items():
-        tell(f"{system} was given up: {reason}")
+        print_line(f"{system} was given up: {reason}")
     for sentence in (*merged.conflicts, *merged.damage):
-        tell(f"note: {sentence}")
+        print_line(f"note: {sentence}")
     return set(left)
 
 
@@ -228,12 +228,12 @@ def _score_and_report(
         people.print(line, soft_wrap=True)
     missing = _too_many_open(resolved, run, left, people)
     code = 3 if missing else exit_code(bounds, strict=strict)
-    if channels.requested:
+    if channels.has_requests:
         planned = make_plan(resolved).planned
         played = played_notice(planned - make_plan(resolved, run.conversations).to_play, planned, enough=not missing)
         now, path = REAL_CLOCK.now().timestamp(), str(named)
         told = bounds_bulletin(bounds, audit=resolved.name, run=path, at=now, code=code, strict=strict, played=played)
-        channels.tell(told)
+        channels.send_reports(told)
     return code
 
 

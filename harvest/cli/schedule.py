@@ -12,8 +12,8 @@ import click
 from harvest.audits.audit import read_audit
 from harvest.audits.exposures import read_exposures
 from harvest.cli.installation import DISTRIBUTION
-from harvest.cli.parameters import GivenPath
-from harvest.cli.reaudit import baseline_beside, history_beside
+from harvest.cli.parameters import PathArgument
+from harvest.cli.reaudit import baseline_path, history_path
 from harvest.cli.reaudit import command as reaudit
 from harvest.schedules.crontab import crontab
 from harvest.schedules.job import EVERY, Every, Job
@@ -26,7 +26,7 @@ _FLOCK = "/usr/bin/flock"
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("audit", type=GivenPath(str))
+@click.argument("audit", type=PathArgument(str))
 @click.argument("further", nargs=-1, metavar="[OPTION OF REAUDIT]...", type=click.UNPROCESSED)
 @click.option("--cron", is_flag=True, help="A line for crontab.")
 @click.option("--systemd", "as_units", is_flag=True, help="A script that installs a service and a timer.")
@@ -59,7 +59,7 @@ def command(
     needed = (name for one in read_exposures(document, file) for name in one.needed)
     variables = tuple(dict.fromkeys([*needed, *filter(None, [options["webhook_env"]])]))
     words, folder, beside = ("reaudit", audit, *further), Path.cwd(), Path(audit).absolute()
-    base = options["baseline"] or baseline_beside(audit)
+    base = options["baseline"] or baseline_path(audit)
     if not base.exists():
         _print_hint(f"there is no baseline yet; before the first audit: harvest bless RUN --out {base}")
     # This very installation, called from anywhere.
@@ -86,7 +86,7 @@ def command(
         text = workflow(
             replace(job, words=("harvest", *words)),
             folder=PurePosixPath(folder.relative_to(root)),
-            history=_relative_path(options["history"] or history_beside(base)),
+            history=_relative_path(options["history"] or history_path(base)),
             runs=_relative_path(options["out"] or Path("runs") / file.name),
             install=install or f"{DISTRIBUTION}=={version(DISTRIBUTION)}",
         )

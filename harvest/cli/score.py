@@ -9,7 +9,7 @@ from rich.markup import escape
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
+from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange
 from harvest.cli.setting_options import setting_options
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.bound_lines import bound_lines
@@ -21,7 +21,7 @@ from harvest.studies.validity.user_card_figures import card_document
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.figures import ordered_rows
 from harvest.tables.long_rows import csv_rows, latex_table
-from harvest.terminal import people_console, tell
+from harvest.terminal import people_console, print_message
 from recordings.log.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -30,7 +30,7 @@ _NO_THRESHOLDS = "give the audit thresholds; those of several runs are not check
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, type=PathArgument())
 @click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Gold table to use instead of the run's own.")
 @click.option(
     "--measure",
@@ -93,7 +93,7 @@ def command(
     if not measures and nuggets:
         raise InputError("--nuggets only affects SWAN", advice="add --measure SWAN")
     if dask is not None:
-        if not keep or every or as_json or as_csv or as_latex or channels.requested:
+        if not keep or every or as_json or as_csv or as_latex or channels.has_requests:
             raise InputError(
                 "--dask scores each run separately and prints no figures",
                 allowed="with --keep, and without --all, --json, --csv, --latex and options for other programs",
@@ -113,7 +113,7 @@ def command(
         thresholds = material.thresholds
         if strict and not thresholds:
             raise InputError("--strict only affects thresholds, but the audit has none", advice=_NO_THRESHOLDS)
-        if channels.requested and not thresholds:
+        if channels.has_requests and not thresholds:
             raise InputError(
                 "--junit, --prometheus, --webhook-env and --github report thresholds, but the audit has none",
                 advice=_NO_THRESHOLDS,
@@ -139,11 +139,11 @@ def command(
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
     code = exit_code(bounds, strict=strict)
-    if channels.requested:
+    if channels.has_requests:
         from harvest.notices.verdicts import bounds_bulletin  # late: it has many imports that nothing else here needs
 
         own, at = str(recorded_audit(recorded[0]).get("name") or runs[0].name), REAL_CLOCK.now().timestamp()
-        channels.tell(bounds_bulletin(bounds, audit=own, run=str(runs[0]), at=at, code=code, strict=strict))
+        channels.send_reports(bounds_bulletin(bounds, audit=own, run=str(runs[0]), at=at, code=code, strict=strict))
     return code
 
 
@@ -155,7 +155,7 @@ def _score_separately(runs: tuple[Path, ...], request: ScoreRequest, dask: str, 
     for run, kept in score_on_cluster(runs, request, dask):
         if kept.fault:
             failed += 1
-            tell(f"{run}: {kept.fault}")
+            print_message(f"{run}: {kept.fault}")
             continue
         people.print(escape(f"{run / 'scores.json'}"), soft_wrap=True)
         for line in bound_lines(kept.bounds):

@@ -17,7 +17,7 @@ from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.annotators import agreements
 from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
 from harvest.judging.sheets.sheet_file import Row
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from recordings.files.errors import StoreError, describe_fault
 from recordings.judged.decisions import DecisionBook
 from recordings.judged.judgments import Layer, read_layers
@@ -150,7 +150,7 @@ def serve_questions(
         raise
     tokens, links = make_links(people, int(listening.getsockname()[1]))
 
-    def tell() -> None:
+    def print_progress() -> None:
         click.echo(f"{pluralize(len(asked), 'decision')} for each person{told}", err=True)
         wide = max(len(printable(name, line=True)) for name in people)
         for name, link in links.items():
@@ -183,7 +183,7 @@ def serve_questions(
                 adjudicating=adjudicating,
             )
             try:
-                await serve(desk, listening, tokens, tell, trouble)
+                await serve(desk, listening, tokens, print_progress, trouble)
             finally:
                 for sentence in desk.summary():
                     click.echo(printable(sentence, line=True), err=True)
@@ -250,7 +250,7 @@ def print_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
         return
     names = sorted({name for one in found for name in one.people})
     people_named = ", ".join(printable(name, line=True) for name in names)
-    tell(f"agreement of {people_named}, over things that two or more of them judged:")
+    print_message(f"agreement of {people_named}, over things that two or more of them judged:")
     whole = dict.fromkeys(one.criterion for one in found)
     wide = max(map(len, whole))
     for criterion in whole:
@@ -259,7 +259,9 @@ def print_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
         for one in pairs:
             who = " and ".join(printable(name, line=True) for name in one.people)
             click.echo(f"  {'':<{wide}}  {who}: {_agreement_figures(one.found)}", err=True)
-    tell("  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal")
+    print_message(
+        "  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal"
+    )
 
 
 def _agreement_figures(one: Agreement) -> str:

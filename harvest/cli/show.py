@@ -15,14 +15,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from harvest.cli.parameters import GivenPath, WholeNumberRange
+from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.pages.witness.judgement import Verdict
 from harvest.studies.pairs import conversation_pairs, conversation_rows
 from harvest.studies.pairs.beside import pair_line, pair_lines, summary_lines
 from harvest.studies.pairs.conversation_pairs import ConversationPair, Side
 from harvest.studies.runs.side_by_side import refuse_twice
 from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts
-from harvest.terminal import people_console, printable, tell, terminal_width, wrap_lines
+from harvest.terminal import people_console, print_message, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import LARGEST_NUMBER, Conversation
 from recordings.log.run_folder import Run, read
@@ -37,7 +37,7 @@ _LONGEST_PART = 300  # characters of thoughts and the like; --json has the compl
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, type=PathArgument())
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")
 @click.option("--trial", type=WholeNumberRange(1, LARGEST_NUMBER), help="Only this trial.")
@@ -76,10 +76,12 @@ def command(
             raise InputError(
                 "--system, --attempt and --all cannot be used with --beside", advice="name both: --beside A,B"
             )
-        from harvest.cli.show import show_beside  # brings numpy, which a list of trials does not need
+        from harvest.cli.show import show_side_by_side  # brings numpy, which a list of trials does not need
 
         recordings = [read(run) for run in runs]
-        show_beside(recordings, beside, topic=topic, trial=trial, flipped=flipped, as_text=as_text, as_json=as_json)
+        show_side_by_side(
+            recordings, beside, topic=topic, trial=trial, flipped=flipped, as_text=as_text, as_json=as_json
+        )
         return
     if flipped:
         raise InputError("--flipped can only be used with --beside", advice="name two systems: --beside A,B")
@@ -273,7 +275,7 @@ def _print_conversation(
         console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
 
 
-def show_beside(
+def show_side_by_side(
     runs: Sequence[Run],
     given: str,
     *,
@@ -295,7 +297,7 @@ def show_beside(
     shown = [one for one in chosen if one.differing_turns] if flipped else chosen
     whole = as_text or topic is not None or len(chosen) == 1
     for sentence in dict.fromkeys(sentence for run in runs for sentence in run.damage):
-        tell(printable(f"damage: {sentence}", line=True))
+        print_message(printable(f"damage: {sentence}", line=True))
     if as_json:
         trials = [
             {

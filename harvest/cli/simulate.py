@@ -12,7 +12,7 @@ from rich.console import Console
 
 from harvest.cli.counterfactual import command as counterfactual_command
 from harvest.cli.findings import command as findings_command
-from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange
+from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
 from harvest.cli.population import command as population_command
 from harvest.cli.setting_options import measures_option, setting_option, setting_options
 from harvest.cli.study_output import Output, form_options
@@ -22,7 +22,7 @@ from harvest.studies.scores.kept_scores import with_kept_scores
 from harvest.studies.users import simulation_figures
 from harvest.studies.users.fitted_users import Answers, fit_notes, fit_user, foresight
 from harvest.studies.users.played_users import CANDIDATES, HIDDEN, candidates, fit_hidden_user
-from harvest.terminal import people_console, tell
+from harvest.terminal import people_console, print_message
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.reading import Level, read_dialogues
 from recordings.log.run_folder import read
@@ -45,8 +45,8 @@ command.add_command(population_command)
 
 
 @command.command("fit")
-@click.argument("data", nargs=-1, required=True, metavar="RUN|FILE...", type=GivenPath())
-@click.option("--out", type=GivenPath(), metavar="USER.yaml", help="Write the fitted user here.")
+@click.argument("data", nargs=-1, required=True, metavar="RUN|FILE...", type=PathArgument())
+@click.option("--out", type=PathArgument(), metavar="USER.yaml", help="Write the fitted user here.")
 @click.option("--name", default="fitted", show_default=True, help="Name of this user in recordings.")
 @click.option(
     "--order", type=WholeNumberRange(1, 2), default=1, show_default=True, help="How many previous acts are used."
@@ -117,7 +117,7 @@ def fit_command(
     people = people_console(stderr=as_json)
     dialogues = _read_all(data, intents, people)
     if sys.stderr.isatty():  # this may take minutes, and nothing else is printed until it is done
-        tell(f"{pluralize(len(dialogues), 'dialogue')}: users are fitted and compared over {folds} folds …")
+        print_message(f"{pluralize(len(dialogues), 'dialogue')}: users are fitted and compared over {folds} folds …")
     played = candidates(
         dialogues,
         order=order,
@@ -189,8 +189,8 @@ def fit_command(
 
 
 @command.command("check")
-@click.argument("real", type=GivenPath())
-@click.argument("simulated", type=GivenPath())
+@click.argument("real", type=PathArgument())
+@click.argument("simulated", type=PathArgument())
 @click.option(
     "--order", type=WholeNumberRange(1, 2), default=1, show_default=True, help="How many previous acts are used."
 )
@@ -259,7 +259,7 @@ def check_command(
 
 
 @command.command("groups")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @measures_option("Only these [%useful S1, ave%useful, …].")
 @click.option("--base", metavar="GROUP", help="The group that the others are compared with [the audit's first].")
 @setting_options(

@@ -12,7 +12,7 @@ from typing import Any, TextIO, TypeVar
 import click
 from rich.text import Text
 
-from harvest.cli.parameters import GivenPath, check_output_file
+from harvest.cli.parameters import PathArgument, check_output_file
 from harvest.tables.study_form import FORMS, StudyForm
 from harvest.terminal import people_console, printable
 from recordings.files.evidence import write_safely
@@ -74,7 +74,7 @@ def figure_option(command: _Command) -> _Command:
         "figures",
         multiple=True,
         metavar="FILE.svg|FILE.png",
-        type=GivenPath(),
+        type=PathArgument(),
         help="Draw the study. A PNG needs a browser.",
     )(command)
 
@@ -136,7 +136,7 @@ def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
     docstring of `study`."""
 
     @click.command(help=cleandoc(study.__doc__ or ""))
-    @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+    @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
     @output_options
     def command(runs: tuple[Path, ...], output: Output) -> None:
         output.show(study([read(run) for run in runs]))

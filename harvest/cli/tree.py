@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.garbage import pause_collection
-from harvest.cli.parameters import GivenPath, NameOrFile, NumberRange, WholeNumberRange
+from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, WholeNumberRange
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import Output, check_output, figure_option, write_figures
 from harvest.studies.scores.gathered import gather_runs, recorded_design
@@ -17,7 +17,7 @@ from harvest.studies.trees.rows import outlined_trees, tree_form, wrap_sentences
 from harvest.studies.trees.tree_scores import TrialScores, tree_scores, trial_scores
 from harvest.studies.trees.words import legend, sentences, tree_drawings
 from harvest.tables.study_form import FORMS
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from recordings.log.run_folder import read
 from recordings.log.shard import shard_note
 from scoring.library import find_declaration
@@ -31,7 +31,7 @@ _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "merma
 
 
 @click.command()
-@click.argument("run", type=GivenPath())
+@click.argument("run", type=PathArgument())
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")
 @click.option("--merge", metavar="KEY", help="exact, label, act, entities, or user=KEY,system=KEY [see below].")
@@ -124,14 +124,14 @@ def command(
         trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
     shard = shard_note(recorded.header)
     for sentence in (*recorded.damage, *left, *([shard] if shard else ())):
-        tell(f"note: {printable(sentence, line=True)}")
+        print_message(f"note: {printable(sentence, line=True)}")
     scored = TrialScores({})
     if term is not None:
         material, asked = gather_runs(recorded).material, Precedence.from_options(judges, nuggets, folding)
         table = load_gold(gold, material.topics) if gold is not None else None
         scored = trial_scores(material, term, gold=table, judges=asked)
     for sentence in scored.notes:
-        tell(f"note: {printable(sentence, line=True)}")
+        print_message(f"note: {printable(sentence, line=True)}")
     designs = [recorded_design(recorded, tree.scope.systems) for tree in trees]
     laid = [
         tree_scores(tree, term, scored.values, level=level, design=design) if term else None

@@ -7,7 +7,7 @@ import click
 
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import GivenPath, WholeNumberRange
+from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.scores.scorecard import Judges
@@ -18,7 +18,7 @@ from scoring.notation import Term
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
 @measures_option("Only these [%useful S1, ave%useful].")
 @click.option(

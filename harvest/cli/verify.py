@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from harvest.cli.parameters import GivenPath
+from harvest.cli.parameters import PathArgument
 from harvest.terminal import people_console, printable
 from recordings.checking.chain_check import check_recording
 from recordings.files.errors import RunError, no_run
@@ -52,7 +52,7 @@ class _CheckResult:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="RUN|REPORT...", type=GivenPath())
+@click.argument("paths", nargs=-1, required=True, metavar="RUN|REPORT...", type=PathArgument())
 @click.option("--hash", "wanted", metavar="HASH", help="The hash that the recording of RUN must have.")
 @click.option("--json", "as_json", is_flag=True, help="The findings as one JSON document on standard output.")
 def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:

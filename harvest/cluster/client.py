@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harvest.systems.exposure import is_this_machine
-from harvest.terminal import printable, tell
+from harvest.terminal import print_message, printable
 from topics.errors import InputError
 
 # Schemes of addresses for which Dask needs certificates.
@@ -25,7 +25,7 @@ _GONE_SECONDS = 15
 
 
 @contextmanager
-def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
+def connect_client(address: str, *, seconds: float = 10) -> Iterator[Any]:
     """Connect to the scheduler at `address` and yield Dask's client, which is closed at the end. The connection may
     take `seconds`, and the first answer another `seconds`. Raises InputError if no scheduler answers at the address,
     or if Dask is not installed."""
@@ -59,8 +59,8 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
         raise InputError(f"the certificates in Dask's settings cannot be used: {fault}", advice=_TLS_ADVICE) from None
     if address.partition("://")[0] in _TLS_SCHEMES and security.get("ssl_context") is None:
         raise InputError(f"{address} needs certificates, but Dask's settings do not name any", advice=_TLS_ADVICE)
-    if warning := trusted_in_clear(address):
-        tell(printable(f"warning: {warning}", line=True))
+    if warning := unencrypted_warning(address):
+        print_message(printable(f"warning: {warning}", line=True))
     try:
         client = Client(address, timeout=seconds, set_as_default=False)
     except Exception as fault:  # bytes of another program may be read as a length, and fail as MemoryError
@@ -71,7 +71,7 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
         yield client
 
 
-def trusted_in_clear(address: str) -> str:
+def unencrypted_warning(address: str) -> str:
     """Return a warning about trusting a scheduler at this address, or "" for TLS or an address on this machine."""
     scheme, _, rest = address.rpartition("://")
     host = urlsplit(f"//{rest}").hostname

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harvest.cluster.client import connected, count_threads, scheduler_gone_error, wait_for_any
+from harvest.cluster.client import connect_client, count_threads, scheduler_gone_error, wait_for_any
 from harvest.studies.runs.side_by_side import refuse_twice
 from harvest.studies.scores.bounds import CheckedBound
 from harvest.studies.scores.score_file import write_scores
@@ -102,7 +102,7 @@ def score_on_cluster(runs: Sequence[Path], request: ScoreRequest, address: str) 
     twice or if the cluster cannot be reached or is gone."""
     refuse_twice([Run(run, read_header(run), (), ()) for run in runs])
     tasks = [scoring_task(run, request) for run in runs]
-    with connected(address) as client:
+    with connect_client(address) as client:
         count_threads(client, address)
         futures = client.map(score_run, tasks, pure=False)
         for run, future in zip(runs, futures, strict=True):

@@ -70,8 +70,8 @@ class SharedGate(Gate):
         self._name, self._told, self._until = secrets.token_hex(6), 0, 0.0
         self._look_at, self._slowed = float("-inf"), spacing > 0
 
-    async def passed(self) -> int:
-        await self._look_at_board()
+    async def wait_for_turn(self) -> int:
+        await self._read_board()
         self.busy.refuse()
         if not self._slowed:
             return self._pace.complaints
@@ -81,16 +81,16 @@ class SharedGate(Gate):
             while not await self._acquire():
                 self.busy.check(self.clock.monotonic())
             try:
-                gap = await self._heed_complaints()
+                gap = await self._react_to_complaints()
             except BaseException:
                 await self._release()
                 raise
             self._sent(self.clock.monotonic())
-            self._holding = asyncio.create_task(self._hold_for(gap))
+            self._holding = asyncio.create_task(self._keep_for(gap))
             SENDING.set(self._sent)
         return self._pace.complaints
 
-    async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
+    async def slow_down(self, complaints: int, wait: float, *, told: bool = False) -> None:
         self._slowed = True
         self._told += 1
         now = self.clock.monotonic()
@@ -98,7 +98,7 @@ class SharedGate(Gate):
         complaint = [self._told, complaints, self._until - now, told]
         await asyncio.to_thread(self._board.write, self._name, complaint)
 
-    async def _look_at_board(self) -> None:
+    async def _read_board(self) -> None:
         if self._slowed or (now := self.clock.monotonic()) < self._look_at:
             return
         self._look_at = now + _LOOK_EVERY
@@ -106,7 +106,7 @@ class SharedGate(Gate):
         self._pace, heeded = _last_pace(found, self._spacing)
         self._slowed = self._slowed or bool(self._pace.gap or _new_complaints(found, heeded))
 
-    async def _heed_complaints(self) -> float:
+    async def _react_to_complaints(self) -> float:
         """Wait as long as the system requested from any worker, and return the next gap. The semaphore must be held."""
         found = await asyncio.to_thread(self._board.read)
         before = _last_pace(found, self._spacing)
@@ -119,7 +119,7 @@ class SharedGate(Gate):
             until = self.clock.monotonic() + max(wait for _, _, wait, _ in told.values())
             await self._rest(lambda at=until: at)  # type: ignore[misc]
             found = await asyncio.to_thread(self._board.read)
-        self._pace = pace.eased(self._spacing)
+        self._pace = pace.ease(self._spacing)
         self._slowed = self._pace.gap > 0
         if (self._pace, heeded) != before:
             await asyncio.to_thread(self._board.write, _HEEDED, [self._pace.gap, self._pace.complaints, heeded])
@@ -145,7 +145,7 @@ class SharedGate(Gate):
     def _sent(self, at: float) -> None:
         self._sent_at = at
 
-    async def _hold_for(self, gap: float) -> None:
+    async def _keep_for(self, gap: float) -> None:
         try:
             while (wait := self._sent_at + gap + _SENDING_SECONDS - self.clock.monotonic()) > 0:
                 await self.clock.sleep(wait)

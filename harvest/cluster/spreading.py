@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.audits.audit import Audit
-from harvest.cluster.client import connected, count_threads, scheduler_gone_error, wait_for_any
+from harvest.cluster.client import connect_client, count_threads, scheduler_gone_error, wait_for_any
 from harvest.cluster.shard_task import Assignment, ShardResult, audit_hash
 from harvest.stores.merging import merge_stored
 from harvest.stores.store import Store, open_store
@@ -28,7 +28,7 @@ from topics.errors import InputError, Place
 _SHARDS_EACH = 4
 
 
-def spread(
+def play_on_workers(
     audit: Audit, assignment: Assignment, address: str, out: Path, tell: Callable[[str], None]
 ) -> tuple[MergeResult, dict[str, str]]:
     """Play an audit on the cluster with the scheduler at `address`, and merge its shards into the new run `out`.
@@ -49,7 +49,7 @@ def spread(
     if store is None:
         folder = folder.absolute()
         folder.mkdir(parents=True, exist_ok=True)
-    with connected(address) as client:
+    with connect_client(address) as client:
         most = count_threads(client, address)
         at_once = min(most, *(system.limits.concurrency for system in audit.systems))
         names = store.folders() if store else [entry.name for entry in folder.iterdir()]

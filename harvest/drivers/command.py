@@ -226,7 +226,7 @@ class _ProgramSession:
             raise
         found = mark.find(program.output) if whole else None
         length, taken = found or (len(program.output), len(program.output))
-        return program.take(taken)[:length], whole
+        return program.pop_output(taken)[:length], whole
 
     async def _wait_for_exit(self) -> int | None:
         try:
@@ -319,7 +319,7 @@ def _with_output(fault: Unanswered, program: Program) -> Unanswered:
 
 
 def _exhibits(raw: bytes, program: Program, greeting: bytes = b"") -> tuple[Exhibit, ...]:
-    named = (("greeting", greeting), ("stdout", raw), ("stderr", program.take_stderr()))
+    named = (("greeting", greeting), ("stdout", raw), ("stderr", program.pop_stderr()))
     return tuple(Exhibit(name, "text/plain", data) for name, data in named if data or name == "stdout")
 
 

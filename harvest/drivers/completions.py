@@ -76,7 +76,7 @@ class Completion:
 
     @property
     def partial(self) -> str:
-        return self._parts.said.encode("utf-8", "replace").decode("utf-8")
+        return self._parts.received_text.encode("utf-8", "replace").decode("utf-8")
 
     @property
     def model(self) -> str:
@@ -87,7 +87,7 @@ class Completion:
         """True after `[DONE]`, or after a chunk with a finish_reason unless every chunk has a finish_reason."""
         return self._done or (bool(self.finish) and not self._ends_often)
 
-    def take(self, event: str, data: str, watch: Stopwatch) -> bool:
+    def read_event(self, event: str, data: str, watch: Stopwatch) -> bool:
         """Read one event of a stream. Returns True at `[DONE]`. Raises the errors of `read`."""
         if data.strip() == "[DONE]":
             self._done = True
@@ -176,11 +176,11 @@ class Completion:
                 break
         if choices and (len(choices) > 1 or choices[0].get("index") not in (0, None)):
             self._parts.note(SEVERAL_CHOICES)
-        self._take_sources(value)
+        self._add_sources(value)
         for path in self._links:
             for found in path.find(value):
-                self._parts.take_sources(found)
-        self._parts.take_offers(value.get("related_questions") or [])
+                self._parts.add_sources(found)
+        self._parts.add_offers(value.get("related_questions") or [])
         if addressed:
             self._addresses |= dict.fromkeys(urls_in(value, _FIELDS_WITHOUT_SOURCES))
         if choices is None:
@@ -210,7 +210,7 @@ class Completion:
                 if not piece and self._in_pieces and _message_words(message):
                     self._message = _message_words(message)
                 else:
-                    self._take_message(message, reply)
+                    self._add_message(message, reply)
                     self._in_pieces = self._in_pieces or (bool(piece) and self._characters > before)
             except MisshapenError as fault:
                 raise Unanswered("bad-completion", str(fault)) from None
@@ -247,15 +247,15 @@ class Completion:
             self._parts.note(OTHER_ROLE)
         return True
 
-    def _take_message(self, message: Mapping[str, object], reply: object) -> None:
+    def _add_message(self, message: Mapping[str, object], reply: object) -> None:
         parts, first = self._parts, len(self._parts.pieces)
         if self._interrupted and message.get("content"):
             self._interrupted, self.finish = False, ""  # of the message before the tool's
-            if parts.said and not parts.said[-1].isspace():
-                parts.take_text("\n\n")
-        parts.take_content(message.get("content"))
-        parts.take_refusal(message.get("refusal"))
-        parts.take_speech(message.get("audio"))
+            if parts.received_text and not parts.received_text[-1].isspace():
+                parts.add_text("\n\n")
+        parts.add_content(message.get("content"))
+        parts.add_refusal(message.get("refusal"))
+        parts.add_speech(message.get("audio"))
         came = parts.characters - self._characters
         if came:
             self._characters = parts.characters
@@ -264,28 +264,28 @@ class Completion:
             parts.restarts.add(first)
         for field in _THOUGHT_FIELDS:
             if message.get(field):
-                parts.take_thoughts(message[field], field)
+                parts.add_thoughts(message[field], field)
         for name, value in message.items():
             if isinstance(value, str) and value and name not in _READ_FIELDS:
                 self._unread.setdefault(excerpt(name, 60), []).append(value)
-        self._take_sources(message)
+        self._add_sources(message)
         if isinstance(context := message.get("context"), Mapping):
-            self._take_sources(context)
-        parts.take_attachments(message.get("images") or [])
-        parts.take_calls(message.get("tool_calls") or [])
+            self._add_sources(context)
+        parts.add_attachments(message.get("images") or [])
+        parts.add_calls(message.get("tool_calls") or [])
         ran = message.get("executed_tools")  # Groq's, with different numbers
         for place, call in enumerate(ran if isinstance(ran, list) else ()):
             if isinstance(call, Mapping):
-                parts.take_calls({**call, "index": f"executed {call.get('index', place)}"})
+                parts.add_calls({**call, "index": f"executed {call.get('index', place)}"})
         if isinstance(called := message.get("function_call"), Mapping):
-            parts.take_calls({"index": "function_call", **called})
+            parts.add_calls({"index": "function_call", **called})
 
-    def _take_sources(self, holder: Mapping[str, object]) -> None:
+    def _add_sources(self, holder: Mapping[str, object]) -> None:
         for field in _SOURCE_FIELDS:
             found = holder.get(field)
             if found and self._seen.get(field) != found:  # some servers send all of them with every piece
                 self._seen[field] = found
-                self._parts.take_sources(found)
+                self._parts.add_sources(found)
 
 
 class _Envelope:
@@ -312,10 +312,10 @@ class _Envelope:
 
 def _message_words(message: Mapping[str, object]) -> str:
     whole = Parts()
-    whole.take_content(message.get("content"))
-    whole.take_refusal(message.get("refusal"))
-    whole.take_speech(message.get("audio"))
-    return whole.said
+    whole.add_content(message.get("content"))
+    whole.add_refusal(message.get("refusal"))
+    whole.add_speech(message.get("audio"))
+    return whole.received_text
 
 
 def _check_error(holder: Mapping[str, object]) -> None:

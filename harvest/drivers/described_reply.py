@@ -223,7 +223,7 @@ class Described:
             self._check_readable(parts, paths, values, received)
         else:
             _compare_kinds(parts, stretches)
-        for _, value in values if not parts.said.strip() else ():  # a body without a word may name an error
+        for _, value in values if not parts.received_text.strip() else ():  # a body without a word may name an error
             if isinstance(value, Mapping) and value.get("error"):
                 said = excerpt(error_message(value) or repr(value["error"]))
                 raise received.fault(Unanswered, "system-error", said)
@@ -269,7 +269,7 @@ class Described:
         only_text = set(self.reply) == {WHOLE_BODY}
         if not streamed:
             if only_text:
-                parts.take_text(received.text())
+                parts.add_text(received.text())
                 others = self.ended or self.session or any(self.parts.values())
                 return [((), received.json())] if others else []
             return [((), received.json())]
@@ -277,7 +277,7 @@ class Described:
         for event in events_in(received.text(), received.media_type):
             if only_text:
                 if self._holds_reply((event.name,)):
-                    parts.take_text(event.data)
+                    parts.add_text(event.data)
                 continue
             try:
                 value = json.loads(event.data)
@@ -297,12 +297,12 @@ class Described:
 
     def _take_parts(self, parts: Parts, value: object, received: Received) -> None:
         takers: dict[str, Callable[[object], None]] = {
-            "refusal": parts.take_refusal,
-            "links": parts.take_sources,
-            "thoughts": parts.take_thoughts,
-            "tools": parts.take_calls,
-            "offers": parts.take_offers,
-            "attachments": parts.take_attachments,
+            "refusal": parts.add_refusal,
+            "links": parts.add_sources,
+            "thoughts": parts.add_thoughts,
+            "tools": parts.add_calls,
+            "offers": parts.add_offers,
+            "attachments": parts.add_attachments,
         }
         for name, take in takers.items():
             for found in _first_found(self.parts.get(name, ()), value):
@@ -384,7 +384,7 @@ def _take_reply(parts: Parts, paths: Sequence[ReplyPath], value: object, join: s
         said = [one for one in found if not isinstance(one, str) or one.strip()]
         for one in said if join and said else found:  # no separator around empty texts
             try:
-                parts.take_value(one, join)
+                parts.add_value(one, join)
             except MisshapenError:
                 kind = type(one).__name__
                 raise received.fault(Unanswered, "bad-type", f"the value at {path.text} is {kind}, not text") from None

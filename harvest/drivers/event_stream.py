@@ -65,7 +65,7 @@ class Events(Protocol):
         """The text received so far."""
         ...
 
-    def take(self, event: str, data: str, watch: Stopwatch) -> bool:
+    def read_event(self, event: str, data: str, watch: Stopwatch) -> bool:
         """Read one event. Returns True if the rest can be ignored. Raises Unanswered for a malformed event."""
         ...
 

@@ -74,7 +74,7 @@ class Parts:
         self.said_once = ""
 
     @property
-    def said(self) -> str:
+    def received_text(self) -> str:
         """The text received so far. Without text, this is the transcript of speech, or otherwise the refusal."""
         return "".join(self.pieces) or "".join(self._spoken) or "".join(self.refusals)
 
@@ -83,44 +83,44 @@ class Parts:
         """The number of characters received so far, including speech and refusals."""
         return self._length + sum(map(len, (*self._spoken, *self.refusals)))
 
-    def take_content(self, content: object) -> None:
+    def add_content(self, content: object) -> None:
         """Add a content. Raises MisshapenError unless the value is a string, a list of parts or None."""
         if isinstance(content, str):
-            self.take_text(content)
+            self.add_text(content)
         elif isinstance(content, list):
             for part in content:
-                self.take_part(part)
+                self.add_part(part)
         elif content is not None:
             raise MisshapenError("content", content)
 
-    def take_part(self, part: object) -> None:
+    def add_part(self, part: object) -> None:
         """Add one part of a content. Raises MisshapenError unless the value is a string or an object."""
         if isinstance(part, str):
-            self.take_text(part)
+            self.add_text(part)
             return
         if not isinstance(part, Mapping):
             raise MisshapenError("a part of the content", part)
         kind, text = part.get("type", "text"), part.get("text")
         inner = part.get("content", part.get("parts"))
         if isinstance(inner, (str, list)) and (kind == "message" or not {"type", "text"} & part.keys()):
-            self._take_message(part.get("role"), inner)
+            self._add_message(part.get("role"), inner)
             return
         if part.get("thought") is True or kind in _THOUGHT_TYPES:
-            self.take_thoughts(part)
+            self.add_thoughts(part)
             return
         for key in _UNTYPED_THOUGHT_KEYS:
             if isinstance(part.get(key), (str, Mapping)):
-                self.take_thoughts(part[key])
+                self.add_thoughts(part[key])
         if isinstance(part.get("citation"), Mapping):
-            self.take_sources(part["citation"])
+            self.add_sources(part["citation"])
         if kind == "refusal":
-            self.take_refusal(part.get("refusal"))
+            self.add_refusal(part.get("refusal"))
         elif is_call(part):
-            self.take_calls(part)
+            self.add_calls(part)
         elif kind in _SOUND_TYPES:
-            self.take_speech(part)
+            self.add_speech(part)
         elif kind in _FILE_TYPES or not _UNTYPED_FILE_KEYS.isdisjoint(part):
-            self.take_attachments(next((part[key] for key in _UNTYPED_FILE_KEYS if key in part), part))
+            self.add_attachments(next((part[key] for key in _UNTYPED_FILE_KEYS if key in part), part))
         elif kind in _TEXT_TYPES:
             begin, annotations = self._length, part.get("annotations")
             offset = begin
@@ -129,8 +129,8 @@ class Parts:
                 text, annotations = counted.get("value"), counted.get("annotations")
             if text is not None and not isinstance(text, str):
                 raise MisshapenError("the text of a part", text)
-            self.take_text(text or "")
-            self.take_sources(annotations, offset)
+            self.add_text(text or "")
+            self.add_sources(annotations, offset)
             for cited in sources_in(part.get("citations")):
                 # Anthropic cuts its text where a citation begins and ends: the part is the place.
                 inside = text is not None and bool(text.strip())
@@ -138,11 +138,11 @@ class Parts:
         elif isinstance(text, str) and text.strip():
             self.note(UNKNOWN_PART)
 
-    def _take_message(self, role: object, content: object) -> None:
+    def _add_message(self, role: object, content: object) -> None:
         if isinstance(role, str) and role.lower() in OTHER_ROLES:
             self.note(OTHER_ROLE)
         else:
-            self.take_content(content)
+            self.add_content(content)
 
     @property
     def is_empty(self) -> bool:
@@ -150,23 +150,23 @@ class Parts:
         kept = (*self.pieces, *self._thoughts.values(), *self._sources, *self._attachments, *self._notes)
         return not (self.characters or any(kept) or any(any(one.read_calls()) for one in self._calls))
 
-    def take_value(self, value: object, join: str) -> None:
+    def add_value(self, value: object, join: str) -> None:
         """Add a string, a part or a list of parts, with `join` before it. Raises MisshapenError for any other value."""
         joined = join if self._length else ""
         before = len(self.pieces)
-        self.take_text(joined)
+        self.add_text(joined)
         length = self._length
         if isinstance(value, Mapping):
-            self.take_part(value)
+            self.add_part(value)
         elif isinstance(value, list) and not all(isinstance(part, Mapping) for part in value):
             raise MisshapenError("a reply", value)
         else:
-            self.take_content(value)
+            self.add_content(value)
         if self._length == length and joined and not isinstance(value, str):  # parts for other readers
             del self.pieces[before:]
             self._length -= len(joined)
 
-    def take_text(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         self.pieces.append(text)
         self._length += len(text)
 
@@ -176,34 +176,34 @@ class Parts:
         self.restarts.clear()
         self._length = 0
 
-    def take_refusal(self, refusal: object) -> None:
+    def add_refusal(self, refusal: object) -> None:
         """Add a refusal. Raises MisshapenError unless the value is a string, a list of parts or None."""
         holder = Parts()
-        holder.take_content(refusal)
+        holder.add_content(refusal)
         self.refusals += [piece for piece in (*holder.pieces, *holder.refusals) if piece]
 
-    def take_thoughts(self, value: object, field: str = "") -> None:
+    def add_thoughts(self, value: object, field: str = "") -> None:
         """Add thoughts: a string, or lists and objects that contain strings. Every value is accepted, since no measure
         depends on thoughts. `field` is the name of the field with the thoughts, because gateways send the same
         thoughts in several fields."""
         self._thoughts.setdefault(field, []).extend(_strings_in(value))
 
-    def take_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
+    def add_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
         self._sources += [replace(source, place=place) for source in sources_in(value, offset)]
         items = value if isinstance(value, list) else [value]
         if any(isinstance(item, Mapping) and item and not any(sources_in(item)) for item in items):
             self.note(UNKNOWN_SOURCE)
 
-    def take_calls(self, value: object) -> None:
+    def add_calls(self, value: object) -> None:
         """Add tool calls, or pieces of tool calls in a stream. Values of other types are ignored."""
         if self.streamed:
-            self._calls[-1].take(value)
+            self._calls[-1].add_calls(value)
             return
         for item in value if isinstance(value, list) else [value]:
             self._calls.append(StreamedCalls())
-            self._calls[-1].take(item)
+            self._calls[-1].add_calls(item)
 
-    def take_offers(self, value: object) -> None:
+    def add_offers(self, value: object) -> None:
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str) and item.strip():
                 self._offers.append(Offer(_short_line(item)))
@@ -214,14 +214,14 @@ class Parts:
                 if title or value_sent:
                     self._offers.append(Offer(title or value_sent, value_sent if title else "", kind))
 
-    def take_attachments(self, value: object) -> None:
+    def add_attachments(self, value: object) -> None:
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str) and item.strip():
                 self._attachments.append(Attachment(_file_name(item)))
             elif isinstance(item, Mapping):
                 self._attachments.append(_read_attachment(item))
 
-    def take_speech(self, value: object) -> None:
+    def add_speech(self, value: object) -> None:
         """Add speech, or a piece of speech, with its transcript. In a stream, only the first piece may have the id."""
         for item in value if isinstance(value, list) else [value]:
             if not isinstance(item, Mapping) or not item:

@@ -117,7 +117,7 @@ class Program(asyncio.SubprocessProtocol):
         """The exit code: None while the program runs, or the negative number of the signal that ended it."""
         return self._transport.get_returncode() if self._transport is not None else None
 
-    def take_stderr(self) -> bytes:
+    def pop_stderr(self) -> bytes:
         """Return the last 64 KiB, at most, that the program wrote to standard error since the last call."""
         taken = bytes(self._stderr)
         if self._stderr_cut:  # not within a word: the end of a secret would not be known for one
@@ -126,7 +126,7 @@ class Program(asyncio.SubprocessProtocol):
         self._stderr_cut = False
         return taken
 
-    def take(self, length: int) -> bytes:
+    def pop_output(self, length: int) -> bytes:
         """Remove the first `length` bytes from the output and return them."""
         taken = bytes(self.output[:length])
         del self.output[:length]

@@ -82,7 +82,7 @@ _LIST_FIELDS = ("links", "sources", "tools", "offers", "attachments")
 def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
     """Return a turn with `text` as its reply."""
     parts = Parts()
-    parts.take_text(text)
+    parts.add_text(text)
     answer, notes = parts.answer(thoughts_apart=thoughts_apart)
     return SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds, notes=notes)
 
@@ -100,16 +100,16 @@ def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_ap
             raise Unanswered("bad-json", f'"{key}" is not a list: {excerpt(repr(value[key]))}')
     parts = Parts()
     try:
-        parts.take_content(value.get("text"))
-        parts.take_refusal(value.get("refusal"))
+        parts.add_content(value.get("text"))
+        parts.add_refusal(value.get("refusal"))
     except MisshapenError as fault:
         raise Unanswered("bad-type", f'a line has no text at "text": {fault}') from None
-    parts.take_sources(value.get("links"))
-    parts.take_sources(value.get("sources"))
-    parts.take_thoughts(value.get("thoughts"))
-    parts.take_calls(value.get("tools") or [])
-    parts.take_offers(value.get("offers") or [])
-    parts.take_attachments(value.get("attachments") or [])
+    parts.add_sources(value.get("links"))
+    parts.add_sources(value.get("sources"))
+    parts.add_thoughts(value.get("thoughts"))
+    parts.add_calls(value.get("tools") or [])
+    parts.add_offers(value.get("offers") or [])
+    parts.add_attachments(value.get("attachments") or [])
     answer, notes = parts.answer(thoughts_apart=thoughts_apart)
     tokens = value.get("tokens")
     return SystemTurn(

@@ -87,7 +87,7 @@ def read_exposure(
 def _read_exposure(name: str, options: StrictModel, who: str, folder: Path) -> Exposure:
     plug_in = "" if name in DRIVERS else entry_source(find_plug_ins(GROUP, "drivers", DRIVERS)[name])
     further = getattr(driver_module(name), "further", _no_files)(options, folder)
-    return Exposure.of(who, options, *further, plug_in=plug_in)
+    return Exposure.from_options(who, options, *further, plug_in=plug_in)
 
 
 def build_driver(

@@ -48,9 +48,9 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
     completion = empty_completion(OpenAIOptions.model_validate_json(given))
     if received.media_type == "text/event-stream":
         for event in events_in(received.text(), received.media_type):
-            completion.take(event.name, event.data, received.watch)
+            completion.read_event(event.name, event.data, received.watch)
         if b"[DONE]" in received.body:
-            completion.take("", "[DONE]", received.watch)
+            completion.read_event("", "[DONE]", received.watch)
     if not completion.is_complete:
         completion.read(received)
     return completion.answer()[0]

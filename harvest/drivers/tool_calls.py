@@ -49,7 +49,7 @@ class _Piece:
     input: str | None
 
     @classmethod
-    def of(cls, item: Mapping[str, object]) -> "_Piece":
+    def from_item(cls, item: Mapping[str, object]) -> "_Piece":
         kind = _string_or_empty(item.get("type"))
         held = next((key for key in (*_CALL_KEYS, kind) if isinstance(item.get(key), Mapping)), "")
         inner = item.get(held)
@@ -79,7 +79,7 @@ class _Call:
     kind: str = ""
     inputs: list[str] = field(default_factory=list)
 
-    def take(self, piece: _Piece) -> None:
+    def add_piece(self, piece: _Piece) -> None:
         self.kind = self.kind or piece.kind
         if piece.name.startswith(self.name):
             self.name = piece.name  # the same name, which some servers send with every piece
@@ -111,14 +111,14 @@ class StreamedCalls:
         self._at: dict[object, _Call] = {}
         self._unread = False
 
-    def take(self, value: object) -> None:
+    def add_calls(self, value: object) -> None:
         """Add a call, a piece of a call, or a list of these. A string is the name of a tool."""
         items = value if isinstance(value, list) else [value]
         for place, item in enumerate(items):
             if isinstance(item, str) and item.strip():
                 self._calls.append(_Call(name=item))
             elif isinstance(item, Mapping) and item:
-                self._take_item(item, (place, len(items)))
+                self._add_item(item, (place, len(items)))
             elif item:
                 self._unread = True
 
@@ -131,8 +131,8 @@ class StreamedCalls:
         found = [ToolCall(name, given) for name, given in named if name or given]
         return found, self._unread or any(not call.name for call in found)
 
-    def _take_item(self, item: Mapping[str, object], counted: tuple[int, int]) -> None:
-        piece, identity = _Piece.of(item), _string_or_empty(item.get("id"))
+    def _add_item(self, item: Mapping[str, object], counted: tuple[int, int]) -> None:
+        piece, identity = _Piece.from_item(item), _string_or_empty(item.get("id"))
         if not (piece.name or piece.kind or piece.input):
             # The first piece of a streamed call can be only an id; a text among the calls is not a call.
             typed = _string_or_empty(item.get("type"))
@@ -149,7 +149,7 @@ class StreamedCalls:
             self._calls.append(call)
         call.identity = call.identity or identity
         self._at[counted if index is None else index] = call
-        call.take(piece)
+        call.add_piece(piece)
 
     def _continued_call(self, piece: _Piece, index: object, identity: str) -> _Call | None:
         if index is None:

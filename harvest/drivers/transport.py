@@ -54,7 +54,7 @@ class Decompressor:
         self._done = False  # once
         self._over = False  # what follows is padding
 
-    def take(self, data: bytes) -> bytes:
+    def decompress(self, data: bytes) -> bytes:
         found = []
         while data and not self._over:
             if self._under_way is None:
@@ -75,7 +75,7 @@ class Decompressor:
                 self._under_way, self._done = None, True
         return b"".join(found)
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """End the body. Raises ValueError if the body is incomplete. An empty body is complete."""
         if self._under_way is not None or (self._head and not self._done):
             raise ValueError("it ends early")
@@ -166,9 +166,9 @@ class Response:
         unpacking = Decompressor(coding)
         try:
             async for data in self:
-                if unpacked := unpacking.take(data):
+                if unpacked := unpacking.decompress(data):
                     yield unpacked
-            unpacking.end()
+            unpacking.finish()
         except ValueError as error:
             raise httpx.DecodingError(str(error)) from None
 

@@ -76,7 +76,7 @@ class CookieJar:
         self._cookies.jar.add_cookie_header(asked)
         return str(asked.get_header("Cookie", ""))
 
-    def take_from(self, response: Response, url: httpx.URL) -> None:
+    def store_cookies(self, response: Response, url: httpx.URL) -> None:
         """Store the cookies of a response. Like browsers, this method skips cookies that could not be sent back."""
         set_cookie = [(name, value) for name, value in response.headers if name.lower() == b"set-cookie"]
         headers = [(name, value) for name, value in set_cookie if not _CONTROL_BYTES.search(value)]
@@ -199,7 +199,7 @@ class Wire:
             transfer.response = response
             try:
                 if jar is not None:
-                    jar.take_from(response, built.url)
+                    jar.store_cookies(response, built.url)
                 target = _same_origin(response, built)
                 if target is None:
                     await self._read(response, events, transfer)
@@ -233,7 +233,7 @@ class Wire:
 
                 async with aclosing(EventSource(cast(httpx.Response, text)).aiter_sse()) as source:
                     async for event in source:
-                        if events.take(event.event, event.data, transfer.watch):
+                        if events.read_event(event.event, event.data, transfer.watch):
                             break
             except Unanswered:
                 if not text.ended or events.is_complete:
@@ -242,9 +242,9 @@ class Wire:
             if not events.is_complete:
                 raise Unanswered("broken-stream", "the stream ended before the reply was complete")
             if not text.ended:
-                await self._read_on(chunks)
+                await self._continue_reading(chunks)
 
-    async def _read_on(self, chunks: AsyncIterator[bytes]) -> None:
+    async def _continue_reading(self, chunks: AsyncIterator[bytes]) -> None:
         """Read the rest of a stream after its reply is complete, so that the next turn can use the connection again.
         If a server keeps the stream open, the rest of later streams is not read."""
         if self._held_open:

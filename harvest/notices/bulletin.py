@@ -57,7 +57,7 @@ class Notice:
     limit: float = math.nan
 
     @property
-    def shown_verdict(self) -> str:
+    def printed_verdict(self) -> str:
         return self.word or self.verdict
 
 

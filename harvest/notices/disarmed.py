@@ -21,7 +21,7 @@ _BRACKET = re.compile(r"(?<=##)\[|(?<=##vso)\[", re.IGNORECASE)
 _COMMAND_START = re.compile(r"(?:##(?:v|vs|vso)?|#)?\Z", re.IGNORECASE)
 
 
-class DisarmedStream:
+class EscapingStream:
     """A stream that writes no commands. `::` at the start of a line is written as `: :`, `##[` as `## [`, and
     `##vso[` as `##vso [`. With `as_json`, the text is JSON and must keep its value, so the bracket is escaped
     instead; no line of JSON begins with `::`. Everything except writing is delegated to `stream`."""
@@ -51,13 +51,13 @@ class DisarmedStream:
 
 def underlying_stream(stream: TextIO) -> TextIO:
     """Return the original stream, on which intended commands can be written."""
-    while isinstance(stream, DisarmedStream):
+    while isinstance(stream, EscapingStream):
         stream = stream.stream
     return stream
 
 
 @contextlib.contextmanager
-def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[None]:
+def escape_output(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[None]:
     """Within the block, disarm standard output and error if a CI service reads them. `arguments` are the arguments of
     Harvest's command, which show whether the command prints JSON."""
     with contextlib.ExitStack() as stack:
@@ -65,10 +65,10 @@ def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) ->
             asked = {*arguments, *pairwise(arguments)}
             as_json = not asked.isdisjoint(("--json", "--format=json", ("--format", "json")))
             if not _is_file(sys.stdout):
-                out = DisarmedStream(sys.stdout, as_json=as_json)
+                out = EscapingStream(sys.stdout, as_json=as_json)
                 stack.enter_context(contextlib.redirect_stdout(cast(TextIO, out)))
             if not _is_file(sys.stderr):
-                stack.enter_context(contextlib.redirect_stderr(cast(TextIO, DisarmedStream(sys.stderr))))
+                stack.enter_context(contextlib.redirect_stderr(cast(TextIO, EscapingStream(sys.stderr))))
         yield
 
 

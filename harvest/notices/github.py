@@ -26,7 +26,7 @@ def annotation_lines(bulletin: Bulletin) -> Iterator[str]:
         for one in account.notices:
             kind: _Kind = "error" if one.code else "notice" if one.verdict in ("same", "kept") else "warning"
             if one.decides and kind != "notice":
-                found[kind].append((f"{bulletin.audit}, {account.system}: {one.shown_verdict}", one.sentence))
+                found[kind].append((f"{bulletin.audit}, {account.system}: {one.printed_verdict}", one.sentence))
     if not (found["error"] or found["warning"]):
         found["notice"].append((f"{bulletin.audit}: {bulletin.verdict}", bulletin.sentence))
     for kind, each in found.items():
@@ -88,7 +88,7 @@ def _row_cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
     if held:
         yield _difference_text(moved.value, share, " points") + _interval_text(moved, share, apart=True)
     yield str(one.n)
-    yield one.shown_verdict if one.decides else "shown only"
+    yield one.printed_verdict if one.decides else "shown only"
 
 
 def _interval_text(one: Estimate, share: bool, *, apart: bool = False) -> str:

@@ -21,7 +21,7 @@ def watch_bulletin(
 ) -> Bulletin:
     """Return the bulletin about a watched audit. `harness` is the result of a placebo, or None if no placebo was
     played. With `strict`, an unclear result counts as not measured."""
-    if harness is not None and not harness.sound:
+    if harness is not None and not harness.is_sound:
         said = tuple(harness.sentences())
         notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said about the systems")
         account = Account("harness", f"harness: {notice.sentence}", (notice,), said)
@@ -29,7 +29,7 @@ def watch_bulletin(
     accounts = []
     for system in found.systems:
         sentence, details = system_sentence(system, found), tuple(one.plain for one in system_details(system))
-        if system.measured:
+        if system.is_measured:
             notices = [_figure_notice(one, found, strict) for one in system.figures]
         else:
             why = sentence.removeprefix(f"{system.name}: ")
@@ -61,7 +61,7 @@ def _figure_notice(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
 def _coverage_notice(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
     """Return the notice about the share of valid trials. The share is reported separately, because fewer valid trials
     do not mean worse answers. But a system with missing topics cannot be called unchanged."""
-    worse = system.coverage or system.missing
+    worse = system.coverage or system.has_missing_topic
     said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
     if system.lost:
         said += f"; no valid trial of {pluralize(len(system.lost), 'topic')} of the baseline"
@@ -73,7 +73,7 @@ def _coverage_notice(system: WatchedSystem, found: Watched, strict: bool) -> Not
     return Notice(
         COVERAGE,
         "changed" if worse else "same",
-        3 if strict and system.missing else 0,
+        3 if strict and system.has_missing_topic else 0,
         said,
         now=Estimate(share),
         before=before,

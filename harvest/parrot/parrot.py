@@ -59,7 +59,7 @@ class Catalogue:
         )
 
     @classmethod
-    def of(cls, topics: TopicSet, gold: GoldTable) -> Catalogue:
+    def from_gold(cls, topics: TopicSet, gold: GoldTable) -> Catalogue:
         """Build a catalogue of the topics with gold entries. Raises InputError if an entity has no matching URL."""
         taken = {entry.entity for topic in topics.topics for entry in gold.entries(topic.id)}
         return cls(_shelf(topic, gold, taken) for topic in topics.topics if any(True for _ in gold.entries(topic.id)))
@@ -84,7 +84,7 @@ def load_catalogue(
 ) -> Catalogue:
     """Load a catalogue from a gold table with titles, by default from the shipped table. Raises InputError."""
     resolved = topics if isinstance(topics, TopicSet) else load_topics(topics)
-    return Catalogue.of(resolved, load_gold(gold, resolved))
+    return Catalogue.from_gold(resolved, load_gold(gold, resolved))
 
 
 def _shelf(topic: Topic, gold: GoldTable, taken: set[str]) -> Shelf:

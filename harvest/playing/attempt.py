@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from harvest.audits.groups import traits_of
 from harvest.audits.system import System
 from harvest.playing.plan import Work
-from harvest.systems.delivery import catch_unforeseen, deliver
+from harvest.systems.delivery import convert_unexpected, deliver
 from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Session, Settling, Unanswered
 from harvest.systems.limits import Gate, OpeningQueue
 from harvest.systems.timing import REAL_CLOCK, Clock
@@ -57,8 +57,8 @@ class Lease:
         if self._session is None:
             if said and self._driver.capabilities.editable_history:
                 self._opening = replace(self._opening, history=(*self._opening.history, *said))
-            async with self._openings.passed():
-                with catch_unforeseen():
+            async with self._openings.wait_for_opening():
+                with convert_unexpected():
                     self._session = await self._driver.open(self._opening)
         return self._session
 
@@ -77,7 +77,7 @@ class Lease:
     async def settle(self) -> None:
         """Raise DriverError if the last reply of a conversation turns out to be incomplete."""
         if isinstance(self._session, Settling):
-            with catch_unforeseen():
+            with convert_unexpected():
                 await self._session.settle()
 
     async def close(self) -> None:
@@ -158,11 +158,11 @@ class Player:
         # Named after the user of the control in all arms and members of a population, too, for the same reason.
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial), tries=work.lost)
         user = self._user(work)
-        with catch_unforeseen("user-fault"):
+        with convert_unexpected("user-fault"):
             memory = initial_state(user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
         action, memory, wording = await self._next_action(user, memory, None, rng.at(1), self.words, 1)
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
-            with catch_unforeseen("user-fault"):
+            with convert_unexpected("user-fault"):
                 check_opening(action, user.name)
         carried = {turn.number: turn for turn in work.carried}
         size = 0  # characters that the system has answered
@@ -282,7 +282,7 @@ class Player:
         """Return the user's next action, its memory, and the evidence of how the turn was worded. `size` counts the
         characters answered so far. An error in a user makes the attempt invalid, and the action is neither sent nor
         recorded."""
-        with catch_unforeseen("user-fault"):
+        with convert_unexpected("user-fault"):
             action, memory, taken = await respond_with_words(user, memory, observation, rng, words, size)
             check_turn(action, turn, user.name)
         if isinstance(action, Say) and not action.text.strip():

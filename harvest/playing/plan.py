@@ -45,7 +45,7 @@ class Work:
     lost: int = 0
     member: str = ""
 
-    def again(self) -> Work:
+    def next_attempt(self) -> Work:
         """Return the next attempt after an invalid attempt, starting from the beginning."""
         return replace(self, attempt=self.attempt + 1, carried=(), carried_from=0, lost=self.lost + 1)
 

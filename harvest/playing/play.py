@@ -33,7 +33,7 @@ class SilentWatcher:
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None: ...
 
-    def asked_less(self, system: str, why: str) -> None: ...
+    def pace_lowered(self, system: str, why: str) -> None: ...
 
 
 def play(audit: Audit | str | PathLike[str], out: str | PathLike[str]) -> Run:
@@ -94,7 +94,7 @@ async def play_audit(
             words=audit.endpoints,
         )
         with watching(plan, damage) as watcher:
-            audit.endpoints.tell_waits(watcher.asked_less)
+            audit.endpoints.report_waits(watcher.pace_lowered)
             async with audit.endpoints:
                 await Runner(player, audit.played, audit.drivers, watcher, gates).play(plan)
         return folder / f"trials-{writer.worker}.jsonl"

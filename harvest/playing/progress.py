@@ -63,7 +63,7 @@ class Display:
         counts = self.labels[work.key.system]
         if outcome.kind == INVALID:
             counts["invalid"] += 1
-            self._say_once(work.key.system, outcome)
+            self._print_once(work.key.system, outcome)
         else:
             counts.update(labels)
         if not again:
@@ -72,7 +72,7 @@ class Display:
             self._print_tenth()
         self._redraw_labels(work.key.system)
 
-    def _say_once(self, system: str, outcome: Outcome) -> None:
+    def _print_once(self, system: str, outcome: Outcome) -> None:
         """Show the reason for a failed attempt, once for each system and reason, to reveal a wrong address early."""
         if (system, outcome.reason) not in self._said:
             self._said.add((system, outcome.reason))
@@ -84,7 +84,7 @@ class Display:
         told = printable(f"{system} is not contacted again: {reason}; trials left: {unplayed}", line=True)
         self._console.print(f"[yellow]{escape(told)}[/]")
 
-    def asked_less(self, system: str, why: str) -> None:
+    def pace_lowered(self, system: str, why: str) -> None:
         self._console.print(f"[yellow]{escape(printable(f'{system} {why}', line=True))}[/]")
 
     def _print_tenth(self) -> None:

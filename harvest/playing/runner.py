@@ -34,7 +34,7 @@ class Steps:
         self._queues = queues
         self._moved = asyncio.Condition()
 
-    async def take(self, system: str) -> Sitting | None:
+    async def next_sitting(self, system: str) -> Sitting | None:
         """Wait until the next sitting of a system is due, and return the sitting, or None if nothing is left."""
         queue = self._queues[system]
         async with self._moved:
@@ -43,7 +43,7 @@ class Steps:
             self._moved.notify_all()
         return taken
 
-    async def leave(self, system: str) -> int:
+    async def give_up_system(self, system: str) -> int:
         """Give up a system, and return the number of its unplayed trials."""
         async with self._moved:
             unplayed = sum(len(sitting.works) for sitting in self._queues[system])
@@ -69,7 +69,7 @@ class Watcher(Seam):
         """Report that a system was given up. `system` is its name without a group."""
         ...
 
-    def asked_less(self, system: str, why: str) -> None:
+    def pace_lowered(self, system: str, why: str) -> None:
         """Report that a system is asked less often than allowed. `why` continues a sentence after the system's name."""
         ...
 
@@ -118,7 +118,7 @@ class Runner:
                 stack.push_async_callback(_close_driver, driver)
                 queue = queues[asked] = deque(queue_sittings(plan, systems, self.player.seed))
                 load = Load(limits.concurrency, self.player.clock, partial(self._ease_pace, asked))
-                told = partial(self.watcher.asked_less, asked)
+                told = partial(self.watcher.pace_lowered, asked)
                 busy = BusyTracker(limits.busy_timeout, self.player.clock, told, limits.spacing)
                 gate = self.gates(asked, limits.spacing, load, busy)
                 openings = OpeningQueue(limits.retry_wait, limits.retries, self.player.clock)
@@ -128,9 +128,9 @@ class Runner:
 
     async def _work_through(self, desk: _Desk) -> None:
         asked = desk.system.asked
-        while not desk.left and (sitting := await desk.steps.take(asked)) is not None:
+        while not desk.left and (sitting := await desk.steps.next_sitting(asked)) is not None:
             desk.queue.extend(await self._play_sitting(desk, sitting))
-            if desk.left and (unplayed := await desk.steps.leave(asked)):
+            if desk.left and (unplayed := await desk.steps.give_up_system(asked)):
                 self.watcher.system_left(asked, desk.left, unplayed)
 
     async def _play_sitting(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
@@ -145,12 +145,12 @@ class Runner:
                 if desk.gate.gap >= max(2 * desk.told_gap, 2 * desk.system.limits.spacing):
                     desk.told_gap = desk.gate.gap
                     told = f"gets a turn every {desk.gate.gap:.1f} s: it says that it gets too many requests"
-                    self.watcher.asked_less(desk.system.asked, told)
+                    self.watcher.pace_lowered(desk.system.asked, told)
                 self.watcher.attempt_ended(work, played.outcome, tuple(played.labels), again=again)
                 if not played.outcome.valid:
                     rest = sitting.works[i + 1 :]
                     if again:
-                        rest = (work.again(), *rest)
+                        rest = (work.next_attempt(), *rest)
                     return [Sitting(rest, tuple(history), place)] if rest else []
                 history.extend(played.exchanges)
         finally:
@@ -159,7 +159,7 @@ class Runner:
 
     def _ease_pace(self, asked: str, turns: int) -> None:
         told = f"gets {pluralize(turns, 'turn')} at a time: more would only make its answers slower"
-        self.watcher.asked_less(asked, told)
+        self.watcher.pace_lowered(asked, told)
 
     def _make_lease(self, desk: _Desk, sitting: Sitting) -> tuple[Lease, list[Exchange]]:
         first = sitting.works[0]

@@ -36,8 +36,8 @@ class _Waking:
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self._watcher.system_left(system, reason, unplayed)
 
-    def asked_less(self, system: str, why: str) -> None:
-        self._watcher.asked_less(system, why)
+    def pace_lowered(self, system: str, why: str) -> None:
+        self._watcher.pace_lowered(system, why)
 
 
 async def play_stored(

@@ -90,7 +90,7 @@ def make_report(
     except InputError as refused:
         study = refused.what
     watched, looks = _watch_runs(gathered, baseline, history, matters)
-    matters = (watched.matters if watched is not None else MATTERS) if matters is None else matters
+    matters = (watched.smallest_effect if watched is not None else MATTERS) if matters is None else matters
     said = _choose_finding(gathered, scores, found, study, watched, matters)
     by_judges = judged_sentence(judged, scores.joint, scores.coverage)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))

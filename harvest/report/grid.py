@@ -121,14 +121,18 @@ def _foot_rows(
     turns: range,
     values: Mapping[tuple[str, str, str | None, int | None], ScoreRow],
 ) -> list[dict[str, Any]]:
-    def shown(measure: str, system: str, turn: int | None) -> str:
+    def value_text(measure: str, system: str, turn: int | None) -> str:
         row = values.get((measure, system, name, turn))
         return "" if row is None else row.shown(row.value)
 
     lines = [
-        {"name": USEFUL.name, "span": 1, "cells": [shown(USEFUL.name, one, turn) for one in systems for turn in turns]}
+        {
+            "name": USEFUL.name,
+            "span": 1,
+            "cells": [value_text(USEFUL.name, one, turn) for one in systems for turn in turns],
+        }
     ]
     for measure in (MEAN_USEFUL.name, RECOVERY.name):
-        each = [shown(measure, one, None) for one in systems]
+        each = [value_text(measure, one, None) for one in systems]
         lines.append({"name": measure, "span": len(turns), "cells": each})
     return lines

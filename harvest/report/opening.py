@@ -10,7 +10,7 @@ from harvest.report.finding import MOST_SYSTEMS
 from harvest.report.watch_finding import most_serious
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.watch.watched import Watched
-from harvest.studies.watch.words import moved_words, value_text
+from harvest.studies.watch.words import shift_words, value_text
 from harvest.tables.figures import shown_with_interval
 from scoring.table import ScoreRow, is_percentage
 
@@ -110,10 +110,10 @@ def bars_of_watch(found: Watched) -> Iterator[Bar]:
     if not found.systems:
         return
     system, one = most_serious(found)
-    if one is None or not system.measured:
+    if one is None or not system.is_measured:
         return
     end = _track_end([one.value, one.before], one.name.partition(" ")[0])
     yield Bar("baseline", value_text(one.before, one.name), one.before / end)
     yield Bar("now", value_text(one.value, one.name), one.value / end)
     between = one.difference
-    yield _difference_bar("change", moved_words(one), between.value, *between.printed_ends, found.matters)
+    yield _difference_bar("change", shift_words(one), between.value, *between.printed_ends, found.smallest_effect)

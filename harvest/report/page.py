@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from harvest.report.document import Report
 from harvest.report.grid import MARK_CLASSES
-from harvest.report.sections import without_style
+from harvest.report.sections import remove_style
 from harvest.report.transcripts import limit_text
 from harvest.tables.drawing.svg import STYLE as CHART_STYLE
 
@@ -41,7 +41,7 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
-_TEMPLATES.filters |= {"inert": _embeddable_json, "embedded": lambda svg: Markup(without_style(svg))}
+_TEMPLATES.filters |= {"inert": _embeddable_json, "embedded": lambda svg: Markup(remove_style(svg))}
 _TEMPLATES.globals |= {"mark_classes": MARK_CLASSES}
 
 

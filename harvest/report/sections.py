@@ -208,7 +208,7 @@ _OWN_STYLE = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 _ROOT = re.compile(r'\A(<svg [^>]*?) style="[^"]*"')
 
 
-def without_style(svg: str) -> str:
+def remove_style(svg: str) -> str:
     """Return a picture without its style sheet, because the page's policy allows only the style sheet of the page."""
     return _OWN_STYLE.sub("", _ROOT.sub(r"\1", svg, count=1), count=1).strip()
 

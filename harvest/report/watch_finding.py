@@ -100,7 +100,7 @@ _WORDS = {
 
 
 def _system_word(system: WatchedSystem) -> str:
-    if not system.measured:
+    if not system.is_measured:
         return "not measured"
     words = {one.word for one in system.figures if one.gated}
     worst = next((word for word in _WORDS if word in words), system.verdict)
@@ -120,7 +120,7 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
         did = f"it answered usefully in {value} of {turns}, at the baseline in {before}{over}"
     else:
         did = f"it had {one.name} {value}, at the baseline {before}{over}"
-    did += f", a difference of {watch_words.moved_words(one)}"
+    did += f", a difference of {watch_words.shift_words(one)}"
     since = (
         f" It had changed by {watch_words.had_changed_words(one)}."
         if one.state.is_changed and kind != "changed"
@@ -144,10 +144,10 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
         near = f"{did}{watch_words.joined_words(one)}"
         return f"{name} is perhaps back near the baseline: {near}. Another audit has to confirm it.{since}"
     if kind == "back":
-        words = watch_words.back_words(one)
+        words = watch_words.recovery_words(one)
         return f"{name} is back near the baseline: {did}{watch_words.joined_words(one)}. {words[0].upper()}{words[1:]}."
     if kind == "same":
-        small = f"{100 * found.matters:g} points"
+        small = f"{100 * found.smallest_effect:g} points"
         return f"{name} is the same as at the baseline, within {small}: {did}."
     if since:
         return f"Whether {name} is back at the baseline cannot be told: {did}.{since}"

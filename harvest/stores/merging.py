@@ -29,11 +29,11 @@ class Copies:
         contains the line is added."""
         for folder, (run, stints) in self.fetched.items():
 
-            def told(line: re.Match[str], stints: Mapping[int, Stint] = stints) -> str:
+            def add_address(line: re.Match[str], stints: Mapping[int, Stint] = stints) -> str:
                 name = find_piece(stints, Path(line[1]), int(line[2]))
                 return f"{line[0]} (in {name})" if name else line[0]
 
-            text = re.sub(rf"({re.escape(folder)}/trials-[^/:]+\.jsonl):([0-9]+)(?::[0-9]+)?", told, text)
+            text = re.sub(rf"({re.escape(folder)}/trials-[^/:]+\.jsonl):([0-9]+)(?::[0-9]+)?", add_address, text)
             text = text.replace(folder, run.url)
         return text
 

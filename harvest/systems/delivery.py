@@ -39,8 +39,8 @@ async def deliver(
         sends += 1
         try:
             async with gate.load.place(turn) as place:
-                complaints = await gate.passed()
-                place.sent()
+                complaints = await gate.wait_for_turn()
+                place.mark_sent()
                 answered, sent_at = False, gate.busy.note_sent()
                 try:
                     reply = await _say_within(limits.turn_timeout, session, text)
@@ -64,7 +64,7 @@ async def deliver(
                 # A wait of hours is too long: this attempt is invalid, and others only come more slowly.
                 hours = fault.retry_after is not None and fault.retry_after > LONGEST_WAIT
                 pause = 0.0 if hours else min(LONGEST_WAIT, wait)
-                await gate.slow(complaints, pause, told=says_when)
+                await gate.slow_down(complaints, pause, told=says_when)
                 gate.busy.note_complaint(sent_at, pause)
                 gate.busy.note_pause(fault.retry_after or 0.0)
                 complaint = fault
@@ -79,7 +79,7 @@ async def deliver(
 async def _say_within(seconds: float, session: Session, text: str) -> Reply:
     try:
         async with asyncio.timeout(seconds) as bound:
-            with catch_unforeseen():
+            with convert_unexpected():
                 return await session.say(text)
     except TimeoutError as fault:
         if not bound.expired():
@@ -88,7 +88,7 @@ async def _say_within(seconds: float, session: Session, text: str) -> Reply:
 
 
 @contextmanager
-def catch_unforeseen(reason: str = "driver-fault") -> Iterator[None]:
+def convert_unexpected(reason: str = "driver-fault") -> Iterator[None]:
     """Turn unexpected errors in the block into `Unanswered` with this `reason`, so that a driver's fault does not end a
     run. This includes a cancellation that was not requested. DriverErrors are not changed."""
     task = asyncio.current_task()

@@ -66,7 +66,7 @@ class Exposure:
     plug_in: str = ""
 
     @classmethod
-    def of(cls, who: str, *options: object, plug_in: str = "") -> "Exposure":
+    def from_options(cls, who: str, *options: object, plug_in: str = "") -> "Exposure":
         """Collect the declarations of the options, at any depth."""
         found = tuple(_declared_values(options))
 

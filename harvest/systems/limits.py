@@ -53,7 +53,7 @@ class Limits:
     give_up_after: int = 10
     busy_timeout: float = BUSY_TIMEOUT
 
-    def shared_by(self, machines: int) -> Limits:
+    def divide_among(self, machines: int) -> Limits:
         """Return the limits of one of several machines that play the same audit. Together, the machines keep the pace
         and the number of sessions. But each machine has at least one session, even if there are more machines than
         sessions."""
@@ -79,10 +79,10 @@ class Pace:
     gap: float
     complaints: int = 0
 
-    def slower(self, most: float = LONGEST_WAIT) -> Pace:
+    def reduce_rate(self, most: float = LONGEST_WAIT) -> Pace:
         return Pace(max(self.gap, min(most, max(2 * self.gap, _FIRST_GAP))), self.complaints + 1)
 
-    def eased(self, spacing: float) -> Pace:
+    def ease(self, spacing: float) -> Pace:
         gap = max(spacing, _EASE_FACTOR * self.gap)
         return Pace(gap if gap > _LEAST_GAP else spacing, self.complaints)
 
@@ -209,14 +209,14 @@ class Gate:
         """The current gap between turns in seconds."""
         return self._pace.gap
 
-    async def passed(self) -> int:
+    async def wait_for_turn(self) -> int:
         """Wait to send the next turn, and return the count of complaints. Raises NotSent if the system is given up."""
         if self._pace.gap or self._free_at > self.clock.monotonic():
             async with self._turnstile:
                 await self._rest(lambda: self._free_at)
                 # Counted from the passing itself: a late wake-up must not let two turns out together.
                 self._free_at = self.clock.monotonic() + self._pace.gap
-                self._pace = self._pace.eased(self._spacing)
+                self._pace = self._pace.ease(self._spacing)
         self.busy.refuse()
         return self._pace.complaints
 
@@ -225,7 +225,7 @@ class Gate:
             self.busy.check(until())
             await self.clock.sleep(min(wait, self.busy.seconds_to_check))
 
-    async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
+    async def slow_down(self, complaints: int, wait: float, *, told: bool = False) -> None:
         """Send no turn for `wait` seconds after a complaint, and leave more time between later turns. `complaints` is
         the number that `passed` returned for the turn; complaints about turns that were under way together count as
         one. Set `told` if the system itself said how long to wait, so that its pace need not be found by trial and
@@ -236,7 +236,7 @@ class Gate:
 
     def _slower(self, pace: Pace, asked_for: float) -> Pace:
         """Return the pace after a complaint. `asked_for` is the requested wait in seconds, or infinity if unknown."""
-        return pace.slower(min(self.busy.longest_gap, _WAIT_FACTOR * asked_for))
+        return pace.reduce_rate(min(self.busy.longest_gap, _WAIT_FACTOR * asked_for))
 
 
 # Returns the gate of a system, given its name, the seconds between turns, its load with the clock, and how
@@ -262,7 +262,7 @@ class OpeningQueue:
         self._failures, self._failed_at = 0, float("-inf")
 
     @asynccontextmanager
-    async def passed(self) -> AsyncIterator[None]:
+    async def wait_for_opening(self) -> AsyncIterator[None]:
         """Wait until a session may be opened. An exception in the block means that the session could not be opened."""
         if not self._failures:
             async with self._count_opening():

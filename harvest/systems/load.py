@@ -95,10 +95,10 @@ class LoadSlot:
 
     async def __aenter__(self) -> Self:
         self._era = await self._load.enter()
-        self.sent()
+        self.mark_sent()
         return self
 
-    def sent(self) -> None:
+    def mark_sent(self) -> None:
         self._begun = self._load.clock.monotonic()
 
     async def __aexit__(

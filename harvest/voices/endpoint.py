@@ -1,7 +1,7 @@
 """A model behind an OpenAI-compatible API that words a user's turns.
 
 The model is reached like a system under audit, and its errors are classified in the same way, but it is part of
-Harvest's own machinery. Any failure of the model makes the attempt invalid as `endpoint-failed` (`EndpointFailed`). A
+Harvest's own machinery. Any failure of the model makes the attempt invalid as `endpoint-failed` (`EndpointError`). A
 failure says nothing about the system and never becomes text. Requests are sent again up to `retries` times, since the
 endpoint keeps no state.
 
@@ -78,7 +78,7 @@ class EndpointOptions(WireOptions):
     concurrency: int = Field(8, ge=1, le=1000, description="requests at the same time")
 
 
-class EndpointFailed(DriverError, SourceError):
+class EndpointError(DriverError, SourceError):
     """The endpoint gave no complete sample. The error is never `Denied`, which concerns the system under audit."""
 
 
@@ -93,7 +93,7 @@ class Endpoint:
         self.name, self._options, self._does = name, options, does
         wire = {key: getattr(options, key) for key in WireOptions.model_fields}
         asked = ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire)
-        self.exposure = Exposure.of(f"endpoint {name}", options)
+        self.exposure = Exposure.from_options(f"endpoint {name}", options)
         around = replace(surroundings, system=f"endpoint {name}", exposure=self.exposure)
         try:
             self._driver = OpenAIDriver(asked, around)
@@ -111,17 +111,17 @@ class Endpoint:
         return self._options.concurrency
 
     @property
-    def tries(self) -> int:
+    def most_requests(self) -> int:
         """The largest number of requests for one sample, including retries."""
         return 1 + self._options.retries
 
-    def tell_waits(self, tell: Callable[[str, str], object]) -> None:
+    def report_waits(self, tell: Callable[[str, str], object]) -> None:
         """Call `tell` whenever Harvest waits because the endpoint gets too many requests. The arguments of `tell` are
         the endpoint's name and the time until which Harvest waits."""
         self._gate.busy.tell = partial(tell, f"the endpoint {self.name!r}")
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """Return one sample. Raises EndpointFailed."""
+        """Return one sample. Raises EndpointError."""
         try:
             reply = await deliver(
                 _Asking(self._driver, self._fields(prompt), prompt),
@@ -161,7 +161,7 @@ class Endpoint:
         }
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
-    def _make_failure(self, fault: DriverError) -> EndpointFailed:
+    def _make_failure(self, fault: DriverError) -> EndpointError:
         body = next((exhibit.data for exhibit in fault.exhibits if exhibit.name == "response"), b"")
         code = ""  # the API's name for the error
         with suppress(ValueError, RecursionError):
@@ -169,7 +169,7 @@ class Endpoint:
         named = f" ({code})" if code and code not in str(fault).lower() else ""
         detail = f"the endpoint {self.name!r}, which {self._does}: {fault}{named}"
         exhibits = tuple(Exhibit(f"endpoint-{one.name}", one.media_type, one.data) for one in fault.exhibits)
-        return EndpointFailed(ENDPOINT_FAILED, detail, exhibits=exhibits)
+        return EndpointError(ENDPOINT_FAILED, detail, exhibits=exhibits)
 
 
 def _unfit_finish(reply: Reply) -> str:

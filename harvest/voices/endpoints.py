@@ -32,16 +32,16 @@ class Endpoints:
         self._endpoints = endpoints
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """Return a sample. Raises EndpointFailed, and InputError for an endpoint that the audit does not have."""
+        """Return a sample. Raises EndpointError, and InputError for an endpoint that the audit does not have."""
         return await self._by_name(prompt.source).sample(prompt)
 
     def __bool__(self) -> bool:
         return bool(self._endpoints)
 
-    def tell_waits(self, tell: Callable[[str, str], object]) -> None:
-        """Call `Endpoint.tell_waits` for each endpoint."""
+    def report_waits(self, tell: Callable[[str, str], object]) -> None:
+        """Call `Endpoint.report_waits` for each endpoint."""
         for endpoint in self._endpoints.values():
-            endpoint.tell_waits(tell)
+            endpoint.report_waits(tell)
 
     def definition(self) -> dict[str, Any]:
         """Return the settings that determine each endpoint's text, without secrets and limits."""
@@ -57,7 +57,7 @@ class Endpoints:
                     what = f"user {name!r} of protocol {protocol.name!r}: {fault.what}"
                     raise InputError(what, allowed=fault.allowed, advice=fault.advice) from None
 
-    def requests_at_most(self, protocols: Iterable[Protocol], turns: int) -> dict[str, int]:
+    def count_most_requests(self, protocols: Iterable[Protocol], turns: int) -> dict[str, int]:
         """Return the largest number of requests to each endpoint in `turns` user turns of the protocols. All samples
         and their retries count. For each endpoint, only the user with the most requests counts, since only one user
         speaks at a time."""
@@ -65,7 +65,7 @@ class Endpoints:
         for user in (user for protocol in protocols for user in protocol.users.values()):
             wanted: Counter[str] = Counter()
             for name, samples in _wanted_endpoints({"simulator": user.simulator, **user.options}):
-                wanted[name] += samples * self._by_name(name).tries
+                wanted[name] += samples * self._by_name(name).most_requests
             most = {name: max(n, wanted[name]) for name, n in most.items()}
         return {name: n * turns for name, n in most.items()}
 

@@ -33,7 +33,7 @@ _CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1
 _CTRL_D_HINT = "ctrl-D ends the conversation on an empty line only; enter the turn, or clear it by ctrl-U"
 
 
-def without_controls(text: str) -> str:
+def remove_controls(text: str) -> str:
     """Return `text` without control characters and terminal sequences, except line breaks and tabs."""
     return _CONTROLS.sub("", text)
 
@@ -128,7 +128,7 @@ class Keyboard:
         if self._before is not None:
             termios.tcsetattr(self._source, termios.TCSANOW, self._before)
 
-    async def begun(self) -> bool:
+    async def has_begun(self) -> bool:
         """Return whether the person says anything at all. The first turn is kept for the first call of `sample`."""
         first = await self.sample(Prompt(SOURCE, ACT, (), (), 0))
         self._held = None if first.finish == LEAVES else first
@@ -178,7 +178,7 @@ class Keyboard:
         return self._remove_controls(line.removesuffix("\r"))
 
     def _remove_controls(self, line: str) -> str:
-        plain = without_controls(line)
+        plain = remove_controls(line)
         if plain != line:
             self._tell("note: control characters were left out of this turn")
         return plain

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.table import Table
 
-from harvest.terminal import live_console, printable, tell, terminal_width, wrap_lines
+from harvest.terminal import live_console, print_message, printable, terminal_width, wrap_lines
 
 
 def test_escape_sequences_become_pictures() -> None:
@@ -53,7 +53,7 @@ def test_the_rest_of_a_line_may_be_indented_further() -> None:
 
 
 def test_what_is_told_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    tell("note: \x1b[31mred\nand more")
+    print_message("note: \x1b[31mred\nand more")
     assert capsys.readouterr().err == "note: ␛[31mred\nand more\n"
 
 
@@ -73,13 +73,13 @@ def test_what_is_told_is_broken_on_a_terminal_and_nowhere_else(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = "note: a sentence that is wider than this terminal of forty columns"
-    tell(said)
+    print_message(said)
     assert capsys.readouterr().err == f"{said}\n"
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 40))
     with os.fdopen(theirs, "w") as screen:
         monkeypatch.setattr("sys.stderr", screen)
-        tell(said)
+        print_message(said)
         shown = os.read(ours, 1000).decode().splitlines()
     os.close(ours)
     assert shown == ["note: a sentence that is wider than this", "terminal of forty columns"]

@@ -184,7 +184,7 @@ def watched(before: Sequence[Material], now: Material, patch: pytest.MonkeyPatch
     patch.setattr(blessing, "sources", lambda given: [{} for _ in given])
     patch.setattr(blessing, "recorded_audit", lambda _: {"name": "lost"})
     made = [cast(Run, _run(name, number)) for number, name in enumerate(runs)]
-    blessed = blessing.bless(made[:-1], measures=[], by="", at="2026-01-01T00:00:00Z")
+    blessed = blessing.make_baseline(made[:-1], measures=[], by="", at="2026-01-01T00:00:00Z")
     return watching.watch(made[-1], blessed)
 
 

@@ -118,7 +118,7 @@ def play(transport: Transport, seed: object, rate: float, *, conversations: int 
             if rng.random() < rate:
                 faults = [(one.__name__, other) for one in FAULTS if (other := one(text)) is not None]
                 fault, read = rng.choice([*faults, ("echoed", echoed(text, said))])
-            account = make_account(wire, said, read, heard, met.known)
+            account = make_account(wire, said, read, heard, met.known_keys)
             met.add_account(account)
             heard.add(wire.leaves)
             found.append(Played(account, fault))

@@ -39,7 +39,7 @@ class TimedConnection(H11Protocol):
         self._since = self.loop.time()
         self._deadline: asyncio.TimerHandle | None = None
         self._watch()
-        waiting = [one for one in self.connections if isinstance(one, TimedConnection) and one.waits()]
+        waiting = [one for one in self.connections if isinstance(one, TimedConnection) and one.awaits_head()]
         if len(waiting) > _MOST_WAITING:
             min(waiting, key=lambda one: one._since).transport.close()
 
@@ -51,13 +51,13 @@ class TimedConnection(H11Protocol):
         self._stop_watching()
         super().connection_lost(exc)
 
-    def waits(self) -> bool:
+    def awaits_head(self) -> bool:
         """Return whether the connection is waiting for the head of a request."""
         return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
 
     def _watch(self) -> None:
         """Start or stop the deadline. Further bytes of the same head do not extend the deadline."""
-        if not self.waits():
+        if not self.awaits_head():
             self._stop_watching()
         elif self._deadline is None:
             self._since = self.loop.time()
@@ -70,7 +70,7 @@ class TimedConnection(H11Protocol):
 
     def _give_up(self) -> None:
         self._deadline = None
-        if self.waits():
+        if self.awaits_head():
             self.transport.close()
 
 

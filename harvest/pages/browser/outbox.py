@@ -76,7 +76,7 @@ class Outbox:
                 shape = _DIGITS.sub("0", shape)
             self._note_sent(f"frame {_route(url)} {shape}", data)
 
-    def has_left(self, *, beyond_typing: bool = False) -> bool:
+    def has_sent_turn(self, *, beyond_typing: bool = False) -> bool:
         """Return True if a message that may have carried the turn has left since the mark. With `beyond_typing`, kinds
         of messages that were also sent while the turn was being typed are ignored."""
         return any(not (beyond_typing and kind in self._typed) for kind in self._left)

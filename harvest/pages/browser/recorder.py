@@ -235,7 +235,7 @@ class _Listener:
     def _note_message(self, told: Params) -> None:
         inner = self._targets.get(told["sessionId"])
         if inner is not None:
-            inner.hear(told["message"])
+            inner.handle_message(told["message"])
 
 
 class _WrappedSession:
@@ -259,7 +259,7 @@ class _WrappedSession:
         finally:
             self._waiting.pop(number, None)
 
-    def hear(self, message: str) -> None:
+    def handle_message(self, message: str) -> None:
         told = json.loads(message)
         answer = self._waiting.get(told.get("id", 0))
         if answer is not None and not answer.done():

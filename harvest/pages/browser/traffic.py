@@ -222,7 +222,7 @@ class Traffic:
             self._heard = at
 
     @property
-    def heard(self) -> float | None:
+    def first_byte_seconds(self) -> float | None:
         """Seconds from the mark to the first byte that may belong to an answer, or slightly less. The value is
         infinite before that byte arrives. The value is None if an earlier stream was still open, because its bytes
         cannot be distinguished from the answer's bytes."""

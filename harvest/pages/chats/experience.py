@@ -120,7 +120,7 @@ class Experience:
         self.untried -= first
         return first
 
-    def believes(self, signs: Collection[str], *, whole: bool) -> bool:
+    def trusts_signs(self, signs: Collection[str], *, whole: bool) -> bool:
         """Return True if a text after which `signs` never end may count as a complete answer.
 
         Set `whole` if a firm sign accompanied the text to its end. Without such a sign the text may be half an answer,

@@ -234,7 +234,7 @@ def _ancestors_at(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> l
         ways = [node, *node.ancestors()]
         if level >= len(ways) - 1:
             return []
-        if any(one.within(ways[level]) for one in never):
+        if any(one.is_within(ways[level]) for one in never):
             return []
         if ways[level] not in found:
             found.append(ways[level])

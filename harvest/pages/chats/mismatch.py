@@ -47,5 +47,5 @@ def _misses_user(page: Page, said: str, turn: ReadTurn) -> bool:
         return False
     # A page need not repeat the user's words; an answer may.
     echoes = [one.node for one in find_echoes(ground, said)]
-    echoes = [node for node in echoes if not any(node.within(bubble) for bubble in turn.bubbles)]
-    return bool(echoes) and not any(echo.within(node) or node.within(echo) for echo in echoes for node in shown)
+    echoes = [node for node in echoes if not any(node.is_within(bubble) for bubble in turn.bubbles)]
+    return bool(echoes) and not any(echo.is_within(node) or node.is_within(echo) for echo in echoes for node in shown)

@@ -39,8 +39,8 @@ class SecondWitness:
         self._before = None
         if self._answer and (later.leaves or self._late):
             whole = open_content(received, self._since)
-            self._before = make_account(whole, self._said, self._answer, self._heard, self._met.known)
-            self._before = self._before.with_late(self._late)
+            self._before = make_account(whole, self._said, self._answer, self._heard, self._met.known_keys)
+            self._before = self._before.add_late_text(self._late)
         self._late = ""
         self._heard.add([*self._leaves, *later.leaves])
         # A sign that comes while no answer is being written does not mark its end.
@@ -55,8 +55,8 @@ class SecondWitness:
         """Note that the page now shows this text instead of the last answer. Call this method before `begin_turn`, or
         before `account` of the turn after that answer."""
         came = open_content(self._recorder.received, self._read_at)
-        account = make_account(came, self._said, text, self._heard, self._met.known)
-        if any(one.right for one in account.texts):
+        account = make_account(came, self._said, text, self._heard, self._met.known_keys)
+        if any(one.is_right for one in account.texts):
             self._late = text
 
     def ended_at(self) -> float | None:
@@ -85,16 +85,16 @@ class SecondWitness:
         turn = open_content(self._recorder.received, since)
         self._leaves = turn.leaves
         turn.capped = turn.capped or self._recorder.capped
-        account = make_account(turn, said, answer, self._heard, self._met.known)
+        account = make_account(turn, said, answer, self._heard, self._met.known_keys)
         self._met.add_account(account)
         self._learn_end(turn, account)
         before = self._before or (self._last if self._late else None)
-        kept = account.with_before(before.with_late(self._late) if before is not None and self._late else before)
+        kept = account.add_earlier(before.add_late_text(self._late) if before is not None and self._late else before)
         self._last, self._late = account, ""
         return Exhibit(EXHIBIT, "application/json", json.dumps(kept.as_json(), ensure_ascii=False).encode())
 
     def _learn_end(self, turn: OpenedContent, account: Account) -> None:
-        found = next((text for text in account.texts if text.right and not text.old), None)
+        found = next((text for text in account.texts if text.is_right and not text.old), None)
         if found is None:
             return
         self._places = frozenset((key[0], key[1]) for key in found.keys)

@@ -123,5 +123,5 @@ async def _has_departed(window: Window, place: Place, typed: TypedTurn, way: str
             # A key that made a new line has changed the draft.
             new_line = way != "button" and value.count("\n") > typed.held.count("\n")
             at_work = any(sign.now for name, sign in seen.signs.items() if name in STARTED)
-            return bool(way) and (at_work or window.outbox.has_left(beyond_typing=new_line))
+            return bool(way) and (at_work or window.outbox.has_sent_turn(beyond_typing=new_line))
         await window.clock.sleep(_STEP)

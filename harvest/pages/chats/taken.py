@@ -119,7 +119,7 @@ class RecordedAnswer:
         if echo is None or around is None:
             return []
         after = around.elements[around.elements.index(bubbles[-1]) + 1 :]
-        ends = next((place for place, node in enumerate(after) if echo.within(node)), 0)
+        ends = next((place for place, node in enumerate(after) if echo.is_within(node)), 0)
         # A name above the words of either speaker does not count as a bubble; it may look like one.
         made = {signature(bubble) for bubble in self.turn.bubbles if bubble not in self.turn.decorations}
         made -= {signature(node) for node in after[ends : ends + 1]}
@@ -153,7 +153,7 @@ def _text_between(page: Page, start: Node, end: Node | None) -> str:
         if node is end:
             break
         begun = begun or node is start
-        if not begun or node.within(start) or node in around or (covered is not None and node.within(covered)):
+        if not begun or node.is_within(start) or node in around or (covered is not None and node.is_within(covered)):
             continue
         covered = node
         if node.visible:

@@ -213,7 +213,7 @@ class Waiting:
             return False
         if self._window.traffic.is_listening:
             return False
-        echoed = turn.echo.born if turn.echo is not None else None
+        echoed = turn.echo.birth_time if turn.echo is not None else None
         after = echoed is not None and 1000 * turn.began > echoed + _AT_ONCE
         if not after and not any(begins_without_words(node) for bubble in turn.bubbles for node in bubble.walk()):
             return False
@@ -277,11 +277,13 @@ class Waiting:
         if not turn.text or turn.container is None:
             return False
         watched = page.by_id.get(self._container)
-        if watched is not None and not turn.container.within(watched):
+        if watched is not None and not turn.container.is_within(watched):
             return True
         still = [page.by_id[number] for number in self._bubbles if number in page.by_id and self._began is not None]
         return any(
-            one.visible and one.text and not any(one.within(bubble) or bubble.within(one) for bubble in turn.bubbles)
+            one.visible
+            and one.text
+            and not any(one.is_within(bubble) or bubble.is_within(one) for bubble in turn.bubbles)
             for one in still
         )
 
@@ -294,7 +296,7 @@ class Waiting:
     def _first_byte(self) -> float | None:
         """Seconds from the send to the first byte that came back. The value is None if the page has sent nothing,
         because such a page may answer by itself at the press."""
-        return self._window.traffic.heard if self._window.outbox.has_left() else None
+        return self._window.traffic.first_byte_seconds if self._window.outbox.has_sent_turn() else None
 
     def _since_sending(self) -> float:
         return self._clock.monotonic() - self._start_time

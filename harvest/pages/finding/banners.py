@@ -96,7 +96,7 @@ def find_dialogs(page: Page) -> Iterator[Node]:
     """Yield the dialog windows within the page, without dialogs inside other dialogs."""
     last: Node | None = None
     for node in page.walk():
-        if last is not None and node.within(last):
+        if last is not None and node.is_within(last):
             continue
         box = node.box
         if box is None or box.width < 120 or box.height < 40 or not node.visible or node is page.root:
@@ -121,7 +121,7 @@ def _find_consents(page: Page, composer: Node | None) -> Iterator[Node]:
             continue
         # The smallest element around the button that speaks of cookies or consent apart from the button itself.
         for around in nodes_around(button, _STEPS):
-            if len(around.text) > _LONGEST or (composer is not None and composer.within(around)):
+            if len(around.text) > _LONGEST or (composer is not None and composer.is_within(around)):
                 break
             rest = around.text.replace(button.text, " ")
             if rest in notices.COOKIES and len(rest) >= 20:
@@ -154,7 +154,7 @@ def find_windows(page: Page) -> Iterator[Node]:
     """Yield the dialogs over the chat, and other elements that cover both half of the page and the box to type in."""
     composer = next(iter(possible_composers(page)), None)
     for region in find_dialogs(page):
-        if composer is None or (not composer.within(region) and _covers_chat(page, region, composer)):
+        if composer is None or (not composer.is_within(region) and _covers_chat(page, region, composer)):
             yield region
     if composer is None or composer.box is None:
         return

@@ -28,13 +28,13 @@ def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Cand
         return None
     frame = _surrounding_part(composer)
     form = next((parent for parent in composer.ancestors() if parent.tag == "form"), None)
-    scope = form if form is not None and form.within(frame) else frame
-    buttons = [node for node in scope.walk() if is_button(node) and not node.within(composer) and is_shown(node)]
-    buttons = [node for node in buttons if not any(other is not node and node.within(other) for other in buttons)]
+    scope = form if form is not None and form.is_within(frame) else frame
+    buttons = [node for node in scope.walk() if is_button(node) and not node.is_within(composer) and is_shown(node)]
+    buttons = [node for node in buttons if not any(other is not node and node.is_within(other) for other in buttons)]
     if form is not None and not buttons:
-        buttons = [node for node in frame.walk() if is_button(node) and not node.within(composer) and is_shown(node)]
+        buttons = [node for node in frame.walk() if is_button(node) and not node.is_within(composer) and is_shown(node)]
     group = _group_of(composer, scope)
-    near = [node for node in buttons if node.within(group) or (node.box is not None and _is_near(node.box, box))]
+    near = [node for node in buttons if node.is_within(group) or (node.box is not None and _is_near(node.box, box))]
     last = min(near, key=lambda node: _distance_from_end(composer, node), default=None)
     ordered = list(group.walk())
     after = [node for node in ordered[ordered.index(composer) :] if node in buttons]
@@ -66,7 +66,7 @@ def _weigh_send(
         scales.add(0.8, f"shows a picture named {join_words(code & _SEND_PICTURES)}")
     if code & _OTHER_CODE and not code & {"send", "submit"}:
         scales.add(-2.5, f"named {join_words(code & _OTHER_CODE)} in the code")
-    if form is not None and node.within(form):
+    if form is not None and node.is_within(form):
         kind = node.get("type").lower()
         if kind == "submit" or (node.tag == "button" and not kind):
             scales.add(1.3, "submits the form the box is in")
@@ -116,7 +116,7 @@ def _weigh_distance(scales: Scales, row: _ComposerRow) -> None:
     if place is None or box is None:
         return
     last = scales.node in row.last
-    if scales.node.within(row.group) or _is_near(place, box):
+    if scales.node.is_within(row.group) or _is_near(place, box):
         if last or _distance_from_end(row.composer, scales.node) < box.width / 2:
             scales.add(1.0, "at the end of the box")
         elif _distance_from_end(row.composer, scales.node) >= box.width:
@@ -240,7 +240,7 @@ def _group_of(composer: Node, scope: Node) -> Node:
         return scope
     group = composer
     for parent in composer.ancestors():
-        if not parent.within(scope):
+        if not parent.is_within(scope):
             break
         others = [one for one in parent.children if one is not group]
         if _buttons_in(group, composer) and any(_has_more(one) for one in others):
@@ -278,4 +278,4 @@ def _surrounding_part(composer: Node) -> Node:
 
 
 def _buttons_in(scope: Node, composer: Node) -> bool:
-    return any(is_button(node) and not node.within(composer) for node in scope.walk())
+    return any(is_button(node) and not node.is_within(composer) for node in scope.walk())

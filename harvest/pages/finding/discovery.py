@@ -150,7 +150,7 @@ def _weigh_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
         scales.add(-1.2, "in a side bar, a menu or a header")
     form = next((parent for parent in node.ancestors() if parent.tag == "form"), None)
     if form is not None:
-        fields = [box for box in boxes if box is not node and box.within(form)]
+        fields = [box for box in boxes if box is not node and box.is_within(form)]
         choices = [one for one in form.walk() if one.tag == "select" and one.visible]
         if fields or choices:
             scales.add(-1.6 * min(3, len(fields) + len(choices)), "one of several fields of a form")

@@ -67,7 +67,7 @@ def find_door(page: Page) -> Door | None:
     fields: list[tuple[str, str | bool]] = []
     for node in page.walk():
         ticked = role_of(node) == "checkbox"
-        if not node.within(form) or node in talk or not _is_field(node) or not (is_shown(node) or ticked):
+        if not node.is_within(form) or node in talk or not _is_field(node) or not (is_shown(node) or ticked):
             continue
         names = _tick_names(page, node) if ticked else labels_of(page, node)
         asks.append(next((name[:60] for name in names if name), find_personal_question(page, node)[:60] or node.tag))

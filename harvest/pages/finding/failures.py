@@ -50,7 +50,7 @@ def _find_in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
         for node in (bubble, *_wrappers(bubble, turn), *bubble.walk()):
             if is_inside_code(node) or not node.visible or _code_words(node) & _ADVICE_CODE:
                 continue
-            if any(is_button(one) for one in (node, *node.ancestors()) if one.within(bubble)):
+            if any(is_button(one) for one in (node, *node.ancestors()) if one.is_within(bubble)):
                 continue  # buttons are named after what they do
             sign = _error_sign(node)
             if not sign or not appeared_after_send(node):

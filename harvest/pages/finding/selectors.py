@@ -172,7 +172,7 @@ def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] 
             if never is None:
                 if not others:
                     return path.css()
-            elif not any(one.within(other) or other.within(one) for one in others for other in (*never, *nodes)):
+            elif not any(one.is_within(other) or other.is_within(one) for one in others for other in (*never, *nodes)):
                 return path.css()
     return None
 
@@ -218,7 +218,7 @@ def _candidate_compounds(node: Node) -> Iterator[_Compound]:
         yield _Compound(id=node.get("id"))
     if "-" in node.tag:
         yield _Compound(tag=node.tag)  # the name of a custom element says what it is
-    marks = [(name, node.get(name)) for name in _MARK_ATTRIBUTES if _is_telling(node, name)]
+    marks = [(name, node.get(name)) for name in _MARK_ATTRIBUTES if _is_distinctive(node, name)]
     for mark in marks:
         yield _Compound(tag=node.tag, attributes=(mark,))
     classes = [name for name in node.classes if is_stable_class(name)][:_MOST_CLASSES]
@@ -229,14 +229,14 @@ def _candidate_compounds(node: Node) -> Iterator[_Compound]:
         yield _Compound(tag=node.tag, classes=(name,))
     for names in combinations(classes, 2):
         yield _Compound(classes=names)
-    kinds = [(name, node.get(name)) for name in _KIND_ATTRIBUTES if _is_telling(node, name)]
+    kinds = [(name, node.get(name)) for name in _KIND_ATTRIBUTES if _is_distinctive(node, name)]
     for pair in combinations((*marks, *kinds), 2):
         yield _Compound(tag=node.tag, attributes=pair)
     for mark in kinds:
         yield _Compound(tag=node.tag, attributes=(mark,))
 
 
-def _is_telling(node: Node, name: str) -> bool:
+def _is_distinctive(node: Node, name: str) -> bool:
     value = node.get(name)
     return bool(value) and len(value) <= 80 and "\n" not in value and not _has_counter(value)
 

@@ -95,7 +95,7 @@ def _find_puzzle(page: Page, since: bool) -> Blocker | None:
                 break
             words = find_human_check(region.text)
             if words and (
-                appeared_after_send(region) if since else any(region.within(one) for one in find_windows(page))
+                appeared_after_send(region) if since else any(region.is_within(one) for one in find_windows(page))
             ):
                 why = (f"says {words!r} over something to solve",)
                 return Blocker("captcha", region.text[:300], region, None, why)
@@ -125,7 +125,7 @@ def _find_replacement(page: Page, echo: Node | None) -> Blocker | None:
         and appeared_after_send(node)
         and 0 < len(node.text) <= _SHORT_NOTICE
         and find_human_check(node.text)
-        if echo is None or not (node.within(echo) or echo.within(node))
+        if echo is None or not (node.is_within(echo) or echo.is_within(node))
     ]
     if not asking:
         return None
@@ -169,7 +169,7 @@ def _find_login(page: Page) -> Blocker | None:
 def _find_login_window(page: Page) -> Blocker | None:
     boxes = [one.node for one in find_composer(page)]
     for region in find_dialogs(page):
-        if not appeared_after_send(region) or any(box.within(region) for box in boxes if box.get("type") != "email"):
+        if not appeared_after_send(region) or any(box.is_within(region) for box in boxes if box.get("type") != "email"):
             continue
         asks = region.text in SIGN_IN_FIRST or any(node.get("type") == "password" for node in region.walk())
         if (

@@ -69,7 +69,7 @@ def find_altered(
         kept, own = _common_shares(said, node.lines)
         if kept >= _WHOLE_SHARE and own >= 1 - _OWN and letters(node.text).startswith(begin):
             came = max(early[line] for line in node.walk() if line in early) if node in early else 0.0
-            if any(at > came + AT_ONCE and not line.within(node) for line, at in told.items()):
+            if any(at > came + AT_ONCE and not line.is_within(node) for line, at in told.items()):
                 return _echo_at(ground, node)
     return None
 

@@ -162,8 +162,8 @@ def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
     for bubble in bubbles:
         leaves = visible_leaves(bubble, ())
         for element in leaves[0].parent.self_and_ancestors() if leaves and wanted else ():
-            after = [leaf for leaf in leaves if not leaf.parent.within(element)]
-            if element is bubble or not element.within(bubble) or not after:
+            after = [leaf for leaf in leaves if not leaf.parent.is_within(element)]
+            if element is bubble or not element.is_within(bubble) or not after:
                 break
             shown = letters(element.text)
             if element.text.rstrip().endswith(("…", "...")):

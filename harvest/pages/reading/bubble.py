@@ -137,7 +137,7 @@ def closing_elements(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
     said = [leaf for leaf in leaves if leaf.text]
     found: list[Node] = []
     for element in said[-1].parent.self_and_ancestors() if len(said) > 1 else ():
-        if element is bubble or said[0].parent.within(element) or len(element.text) > _LONGEST_CLOSING:
+        if element is bubble or said[0].parent.is_within(element) or len(element.text) > _LONGEST_CLOSING:
             break
         found.append(element)
     return found[::-1]
@@ -150,7 +150,7 @@ def is_in_prose(node: Node, bubble: Node) -> bool:
     return any(
         one.tag in _PROSE_BLOCKS or one.get("role") == "heading" or is_editor(one)
         for one in node.self_and_ancestors()
-        if one is not bubble and one.within(bubble) and not (row and one.tag in ("td", "th"))
+        if one is not bubble and one.is_within(bubble) and not (row and one.tag in ("td", "th"))
     )
 
 
@@ -166,7 +166,7 @@ def find_edges(bubble: Node) -> set[Edge]:
         if leaf is leaves[0] and alternative_text(leaf.parent) and not is_emoji(leaf.text):
             found.add((kind(leaf.parent), leaf.text))
         for element in leaf.parent.self_and_ancestors():
-            if element is bubble or sum(other.parent.within(element) for other in leaves) == whole:
+            if element is bubble or sum(other.parent.is_within(element) for other in leaves) == whole:
                 break
             text = element.text
             if len(text) > SHORT_LINE or element.tag in PROSE or siblings.is_among_prose(element):
@@ -196,21 +196,27 @@ class Example:
         beside = user.parent.elements if user.parent is not None else [user]
         place = beside.index(user)
         line = beside[place - 1]
-        if place and line.text and len(line.text) <= SHORT_LINE and line.born == user.born and kind(line) != self.user:
+        if (
+            place
+            and line.text
+            and len(line.text) <= SHORT_LINE
+            and line.birth_time == user.birth_time
+            and kind(line) != self.user
+        ):
             self.before = kind(line)
         leaves = visible_leaves(user, ())
         self.pictured = bool(leaves) and alternative_text(leaves[0].parent) != ""
         if user.tag == "tr":
             cells = user.elements
-            self.cells = {(place, len(cells)) for place, cell in enumerate(cells) if not echo.within(cell)}
-        inside = {around for around in echo.self_and_ancestors() if around.within(user)}
+            self.cells = {(place, len(cells)) for place, cell in enumerate(cells) if not echo.is_within(cell)}
+        inside = {around for around in echo.self_and_ancestors() if around.is_within(user)}
         self.boxed = any("h-edge" in around.attributes for around in inside)
         self.said = {kind(around) for around in inside if around.classes}
         self.tells_who = bool(leaves) and leaves[0].parent not in inside and is_role(leaves[0].text)
         for leaf in leaves:
             if leaf.parent in inside and leaf.parent is not user:
                 continue
-            chain = [around for around in leaf.parent.self_and_ancestors() if around.within(user)]
+            chain = [around for around in leaf.parent.self_and_ancestors() if around.is_within(user)]
             if any(around is echo for around in chain):
                 self.named = leaf.parent.tag if leaf.parent is not echo and ends_with_colon(leaf.text) else self.named
                 continue

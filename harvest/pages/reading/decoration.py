@@ -122,7 +122,7 @@ class _DecorationSearch:
             if is_listing(node):
                 # Only these: highlighted words in code may look like any element.
                 for part in (*find_bars(node), *find_gutters_before(node), *filter(is_control, node.walk())):
-                    if part.within(bubble):
+                    if part.is_within(bubble):
                         self.drop(part)
                 continue
             stack.extend(reversed(node.elements))
@@ -195,7 +195,7 @@ class _DecorationSearch:
             return False
         near = list(islice(leaves if first else reversed(leaves), MOST_NEAR + 1))
         for element, reason in reversed(self.reasons.weigh_edge(near, bubble, first)):
-            inside = sum(1 for leaf in near if leaf.parent.within(element))
+            inside = sum(1 for leaf in near if leaf.parent.is_within(element))
             rest = islice(leaves if first else reversed(leaves), inside, None)
             if reason < least:
                 continue
@@ -214,9 +214,9 @@ class _DecorationSearch:
 
     def _would_empty_slot(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
         """Return True if dropping `gone` would empty the slot for the words, which has text now."""
-        if slot is None or not any(leaf.parent.within(slot) for leaf in gone):
+        if slot is None or not any(leaf.parent.is_within(slot) for leaf in gone):
             return False
-        return not any(leaf.parent.within(slot) for leaf in rest)
+        return not any(leaf.parent.is_within(slot) for leaf in rest)
 
     def restore_offer(self) -> None:
         """Restore a dropped word on a button if it is the only text, because buttons offer replies. The name of a

@@ -152,7 +152,7 @@ def composers_on(page: Page) -> list[Node]:
                 boxes.append(node)
     typed = [node for node in boxes if "h-typed" in node.attributes]
     plain = [node for node in boxes if editor_of(node) is None]
-    old = [node for node in plain if node.born is None]
+    old = [node for node in plain if node.birth_time is None]
     large = [node for node in plain if node.tag != "input"]
     empty = [node for node in old or large or plain if not is_written(node)]
     return typed or empty or old or plain or boxes

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from harvest.pages.reading.page import Node, collapse_spaces
-from harvest.pages.reading.spans import shown_text
+from harvest.pages.reading.spans import visible_text
 
 _DEEPEST = 60  # levels of elements: Python's stack is short
 _RAISED = dict(zip("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", strict=True))
@@ -209,7 +209,7 @@ def raised_text(node: Node, inner: str) -> str:
     """Return the text of a raised or lowered element in a form that does not merge with the text before it. `inner` is
     the element's text in the form that `finish_line` expects. Links and notes in brackets are returned unchanged,
     because they do not merge anyway."""
-    plain = shown_text(node.text.replace("−", "-"), "").strip()
+    plain = visible_text(node.text.replace("−", "-"), "").strip()
     if _SET_BY_ITSELF.fullmatch(plain) and not re.fullmatch(r"[+-]+", plain):
         return inner
     if any(part.tag == "a" and "href" in part.attributes for part in node.walk()):

@@ -95,7 +95,7 @@ def find_bars(node: Node) -> list[Node]:
     """Return the other elements in the frame of a code block: the name of the language, and the texts of buttons."""
     inner = node
     codes = [part for part in node.walk() if part.tag == "code"]
-    bars = [part for part in node.elements if node.tag == "pre" and len(codes) == 1 and not codes[0].within(part)]
+    bars = [part for part in node.elements if node.tag == "pre" and len(codes) == 1 and not codes[0].is_within(part)]
     for around in node.ancestors():
         others: list[Node] = []
         for child in around.children:

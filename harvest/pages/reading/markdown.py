@@ -14,7 +14,7 @@ from harvest.pages.reading.formula import formula_text, is_formula, raised_text
 from harvest.pages.reading.gutters import is_gutter_of_another
 from harvest.pages.reading.listing import find_language, is_listing, listing_text
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, shown_text, write_code, write_link
+from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, visible_text, write_code, write_link
 from harvest.pages.reading.tables import table_lines
 
 _DEEPEST = 100  # levels of elements: Python's stack is limited, and no answer is deeper
@@ -131,7 +131,7 @@ class _Writer:
             if text:
                 yield Block(f"{'#' * level} {text}", True, node)
         elif tag == "textarea":  # a draft: its lines unchanged
-            yield Block(finish_line(shown_text(node.get("h-value"), "pre")), True, node)
+            yield Block(finish_line(visible_text(node.get("h-value"), "pre")), True, node)
         elif is_listing(node):
             yield from self._listing(node)
         elif tag in _LISTS and not node.has_text:
@@ -223,7 +223,7 @@ class _Writer:
                 if before is not None and before.tag == "br":
                     child = child.removeprefix("\n")  # renderers add a line break in the source, too
                 if child:
-                    pieces.append(shown_text(child, _space_style(around)))
+                    pieces.append(visible_text(child, _space_style(around)))
                     before = None
             elif not self._is_left_out(child):
                 if before is not None:
@@ -234,7 +234,7 @@ class _Writer:
 
     def inline(self, node: Node, depth: int, marks: frozenset[str]) -> str:
         if depth > _DEEPEST:
-            return shown_text(node.text, "")
+            return visible_text(node.text, "")
         tag = node.tag
         if tag == "br":
             return BREAK
@@ -283,10 +283,10 @@ class _Writer:
         source = "".join(child for child in tex.children if isinstance(child, str)) if tex is not None else ""
         source = source.strip() or formula_text(node) or node.text or node.get("aria-label")
         if tex is None or not source:
-            return shown_text(source, "")
+            return visible_text(source, "")
         display = "katex-display" in node.classes or any("katex-display" in inner.classes for inner in node.ancestors())
         mark = "$$" if display or node.get("display") in ("block", "true") else "$"
-        return f"{mark}{shown_text(source, 'pre')}{mark}"
+        return f"{mark}{visible_text(source, 'pre')}{mark}"
 
     def _is_left_out(self, node: Node) -> bool:
         if (

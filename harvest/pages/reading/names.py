@@ -43,7 +43,7 @@ def may_begin_with_name(bubble: Node, dropped: Collection[Node]) -> bool:
         return False
     line, rest = leaves[0], leaves[1]
     if (
-        line.parent.within(rest.parent)
+        line.parent.is_within(rest.parent)
         or not line.parent.block
         or read_look(line.parent).is_heading_over(read_look(rest.parent))
     ):

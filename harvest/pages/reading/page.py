@@ -127,7 +127,7 @@ class Node:
         return f"{self.get('class')} {self.get('id')} {self.get('data-testid')}"
 
     @property
-    def born(self) -> float | None:
+    def birth_time(self) -> float | None:
         """Milliseconds after the last send at which the element was added, or None for an older element."""
         return float(self.attributes["h-born"]) if "h-born" in self.attributes else None
 
@@ -157,7 +157,7 @@ class Node:
             yield node
             node = node.parent
 
-    def within(self, other: Node) -> bool:
+    def is_within(self, other: Node) -> bool:
         """Return True if this element is `other` or is inside `other`."""
         return any(node is other for node in self.self_and_ancestors())
 

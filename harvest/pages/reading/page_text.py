@@ -113,7 +113,7 @@ class PageText:
             node, known, since = stack.pop()
             if node.hidden or node in skip:
                 continue
-            born = self.births.get(node, node.born)
+            born = self.births.get(node, node.birth_time)
             if not known and "h-first" in node.attributes:
                 known, since = True, float(node.get("h-first"))
                 since = since if born is None or begins_without_words(node) else born
@@ -162,7 +162,7 @@ class PageText:
         return found
 
     @cached_property
-    def said(self) -> Counter[str]:
+    def line_counts(self) -> Counter[str]:
         """The number of occurrences of each line, without times, names and states, which every rendering changes."""
         return Counter(line for text in self.lines.values() if (line := _line_key(text)))
 
@@ -185,7 +185,7 @@ class PageText:
     @cached_property
     def keeps_all_text(self) -> bool:
         """True if all earlier text of the page is still on the page."""
-        return self.before is not None and self.before.said <= self.said
+        return self.before is not None and self.before.line_counts <= self.line_counts
 
     def text_time(self, node: Node) -> float | None:
         """Return the milliseconds from the send to the element's own text, or None if the text is older."""
@@ -204,7 +204,7 @@ class PageText:
                 begun = (self._count, self._signs)
                 if node.block or node.tag == "br":
                     self._break_line()
-                own = node.born
+                own = node.birth_time
                 born = own if own is not None else born
                 if born is not None:
                     self.births[node] = born

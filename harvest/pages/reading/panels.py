@@ -64,7 +64,7 @@ def find_panel_sources(
         if not _is_beside(link, container, page.url) or not _is_new(link, before, stood, known):
             continue
         # The outermost element around it without the conversation.
-        outside = takewhile(lambda around: not container.within(around), link.ancestors())
+        outside = takewhile(lambda around: not container.is_within(around), link.ancestors())
         panel = [link, *outside][-1]
         was = before.by_id.get(panel.id) if before is not None and panel.id else None
         had_none = was is not None and not outward_links(was)
@@ -107,7 +107,7 @@ def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), plac
     was = before.by_id.get(link.id) if before is not None and link.id else None
     if was is not None:
         return was.get("href") != link.get("href")
-    return link.born is not None and (trail(link) in places or (link.get("href"), trail(link)) not in stood)
+    return link.birth_time is not None and (trail(link) in places or (link.get("href"), trail(link)) not in stood)
 
 
 def _is_named(link: Node, panel: Node) -> bool:

@@ -105,7 +105,7 @@ def find_rest_button(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold],
                 return said
     for node in page.walk():
         # Some pages set it below the conversation.
-        fresh = is_control(node) and node.visible and node.born is not None
+        fresh = is_control(node) and node.visible and node.birth_time is not None
         if fresh and is_continue_button(node.text) and (len(node.text.split()) > 1 or not node.text.isascii()):
             return node.text
     return ""
@@ -119,8 +119,8 @@ def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable
     if container is not None and bubbles:
         # Elements after the last bubble in their container that came after the turn was sent.
         beside = container.elements
-        at = next((number for number, one in enumerate(beside) if bubbles[-1].within(one)), len(beside))
-        later = [one for one in beside[at + 1 :] if one.born is not None and not one.hidden]
+        at = next((number for number, one in enumerate(beside) if bubbles[-1].is_within(one)), len(beside))
+        later = [one for one in beside[at + 1 :] if one.birth_time is not None and not one.hidden]
     for place in (*bubbles, *later):
         for node in place.walk():
             if (

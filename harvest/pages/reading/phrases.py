@@ -292,6 +292,6 @@ def is_unfold_button(text: str) -> bool:
     return len(text) <= 60 and _UNFOLD.fullmatch(text) is not None
 
 
-def without_cursor(text: str) -> str:
+def remove_cursor(text: str) -> str:
     """Remove the block character that marks the end of text still being written."""
     return _CURSOR.sub("", text)

@@ -45,7 +45,7 @@ class _Block:
         found: list[float | None] = []
         for leaf in self.leaves:
             said = leaf.parent.get("h-said")
-            births = (one.born for one in leaf.parent.self_and_ancestors() if one.born is not None)
+            births = (one.birth_time for one in leaf.parent.self_and_ancestors() if one.birth_time is not None)
             found.append(float(said) if said else next(births, None))
         return [time for time in found if time is not None]
 
@@ -63,7 +63,7 @@ class _Block:
             any(
                 one.tag in ("em", "i") or "h-slant" in one.attributes
                 for one in leaf.parent.self_and_ancestors()
-                if one.within(self.node)
+                if one.is_within(self.node)
             )
             for leaf in self.leaves
         )
@@ -152,7 +152,10 @@ def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
         sure = _has_pause(first, rest, _PAUSE_MILLISECONDS)
     else:
         # A card is there at once; reasoning is written bit by bit, and then there is a pause before the answer.
-        times = [*_change_times(first), *(block.node.born for block in first if block.node.born is not None)]
+        times = [
+            *_change_times(first),
+            *(block.node.birth_time for block in first if block.node.birth_time is not None),
+        ]
         grew = bool(times) and max(times) - min(times) >= _LONG_PAUSE_MILLISECONDS
         sure = own and grew and _has_pause(first, rest, _LONG_PAUSE_MILLISECONDS)
     return Reasoning(None, tuple(block.node for block in first)) if sure else None

@@ -44,9 +44,9 @@ def find_small_print(
     """
     leaves = visible_leaves(bubble, dropped)
     for element in closing_elements(leaves, bubble):
-        rest = [leaf for leaf in leaves if not leaf.parent.within(element)]
-        beside = slot is not None and not (element.within(slot) or slot.within(element))
-        told = beside and slot is not None and any(leaf.parent.within(slot) for leaf in rest)
+        rest = [leaf for leaf in leaves if not leaf.parent.is_within(element)]
+        beside = slot is not None and not (element.is_within(slot) or slot.is_within(element))
+        told = beside and slot is not None and any(leaf.parent.is_within(slot) for leaf in rest)
         # Below just a name, the text is the answer, and the same answer may come twice.
         if not told and not any(_is_answer_text(leaf, bubble) for leaf in rest):
             return None
@@ -71,11 +71,13 @@ def find_small_print(
 
 def has_more_text(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
     """Return True if the bubble has text outside the element that is more than names and times."""
-    return any(not is_brief(leaf.text) for leaf in visible_leaves(bubble, dropped) if not leaf.parent.within(element))
+    return any(
+        not is_brief(leaf.text) for leaf in visible_leaves(bubble, dropped) if not leaf.parent.is_within(element)
+    )
 
 
 def _is_answer_text(leaf: Leaf, bubble: Node) -> bool:
-    around = (one for one in leaf.parent.self_and_ancestors() if one is not bubble and one.within(bubble))
+    around = (one for one in leaf.parent.self_and_ancestors() if one is not bubble and one.is_within(bubble))
     return not is_brief(leaf.text) or (
         is_in_prose(leaf.parent, bubble) and not any(hints(one) & _SPEAKER_WORDS for one in around)
     )
@@ -119,7 +121,7 @@ class Reasons:
     siblings: Siblings = field(default_factory=Siblings)
 
     def bubble_of(self, element: Node) -> Node:
-        return next(one for one in self.slots if element.within(one))
+        return next(one for one in self.slots if element.is_within(one))
 
     def is_name(self, text: str) -> bool:
         return (
@@ -136,10 +138,10 @@ class Reasons:
         prose = is_in_prose(near[0].parent, bubble)  # headings and paragraphs are part of the answer
         for element in near[0].parent.self_and_ancestors():
             inside = 0
-            while inside < len(near) and inside < MOST_NEAR and near[inside].parent.within(element):
+            while inside < len(near) and inside < MOST_NEAR and near[inside].parent.is_within(element):
                 inside += 1
             text = collapse_spaces(" ".join(inner.text for inner in (near[:inside] if first else near[:inside][::-1])))
-            if inside == MOST_NEAR or len(text) > SHORT_LINE + 30 or not element.within(bubble):
+            if inside == MOST_NEAR or len(text) > SHORT_LINE + 30 or not element.is_within(bubble):
                 break
             if element is bubble and len(self.slots) == 1 and not self._is_like_decoration(element):
                 break
@@ -152,8 +154,8 @@ class Reasons:
             prose = prose or (element.tag in PROSE and not placed) or is_editor(element)
             # The only text in an element for content is part of the answer, too.
             content = next((around for around in element.ancestors() if _is_content(around)), None)
-            if content is not None and content.within(bubble):
-                prose = prose or len(near) == inside or not near[inside].parent.within(content)
+            if content is not None and content.is_within(bubble):
+                prose = prose or len(near) == inside or not near[inside].parent.is_within(content)
             parts = [leaf.text for leaf in near[:inside]]
             reason = max(
                 reason, self._reason_by_text(element, text, parts, stamped=stamped, prose=prose, first=first, said=said)
@@ -169,7 +171,7 @@ class Reasons:
         """Return True for a short line that names the speaker. The evidence is a similar line in the user's bubble, or
         that the line appeared before the words."""
         slot = self.slots[bubble]
-        if slot is None or element.within(slot) or slot.within(element) or not is_brief(text):
+        if slot is None or element.is_within(slot) or slot.is_within(element) or not is_brief(text):
             return False
         if next(node for node in bubble.walk() if node is element or node is slot) is slot:
             return False
@@ -190,8 +192,8 @@ class Reasons:
     def _is_above_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
         """Return True if the line is above the box around the words, as a name is in the user's bubble."""
         around = words.parent.self_and_ancestors()
-        boxes = [one for one in around if "h-edge" in one.attributes and one.within(bubble)]
-        own = bool(boxes) and not any(element.within(box) for box in boxes)
+        boxes = [one for one in around if "h-edge" in one.attributes and one.is_within(bubble)]
+        own = bool(boxes) and not any(element.is_within(box) for box in boxes)
         return own and self.example.boxed and is_brief(text)
 
     def _reason_by_name(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> Reason:
@@ -238,7 +240,7 @@ class Reasons:
             return Reason.WEAK  # a suggestion of what to say next
         return (
             Reason.WEAK
-            if all(self._says_nothing(part, element) for part in (text, *parts)[len(parts) > 1 :])
+            if all(self._is_uninformative(part, element) for part in (text, *parts)[len(parts) > 1 :])
             else Reason.NONE
         )
 
@@ -258,10 +260,10 @@ class Reasons:
         system itself begins each reply."""
         bubble = self.bubble_of(element)
         slot = self.slots[bubble]
-        others = [leaf for leaf in visible_leaves(bubble, self.dropped) if not leaf.parent.within(element)]
+        others = [leaf for leaf in visible_leaves(bubble, self.dropped) if not leaf.parent.is_within(element)]
         if first and any(read_look(element).is_heading_over(read_look(leaf.parent)) for leaf in others[:1]):
             return False
-        if slot is not None and not element.within(slot) and not slot.within(element):
+        if slot is not None and not element.is_within(slot) and not slot.is_within(element):
             return True
         if not first:
             return slot is not None or is_brief(text) or has_more_text(element, bubble, self.dropped)
@@ -269,7 +271,7 @@ class Reasons:
             phrases.is_label(text, self.names) or not ends_with_colon(text) or len(text.split()) <= 2
         )
 
-    def _says_nothing(self, text: str, element: Node) -> bool:
+    def _is_uninformative(self, text: str, element: Node) -> bool:
         return (
             phrases.is_status(text)
             or phrases.is_counter(text)
@@ -294,7 +296,7 @@ def _only_frames(node: Node) -> bool:
 
 def _time_of(leaf: Leaf) -> float | None:
     said = leaf.parent.get("h-said")
-    return float(said) if said else leaf.parent.born
+    return float(said) if said else leaf.parent.birth_time
 
 
 def _is_content(element: Node) -> bool:

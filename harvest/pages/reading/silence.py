@@ -22,7 +22,7 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: fl
         return False
     if spot.bubbles:
         return not any(is_waiting(bubble) for bubble in spot.bubbles)
-    replies = [node for node in ground.page.marked("reply") if node.born is not None and node.visible]
+    replies = [node for node in ground.page.marked("reply") if node.birth_time is not None and node.visible]
     return (
         any(_is_bubble(node) for node in replies)
         or bool(offered_choices(ground, spot, heard))
@@ -39,18 +39,18 @@ def offered_choices(ground: PageText, spot: Spot, heard: float | None = None) ->
     the text. `heard` is the milliseconds from the send to the first byte, or None if unknown."""
     if spot.bubbles or spot.echo is None or not ground.dated:
         return ()
-    came = (ground.births.get(spot.echo) or spot.echo.born or 0.0) + AT_ONCE
+    came = (ground.births.get(spot.echo) or spot.echo.birth_time or 0.0) + AT_ONCE
     came = came if heard is None else min(came, heard)
-    found = (node for node, _ in _later_nodes(spot) if node.born is not None and node.born >= came)
-    return tuple(dict.fromkeys(filter(_offers_alone, found)))
+    found = (node for node, _ in _later_nodes(spot) if node.birth_time is not None and node.birth_time >= came)
+    return tuple(dict.fromkeys(filter(_has_only_offers, found)))
 
 
-def _offers_alone(node: Node) -> bool:
+def _has_only_offers(node: Node) -> bool:
     if not node.visible or is_waiting(node):
         return False
     pressed = any(is_pressable(one) and (one.text or one.get("h-options")) and one.visible for one in node.walk())
     return pressed and all(
-        any(is_pressable(one) for one in leaf.parent.self_and_ancestors() if one.within(node))
+        any(is_pressable(one) for one in leaf.parent.self_and_ancestors() if one.is_within(node))
         for leaf in visible_leaves(node, ())
     )
 
@@ -61,7 +61,7 @@ def _later_nodes(spot: Spot) -> Iterator[tuple[Node, Node]]:
         beside = branch.parent.elements
         at = beside.index(branch)
         for node in beside[:at] if spot.rising else beside[at + 1 :]:
-            if node.born is not None and not any("h-edit" in one.attributes for one in node.walk()):
+            if node.birth_time is not None and not any("h-edit" in one.attributes for one in node.walk()):
                 yield node, branch
         branch = branch.parent
 

@@ -57,7 +57,7 @@ def find_slot(bubble: Node, echo: Node | None, user: Node | None, known: Collect
     replies, or None if in doubt. `echo` is the element with the user's text, and `user` is the user's bubble.
     `known` is the result of `find_slots` for earlier replies."""
     found: Node | None = None
-    if echo is not None and user is not None and echo.within(user):
+    if echo is not None and user is not None and echo.is_within(user):
         chain = [*takewhile(lambda around: around is not user, echo.self_and_ancestors())]
         inner, outer = bubble, user
         for step in reversed(chain[-_DEEPEST:]):

@@ -27,7 +27,7 @@ class Marks:
     WRITTEN = ((STRONG, "**"), (EMPHASIS, "*"), (DELETED, "~~"))
 
 
-def shown_text(text: str, space: str) -> str:
+def visible_text(text: str, space: str) -> str:
     """Return a text with its white space as shown. `space` is `pre`, `line` or "", as in a page's `h-space`."""
     text = _INVISIBLE.sub("", _NONCHARACTERS.sub("", text))
     # Several of them are an indent or a gap between columns; one is only a space that no line may break at.
@@ -69,7 +69,7 @@ def write_link(label: str, href: str, title: str) -> str:
     core = label.strip(f" {SPACE}{BREAK}")
     start = label.index(core) if core else 0
     before, after = label[:start], label[start + len(core) :]
-    words = re.sub(rf"[ {SPACE}{BREAK}]+", " ", core) or shown_text(title, "").strip()
+    words = re.sub(rf"[ {SPACE}{BREAK}]+", " ", core) or visible_text(title, "").strip()
     plain = finish_line(words)
     if not words or canonical_url(plain) == canonical_url(href):
         return f"{before}{_BARE}{plain or href}{_BARE_HREF}{href}{_BARE_END}{after}"

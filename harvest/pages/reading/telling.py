@@ -30,7 +30,7 @@ def has_content(ground: PageText, node: Node, branch: Node | None = None, echo: 
         return True
     if ground.signs(node) > _SMALL_PRINT_LENGTH or (branch is not None and node.classes and is_akin(node, branch)):
         return True  # a bubble may say no more than a time
-    if branch is not None and echo is not None and is_alike_inside(node, branch, echo):
+    if branch is not None and echo is not None and has_similar_parts(node, branch, echo):
         return True
     small = all(map(phrases.is_notice, node.lines.split("\n")))  # an answer may have such a line at its end
     return is_content_text(node.text) and not (small or is_vote(node)) and not is_only_pressable(ground, node)
@@ -50,11 +50,13 @@ def is_beside_user(ground: PageText, node: Node, branch: Node) -> bool:
     return max([*said, *(ground.births.get(one, 0.0) for one in node.walk())]) <= born + AT_ONCE
 
 
-def is_alike_inside(node: Node, branch: Node, echo: Node) -> bool:
+def has_similar_parts(node: Node, branch: Node, echo: Node) -> bool:
     """Return True if two or more elements in the node have the same markup, in the same order, as the elements around
     the user's text."""
     wanted = [
-        signature(one) for one in echo.self_and_ancestors() if one.classes and one is not branch and one.within(branch)
+        signature(one)
+        for one in echo.self_and_ancestors()
+        if one.classes and one is not branch and one.is_within(branch)
     ]
     wanted = wanted[::-1]
     inner: Node | None = node
@@ -69,7 +71,7 @@ def is_alike_inside(node: Node, branch: Node, echo: Node) -> bool:
 def may_have_content(ground: PageText, node: Node) -> bool:
     if not ground.signs(node) or (ground.dated and not ground.is_fresh(node)):
         return False
-    if any(composer.within(node) for composer in ground.composers):
+    if any(composer.is_within(node) for composer in ground.composers):
         return False
     return node.tag != "time" and not hints(node) & _ASIDE_WORDS
 
@@ -110,7 +112,7 @@ def lists_earlier_turns(ground: PageText, around: Node, branch: Node) -> bool:
     )
 
 
-def came_at_once(ground: PageText, node: Node, echo: Node) -> bool:
+def appeared_whole(ground: PageText, node: Node, echo: Node) -> bool:
     born, mine = ground.births.get(node), ground.births.get(echo)
     return ground.signs(node) <= _BRIEF_LENGTH and born is not None and mine is not None and abs(born - mine) <= AT_ONCE
 

@@ -23,7 +23,7 @@ from harvest.pages.reading.names import find_button_texts, find_names, may_begin
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.panels import find_panel_sources
-from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
+from harvest.pages.reading.phrases import is_label, is_placeholder, remove_cursor
 from harvest.pages.reading.silence import is_waiting, is_wordless, offered_choices
 from harvest.pages.reading.slot import find_earlier_slots, find_slots
 from harvest.pages.reading.turn_place import Spot, find_spot
@@ -330,7 +330,7 @@ def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, 
             left_out.append(collapse_spaces(text))
         elif text:
             kept.append(text)
-    return without_cursor("\n\n".join(kept))
+    return remove_cursor("\n\n".join(kept))
 
 
 def _similar_bubbles(page: Page, spot: Spot) -> Sequence[Node]:

@@ -61,7 +61,7 @@ def find_spot(
     if altered is not None and echoes:
         # Both must be in one list of bubbles, which the composer is not part of: else it may be the chat's title.
         around = _common_ancestor([altered.node, echoes[0].node])
-        if around is None or any(composer.within(around) for composer in ground.composers):
+        if around is None or any(composer.is_within(around) for composer in ground.composers):
             altered = None
     if altered is not None:
         echoes = [altered]
@@ -82,7 +82,7 @@ def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
     marked = set(replies)
     outer = [node for node in replies if marked.isdisjoint(node.ancestors())]
     if echo is not None:
-        outer = [node for node in outer if not echo.within(node)]
+        outer = [node for node in outer if not echo.is_within(node)]
         order = {node: number for number, node in enumerate(ground.page.walk())}
         later = [node for node in outer if order[node] > order[echo]]
         outer = later or (outer if ground.dated else [])
@@ -130,7 +130,7 @@ class _SpotSearch:
         shown = [node.box for node in around.elements if node.box and ground.signs(node)]
         if len(shown) > 1 and all(lower.y >= upper.bottom - 1 for lower, upper in pairwise(shown)):
             before, after = after, before  # shown upside down, as `column-reverse` does
-        later = self._telling_nodes(around, after, branch)
+        later = self._informative_nodes(around, after, branch)
         if ground.keeps_all_text:
             later = [node for node in later if not ground.is_rerendered(node)]
         if not ground.dated or (later and not self.rising):
@@ -139,7 +139,7 @@ class _SpotSearch:
         below_composer = branch.box is not None and all(box.bottom <= branch.box.y for box in boxes)
         above = self.rising or (bool(boxes) and below_composer)
         born = ground.births.get(branch, 0.0)
-        ages = {node: _latest_birth(ground, node) for node in self._telling_nodes(around, before, branch)}
+        ages = {node: _latest_birth(ground, node) for node in self._informative_nodes(around, before, branch)}
         earlier = [
             node
             for node, age in ages.items()
@@ -155,7 +155,7 @@ class _SpotSearch:
             return earlier, True
         return later, False
 
-    def _telling_nodes(self, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
+    def _informative_nodes(self, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
         """Return the children that may be bubbles. If there is bare text between them, return a single element with
         copies of all children."""
         ground = self.ground
@@ -173,9 +173,9 @@ class _SpotSearch:
         are short, came with the user's text, are unlike the user's bubble, and were not in an existing list before
         their words."""
         ground, echo = self.ground, self.echo.node
-        if not all(telling.came_at_once(ground, bubble, echo) for bubble in bubbles):
+        if not all(telling.appeared_whole(ground, bubble, echo) for bubble in bubbles):
             return False
-        if any(telling.is_alike_inside(bubble, user, echo) for bubble in bubbles):
+        if any(telling.has_similar_parts(bubble, user, echo) for bubble in bubbles):
             return False
         return container in ground.births or not any(
             is_akin(bubble, user) or any(map(begins_without_words, bubble.walk())) for bubble in bubbles
@@ -209,7 +209,7 @@ class _SpotSearch:
                 and telling.may_have_content(ground, node)
                 and (is_time(node.text) or (is_status(node.text) and not is_delivery(node.text)))
                 and not telling.is_only_pressable(ground, node)
-                and (not telling.came_at_once(ground, node, echo) or telling.is_reserved_for_words(node))
+                and (not telling.appeared_whole(ground, node, echo) or telling.is_reserved_for_words(node))
                 and not telling.is_beside_user(ground, node, branch)
             ]
             if bubbles and (around not in ground.births or all(map(telling.is_reserved_for_words, bubbles))):
@@ -226,7 +226,7 @@ class _SpotSearch:
         for around in self.echo.node.ancestors():
             if around.get("role") in ("log", "feed"):
                 return around
-            if around.tag in ("body", "h-page") or any(node.within(around) for node in self.ground.composers):
+            if around.tag in ("body", "h-page") or any(node.is_within(around) for node in self.ground.composers):
                 break
             last = around
         return last

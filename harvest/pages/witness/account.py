@@ -81,7 +81,7 @@ class Text:
         )
 
     @property
-    def right(self) -> bool:
+    def is_right(self) -> bool:
         """True if the page has the same words as the received text. The value `near` of old recordings does not
         count."""
         return self.how == "equal"
@@ -103,10 +103,10 @@ class Account:
     before: "Account | None" = None
     late: str = ""
 
-    def with_before(self, before: "Account | None") -> "Account":
+    def add_earlier(self, before: "Account | None") -> "Account":
         return replace(self, before=before)
 
-    def with_late(self, text: str) -> "Account":
+    def add_late_text(self, text: str) -> "Account":
         return replace(self, late=" ".join(text.split())[:_LONGEST])
 
     def as_json(self) -> dict[str, Any]:

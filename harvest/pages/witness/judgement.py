@@ -141,9 +141,9 @@ def _count_records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
         for key, text in _texts_by_key(turn).items():
             record = records.setdefault(key, _Record())
             record.present += 1
-            record.right += text.right
-            record.alike += text.right or text.like >= LEAST_LIKENESS
-            record.like += 1.0 if text.right else text.like
+            record.right += text.is_right
+            record.alike += text.is_right or text.like >= LEAST_LIKENESS
+            record.like += 1.0 if text.is_right else text.like
             record.streamed += text.pieces > 1
             record.added[text.page] += bool(text.page)
     return records
@@ -154,7 +154,7 @@ def _texts_by_key(turn: Account) -> dict[KeyParts, Text]:
     for text in turn.texts:
         if not text.old:
             for key in text.keys:
-                if key not in found or (text.right, text.like) > (found[key].right, found[key].like):
+                if key not in found or (text.is_right, text.like) > (found[key].is_right, found[key].like):
                     found[key] = text
     return found
 
@@ -188,15 +188,15 @@ class _SiteMessages:
             # The page received another text and shows it in place of the answer: the first was not an answer.
             return Verdict("differs", wire=(turn.late,)), []
         texts = _texts_by_key(turn)
-        again = {key for text in turn.texts if text.old and text.right for key in text.keys}
+        again = {key for text in turn.texts if text.old and text.is_right for key in text.keys}
         accuser = next((key for key in self.accusers if key in texts or key in again), None)
-        confirming = [text for text in turn.texts if text.right]
+        confirming = [text for text in turn.texts if text.is_right]
         if accuser is None or accuser not in texts:
             if confirming:
                 return Verdict("agrees"), []
             return Verdict("silent", _why_silent(turn, bool(self.accusers))), []
         text = texts[accuser]
-        if text.right:
+        if text.is_right:
             return Verdict("agrees"), [(accuser, one) for one in text.beside]
         # A part or a stage of the reply is equal to a page that was cut short: it does not confirm.
         if any(not text.within or one.size >= text.size for one in confirming):
@@ -240,7 +240,7 @@ class SiteKnowledge:
             known.alike += record.alike
 
     @property
-    def known(self) -> frozenset[KeyParts]:
+    def known_keys(self) -> frozenset[KeyParts]:
         """The keys whose texts are always kept."""
         return frozenset(
             key for key, one in self._records.items() if one.alike and one.alike >= _PROVEN_SHARE * one.present

@@ -73,7 +73,7 @@ class Plain:
     def from_text(shown: str) -> "Plain":
         return Plain(shown, letters(shown))
 
-    def without_first(self, count: int) -> "Plain":
+    def drop_first(self, count: int) -> "Plain":
         for place, character in enumerate(mark_signs(self.shown)):
             if count <= 0:
                 return Plain.from_text(self.shown[place:])

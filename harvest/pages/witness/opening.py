@@ -137,7 +137,7 @@ def _body_parts(body: Body, request: int) -> Iterator[_Part]:
         return
 
     def part(end: int, values: Iterable[object], name: str = "", size: int = 0) -> _Part:
-        return _Part(times.at(end), body.address, name, tuple(values), request, size)
+        return _Part(times.time_of(end), body.address, name, tuple(values), request, size)
 
     text = _decode_body(data, body.media_type)
     if text is None:
@@ -186,7 +186,7 @@ class _Times:
             size += len(data.decode(errors="ignore")) if data else 0
             self._ends.append((size, at))
 
-    def at(self, place: int) -> float:
+    def time_of(self, place: int) -> float:
         chunk = bisect_left(self._ends, place, key=lambda end: end[0])
         return self._ends[min(chunk, len(self._ends) - 1)][1]
 

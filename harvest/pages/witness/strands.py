@@ -233,9 +233,7 @@ class _StrandSearch:
                 continue
             made.append(Strand(tuple(keys), meant, pieces, old, beside))
             if self.said and whole.startswith(self.said):
-                rest = tuple(
-                    plain.without_first(len(self.said)) for plain in meant if plain.letters.startswith(self.said)
-                )
+                rest = tuple(plain.drop_first(len(self.said)) for plain in meant if plain.letters.startswith(self.said))
                 after = tuple(replace(key, way=f"{key.way}{AFTER_USER}") for key in keys)
                 made.append(Strand(after, rest, pieces, old, beside))
         return made

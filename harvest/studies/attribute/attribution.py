@@ -54,7 +54,7 @@ class Reading:
     unread: int
 
 
-def todays_reading(run: Run, system: str) -> Reading:
+def current_reading(run: Run, system: str) -> Reading:
     """Read the stored pages of one system with the current code. Contacts no system and leaves the run unchanged."""
     answers: dict[AttemptId, dict[int, Answer]] = {}
     refused: set[AttemptId] = set()
@@ -168,7 +168,7 @@ def study_attribution(
     names = run_names(runs)
     return AttributionStudy(
         runs=(names[0], names[1]),
-        systems=tuple(study.system(name) for name in dict.fromkeys(systems or shared)),
+        systems=tuple(study.attribute_system(name) for name in dict.fromkeys(systems or shared)),
         settings=settings,
         contrasts=contrasts,
         harness=_software_changes(before, after),
@@ -182,9 +182,9 @@ class _Study:
     settings: Settings
     measures: tuple[Measure, ...]
 
-    def system(self, name: str) -> AttributedSystem:
+    def attribute_system(self, name: str) -> AttributedSystem:
         protocols = [run.header.played_protocol() for run in self.runs]
-        readings = [todays_reading(run, name) for run in self.runs]
+        readings = [current_reading(run, name) for run in self.runs]
         told = [
             self._versions_of_trials(name, side, protocols[place], protocols[1 - place], readings[place])
             for place, side in enumerate(self.sides)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.studies.runs.readings import Contrast, recorded_scoring
-from harvest.studies.runs.side_by_side import none_valid, silent_systems, what_went_wrong
+from harvest.studies.runs.side_by_side import failures_clause, no_valid_trials_clause, silent_systems
 from harvest.studies.scores import trial_values
 from harvest.studies.scores.arms import armed_systems, is_armed
 from harvest.studies.scores.gathered import Gathered, gather_runs
@@ -248,11 +248,13 @@ def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ..
     known = [name for name in material.systems if name not in silent]
     for name in systems:
         if name not in known:
-            why = none_valid([name]) if name in silent else f"{name!r} is not a system of these runs"
+            why = no_valid_trials_clause([name]) if name in silent else f"{name!r} is not a system of these runs"
             raise InputError(why, allowed=", ".join(known) or "none")
     chosen = tuple(dict.fromkeys(systems)) or tuple(known)
     if len(chosen) < 2 and silent and not systems:
-        raise InputError(f"a comparison needs two systems, but {none_valid(silent)}", advice=what_went_wrong())
+        raise InputError(
+            f"a comparison needs two systems, but {no_valid_trials_clause(silent)}", advice=failures_clause()
+        )
     if len(chosen) < 2:
         raise InputError(
             f"a comparison needs two systems, but got {pluralize(len(chosen), 'system')} with valid conversations",

@@ -100,13 +100,13 @@ def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Consol
     """Yield the printed lines of one pair. Lines are no wider than the console unless a single word is."""
     page = _Page(console)
     flipped = set(pair.differing_turns)
-    yield from page.print_across(Text(printable(f"{pair.topic} · trial {pair.trial}", line=True), style="bold"))
+    yield from page.print_full_width(Text(printable(f"{pair.topic} · trial {pair.trial}", line=True), style="bold"))
     both = (pair.left, pair.right)
     titles = [
         f"{side.name} · attempt {one.attempt}" if one and one.attempt > 1 else side.name
         for side, one in zip(sides, both, strict=True)
     ]
-    yield from page.print_beside(*(Text(printable(title, line=True), style="bold") for title in titles))
+    yield from page.print_side_by_side(*(Text(printable(title, line=True), style="bold") for title in titles))
     yield page.rule()
     turns = [{turn.number: turn for turn in one.turns} if one else {} for one in both]
     for place, number in enumerate(sorted(turns[0].keys() | turns[1].keys())):
@@ -116,7 +116,7 @@ def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Consol
         yield from _user_turn(page, number, mine, other)
         yield from _system_turn(page, number, mine, other, flipped=number in flipped)
     yield page.rule()
-    yield from page.print_beside(*(_outcome_text(one) for one in both))
+    yield from page.print_side_by_side(*(_outcome_text(one) for one in both))
 
 
 def pair_line(pair: ConversationPair, sides: tuple[Side, Side]) -> str:
@@ -161,13 +161,13 @@ class _Page:
             return Text("─" * self.width, style="dim")
         return Text("─" * (self.column + 1) + "┼" + "─" * (self.column + 1), style="dim")
 
-    def print_across(self, text: Text) -> Iterator[Text]:
+    def print_full_width(self, text: Text) -> Iterator[Text]:
         yield from self._wrap(text, self.width)
 
-    def print_beside(self, left: Text, right: Text) -> Iterator[Text]:
+    def print_side_by_side(self, left: Text, right: Text) -> Iterator[Text]:
         if self.is_stacked:
-            yield from self.print_across(left)
-            yield from self.print_across(right)
+            yield from self.print_full_width(left)
+            yield from self.print_full_width(right)
             return
         for mine, other in zip_longest(self._wrap(left, self.column), self._wrap(right, self.column)):
             line = Text().append_text(mine) if mine else Text()  # its style applies to its own words only
@@ -202,8 +202,8 @@ def _user_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None) 
         and other
         and (mine.said, mine.state, mine.user, mine.act) == (other.said, other.state, other.user, other.act)
     ):
-        yield from page.print_across(_user_heading(number, mine))
-        yield from page.print_across(Text(printable(mine.said)))
+        yield from page.print_full_width(_user_heading(number, mine))
+        yield from page.print_full_width(Text(printable(mine.said)))
         return
     found = compare_words(mine.said, other.said) if mine and other else None
     told = []
@@ -213,7 +213,7 @@ def _user_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None) 
             continue
         heading = _user_heading(number, turn).append("\n")
         told.append(heading.append_text(page.mark_spans(turn.said, _differing_stretches(found, side), side)))
-    yield from page.print_beside(told[0], told[1])
+    yield from page.print_side_by_side(told[0], told[1])
 
 
 def _user_heading(number: int, turn: Turn) -> Text:
@@ -234,13 +234,13 @@ def _system_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None
         if Counter(parts[0]) == Counter(parts[1]):
             came = f"; the same {pluralize(len(parts[0]), 'part')} came with it" if parts[0] else ""
         said = _compared_words(found, replies[0], replies[1]) + came
-        yield from page.print_across(Text.assemble((f"S{number}: ", "dim"), flip, (said, "dim")))
+        yield from page.print_full_width(Text.assemble((f"S{number}: ", "dim"), flip, (said, "dim")))
     own = [list((Counter(parts[side]) - Counter(parts[1 - side])).elements()) for side in (0, 1)]
     told = [
         Text() if turn is None else _answer_text(page, turn, _differing_stretches(found, side), own[side], side)
         for side, turn in enumerate((mine, other))
     ]
-    yield from page.print_beside(told[0], told[1])
+    yield from page.print_side_by_side(told[0], told[1])
 
 
 def _compared_words(found: WordDifferences, mine: SystemTurn, other: SystemTurn) -> str:

@@ -77,7 +77,7 @@ class Spending:
     notes: tuple[str, ...]
 
     @property
-    def usual(self) -> int:
+    def usual_trials(self) -> int:
         """The most frequent number of trials of a topic. Among equally frequent numbers, the largest is used."""
         counts = Counter(one.trials for one in self.topics)
         return max(counts, key=lambda trials: (counts[trials], trials))

@@ -110,7 +110,7 @@ class DifferenceModel:
         changed = Components(one.shape, one.mean, one.topic, min(upper, room), one.trial, one.low, one.high)
         return self._power(changed, mix, "like-these")
 
-    def beyond(self, own: Mix) -> Mapping[str, float]:
+    def extrapolate(self, own: Mix) -> Mapping[str, float]:
         """Extrapolate the numbers of topics and of trials that would have the wanted power. `topics` assumes the
         audit's number of trials, and `trials` assumes the audit's number of topics; both numbers are for topics
         like these. `trials_of_these` is the number of trials of each topic of the audit, for these topics only.
@@ -175,7 +175,7 @@ class DifferenceModel:
                 "sources": dict(self.sources),
                 **({"failing": plan_words.simulated(float(self.coming.mean()))} if self.coming is not None else {}),
             },
-            "beyond": {name: plan_words.simulated(value) for name, value in self.beyond(grid.present.mix).items()},
+            "beyond": {name: plan_words.simulated(value) for name, value in self.extrapolate(grid.present.mix).items()},
             "cautious": plan_words.simulated(cautious.found) if cautious else None,
         }
 
@@ -185,7 +185,7 @@ class DifferenceModel:
             like_these = f"neither: {grid.present} finds {self.size} in {plan_words.in_percent(now.found)} of studies"
         else:
             like_these = (
-                f"{plan_words.which_helps(topics, trials)}: twice the topics would find {self.size} in "
+                f"{plan_words.more_helpful(topics, trials)}: twice the topics would find {self.size} in "
                 f"{plan_words.in_percent(topics.found)} of studies instead of {plan_words.in_percent(now.found)}, "
                 f"twice the trials in "
                 f"{plan_words.in_percent(trials.found)}"
@@ -237,10 +237,10 @@ class DifferenceModel:
         smallest, present = self.smallest(grid, estimand), grid.present
         start = ESTIMANDS[estimand][0].upper() + ESTIMANDS[estimand][1:]
         if smallest is not None:
-            return f"{start}: " + plan_words.cheapest(
+            return f"{start}: " + plan_words.cheapest_design(
                 grid, smallest, "finds it", plan_words.in_percent(smallest.power[estimand].found)
             )
-        beyond, own = self.beyond(present.mix), pluralize(present.topics, "topic")
+        beyond, own = self.extrapolate(present.mix), pluralize(present.topics, "topic")
         if estimand == "these":
             return (
                 f"{start}: no design below with {own} finds it in 4 studies of 5; about "

@@ -20,7 +20,7 @@ from harvest.studies.plan.grid import Basis, Design, Grid, Mix, Plan
 from harvest.studies.plan.node_paths import ARROW, find_way
 from harvest.studies.plan.words import Words
 from harvest.studies.trees.folded_trees import merging_named
-from harvest.studies.trees.parted_systems import how_ended, turn_name
+from harvest.studies.trees.parted_systems import ending_names, turn_name
 from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation
 from recordings.log.run_folder import Run
@@ -82,7 +82,7 @@ class BranchModel:
     def smallest(self, grid: Grid[NodePower]) -> Design[NodePower] | None:
         return grid.smallest(lambda power: power.found)
 
-    def beyond(self, grid: Grid[NodePower]) -> tuple[int, int] | None:
+    def extrapolate(self, grid: Grid[NodePower]) -> tuple[int, int] | None:
         """Extrapolate a number of topics, and a number of trials of each topic, with the wanted power. z is assumed
         to grow with the square root of the number of topics. Returns None if no design of the grid allows this
         extrapolation."""
@@ -120,7 +120,7 @@ class BranchModel:
         yield {"figure": "z that is needed", "unit": "value", "estimate": power.critical}
 
     def head(self, grid: Grid[NodePower]) -> dict[str, Any]:
-        smallest, beyond = self.smallest(grid), self.beyond(grid)
+        smallest, beyond = self.smallest(grid), self.extrapolate(grid)
         return {
             "node": list(self.path),
             "estimand": "these",
@@ -145,7 +145,7 @@ class BranchModel:
             said = f"Neither: {grid.present} names {self.title} in {words.in_percent(now.found)} of studies"
         else:
             said = (
-                f"{words.which_helps(topics, trials).capitalize()}: twice the topics would name {self.title} in "
+                f"{words.more_helpful(topics, trials).capitalize()}: twice the topics would name {self.title} in "
                 f"{words.in_percent(topics.found)} of studies instead of {words.in_percent(now.found)}, "
                 f"twice the trials in "
                 f"{words.in_percent(trials.found)}"
@@ -154,9 +154,9 @@ class BranchModel:
         return f"Topics or trials? {said}{enough}."
 
     def words(self, grid: Grid[NodePower]) -> Words[NodePower]:
-        smallest, beyond = self.smallest(grid), self.beyond(grid)
+        smallest, beyond = self.smallest(grid), self.extrapolate(grid)
         if smallest is not None:
-            advice = words.cheapest(grid, smallest, "names it", words.in_percent(smallest.power.found))
+            advice = words.cheapest_design(grid, smallest, "names it", words.in_percent(smallest.power.found))
         elif beyond is None:
             advice = "Too few conversations come there in these designs to say how many would do."
         else:
@@ -229,7 +229,7 @@ def plan_node(
             advice="plan %useful instead, without --node; or play with session: fresh",
         )
     basis, material = grids.pilot_basis(settings, seed, run)
-    pilot = _Pilot.fold([one for one in material.finished if one.turns], run)
+    pilot = _Pilot.merge_trials([one for one in material.finished if one.turns], run)
     node, way = find_way(pilot.tree, pilot.ends, path)
     stops = way.branch == node
     took = pilot.ended[:, pilot.ends.find(node, way.end)] if stops else pilot.through[:, way.branch]
@@ -284,7 +284,7 @@ class _Pilot:
         return float((took[rows] / trials).sum()) / came if came else math.nan
 
     @classmethod
-    def fold(cls, finished: Sequence[Conversation], run: Run) -> Self:
+    def merge_trials(cls, finished: Sequence[Conversation], run: Run) -> Self:
         """Merge the pilot's trials into a tree. Raises InputError if no answer has a label, and if no system has
         two topics with several trials."""
         if not any(turn.label for one in finished for turn in one.turns):
@@ -300,7 +300,7 @@ class _Pilot:
         topics = sorted({one.key.topic for one in tree.trials})
         cells = [systems.index(one.key.system) * len(topics) + topics.index(one.key.topic) for one in tree.trials]
         used, row = np.unique(np.array(cells), return_inverse=True)
-        how = how_ended(finished)
+        how = ending_names(finished)
         ends = find_ends(len(tree), tree.ends, [how.get(one, "") for one in tree.trials])
         through, ended = visits_by_topic(tree.size, tree.ends, row).T, ends.count(row, len(used))
         system, topic = np.divmod(used, len(topics))

@@ -38,8 +38,8 @@ def spending_form(one: Spending) -> StudyForm:
         "estimand": "these",
         "systems": list(one.systems),
         "total": one.total,
-        "trials": one.usual,
-        "trials_of": {each.topic: each.trials for each in one.topics if each.trials != one.usual},
+        "trials": one.usual_trials,
+        "trials_of": {each.topic: each.trials for each in one.topics if each.trials != one.usual_trials},
         "floor": one.found.floor,
         "unseen": simulated(one.unseen),
         "settings": one.basis.settings.as_json(),
@@ -129,9 +129,9 @@ def trials_lines(one: Spending) -> str:
     own = []
     for each in one.topics:
         plain = _PLAIN_KEY.fullmatch(each.topic) and each.topic.lower() not in _YAML_WORDS
-        if each.trials != one.usual:
+        if each.trials != one.usual_trials:
             own.append(f"{each.topic if plain else json.dumps(each.topic)}: {each.trials}")
-    lines = [f"trials: {one.usual}"]
+    lines = [f"trials: {one.usual_trials}"]
     if own:
         inside = textwrap.wrap(", ".join(own), _WIDTH, break_long_words=False, break_on_hyphens=False)
         lines += ["trials_of: {", *(f"  {line}" for line in inside), "  }"]

@@ -17,7 +17,7 @@ from harvest.audits.audit import Audit
 from harvest.studies.plan import grid as grids
 from harvest.studies.plan.grid import Basis, Design, Grid, Mix, Plan
 from harvest.studies.plan.pilot import assumed_components, pilot_cells
-from harvest.studies.plan.words import Words, cheapest, error_words, in_percent, share_cell, simulated
+from harvest.studies.plan.words import Words, cheapest_design, error_words, in_percent, share_cell, simulated
 from harvest.terminal import printable
 from recordings.log.run_folder import Run
 from scoring.forms.worst import CVAR, QUANTILE, tail_kind, tail_names, worst_end
@@ -149,7 +149,7 @@ class TailsModel:
         smallest = self.smallest(grid)
         if smallest is not None:
             shares = (in_percent(smallest_power(smallest.power, take)) for take in (_BELOW, _ABOVE))
-            advice = cheapest(grid, smallest, "shows both", " and ".join(shares))
+            advice = cheapest_design(grid, smallest, "shows both", " and ".join(shares))
         return Words(
             advice=[advice],
             grounds=list(self._grounds(grid)),

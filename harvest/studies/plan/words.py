@@ -26,7 +26,7 @@ class Words(Generic[Simulated]):
     legend: Sequence[str]
 
 
-class Found(Protocol):
+class SimulatedPower(Protocol):
     """A power and its simulation error."""
 
     @property
@@ -36,7 +36,7 @@ class Found(Protocol):
     def found_error(self) -> float: ...
 
 
-def which_helps(topics: Found, trials: Found) -> str:
+def more_helpful(topics: SimulatedPower, trials: SimulatedPower) -> str:
     """Return `topics` or `trials`, whichever gives more power when doubled, or `either` if they are too close."""
     far = topics.found - trials.found
     if math.isnan(far):
@@ -46,7 +46,7 @@ def which_helps(topics: Found, trials: Found) -> str:
     return "topics" if far > 0 else "trials"
 
 
-def cheapest(grid: Grid[Simulated], design: Design[Simulated], finds: str, shares: str) -> str:
+def cheapest_design(grid: Grid[Simulated], design: Design[Simulated], finds: str, shares: str) -> str:
     """Describe the cheapest design. `finds` is a verb phrase such as `names it`, and `shares` a text on its powers."""
     cost = f"{design.turns:,} user {'turn' if design.turns == 1 else 'turns'}{' at most' if grid.turns_at_most else ''}"
     return (

@@ -33,7 +33,7 @@ _SUPPORT_VALUES = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "part
 
 
 @dataclass(frozen=True, slots=True)
-class HeldFigure:
+class RecallFigure:
     """A system's mean recall, in [0, 1]: conversations are averaged within a topic, and then topics. `value` is NaN
     if no conversation has a value. `n` is the number of conversations with a value and `topics` the number of
     their topics. `unassigned` is the number of valid conversations in which some nugget of the topic was not
@@ -56,14 +56,14 @@ def nugget_recall(wanted: Mapping[str, str], said: Mapping[str, str], reading: s
     return math.fsum(worth.get(said[text], 0.0) for text in counted) / len(counted) if counted else math.nan
 
 
-def held_figures(
+def recall_figures(
     wanted: Mapping[str, Mapping[str, str]],
     held: Held,
     conversations: Sequence[Conversation],
     *,
     seed: int = 0,
     level: float = 0.95,
-) -> tuple[HeldFigure, ...]:
+) -> tuple[RecallFigure, ...]:
     """Return the recall of each system in each of `READINGS`, with intervals from resampling topics."""
     found = []
     for system in dict.fromkeys(one.key.system for one in conversations):
@@ -86,11 +86,11 @@ def held_figures(
             value = math.fsum(means) / len(means) if means else math.nan
             count = sum(map(len, here))
             left = len(own) - len(done)
-            found.append(HeldFigure(system, reading, value, intervals[column], count, len(means), left))
+            found.append(RecallFigure(system, reading, value, intervals[column], count, len(means), left))
     return tuple(found)
 
 
-def held_form(run: Run, figures: Sequence[HeldFigure], kind: str, name: str, seed: int) -> StudyForm:
+def recall_form(run: Run, figures: Sequence[RecallFigure], kind: str, name: str, seed: int) -> StudyForm:
     """Return the printable form of these figures. `kind` and `name` describe the author of the assignments, such as
     `model` and `gpt`."""
     unassigned = {one.system: one.unassigned for one in figures}
@@ -114,12 +114,12 @@ def held_form(run: Run, figures: Sequence[HeldFigure], kind: str, name: str, see
     return StudyForm(
         head={"format": FORMAT, "by": by, "seed": seed, "unassigned": unassigned},
         rows=rows,
-        tables=lambda _: [_held_table(figures)],
+        tables=lambda _: [_recall_table(figures)],
         sources=sources([run]),
     )
 
 
-def _held_table(figures: Sequence[HeldFigure]) -> Table:
+def _recall_table(figures: Sequence[RecallFigure]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("system", overflow="fold")
     table.add_column("held", no_wrap=True)

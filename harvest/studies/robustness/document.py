@@ -117,7 +117,7 @@ def _measure_rows(found: Robustness, measure: MeasureOverArms) -> Iterator[LongR
         topics = measure.topics[arm]
         yield LongRow(**common, figure="arm", unit=unit, system=system, estimate=value, topics=topics, note=worst)
     for arm, one in measure.differences.items():
-        if measure.elsewhere(arm):
+        if measure.differs_from_printed(arm):
             named, control = _arm_name(found, arm), _arm_name(found, found.system.control)
             within = {**common, "unit": unit, "topics": one.topics}
             yield LongRow(**within, figure="arm, in common", system=named, other=control, estimate=one.other)

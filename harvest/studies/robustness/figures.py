@@ -109,7 +109,7 @@ def _sentence(measure: MeasureOverArms) -> str:
     if measure.worst:
         apart, low, high = measure.apart, measure.interval.low, measure.interval.high
         named = f"worst arm: {measure.worst} ({_value_text(measure.figures[measure.worst], share=share)}"
-        if measure.worst in measure.differences and measure.elsewhere(measure.worst):
+        if measure.worst in measure.differences and measure.differs_from_printed(measure.worst):
             named += f", {_value_text(measure.differences[measure.worst].other, share=share)} in common"
         if not math.isnan(low):
             between = f"[{format_change(low, share=share)}, {format_change(high, share=share)}]"
@@ -131,14 +131,14 @@ def _arm_table(found: Robustness, measure: MeasureOverArms) -> Table:
             table.add_row(name, figure, *([""] if common else ()), "control", "", "", "")
             continue
         said = found_word(one)
-        both = [_value_text(value, share=share) for value in (one.other, one.base) if measure.elsewhere(arm)]
+        both = [_value_text(value, share=share) for value in (one.other, one.base) if measure.differs_from_printed(arm)]
         beside = [", ".join(both)] if common else []
         table.add_row(name, figure, *beside, difference_words(one, share=share), str(one.n), p_text(one.adjusted), said)
     return table
 
 
 def _has_common_figures(measure: MeasureOverArms) -> bool:
-    return any(map(measure.elsewhere, measure.differences))
+    return any(map(measure.differs_from_printed, measure.differences))
 
 
 def _arms_with_words(found: Robustness) -> tuple[str, ...]:

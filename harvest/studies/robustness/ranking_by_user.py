@@ -43,7 +43,7 @@ class RankedPair:
     level: float
 
     @property
-    def depends(self) -> Depends:
+    def dependence(self) -> Depends:
         """`which` if the better system depends on the user, `how much` if only the difference depends, otherwise
         ""."""
         if self.first:
@@ -51,7 +51,7 @@ class RankedPair:
         return "how much" if any(one.beyond for one in self.found.interactions.values()) else ""
 
     @property
-    def everywhere(self) -> str:
+    def better_in_every_arm(self) -> str:
         """The system that is better (higher, if neither end is good) in every arm, or ""."""
         found = self.found.higher_system((1 - self.level) / self.pairs)
         if self.good != "low" or not found:

@@ -27,7 +27,7 @@ def ranking_sentence(one: RankedPair) -> str:
     """Say whether the user decides which of two systems is better, or by how much."""
     first, second = one.found.first, one.found.second
     better = "is higher" if one.good == "neither" else "is better"
-    if one.depends == "which":
+    if one.dependence == "which":
         most = " and ".join(
             f"{', '.join(f'{arm} ({_size_words(one, arm)})' for arm in arms[:_MOST_ARMS])}"
             f"{f' and {len(arms) - _MOST_ARMS} more' if len(arms) > _MOST_ARMS else ''} "
@@ -35,7 +35,7 @@ def ranking_sentence(one: RankedPair) -> str:
             for system, arms in ((first, one.first), (second, one.second))
         )
         return f"which {better} depends on the user: {most} ({ESTIMANDS[one.estimand]})"
-    if one.depends == "how much":
+    if one.dependence == "how much":
         share, apart = is_percentage(one.key[0]), one.found.interactions
         told = [
             f"by {format_change(own.value, share=share)} {interval_words(own.interval, share=share)} in {arm}"
@@ -43,8 +43,8 @@ def ranking_sentence(one: RankedPair) -> str:
             if own.beyond
         ]
         return f"how far apart they are depends on the user: {first} − {second} differs {'; '.join(told)}"
-    if one.everywhere:
-        return f"{one.everywhere} {better} in every arm (topics like these)"
+    if one.better_in_every_arm:
+        return f"{one.better_in_every_arm} {better} in every arm (topics like these)"
     if all(math.isnan(own.p) for own in one.found.apart.values()):
         return "nothing can be said of how they differ from user to user"
     return f"cannot tell whether it depends on the user which {better}"
@@ -58,7 +58,7 @@ def ranking_tables(
     for one in pairs:
         head = f"{one.found.first} − {one.found.second} by arm, {one.label}"
         yield Text(printable(head, line=True), style="bold")
-        yield Text(printable(ranking_sentence(one), line=True), style="yellow" if one.depends == "which" else "")
+        yield Text(printable(ranking_sentence(one), line=True), style="yellow" if one.dependence == "which" else "")
         yield _arm_table(one)
     for why in unranked:
         yield Text(printable(f"nothing by arm of {why}", line=True), style="yellow")
@@ -131,7 +131,7 @@ def ranking_entries(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
             "other": one.found.second,
             "measure": one.key[0],
             "turn": one.key[1],
-            "depends": one.depends or None,
+            "depends": one.dependence or None,
             "estimand": one.estimand,
             "prefer_system": list(one.first),
             "prefer_other": list(one.second),

@@ -89,7 +89,7 @@ class MeasureOverArms:
     def label(self) -> str:
         return key_name(self.key)
 
-    def elsewhere(self, arm: str) -> bool:
+    def differs_from_printed(self, arm: str) -> bool:
         """Return true if an arm's difference, because trials are missing, is not the difference of printed figures."""
         one, control = self.differences[arm], next(iter(self.figures))
         return one.n > 0 and (

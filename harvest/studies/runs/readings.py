@@ -63,14 +63,14 @@ class Reading:
             "read_again": self.only or None,
         }
 
-    def mixed(self, system: str) -> bool:
+    def is_mixed(self, system: str) -> bool:
         """Return true if several versions read the pages of `system`."""
         return len(self.versions) > 1 and not self._was_reread(system)
 
     def _was_reread(self, system: str) -> bool:
         return bool(self.again) and self.only in ("", system)
 
-    def said(self, system: str) -> str:
+    def describe_versions(self, system: str) -> str:
         """Name the versions that read the pages of `system`."""
         if self._was_reread(system):
             return f"again by Harvest {self.again}"
@@ -106,12 +106,12 @@ def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     """Yield differences in how answers were read and labelled, between the runs or within a single run."""
     readings = {name: reading_of(run) for name, run in named.items()}
     for system, runs in _systems_read(named).items():
-        said: dict[str, Json] = {name: readings[name].said(system) for name in runs}
-        if len(set(said.values())) > 1 or any(readings[name].mixed(system) for name in runs):
+        said: dict[str, Json] = {name: readings[name].describe_versions(system) for name in runs}
+        if len(set(said.values())) > 1 or any(readings[name].is_mixed(system) for name in runs):
             yield Contrast(
                 "reading",
-                f"pages of {system} were read {by_value(said)}: one page may give another answer; `harvest reread` "
-                "shows what today's reading changes",
+                f"pages of {system} were read {group_by_value(said)}: one page may give another answer; "
+                "`harvest reread` shows what today's reading changes",
                 {name: readings[name].as_json() for name in runs},
             )
     if len(named) > 1:
@@ -143,7 +143,7 @@ def _system_changes(named: Mapping[str, Run]) -> Iterator[Contrast]:
                 said = (
                     f"system {system}: not the same content of {', '.join(path for path, _ in changes)}"
                     if key == "system_files"
-                    else f"system {system}, not set by the audit: {in_words(changes)}"
+                    else f"system {system}, not set by the audit: {describe_changes(changes)}"
                 )
                 yield Contrast("reading" if system in _systems_read(named) else "system", said, values)
 
@@ -169,7 +169,7 @@ def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
             versions.setdefault(kind, {})[name] = sorted(found)
     for by_run in versions.values():
         if len({one for each in by_run.values() for one in each}) > 1:
-            said = by_value({name: " and ".join(each) for name, each in by_run.items()})
+            said = group_by_value({name: " and ".join(each) for name, each in by_run.items()})
             yield Contrast(
                 "rules",
                 f"answers were labelled by rules of other versions, {said}: one answer may have another label; "
@@ -239,14 +239,14 @@ def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Chan
         yield from changes_between(below, f"{path}.{key}" if path else key)
 
 
-def in_words(changes: Sequence[Change]) -> str:
+def describe_changes(changes: Sequence[Change]) -> str:
     """Describe the first few changes, as in `options.model is a in january, b in february; and 2 more differences`."""
-    said = [f"{path} is {by_value(by_run)}" for path, by_run in changes[:_MOST]]
+    said = [f"{path} is {group_by_value(by_run)}" for path, by_run in changes[:_MOST]]
     more = len(changes) - _MOST
     return "; ".join(said) + (f"; and {pluralize(more, 'more difference')}" if more > 0 else "")
 
 
-def by_value(by_run: Mapping[str, Json]) -> str:
+def group_by_value(by_run: Mapping[str, Json]) -> str:
     """Group runs by value, as in `5 in january, 3 in february`. Long values are cut near their first difference."""
     names: dict[str, list[str]] = {}
     for name, value in by_run.items():

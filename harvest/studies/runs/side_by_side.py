@@ -113,7 +113,7 @@ def _refuse_settings(named: Mapping[str, Run], changes: Mapping[str, Any]) -> No
         differing = [SETTINGS[name] for name in dict.fromkeys(path.partition(".")[0] for path, _ in found)]
         wanted = " ".join(f"{one.option} {one.metavar or 'VALUE'}" for one in differing)
         raise InputError(
-            f"the audits of these runs score in different ways: {readings.in_words(found)}",
+            f"the audits of these runs score in different ways: {readings.describe_changes(found)}",
             advice=f"give one value for all of them ({wanted}), or score the runs one by one",
         )
 
@@ -142,7 +142,7 @@ def _changed_topics(known: Mapping[str, TopicSet]) -> dict[str, Contrast]:
             values.setdefault(topic.id, {})[name] = topic_value(topic)
     found = {topic: (by_run, list(readings.changes_between(by_run))) for topic, by_run in values.items()}
     return {
-        topic: Contrast("topic", f"topic {topic}: {readings.in_words(changes)}", by_run)
+        topic: Contrast("topic", f"topic {topic}: {readings.describe_changes(changes)}", by_run)
         for topic, (by_run, changes) in found.items()
         if changes
     }
@@ -166,7 +166,7 @@ def _silent_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     for name, run in named.items():
         silent = silent_systems((one.key.system for one in run.conversations), run.finished)
         if silent:
-            said = f"{none_valid(silent, name)}, so no figure holds any: {what_went_wrong(str(run.path))}"
+            said = f"{no_valid_trials_clause(silent, name)}, so no figure holds any: {failures_clause(str(run.path))}"
             yield Contrast("invalid", said, {each: len(named[each].finished) for each in named})
 
 
@@ -180,7 +180,8 @@ def _attribute_contrasts(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
         }
         changes = list(readings.changes_between(values))
         if changes:
-            said = f"attribute set {attribute}: {readings.in_words(changes)}; the definition of {first} is used for all"
+            words = readings.describe_changes(changes)
+            said = f"attribute set {attribute}: {words}; the definition of {first} is used for all"
             yield Contrast("attributes", said, values)
 
 
@@ -198,9 +199,9 @@ def _protocol_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
         return
     called = {name: one.get("name", "") for name, one in texts.items()}
     how = (
-        f"protocol: {readings.by_value(called)}"
+        f"protocol: {readings.group_by_value(called)}"
         if len(set(called.values())) > 1
-        else f"protocol: {readings.in_words(changes)}"
+        else f"protocol: {readings.describe_changes(changes)}"
     )
     short = {name: {"name": one.get("name"), "version": one.get("version")} for name, one in texts.items()}
     yield Contrast("protocol", f"{how}: turns, labels and ends may have different meanings", short)
@@ -219,13 +220,13 @@ def _user_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
         parts[name]["population"] = next((one.get("population") for one in _definitions(run).values()), None)
     changes = list(readings.changes_between(parts))
     if changes:
-        yield Contrast("users", f"simulated users: {readings.in_words(changes)}", parts)
+        yield Contrast("users", f"simulated users: {readings.describe_changes(changes)}", parts)
 
 
 def _group_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     groups = {name: list(readings.recorded_audit(run).get("groups") or ()) for name, run in named.items()}
     if len({tuple(map(str, each)) for each in groups.values()}) > 1:
-        said = readings.by_value({name: ", ".join(map(str, each)) or "none" for name, each in groups.items()})
+        said = readings.group_by_value({name: ", ".join(map(str, each)) or "none" for name, each in groups.items()})
         yield Contrast("groups", f"groups of users: {said}", groups)
 
 
@@ -238,16 +239,15 @@ def _trial_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     own = {name: audit.get("trials_of") or {} for name, audit in audits.items()}
     if not any(own.values()):
         if len(set(trials.values())) > 1:
-            yield Contrast("trials", f"trials of each topic: {readings.by_value(trials)}", trials)
+            yield Contrast("trials", f"trials of each topic: {readings.group_by_value(trials)}", trials)
         return
     sets = [run.header.topic_set() for run in named.values()]
     topics = dict.fromkeys(one.id for topics in sets if topics is not None for one in topics.topics)
     of_topic = {topic: {name: own[name].get(topic, trials[name]) for name in named} for topic in topics}
     changes = [(topic, by_run) for topic, by_run in of_topic.items() if len(set(by_run.values())) > 1]
     if changes:
-        said = (
-            f"trials of single topics: {readings.in_words(changes)}; in means over topics each topic still counts alike"
-        )
+        words = readings.describe_changes(changes)
+        said = f"trials of single topics: {words}; in means over topics each topic still counts alike"
         yield Contrast("trials", said, {name: {"trials": trials[name], "trials_of": {**own[name]}} for name in named})
 
 
@@ -260,7 +260,7 @@ def _system_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
         }
         changes = list(readings.changes_between(values))
         if changes:
-            yield Contrast("system", f"system {system}: {readings.in_words(changes)}", values)
+            yield Contrast("system", f"system {system}: {readings.describe_changes(changes)}", values)
 
 
 def _definitions(run: Run) -> dict[str, dict[str, Json]]:
@@ -277,7 +277,7 @@ def _model_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     for system, by_run in found.items():
         several = {name: sorted(models) for name, models in by_run.items()}
         if len({*map(tuple, several.values())}) > 1:
-            said = readings.by_value({name: " and ".join(models) for name, models in several.items()})
+            said = readings.group_by_value({name: " and ".join(models) for name, models in several.items()})
             yield Contrast("model", f"{system} says that it answered with another model: {said}", {**several})
 
 
@@ -314,7 +314,7 @@ def _judgment_contrasts(named: Mapping[str, Run], layers_of: Callable[[Run], Seq
         for name, run in named.items()
     }
     if len(set(map(tuple, authors.values()))) > 1:
-        said = readings.by_value({name: ", ".join(each) or "none" for name, each in authors.items()})
+        said = readings.group_by_value({name: ", ".join(each) or "none" for name, each in authors.items()})
         yield Contrast("judgments", f"judgments: {said}: SWAN and WAN may be over different criteria", {**authors})
 
 
@@ -329,11 +329,11 @@ def silent_systems(tried: Iterable[str], finished: Iterable[Conversation]) -> li
     return [name for name in dict.fromkeys(tried) if name not in answered]
 
 
-def none_valid(systems: Sequence[str], run: str = "") -> str:
+def no_valid_trials_clause(systems: Sequence[str], run: str = "") -> str:
     """Return a clause saying that these systems have no valid trial, in `run` if it is given."""
     return f"no trial of {' and '.join(systems)}{f' in {run}' if run else ''} is valid"
 
 
-def what_went_wrong(run: str = "RUN") -> str:
+def failures_clause(run: str = "RUN") -> str:
     """Return a clause with the command that lists what went wrong."""
     return f"`harvest show {shlex.quote(run)} --all` lists what went wrong"

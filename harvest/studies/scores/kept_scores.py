@@ -102,7 +102,7 @@ class _Score:
     value: float
 
     @classmethod
-    def of(cls, row: Mapping[str, Any], number: int, run: Path) -> _Score | None:
+    def from_row(cls, row: Mapping[str, Any], number: int, run: Path) -> _Score | None:
         """Return the score in a row, or None if the row is undefined or not about a whole conversation."""
         match row:
             case {"trial": None} | {"topic": None} | {"value": None} | {"turn": int()} | {"entity": str()}:
@@ -132,7 +132,7 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
         raise InputError("there is no such file", place=_scores_place(run), advice=_rewrite_advice(run))
     scores, known = dict[str, float](), set[str]()
     for number, row in enumerate(kept.each(run), 1):
-        one = _Score.of(row, number, run)
+        one = _Score.from_row(row, number, run)
         if one:
             known.add(one.measure)
             if one.measure == measure:

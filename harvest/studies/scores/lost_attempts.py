@@ -60,7 +60,7 @@ def lost_attempts(
     return replace(
         unlike,
         why=(*lost.why, UNLIKE_USERS) if depends and lost.low else (UNLIKE_USERS,),
-        others={one.other for one in material.user_card.withholding if one.system == system},
+        others={one.other for one in material.user_card.withholding_differences if one.system == system},
         beside_others=lost,
     )
 

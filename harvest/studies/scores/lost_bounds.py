@@ -37,7 +37,7 @@ def lost_bounds(material: Material, rescored: Rescored) -> Callable[[ScoreRow, E
     def table(fill: str, estimand: Estimand) -> ScoreTable:
         return rescored(replace(material, conversations=filled_trials(material, material.first_lost, fill)), estimand)
 
-    def of(row: ScoreRow, estimand: Estimand) -> LostBounds:
+    def bounds_of_row(row: ScoreRow, estimand: Estimand) -> LostBounds:
         depends = any(one.system == row.system for one in material.concentrations)
         why = loss_words(row.system, material) if depends or many_lost(row.system, material) else ""
         if depends:
@@ -60,4 +60,4 @@ def lost_bounds(material: Material, rescored: Rescored) -> Callable[[ScoreRow, E
             ),
         )
 
-    return of
+    return bounds_of_row

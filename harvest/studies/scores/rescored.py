@@ -42,18 +42,18 @@ def rescored(run: Path) -> Iterator[str]:
     changes = {name: settings[name] for name in SETTINGS if name in settings}
     scored = partial(score_material, changes=changes, seed=kept.seed if isinstance(kept.seed, int) else 0)
     again = partial(scored, material)
-    rows, table = _Rows.of(kept.asked), again()
+    rows, table = _Rows.read(kept.asked), again()
     lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True)).as_json()
     if kept.selection != json.loads(json.dumps(lost)):
         yield "what lost attempts come to (selection) is not what the recording gives"
     usual = _RecomputedScores(rows.of_table(table))
     compared, found = usual, list(usual.differences(kept.each(run)))
-    missing = list(usual.missing(rows.named))
+    missing = list(usual.missing(rows.is_named))
     there = {str(row.get("measure")) for row in kept.each(run)} if found or not rows.known else set()
     if asked := [parse(name) for name in sorted({*there, *rows.measures} - usual.measures)]:
         compared = _RecomputedScores(rows.of_table(again(measures=asked)))
         found = list(compared.differences(kept.each(run)))
-        missing = list(compared.missing(lambda row: rows.named(row) or row.measure in there))
+        missing = list(compared.missing(lambda row: rows.is_named(row) or row.measure in there))
     if not rows.known and there:  # from an earlier version, which did not record what was requested
         missing = [row for row in missing if row.measure in there]
     yield from found
@@ -80,7 +80,7 @@ class _Rows:
     names: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, asked: Any) -> Self:
+    def read(cls, asked: Any) -> Self:
         """Read the rows that a file claims to have. An edited file can have any value here."""
         match asked:
             case {"measures": list(measures), "names": list(names)}:
@@ -90,7 +90,7 @@ class _Rows:
     def of_table(self, table: ScoreTable) -> ScoreTable:
         return table.only(self.names) if self.names else table
 
-    def named(self, row: ScoreRow) -> bool:
+    def is_named(self, row: ScoreRow) -> bool:
         return not self.names or row.measure in self.names or row.label in self.names
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from harvest.audits.audit_file import Threshold
-from harvest.studies.runs.side_by_side import none_valid, silent_systems, what_went_wrong
+from harvest.studies.runs.side_by_side import failures_clause, no_valid_trials_clause, silent_systems
 from harvest.studies.validity.concentrations import Concentration, concentrations, first_lost
 from harvest.studies.validity.odd_answers import odd_answers
-from harvest.studies.validity.odd_users import odd_users, share_that_left
+from harvest.studies.validity.odd_users import leaving_sentences, odd_users
 from harvest.studies.validity.user_card import UserCard, UserDifference, fault_tables, user_card
 from harvest.studies.validity.witnessed import witness_notes
 from harvest.studies.validity.worded_turns import Models, WordedTurn, worded_turns
@@ -135,14 +135,14 @@ class Material:
         that differ between systems."""
         return (
             *(one for one in self.concentrations if one.system in systems),
-            *(one for one in self.user_card.withholding if one.system in systems and one.other in systems),
+            *(one for one in self.user_card.withholding_differences if one.system in systems and one.other in systems),
         )
 
     @property
     def silent(self) -> tuple[str, ...]:
         """A sentence about systems without a valid conversation, which no study includes, or () if there are none."""
         names = silent_systems(self.systems, self.finished)
-        return (f"{none_valid(names)}, so no figure holds any: {what_went_wrong()}",) if names else ()
+        return (f"{no_valid_trials_clause(names)}, so no figure holds any: {failures_clause()}",) if names else ()
 
     @cached_property
     def alike(self) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ def score_material(
         continued=material.continued,
     )
     notes = (
-        *share_that_left(material.finished),
+        *leaving_sentences(material.finished),
         *material.alike,
         *material.reread,
         *odd_answers(material.conversations, material.finished, material.folders),

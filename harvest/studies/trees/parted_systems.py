@@ -113,7 +113,7 @@ def parted_systems(
         builder.add_trial(FoldedTrial(one.key, one.attempt), one.outcome, partial(_path_turns, one, merging))
     if not any(one.valid for one in own):
         raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
-    tree, told, how = builder.tree(), _first_answers(own), how_ended(own)
+    tree, told, how = builder.tree(), _first_answers(own), ending_names(own)
     sides = [both_sides(tree, *pair, how) for pair in combinations(systems, 2)]
     alpha = round(1 - level, 12)
     with cores() as pool:
@@ -211,7 +211,7 @@ def _parting_turn(both: BothSides, found: DivergenceParts, tests: NodeTests, nod
     )
 
 
-def how_ended(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
+def ending_names(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
     """Return the name of the ending of each trial, without trials whose ending is unknown."""
     return {
         FoldedTrial(one.key, one.attempt): end_name(one.outcome)

@@ -24,7 +24,7 @@ from harvest.studies.scores.arms import wanted_measures
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
-from harvest.studies.users.recorded_users import MetUsers, RecordedUsers, recorded_users
+from harvest.studies.users.recorded_users import RecordedUsers, UsersOfSystem, recorded_users
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run
@@ -165,7 +165,7 @@ def _refuse_measure(measure: Measure) -> None:
 
 
 def _paths(
-    system: str, users: RecordedUsers, met: MetUsers, target: EnumerableUser, material: Material
+    system: str, users: RecordedUsers, met: UsersOfSystem, target: EnumerableUser, material: Material
 ) -> Iterator[tuple[Trial, WeightedPath]]:
     topics = {topic.id: topic for topic in material.topics.topics}
     ended = [one for one in material.conversations if one.key.system == system and one.outcome is not None]

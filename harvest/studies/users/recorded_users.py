@@ -18,7 +18,7 @@ from topics.suggestions import suggestion
 
 
 @dataclass(frozen=True, slots=True)
-class MetUsers:
+class UsersOfSystem:
     """The users that a system met. `shares` has the share of each user, with sum 1. There is only one user unless
     the run has a population. `group` is the group of the users, or ""."""
 
@@ -34,7 +34,7 @@ class RecordedUsers:
 
     run: Run
     changes: Mapping[str, Mapping[str, Json]]
-    met: Mapping[str, MetUsers]
+    met: Mapping[str, UsersOfSystem]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,20 +131,20 @@ def _with_wording(built: ScriptedUser, changes: Mapping[str, Json], name: str) -
 def recorded_users(run: Run) -> RecordedUsers:
     """Return the users that the run's systems met, according to its header."""
     changes: dict[str, Mapping[str, Json]] = {}
-    met: dict[str, MetUsers] = {}
+    met: dict[str, UsersOfSystem] = {}
     for system, definition in run.header.systems.items():
         match definition:
             case {"population": {**members}}:
                 for member, told in members.items():
                     changes[str(member)] = _dict_at(told, "changes")
-                met[system] = MetUsers({str(member): _declared_share(told) for member, told in members.items()})
+                met[system] = UsersOfSystem({str(member): _declared_share(told) for member, told in members.items()})
             case {"arm": str(arm), **rest}:
                 changes[arm] = _dict_at(rest, "changes")
-                met[system] = MetUsers({arm: 1.0}, str(rest.get("group") or ""))
+                met[system] = UsersOfSystem({arm: 1.0}, str(rest.get("group") or ""))
             case {"group": str(group)}:
-                met[system] = MetUsers({"": 1.0}, group)
+                met[system] = UsersOfSystem({"": 1.0}, group)
             case _:
-                met[system] = MetUsers({"": 1.0})
+                met[system] = UsersOfSystem({"": 1.0})
     if any("" in one.shares for one in met.values()):
         changes[""] = {}
     return RecordedUsers(run, changes, met)

@@ -112,7 +112,7 @@ def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
     return {label: Leaving(left[label], answers[label]) for label in _LABELS}
 
 
-def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
+def leaving_sentences(finished: Sequence[Conversation]) -> Iterator[str]:
     """Yield sentences about users who left, by system. If no user left, nothing is yielded."""
     shares = {system: users_leaving(own) for system, own in _by_system(finished).items()}
     if not any(own[label].left for own in shares.values() for label in _LABELS):

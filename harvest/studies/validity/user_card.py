@@ -86,7 +86,7 @@ class UserDifference:
     p: float
 
     @property
-    def withholds(self) -> bool:
+    def withholds_winner(self) -> bool:
         """True if no winner may be named between the two systems."""
         return self.rate not in _HARMLESS
 
@@ -100,7 +100,7 @@ class UserDifference:
         )
         then = (
             "so the two were not asked the same, and a difference of their figures may be the user's: use the bounds"
-            if self.withholds
+            if self.withholds_winner
             else "which by itself changed nothing that was said"
         )
         return (
@@ -118,8 +118,8 @@ class UserCard:
     suspect: Mapping[str, Mapping[TrialKey, int]] = field(default_factory=dict)
 
     @property
-    def withholding(self) -> tuple[UserDifference, ...]:
-        return tuple(one for one in self.differences if one.withholds)
+    def withholding_differences(self) -> tuple[UserDifference, ...]:
+        return tuple(one for one in self.differences if one.withholds_winner)
 
 
 def user_card(
@@ -292,7 +292,7 @@ def _suspect_turns(
 ) -> Mapping[str, Mapping[TrialKey, int]]:
     found: dict[str, dict[TrialKey, int]] = {}
     for one in differences:
-        if one.withholds:
+        if one.withholds_winner:
             own = found.setdefault(one.system, {})
             for key, number in user_differences.first_suspect_turns(
                 turns[one.system], turns[one.other], one.rate

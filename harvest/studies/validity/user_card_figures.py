@@ -63,7 +63,7 @@ def _effect_words(effect: Contrast) -> str:
 def card_warnings(card: UserCard) -> Iterator[str]:
     """Yield a sentence for each system and rate whose differences prevent naming a winner."""
     others: dict[tuple[str, str], list[UserDifference]] = {}
-    for one in card.withholding:
+    for one in card.withholding_differences:
         others.setdefault((one.system, one.rate), []).append(one)
     for first, *rest in others.values():
         more = f" (and so beside {pluralize(len(rest), 'other system')})" if rest else ""
@@ -87,7 +87,7 @@ def card_tables(card: UserCard) -> Iterator[RenderableType]:
             turns = pluralize(one.unknown, "turn")
             yield Text(printable(f"{one.system}: the refused samples of {turns} are not recorded.", line=True))
     for different in card.differences:
-        style = "yellow" if different.withholds else ""
+        style = "yellow" if different.withholds_winner else ""
         yield Text(printable(f"{different.sentence}.", line=True), style=style)
 
 
@@ -126,7 +126,7 @@ def card_document(card: UserCard) -> Mapping[str, Json] | None:
                 "values": list(one.values),
                 "n": list(one.n),
                 "p": one.p,
-                "withholds": one.withholds,
+                "withholds": one.withholds_winner,
             }
             for one in card.differences
         ],

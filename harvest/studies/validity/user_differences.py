@@ -46,7 +46,7 @@ def differing_rates(
     """Yield the rates in which the users of two systems differ, with p corrected over all rates. At most one rate
     of `WORDING` is included. `names` are the names of the systems."""
     rng = [generator(0, "user card", *names, rate) for rate in (*FAULTS, REFUSED, ORDERS, LEFT, KEPT)]
-    settled = strata_as_meant((*one, *two))
+    settled = faultless_strata((*one, *two))
     tests: dict[str, float] = {}
     for rate, own in zip((*FAULTS, REFUSED, ORDERS, LEFT), rng):
         tables = fault_table(one, rate, settled), fault_table(two, rate, settled)
@@ -72,7 +72,7 @@ def _values(turns: Sequence[WordedTurn]) -> Iterator[TurnValues]:
             yield TurnValues(turn.key.topic, turn.place, {name: of(turn) for name, of in WORDING.items()})
 
 
-def strata_as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
+def faultless_strata(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
     """Return the strata in which every turn without a fault has exactly the policy's words. In these strata, turns
     that the model failed to word cannot be distinguished from other turns."""
     same: dict[Stratum, bool] = {}
@@ -84,7 +84,7 @@ def strata_as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
 
 
 def fault_table(turns: Sequence[WordedTurn], rate: str, settled: Collection[Stratum] = ()) -> EventTable:
-    """Count the first occurrence of an event in each conversation. For `settled`, see `strata_as_meant`."""
+    """Count the first occurrence of an event in each conversation. For `settled`, see `faultless_strata`."""
     return event_table(
         TurnCase(
             turn.key.topic,
@@ -110,7 +110,7 @@ def _has_event(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> boo
 def first_suspect_turns(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
     """Return, by trial, the first turn at which the other system's user might have spoken differently: the turn
     with the differing words or, if the user left, the turn after the last."""
-    settled = strata_as_meant((*turns, *others))
+    settled = faultless_strata((*turns, *others))
     voices = {turn.model for turn in (*turns, *others)}
     found: dict[TrialKey, int] = {}
     for turn in turns:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from harvest.studies.runs.readings import Contrast
-from harvest.studies.runs.side_by_side import run_names, what_went_wrong
+from harvest.studies.runs.side_by_side import failures_clause, run_names
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Judges, Material
@@ -166,8 +166,8 @@ def study_variance(
     return VarianceStudy(
         systems=chosen,
         topics=len(material.topics.topics),
-        each={key: [study.system(name, key) for name in chosen] for key in of_keys},
-        between={key: [(group, study.between(group.names, key)) for group in beside] for key in of_keys},
+        each={key: [study.system_variance(name, key) for name in chosen] for key in of_keys},
+        between={key: [(group, study.variance_between(group.names, key)) for group in beside] for key in of_keys},
         settings=settings,
         contrasts=gathered.beside.contrasts,
         notes=(
@@ -189,7 +189,7 @@ def _choose_systems(systems: Sequence[str], material: Material) -> tuple[str, ..
                 f"no trial of a system {name!r} is valid", allowed=", ".join(known) or "none: no trial is valid"
             )
     if not known:
-        raise InputError("no trial is valid, so nothing varies", advice=what_went_wrong())
+        raise InputError("no trial is valid, so nothing varies", advice=failures_clause())
     return tuple(dict.fromkeys(systems)) or known
 
 
@@ -216,7 +216,7 @@ class _Study:
     ks: tuple[int, ...]
     seed: int
 
-    def system(self, name: str, key: Key) -> SystemVariance:
+    def system_variance(self, name: str, key: Key) -> SystemVariance:
         cells = self._cells(name, key)
         split = within_system(cells, level=self.settings.level, within=self._range(key))
         if why := self._reason_dependent([name], cells):
@@ -238,7 +238,7 @@ class _Study:
         lost = self._reason_withheld([name], key)
         return found.drop_intervals(lost) if lost else found
 
-    def between(self, systems: Sequence[str], key: Key) -> Crossed:
+    def variance_between(self, systems: Sequence[str], key: Key) -> Crossed:
         tables = [self._cells(name, key) for name in systems]
         widest = max(table.shape[1] for table in tables)
         filled = [np.pad(table, ((0, 0), (0, widest - table.shape[1])), constant_values=np.nan) for table in tables]

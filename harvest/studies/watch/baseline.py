@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from harvest.studies.runs.readings import recorded_audit, recorded_scoring
-from harvest.studies.runs.side_by_side import none_valid, silent_systems, what_went_wrong
+from harvest.studies.runs.side_by_side import failures_clause, no_valid_trials_clause, silent_systems
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import loss_words
@@ -68,7 +68,7 @@ class FigureBaseline(StrictModel):
     topics: dict[str, tuple[_Count, _Unit, Annotated[float, Field(ge=0, le=1)] | None]]
     runs: tuple[_Unit, ...]
 
-    def of(self, topics: Sequence[str]) -> Baseline:
+    def select_topics(self, topics: Sequence[str]) -> Baseline:
         """Return the baseline over these topics."""
         cells = [self.topics[topic] for topic in topics]
         return Baseline(
@@ -133,7 +133,7 @@ class BaselineFile(StrictModel):
         """The content hash by which a history refers to its baseline."""
         return content_hash("baseline", self._plain())
 
-    def holds(self, header: Header) -> bool:
+    def contains_run(self, header: Header) -> bool:
         """Return true if the run with this header was blessed."""
         own = (header.created_at, header.hashes.get("protocol"))
         return any(own == (one.get("created_at"), one.get("protocol")) for one in self.runs)
@@ -152,7 +152,7 @@ def is_baseline(data: bytes) -> bool:
     return re.search(rb'"format"\s*:\s*"harvest-baseline/', data) is not None
 
 
-def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:
+def make_baseline(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:
     """Return the baseline of `runs`, which must be audits of the same systems over the same topics. `measures` may
     raise an alarm. `by` records who blessed the runs, and `at` records when. Raises InputError if the protocol,
     topics or scoring differ; if a system has no valid trial in a run; for more than `GATED` measures; and for a
@@ -180,9 +180,9 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
         silent = silent_systems(material.systems, material.finished)
         if silent:
             raise InputError(
-                f"{none_valid(silent)}, so later audits could not be compared with it",
+                f"{no_valid_trials_clause(silent)}, so later audits could not be compared with it",
                 place=Place(str(run.path)),
-                advice=f"{what_went_wrong(str(run.path))}; bless runs in which every system answered",
+                advice=f"{failures_clause(str(run.path))}; bless runs in which every system answered",
             )
         _refuse_losses(run, material)
     every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())

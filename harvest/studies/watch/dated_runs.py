@@ -60,7 +60,7 @@ class UnjudgedRun:
     path: Path
     judged: bool = False
 
-    def left(self) -> RunState:
+    def read_state(self) -> RunState:
         """Read the run and describe its state."""
         try:
             # Only the outcomes of attempts are needed.
@@ -95,7 +95,7 @@ def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -
             yield UnjudgedRun(folder)
             continue
         look = known.get(header.created_at)
-        if look is None and not baseline.holds(header):
+        if look is None and not baseline.contains_run(header):
             yield UnjudgedRun(folder)
         elif look is not None and look.at == last and _has_grown(header, look):
             yield UnjudgedRun(folder, judged=True)

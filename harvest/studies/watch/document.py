@@ -29,7 +29,7 @@ def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = 
     def tables(_: int) -> Iterator[RenderableType]:
         for sentence in () if harness is None else harness.sentences():
             yield Text(printable(f"harness: {sentence}", line=True), style="bold red")
-        if harness is not None and not harness.sound:
+        if harness is not None and not harness.is_sound:
             yield Text(
                 "harness: so nothing is concluded about the systems, and this audit does not count; its figures:"
             )
@@ -41,7 +41,7 @@ def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = 
             "verdict": found.verdict,
             "shadow": found.shadow,
             "look": found.look,
-            "matters": found.matters,
+            "matters": found.smallest_effect,
             "level": found.level,
             "of": "these topics",
             "baseline": found.baseline.identity,

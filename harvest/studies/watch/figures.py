@@ -43,7 +43,9 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
         if system.figures:
             yield _figure_table(system)
         yield from (
-            Text(printable(watch_words.over_words(one), line=True), style="dim") for one in system.figures if one.over
+            Text(printable(watch_words.topic_change_words(one), line=True), style="dim")
+            for one in system.figures
+            if one.over
         )
         yield from system_details(system)
     runs = pluralize(len(found.baseline.runs), "run")
@@ -71,8 +73,8 @@ def _legend(found: Watched) -> str:
     else:
         interval = (
             f"[low, high]: the {level}, by the trials of both sides and what audits differ by; same: within "
-            f"±{100 * found.matters:g} points, wrong in at most {100 * SAME_BUDGET:g}% of runs, however often they are "
-            "extended"
+            f"±{100 * found.smallest_effect:g} points, wrong in at most {100 * SAME_BUDGET:g}% of runs, however often "
+            "they are extended"
         )
     apart = found.rules.apart
     later = f", at least {apart / 3600:.3g} h later" if apart >= 3600 else f", at least {apart / 60:.0f} min later"

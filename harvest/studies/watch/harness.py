@@ -22,7 +22,7 @@ class Harness:
     noted: tuple[str, ...] = ()
 
     @property
-    def sound(self) -> bool:
+    def is_sound(self) -> bool:
         return not self.faults and not self.noted
 
     def sentences(self) -> Iterator[str]:
@@ -32,7 +32,7 @@ class Harness:
             yield f"{what}: {pluralize(count, 'time')} of {pluralize(self.turns, 'turn')}, first in {where}"
 
 
-def hold_against_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harness:
+def compare_with_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harness:
     """Compare the run with the placebo's answers. `heard` has the messages that the placebo received, by session."""
     found: dict[str, list[str]] = {}
     turns = 0

@@ -100,7 +100,7 @@ class LookFigure(StrictModel):
         """True if an alarm is yet to be confirmed."""
         return self.alarm and self.verdict != "changed" if self.waits is None else self.waits
 
-    def left_for(self, n: int) -> float:
+    def remaining_budget(self, n: int) -> float:
         """Return the error budget of *same* that is left for a look at the same run with `n` trials."""
         if self.left is None or self.spent is None:  # earlier looks used all they could
             return SAME_BUDGET if n == self.n else (1 - SAME_SHARE) * SAME_BUDGET
@@ -150,7 +150,7 @@ class Look(StrictModel):
         return content_hash("look", self.model_dump(mode="json", exclude_defaults=True, exclude={"hash"}))
 
     @property
-    def told(self) -> str:
+    def verdict_text(self) -> str:
         """The verdict on each gated figure, as text."""
         parts = [
             f"{name} {figure} {one.word or one.verdict}"
@@ -160,7 +160,7 @@ class Look(StrictModel):
         ]
         return "; ".join(parts) or "could not be measured"
 
-    def says(self, other: Look) -> bool:
+    def has_same_content(self, other: Look) -> bool:
         """Return true if another look at the same run has the same content, ignoring which look it revises."""
         return self.model_copy(update={"revises": other.revises, "hash": other.hash}) == other
 
@@ -207,7 +207,7 @@ class History:
         same = self._looks_by_run[look.baseline, look.at]
         return tuple(same[: same.index(look)])
 
-    def until(self, now: float) -> History:
+    def cut_after(self, now: float) -> History:
         """Return the history without looks dated after `now`, in seconds."""
         return replace(self, lines=tuple(one for one in self.lines if unix_seconds(one.at) <= now))
 
@@ -294,7 +294,7 @@ class HistoryFile:
         the look equals the last look at its run, nothing is appended. Raises StoreError if the file cannot be
         written."""
         before = own_look(self.history.looks, look.baseline, look.at)
-        if before is not None and look.says(before):
+        if before is not None and look.has_same_content(before):
             return before
         look = look.model_copy(update={"revises": "" if before is None else before.identity})
         look = look.model_copy(update={"hash": look.identity})

@@ -65,7 +65,7 @@ def watch(
     audit = _Audit(
         run, baseline, material, settings, past, past_looks.own_look(history, baseline.identity, at), rules, seed
     )
-    found = {system: audit.system(system, before) for system, before in baseline.systems.items()}
+    found = {system: audit.compare_system(system, before) for system, before in baseline.systems.items()}
     noted = {system: look for system, (_, look) in found.items()}
     line = Look(at=at, run=name or run.path.name, baseline=baseline.identity, systems=noted, rules=rules)
     shadow = not rules.enforce and len(baseline.runs) < SHADOW
@@ -108,7 +108,7 @@ class _Audit:
         rest = [(one, False) for one in figures_of((), *ground, gated=False) if one.name not in gated]
         return (*found, *rest)
 
-    def system(self, name: str, before: SystemBaseline) -> tuple[WatchedSystem, LookSystem]:
+    def compare_system(self, name: str, before: SystemBaseline) -> tuple[WatchedSystem, LookSystem]:
         """Return a system compared with its baseline, and its part of the history."""
         own = [one for one in self.material.finished if one.key.system == name and one.key.topic not in self.reworded]
         planned, valid = sum(key.system == name for key in self.material.planned), len(own)
@@ -130,9 +130,9 @@ class _Audit:
             every = values[figure.name]
             cells = {topic: own for topic, own in every.items() if known and topic in known.topics}
             if known is not None and cells:
-                one = self._figure(name, figure, known.of(list(cells)), list(cells.values()), gated=gated)
+                one = self._figure(name, figure, known.select_topics(list(cells)), list(cells.values()), gated=gated)
                 if len(cells) < max(len(every), len(known.topics)):
-                    blessed = known.of(list(known.topics))
+                    blessed = known.select_topics(list(known.topics))
                     value = float(np.mean([np.mean(trials) for trials in every.values()]))
                     counts = (len(cells), len(every), value, sum(map(len, every.values())))
                     one = replace(one, over=Over(*counts, len(blessed.means), blessed.mean))
@@ -144,7 +144,7 @@ class _Audit:
             tuple(changed_topics(before.counted(), now)),
             tuple(changed_turns(before.counted(), now, self.settings.level, self.seed)),
         )
-        noted = {one.name: one.noted() for one in watched}
+        noted = {one.name: one.history_entry() for one in watched}
         return (
             WatchedSystem(
                 *(name, "", planned, valid, lost, unasked, fell, tuple(watched)),
@@ -240,7 +240,7 @@ class _Audit:
         """Return the remaining error budget of *same*, after earlier looks at this run with fewer trials."""
         one = self.own.systems.get(system) if self.own is not None else None
         before = one.figures.get(figure) if one is not None else None
-        return SAME_BUDGET if before is None else before.left_for(n)
+        return SAME_BUDGET if before is None else before.remaining_budget(n)
 
 
 def _widen_interval(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:

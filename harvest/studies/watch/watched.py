@@ -72,7 +72,7 @@ class WatchedFigure:
         """The state of the watch after this audit."""
         return WatchState() if self.judged is None else self.judged.state
 
-    def noted(self) -> LookFigure:
+    def history_entry(self) -> LookFigure:
         """Return the figure's part of a line in the history."""
         kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
         found, known = self.difference, self.difference.interval.is_defined
@@ -121,21 +121,21 @@ class WatchedSystem:
     models: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
-    def measured(self) -> bool:
+    def is_measured(self) -> bool:
         """True if the system could be measured."""
         return bool(self.valid) and not self.incomparable
 
     @property
-    def missing(self) -> bool:
+    def has_missing_topic(self) -> bool:
         """True if a topic of the baseline has no valid trial. The verdict is then undecided."""
         return bool(self.lost or self.unasked)
 
     @property
-    def told(self) -> bool:
+    def is_decided(self) -> bool:
         """True if every topic has a valid trial and every gated figure was decided."""
         return (
-            self.measured
-            and not self.missing
+            self.is_measured
+            and not self.has_missing_topic
             and all(one.verdict != "cannot tell" for one in self.figures if one.gated)
         )
 
@@ -145,7 +145,7 @@ class WatchedSystem:
         found = {one.verdict for one in self.figures if one.gated}
         if "changed" in found:
             return "changed"
-        return "same" if found == {"same"} and not self.missing and not self.incomparable else "cannot tell"
+        return "same" if found == {"same"} and not self.has_missing_topic and not self.incomparable else "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,23 +162,23 @@ class Watched:
     noted: Look
 
     @property
-    def matters(self) -> float:
+    def smallest_effect(self) -> float:
         """The smallest difference that matters."""
         return self.rules.matters
 
     @property
     def measured(self) -> bool:
         """True if every system could be measured. A system that could not be measured never has the verdict `same`."""
-        return bool(self.systems) and all(one.measured for one in self.systems)
+        return bool(self.systems) and all(one.is_measured for one in self.systems)
 
     @property
     def verdict(self) -> Verdict:
         found = {one.verdict for one in self.systems}
         return "changed" if "changed" in found else "same" if found == {"same"} else "cannot tell"
 
-    def code(self, *, strict: bool) -> int:
+    def exit_code(self, *, strict: bool) -> int:
         """Return the exit code: 1 if something changed and alarms count, and 3 if a system could not be measured
         or, with `strict`, something is undecided. Otherwise, returns 0."""
         if self.verdict == "changed" and not self.shadow:
             return 1
-        return 3 if not self.measured or (strict and not all(one.told for one in self.systems)) else 0
+        return 3 if not self.measured or (strict and not all(one.is_decided for one in self.systems)) else 0

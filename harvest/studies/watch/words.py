@@ -29,7 +29,7 @@ def system_sentence(system: WatchedSystem, found: Watched) -> str:
 
 def figure_sentence(one: WatchedFigure, found: Watched) -> str:
     """Describe the result for a gated figure."""
-    moved, name, state = moved_words(one), one.name, one.state
+    moved, name, state = shift_words(one), one.name, one.state
     base = value_text(one.before, name)
     if one.word == "changed":
         return f"{name} changed by {changed_by_words(one)} since the baseline ({base}){change_words(one)}"
@@ -39,13 +39,13 @@ def figure_sentence(one: WatchedFigure, found: Watched) -> str:
             f"{name} is perhaps back near the baseline ({moved}{joined_words(one)}), {_AGAIN}; it had changed by {had}"
         )
     if one.word == "back":
-        return f"{name} is back near the baseline ({moved}{joined_words(one)}); {back_words(one)}"
+        return f"{name} is back near the baseline ({moved}{joined_words(one)}); {recovery_words(one)}"
     if state.is_changed:
         had = had_changed_words(one)
         return f"{name}: cannot tell whether it is back at the baseline ({moved}); it had changed by {had}"
     since = "" if math.isnan(state.back) else f"; back near the baseline since {moment_text(state.back)}"
     if one.word == "same":
-        return f"{name} is the same within {100 * found.matters:g} points{since}"
+        return f"{name} is the same within {100 * found.smallest_effect:g} points{since}"
     if one.word == "alarm":
         if is_shown_by_itself(one):
             return f"{name}: alarm ({_moved_by_words(one)}), {_AGAIN}{since}"
@@ -71,7 +71,7 @@ def evidence_words(one: WatchedFigure) -> str:
     return f"evidence {100 * max(one.levels):.0f}%"
 
 
-def moved_words(one: WatchedFigure) -> str:
+def shift_words(one: WatchedFigure) -> str:
     """Format the difference from the baseline with its interval, such as `-53.4 points [-61.0, -45.2]`."""
     return f"{signed_value(one.difference.value, one.name)}{_unit_suffix(one.name)}{interval_words(one)}"
 
@@ -106,10 +106,10 @@ def _moved_by_words(one: WatchedFigure) -> str:
 def changed_by_words(one: WatchedFigure) -> str:
     """Format the difference with the interval that excludes 0, from this audit or pooled with earlier audits."""
     if one.judged is None or not one.judged.rests_on_several:
-        return moved_words(one)
+        return shift_words(one)
     value, low, high, audits = one.judged.together
     mean = f"{signed_value(value, one.name)}{_unit_suffix(one.name)}{_ends_words(low, high, one.name)}"
-    return f"{mean} over {pluralize(audits, 'audit')}, this one by itself {moved_words(one)},"
+    return f"{mean} over {pluralize(audits, 'audit')}, this one by itself {shift_words(one)},"
 
 
 def change_words(one: WatchedFigure) -> str:
@@ -130,7 +130,7 @@ def had_changed_words(one: WatchedFigure) -> str:
     return f"{signed_value(state.change, one.name)}{_unit_suffix(one.name)} ({found})"
 
 
-def back_words(one: WatchedFigure) -> str:
+def recovery_words(one: WatchedFigure) -> str:
     """Describe the change that is over, for a figure that is back near the baseline."""
     state = one.state
     return (
@@ -139,7 +139,7 @@ def back_words(one: WatchedFigure) -> str:
     )
 
 
-def over_words(one: WatchedFigure) -> str:
+def topic_change_words(one: WatchedFigure) -> str:
     """Describe the topics behind a figure if topics have a value only now or only in the baseline, or return ""."""
     if one.over is None:
         return ""

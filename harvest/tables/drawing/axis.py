@@ -21,7 +21,9 @@ class Axis:
     step: float
 
     @classmethod
-    def around(cls, values: Iterable[float], start: float, end: float, marks: int = 6, *, whole: bool = False) -> Axis:
+    def from_values(
+        cls, values: Iterable[float], start: float, end: float, marks: int = 6, *, whole: bool = False
+    ) -> Axis:
         """Return an axis that contains all finite `values` and has about `marks` marks, including a mark at each end.
         With `whole`, only whole numbers are marked. Without values, the axis runs from 0 to 1. If all values are
         equal, the axis extends beyond the value on both sides."""
@@ -37,7 +39,7 @@ class Axis:
         step = next(one for one in steps if one >= needed * (1 - 1e-9))
         return cls(step * math.floor(least / step + 1e-9), step * math.ceil(most / step - 1e-9), start, end, step)
 
-    def at(self, value: float) -> float:
+    def position(self, value: float) -> float:
         """Return the pixel of a value. A value beyond an end is drawn at the end."""
         share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)

@@ -53,25 +53,25 @@ def _curve_panel(panel: CurvePanel, left: float, width: float, down: float) -> l
     top, start, end = down + 26, left + _AXIS, left + width - 12
     bottom = top + _HEIGHT
     places = [0.0, *(x for curve in panel.curves for x, _ in curve.points)]
-    across = Axis.around(places, start, end, 5, whole=all(float(x).is_integer() for x in places))
+    across = Axis.from_values(places, start, end, 5, whole=all(float(x).is_integer() for x in places))
     up = Axis(*panel.ends, bottom, top, (panel.ends[1] - panel.ends[0]) / 5)
     found = [text(left, down + 14, panel.title, 13, bold=True)]
     for tick in up.ticks:
-        found.append(line(start, up.at(tick), end, up.at(tick), "hair"))
-        found.append(text(start - 7, up.at(tick) + 4, up.label(tick), 10.5, "dim", anchor="end"))
+        found.append(line(start, up.position(tick), end, up.position(tick), "hair"))
+        found.append(text(start - 7, up.position(tick) + 4, up.label(tick), 10.5, "dim", anchor="end"))
     for tick in across.ticks:
-        found.append(line(across.at(tick), bottom, across.at(tick), bottom + 4, "dim"))
-        found.append(text(across.at(tick), bottom + 16, across.label(tick), 10.5, "dim", anchor="middle"))
+        found.append(line(across.position(tick), bottom, across.position(tick), bottom + 4, "dim"))
+        found.append(text(across.position(tick), bottom + 16, across.label(tick), 10.5, "dim", anchor="middle"))
     found.append(line(start, bottom, end, bottom, "dim"))
     found.append(text((start + end) / 2, bottom + 33, panel.x, 11, "dim", anchor="middle"))
     x, y = left + 10, (top + bottom) / 2
     turned = text(0, 0, panel.y, 11, "dim", anchor="middle")
     found.append(f'<g transform="translate({x:.1f} {y:.1f}) rotate(-90)">{turned}</g>')
     if panel.wanted is not None:
-        found.append(line(start, up.at(panel.wanted), end, up.at(panel.wanted), "ink", 1.4))
+        found.append(line(start, up.position(panel.wanted), end, up.position(panel.wanted), "ink", 1.4))
     for place, curve in enumerate(panel.curves):
         ink, dash, mark, filled = _STYLES[place % len(_STYLES)]
-        points = [(across.at(x), up.at(y)) for x, y in curve.points if not math.isnan(y)]
+        points = [(across.position(x), up.position(y)) for x, y in curve.points if not math.isnan(y)]
         if len(points) > 1:
             found.append(path(points, ink, 2, dash))
         found += [mark(x, y, ink, filled=filled) for x, y in points]

@@ -40,9 +40,11 @@ def histogram_panel(
                 found.append(rectangle(start + place * width + 1, floor - high, max(1.0, width - 2), high, "blue"))
         found.append(line(start, floor, end, floor, "hair", 1.2))
         if row.middle == row.middle:
-            found.append(line(axis.at(row.middle), floor - _HIGH + 4, axis.at(row.middle), floor + 5, "ink", 1.6))
+            found.append(
+                line(axis.position(row.middle), floor - _HIGH + 4, axis.position(row.middle), floor + 5, "ink", 1.6)
+            )
         down = floor + 6
     for tick in axis.ticks:
-        found.append(text(axis.at(tick), down + 12, axis.label(tick), 10.5, "dim", anchor="middle"))
+        found.append(text(axis.position(tick), down + 12, axis.label(tick), 10.5, "dim", anchor="middle"))
     found.append(text((start + end) / 2, down + 28, scale, 11, "dim", anchor="middle"))
     return found, down + 40

@@ -69,13 +69,15 @@ def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list
     left, right = _side_widths(panel)
     start, end = MARGIN + left + _GAP, MARGIN + wide - right - _GAP
     values = [value for row in panel.rows for value in (row.value, row.low, row.high)]
-    axis = Axis.around([*values, 0.0] if panel.zero else values, start, end)
+    axis = Axis.from_values([*values, 0.0] if panel.zero else values, start, end)
     top = down + 8
     bottom = top + high * len(panel.rows)
     for tick in axis.ticks:
         own = panel.zero and abs(tick) < axis.step / 1000
-        elements.append(line(axis.at(tick), top, axis.at(tick), bottom, "dim" if own else "hair", 1.4 if own else 1))
-        elements.append(text(axis.at(tick), bottom + 15, axis.label(tick), 10.5, "dim", anchor="middle"))
+        elements.append(
+            line(axis.position(tick), top, axis.position(tick), bottom, "dim" if own else "hair", 1.4 if own else 1)
+        )
+        elements.append(text(axis.position(tick), bottom + 15, axis.label(tick), 10.5, "dim", anchor="middle"))
     elements.append(text((start + end) / 2, bottom + 31, panel.scale, 11, "dim", anchor="middle"))
     for place, row in enumerate(panel.rows):
         middle = top + high * (place + 0.5)
@@ -90,13 +92,13 @@ def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list
 def _row_elements(panel: IntervalPanel, row: IntervalRow, axis: Axis, middle: float, high: float) -> list[str]:
     if math.isnan(row.value):
         return []
-    at = axis.at(row.value)
+    at = axis.position(row.value)
     if panel.mark == "bar":
-        zero = axis.at(0.0)
+        zero = axis.position(0.0)
         return [rectangle(min(at, zero), middle - high * 0.32, max(abs(at - zero), 0.8), high * 0.64, "blue")]
     found = []
     if not math.isnan(row.low):
-        low, top = axis.at(row.low), axis.at(row.high)
+        low, top = axis.position(row.low), axis.position(row.high)
         found.append(line(low, middle, top, middle, "ink", 1.6))
         found += [line(end, middle - 4, end, middle + 4, "ink", 1.6) for end in (low, top)]
     mark = diamond if panel.mark == "diamond" else circle

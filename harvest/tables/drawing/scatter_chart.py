@@ -31,19 +31,19 @@ def scatter_panel(series: Sequence[ScatterSeries], x: str, y: str, wide: float, 
     their lower end."""
     start, end, top = MARGIN + _LEFT, MARGIN + wide - 12, down + 26
     bottom = top + _HEIGHT
-    across = Axis.around([point[0] for one in series for point in one.points], start, end)
-    up = Axis.around([point[1] for one in series for point in one.points], bottom, top)
+    across = Axis.from_values([point[0] for one in series for point in one.points], start, end)
+    up = Axis.from_values([point[1] for one in series for point in one.points], bottom, top)
     found = [text(MARGIN, down + 14, y, 11, "dim")]
     for tick in up.ticks:
-        found.append(line(start, up.at(tick), end, up.at(tick), "hair"))
-        found.append(text(start - 7, up.at(tick) + 4, up.label(tick), 10.5, "dim", anchor="end"))
+        found.append(line(start, up.position(tick), end, up.position(tick), "hair"))
+        found.append(text(start - 7, up.position(tick) + 4, up.label(tick), 10.5, "dim", anchor="end"))
     for tick in across.ticks:
-        found.append(line(across.at(tick), top, across.at(tick), bottom, "hair"))
-        found.append(text(across.at(tick), bottom + 16, across.label(tick), 10.5, "dim", anchor="middle"))
+        found.append(line(across.position(tick), top, across.position(tick), bottom, "hair"))
+        found.append(text(across.position(tick), bottom + 16, across.label(tick), 10.5, "dim", anchor="middle"))
     found.append(text((start + end) / 2, bottom + 34, x, 11, "dim", anchor="middle"))
     for place, one in enumerate(series):
         ink, mark, filled = _MARKS[place % len(_MARKS)]
-        found += [mark(across.at(a), up.at(b), ink, size=3.8, filled=filled) for a, b in one.points]
+        found += [mark(across.position(a), up.position(b), ink, size=3.8, filled=filled) for a, b in one.points]
     key, down = _series_key([one.name for one in series], wide, bottom + 44)
     return [*found, *key], down
 

@@ -280,8 +280,8 @@ def test_an_option_called_like_a_server_a_variable_or_code_declares_that_it_is_o
     model = options_model(name)
     for field in model.model_fields:
         if any(word in field for word in OFTEN_SECRET):
-            before = Exposure.of("A", model.model_validate(needed[name]))
-            after = Exposure.of("A", model.model_validate({**needed[name], field: sample[field]}))
+            before = Exposure.from_options("A", model.model_validate(needed[name]))
+            after = Exposure.from_options("A", model.model_validate({**needed[name], field: sample[field]}))
             assert before != after, f"{name}: {field} declares nothing"
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from harvest.cli.notifying import Channels
 from harvest.notices.prometheus import last_success, metrics
-from harvest.studies.watch.baseline import bless
+from harvest.studies.watch.baseline import make_baseline
 from harvest.studies.watch.history import whole_history
 from recordings.files.shared_file import shared_file
 from tests.support.bulletins import AT, CHANGED, bulletin
@@ -122,7 +122,7 @@ def test_a_baseline_that_somebody_else_replaced_meanwhile_is_not_replaced(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = copied(prepared, tmp_path)
-    whole, once = bless, list[int]()
+    whole, once = make_baseline, list[int]()
 
     def slow(*runs: object, **named: object) -> object:
         if not once:
@@ -130,7 +130,7 @@ def test_a_baseline_that_somebody_else_replaced_meanwhile_is_not_replaced(
             assert harvest("bless", "run-1", "--out", "audit.baseline.json", "--by", "b", "--replace").returncode == 0
         return whole(*runs, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("harvest.cli.bless.bless", slow)
+    monkeypatch.setattr("harvest.cli.bless.make_baseline", slow)
     done = harvest("bless", "run-0", "--out", "audit.baseline.json", "--by", "a", "--replace", cwd=folder)
     assert done.returncode == 2
     assert "audit.baseline.json: another process wrote this file while the runs were read" in done.stderr
@@ -164,7 +164,7 @@ def test_metrics_keep_the_time_of_success_that_another_audit_wrote_meanwhile(tmp
     path = tmp_path / "weekly.prom"
     channels = Channels({"prometheus": path}, None, False)
     failed = bulletin(code=3, verdict="not measured")
-    telling = threading.Thread(target=lambda: channels.tell(failed))
+    telling = threading.Thread(target=lambda: channels.send_reports(failed))
     with shared_file(path) as file:
         telling.start()
         time.sleep(0.3)

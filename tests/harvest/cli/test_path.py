@@ -10,7 +10,7 @@ import click
 import pytest
 
 from harvest.cli.main import COMMANDS
-from harvest.cli.parameters import GivenPath, NameOrFile
+from harvest.cli.parameters import NameOrFile, PathArgument
 from tests.support.command_line import harvest
 
 
@@ -26,7 +26,7 @@ def test_every_path_of_every_command_is_of_the_kind_that_refuses_an_empty_one() 
     found = [one for name, entry in COMMANDS.items() for one in parameters(import_module(entry.module).command, name)]
     paths = {name: one for name, one in found if isinstance(one.type, click.Path) or "FILE" in (one.metavar or "")}
     assert len(paths) > 80
-    assert [name for name, one in paths.items() if not isinstance(one.type, (GivenPath, NameOrFile))] == []
+    assert [name for name, one in paths.items() if not isinstance(one.type, (PathArgument, NameOrFile))] == []
 
 
 @pytest.mark.parametrize("words", [("run", "demo", "--out", ""), ("score", ""), ("score", "run", "--gold", "")])

@@ -12,7 +12,7 @@ import dask
 import pytest
 
 from harvest.cluster import client
-from harvest.cluster.client import connected
+from harvest.cluster.client import connect_client
 from topics.errors import InputError
 
 
@@ -20,7 +20,7 @@ def test_a_client_that_cannot_start_is_closed_at_once_and_not_when_memory_is_loo
     before = set(threading.enumerate())
     gc.disable()
     try:
-        with pytest.raises(InputError, match="there is no Dask scheduler at nowhere"), connected("nowhere"):
+        with pytest.raises(InputError, match="there is no Dask scheduler at nowhere"), connect_client("nowhere"):
             pass
         assert [one.name for one in threading.enumerate() if one not in before] == []
     finally:
@@ -49,7 +49,7 @@ def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes) -> None:
     before = set(threading.enumerate())
     with listening(says) as address:
         said = f"there is no Dask scheduler at {address}: the program that listens there is not one"
-        with pytest.raises(InputError, match=said), connected(address, seconds=1):
+        with pytest.raises(InputError, match=said), connect_client(address, seconds=1):
             pass
     assert [one.name for one in threading.enumerate() if one not in before] == []
 
@@ -71,28 +71,28 @@ def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes) -> None:
     ],
 )
 def test_who_is_trusted_is_said_before_another_machine_is_reached_in_clear(address: str, warned: bool) -> None:
-    assert ("can run code here" in client.trusted_in_clear(address)) is warned
+    assert ("can run code here" in client.unencrypted_warning(address)) is warned
 
 
 def test_the_warning_comes_before_the_connection(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError), connected("tcp://host.invalid:8786", seconds=1):
+    with pytest.raises(InputError), connect_client("tcp://host.invalid:8786", seconds=1):
         pass
     assert "tcp://host.invalid:8786 is reached unencrypted" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("address", ["", " "])
 def test_an_empty_address_is_refused_as_such(address: str) -> None:
-    with pytest.raises(InputError, match="the address of the scheduler is empty"), connected(address, seconds=1):
+    with pytest.raises(InputError, match="the address of the scheduler is empty"), connect_client(address, seconds=1):
         pass
 
 
 def test_encryption_without_certificates_is_refused_and_the_settings_are_named() -> None:
-    with pytest.raises(InputError, match=r"needs certificates(?s:.)*TLS__CA_FILE"), connected("tls://127.0.0.1:1"):
+    with pytest.raises(InputError, match=r"needs certificates(?s:.)*TLS__CA_FILE"), connect_client("tls://127.0.0.1:1"):
         pass
     none = {f"distributed.comm.tls.{name}": "/none.pem" for name in ("ca-file", "client.cert", "client.key")}
     with (
         dask.config.set(none),
         pytest.raises(InputError, match="the certificates in Dask's settings cannot be used"),
-        connected("tls://127.0.0.1:1"),
+        connect_client("tls://127.0.0.1:1"),
     ):
         pass

@@ -53,7 +53,7 @@ async def test_turns_of_several_gates_pass_one_after_the_other() -> None:
 
     async def play(gate: SharedGate) -> None:
         for _ in range(3):
-            await gate.passed()
+            await gate.wait_for_turn()
             passed.append(REAL_CLOCK.monotonic())
         await gate.free()
 
@@ -67,11 +67,11 @@ async def test_turns_of_several_gates_pass_one_after_the_other() -> None:
 async def test_the_gap_begins_when_the_turn_goes_out() -> None:
     semaphore, board = OneLease(), Memory()
     one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(2))
-    await one.passed()
+    await one.wait_for_turn()
     await asyncio.sleep(SPACING / 2)  # the connection took its time
     watch = Stopwatch()
     sent = watch.clock.monotonic()
-    await other.passed()
+    await other.wait_for_turn()
     gap = watch.clock.monotonic() - sent
     assert gap >= SPACING
     await other.free()
@@ -81,14 +81,14 @@ async def test_a_system_without_a_pace_needs_no_semaphore_until_it_complains() -
     semaphore, board = OneLease(), Memory()
     gates = SharedGates(lambda name: (semaphore, board), {"A": "harvest A"})
     one, other = (gates("A", 0.0, Load(), BusyTracker()) for _ in range(2))
-    complaints = await one.passed()
+    complaints = await one.wait_for_turn()
     for _ in range(100):
-        await other.passed()
+        await other.wait_for_turn()
     assert semaphore.held == 0
     began = REAL_CLOCK.monotonic()
-    await one.slow(complaints, 0.3)
+    await one.slow_down(complaints, 0.3)
     await asyncio.sleep(0.2)  # in which the other looks
-    await other.passed()
+    await other.wait_for_turn()
     waited = REAL_CLOCK.monotonic() - began
     assert waited >= 0.3
     assert semaphore.held == 1
@@ -98,20 +98,20 @@ async def test_a_system_without_a_pace_needs_no_semaphore_until_it_complains() -
 async def test_a_complaint_to_one_worker_keeps_all_waiting_and_then_further_apart() -> None:
     semaphore, board = OneLease(), Memory()
     one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(2))
-    complaints = await one.passed()
-    assert await other.passed() == complaints == 0
+    complaints = await one.wait_for_turn()
+    assert await other.wait_for_turn() == complaints == 0
     began = REAL_CLOCK.monotonic()
-    await one.slow(complaints, 0.2)
-    await other.slow(complaints, 0.3)  # of a turn that was under way at the same time
+    await one.slow_down(complaints, 0.2)
+    await other.slow_down(complaints, 0.3)  # of a turn that was under way at the same time
     passed = []
     for gate in (other, one, other):
-        assert await gate.passed() == 1
+        assert await gate.wait_for_turn() == 1
         passed.append(REAL_CLOCK.monotonic())
     assert passed[0] - began >= 0.3
     assert min(later - earlier for earlier, later in pairwise(passed)) >= 2 * 0.95 * SPACING
-    assert await one.passed() == 1
-    await one.slow(1, 0.0)
-    assert await other.passed() == 2
+    assert await one.wait_for_turn() == 1
+    await one.slow_down(1, 0.0)
+    assert await other.wait_for_turn() == 2
     for gate in (one, other):
         await gate.free()
 
@@ -119,14 +119,14 @@ async def test_a_complaint_to_one_worker_keeps_all_waiting_and_then_further_apar
 async def test_if_the_one_that_waits_for_all_is_stopped_the_next_one_waits() -> None:
     semaphore, board = OneLease(), Memory()
     one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(2))
-    await one.slow(await one.passed(), 0.3)
-    waiting = asyncio.create_task(one.passed())
+    await one.slow_down(await one.wait_for_turn(), 0.3)
+    waiting = asyncio.create_task(one.wait_for_turn())
     await asyncio.sleep(0.2)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     began = REAL_CLOCK.monotonic()
-    await other.passed()
+    await other.wait_for_turn()
     waited = REAL_CLOCK.monotonic() - began
     assert waited >= 0.3
     await other.free()
@@ -136,7 +136,7 @@ async def test_what_stops_a_run_stops_a_gate_that_waits_for_its_turn() -> None:
     semaphore = OneLease()
     semaphore.acquire()
     slept = Clock(sleep=asyncio.sleep)
-    waiting = asyncio.create_task(SharedGate(SPACING, slept, semaphore, Memory()).passed())
+    waiting = asyncio.create_task(SharedGate(SPACING, slept, semaphore, Memory()).wait_for_turn())
     await asyncio.sleep(0.01)
     waiting.cancel()
     semaphore.release()
@@ -154,8 +154,8 @@ async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_ot
         await over.wait()
 
     one = gates("A", 60.0, Load(clock=Clock(lambda: 120.0 * over.is_set(), sleep)), BusyTracker())
-    await one.passed()
-    waiting = asyncio.create_task(one.passed())
+    await one.wait_for_turn()
+    waiting = asyncio.create_task(one.wait_for_turn())
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
@@ -180,10 +180,10 @@ async def test_a_worker_stops_waiting_for_a_system_that_only_complains_and_lets_
     async def complain() -> None:
         nonlocal sent
         while True:
-            complaints = await one.passed()
+            complaints = await one.wait_for_turn()
             sent_at = one.busy.note_sent()
             one.busy.note_end(answered=False)
-            await one.slow(complaints, 1.0)
+            await one.slow_down(complaints, 1.0)
             one.busy.note_complaint(sent_at, 1.0)
             sent += 1
             await one.free()
@@ -192,5 +192,5 @@ async def test_a_worker_stops_waiting_for_a_system_that_only_complains_and_lets_
         await complain()
     assert sent >= 4
     assert time <= 300
-    await other.passed()  # the semaphore is free, and this one has heard no complaint itself
+    await other.wait_for_turn()  # the semaphore is free, and this one has heard no complaint itself
     await other.free()

@@ -18,7 +18,7 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.cluster.shard_task import Assignment
-from harvest.cluster.spreading import spread
+from harvest.cluster.spreading import play_on_workers
 from harvest.playing.play import play_audit
 from harvest.stores.store import StoreFault, open_store
 from harvest.stores.stored_run import StoredRun
@@ -110,15 +110,15 @@ def test_a_cluster_plays_through_a_store(tmp_path: Path) -> None:
     told: list[str] = []
     with cluster_here() as local:
         asked = Assignment("demo", 2, None, ("M002", "R001"), store=store)
-        merged, left = spread(audit, asked, local.scheduler_address, tmp_path / "merged", told.append)
+        merged, left = play_on_workers(audit, asked, local.scheduler_address, tmp_path / "merged", told.append)
         (tmp_path / "merged").rename(tmp_path / "first")
-        spread(audit, asked, local.scheduler_address, tmp_path / "merged", told.append)
+        play_on_workers(audit, asked, local.scheduler_address, tmp_path / "merged", told.append)
         of_a_shard = replace(asked, store=f"{store}/1-of-{len(list((tmp_path / 'store').iterdir()))}")
         with pytest.raises(InputError, match="this is the address of one run in a store"):
-            spread(audit, of_a_shard, local.scheduler_address, tmp_path / "again", told.append)
+            play_on_workers(audit, of_a_shard, local.scheduler_address, tmp_path / "again", told.append)
         StoredRun(open_store(store), "1-of-3").claim()
         with pytest.raises(InputError, match="the shards in this folder belong to different divisions of the audit"):
-            spread(audit, asked, local.scheduler_address, tmp_path / "again", told.append)
+            play_on_workers(audit, asked, local.scheduler_address, tmp_path / "again", told.append)
     assert (merged.missing, left) == ((), {})
     asyncio.run(play_audit(audit, tmp_path / "alone"))
     assert content(read(tmp_path / "merged", keep_rows=True)) == content(read(tmp_path / "alone", keep_rows=True))

@@ -424,7 +424,7 @@ def test_a_stream_reads_the_same_however_it_is_cut(pieces: list[str], raw: bool,
 def test_any_json_is_a_text_or_unanswered(value: object) -> None:
     completion, reason = Completion(), ""
     try:
-        completion.take("", json.dumps(value), Stopwatch())
+        completion.read_event("", json.dumps(value), Stopwatch())
         text = completion.answer()[0].text
     except Unanswered as fault:
         text, reason = completion.partial, fault.reason
@@ -446,7 +446,7 @@ def test_any_json_is_a_text_or_unanswered(value: object) -> None:
 )
 def test_the_reply_of_another_api_is_named(body: dict[str, object], named: str) -> None:
     completion = Completion()
-    completion.take("", json.dumps(body), Stopwatch())
+    completion.read_event("", json.dumps(body), Stopwatch())
     with pytest.raises(Unanswered) as fault:
         completion.answer()
     assert ("this looks like" in fault.value.detail, named in fault.value.detail) == (bool(named), True)

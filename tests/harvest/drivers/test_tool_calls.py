@@ -24,7 +24,7 @@ def _calls(*pieces: Any, streamed: bool = True) -> list[tuple[str, str]]:
 def _read(*pieces: Any, streamed: bool) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     parts = Parts(streamed=streamed)
     for piece in pieces:
-        parts.take_calls(piece)
+        parts.add_calls(piece)
     answer, notes = parts.answer()
     return [(call.name, call.arguments) for call in answer.calls], notes
 
@@ -132,6 +132,6 @@ def test_a_text_among_the_calls_is_none() -> None:
 
 def test_a_call_in_a_content_is_no_text() -> None:
     parts = Parts()
-    parts.take_content([{"text": "Yes."}, {"type": "mcp_call", "name": "lend", "arguments": "{}"}])
+    parts.add_content([{"text": "Yes."}, {"type": "mcp_call", "name": "lend", "arguments": "{}"}])
     answer, _ = parts.answer()
     assert (answer.text, answer.calls) == ("Yes.", (ToolCall("lend", "{}"),))

@@ -21,8 +21,8 @@ WHOLE = {
 
 def unpacked(coding: str, data: bytes, size: int) -> bytes:
     unpacking = Decompressor(coding)
-    found = b"".join(unpacking.take(data[begin : begin + size]) for begin in range(0, len(data), size))
-    unpacking.end()
+    found = b"".join(unpacking.decompress(data[begin : begin + size]) for begin in range(0, len(data), size))
+    unpacking.finish()
     return found
 
 

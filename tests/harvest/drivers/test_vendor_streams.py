@@ -231,7 +231,7 @@ def _completed(*deltas: dict[str, Any], **last: Any) -> tuple[Answer, tuple[str,
     completion = Completion()
     choices = [{"delta": delta} for delta in deltas] + [{"delta": {}, "finish_reason": "stop", **last}]
     for choice in choices:
-        completion.take("", json.dumps({"choices": [{"index": 0, **choice}]}), Stopwatch())
+        completion.read_event("", json.dumps({"choices": [{"index": 0, **choice}]}), Stopwatch())
     answer, notes = completion.answer()
     return answer, notes, dict(completion.tokens)
 

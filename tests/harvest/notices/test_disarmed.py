@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.notices.disarmed import DisarmedStream, disarmed_output, underlying_stream
+from harvest.notices.disarmed import EscapingStream, escape_output, underlying_stream
 from tests.support.bulletins import commands
 from tests.support.hostile_replies import HOSTILE
 
@@ -20,7 +20,7 @@ AZURE = "done ##vso[task.setvariable variable=a]b ##VSO[task.complete]"
 @pytest.mark.parametrize("piece", [1, 2, 3, 1000])
 def test_no_word_of_a_system_is_a_command_where_people_are_told(text: str, piece: int) -> None:
     out = io.StringIO()
-    stream = DisarmedStream(out)
+    stream = EscapingStream(out)
     for start in range(0, len(text), piece):
         stream.write(text[start : start + piece])
     assert list(commands(out.getvalue())) == []
@@ -29,7 +29,7 @@ def test_no_word_of_a_system_is_a_command_where_people_are_told(text: str, piece
 
 def test_all_that_is_no_command_passes_as_it_is() -> None:
     out = io.StringIO()
-    stream = DisarmedStream(out)
+    stream = EscapingStream(out)
     pieces = ("## a: b\n", "#", "# c [d] 12:30", ":", "15 http://[:", ":1]/\n", ":", " a:::b ##vso\n", "[d] a::b\n")
     for piece in pieces:
         assert stream.write(piece) == len(piece)
@@ -40,7 +40,7 @@ def test_all_that_is_no_command_passes_as_it_is() -> None:
 @pytest.mark.parametrize("piece", [1, 2, 1000])
 def test_no_word_of_a_system_is_a_command_to_azure(piece: int) -> None:
     out = io.StringIO()
-    stream = DisarmedStream(out)
+    stream = EscapingStream(out)
     for start in range(0, len(AZURE), piece):
         stream.write(AZURE[start : start + piece])
     assert out.getvalue() == AZURE.replace("[", " [")
@@ -51,7 +51,7 @@ def test_json_stays_the_same_data(piece: int) -> None:
     data = [{"::a::": f"{HOSTILE['workflow command']} {AZURE}"}, "\\##[a]"]
     text = json.dumps(data, indent=0)
     out = io.StringIO()
-    stream = DisarmedStream(out, as_json=True)
+    stream = EscapingStream(out, as_json=True)
     for start in range(0, len(text), piece):
         stream.write(text[start : start + piece])
     assert json.loads(out.getvalue()) == data
@@ -64,7 +64,7 @@ def test_output_is_disarmed_where_a_service_reads_it(
     variable: str, changed: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = sys.stdout, sys.stderr
-    with disarmed_output(["show", "run"], {variable: "true"}):
+    with escape_output(["show", "run"], {variable: "true"}):
         print("::a::")
         print("::b::", file=sys.stderr)
         print("::meant::", file=underlying_stream(sys.stdout))
@@ -78,7 +78,7 @@ def _said(name: str, changed: bool) -> str:
 
 @pytest.mark.parametrize("words", [["show", "run", "--json"], ["tree", "--format", "json"], ["tree", "--format=json"]])
 def test_what_is_asked_for_as_json_is_printed_as_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with disarmed_output(words, {"GITHUB_ACTIONS": "true"}):
+    with escape_output(words, {"GITHUB_ACTIONS": "true"}):
         print(json.dumps("a::b ##[c]"))
     assert json.loads(capsys.readouterr().out) == "a::b ##[c]"
 
@@ -86,6 +86,6 @@ def test_what_is_asked_for_as_json_is_printed_as_json(words: list[str], capsys: 
 def test_a_file_gets_what_is_printed_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (tmp_path / "figures.csv").open("w") as file:
         monkeypatch.setattr(sys, "stdout", file)
-        with disarmed_output(["score", "run", "--csv"], {"TF_BUILD": "True"}):
+        with escape_output(["score", "run", "--csv"], {"TF_BUILD": "True"}):
             print("::a::")
     assert (tmp_path / "figures.csv").read_text() == "::a::\n"

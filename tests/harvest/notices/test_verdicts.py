@@ -75,7 +75,7 @@ def told(found: Watched, code: int, *, harness: Harness | None = None, strict: b
     ],
 )
 def test_what_a_watched_audit_comes_to(found: Watched, code: int, strict: bool, verdict: str, codes: list[int]) -> None:
-    assert found.code(strict=strict) == code
+    assert found.exit_code(strict=strict) == code
     bulletin = told(found, code, strict=strict)
     assert (bulletin.verdict, bulletin.code, bulletin.measured) == (verdict, code, code != 3)
     assert [one.code for account in bulletin.accounts for one in account.notices] == codes
@@ -90,7 +90,7 @@ def test_the_notices_are_as_bad_as_the_exit_code() -> None:
     ]
     for one, other, shadow, strict in product(systems, systems, (False, True), (False, True)):
         found = watched(one, other, shadow=shadow)
-        code = found.code(strict=strict)
+        code = found.exit_code(strict=strict)
         bulletin = told(found, code, strict=strict)
         codes = {notice.code for account in bulletin.accounts for notice in account.notices}
         assert code in codes or code == 0
@@ -120,9 +120,14 @@ def test_a_fall_beyond_what_matters_is_said_and_changes_no_exit_code(
 ) -> None:
     moved = Difference(value, low, high, low, high, 0.02, 0.01, False, 0.01)
     found = watched(system(replace(figure("cannot tell"), difference=moved, levels=(0.62, 0.0))))
-    (account,) = told(found, found.code(strict=False)).accounts
+    (account,) = told(found, found.exit_code(strict=False)).accounts
     notice = account.notices[0]
-    assert (found.code(strict=False), notice.code, notice.verdict, notice.shown_verdict) == (0, 0, "cannot tell", word)
+    assert (found.exit_code(strict=False), notice.code, notice.verdict, notice.printed_verdict) == (
+        0,
+        0,
+        "cannot tell",
+        word,
+    )
     assert notice.sentence == f"ave%useful {said}; one audit is not enough for an alarm (evidence 62%)"
     assert "cannot tell" not in account.sentence
 

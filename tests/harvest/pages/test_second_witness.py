@@ -95,7 +95,7 @@ def planted(given: Sequence[Given], rate: float) -> tuple[int, int, int]:
         if rng.random() < rate:
             readings = [other for fault in FAULTS if (other := fault(answer)) is not None]
             answer = rng.choice([*readings, echoed(answer, one.said)])
-        accounts.append(one.account(answer, met.known))
+        accounts.append(one.account(answer, met.known_keys))
         met.add_account(accounts[-1])
         faulty.append(answer != one.answer)
     words = [verdict.word for verdict in judge(accounts).verdicts]

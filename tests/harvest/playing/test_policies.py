@@ -94,7 +94,7 @@ class Quiet(SilentWatcher):
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left.append((system, reason, unplayed))
 
-    def asked_less(self, system: str, why: str) -> None:
+    def pace_lowered(self, system: str, why: str) -> None:
         self.less.append((system, why))
 
 
@@ -333,7 +333,7 @@ async def test_a_gate_lets_nobody_out_too_early_however_late_it_wakes() -> None:
 
     async def passer() -> None:
         for _ in range(10):
-            await gate.passed()
+            await gate.wait_for_turn()
             passed.append(now)
 
     await asyncio.gather(*(passer() for _ in range(3)))
@@ -540,7 +540,7 @@ def test_a_system_that_only_says_that_it_is_asked_too_much_is_left_within_five_m
 
 def test_it_is_told_at_once_until_when_a_system_is_waited_for_that_only_complains(tmp_path: Path) -> None:
     class Told(Quiet):
-        def asked_less(self, system: str, why: str) -> None:
+        def pace_lowered(self, system: str, why: str) -> None:
             self.less.append((f"{time.seconds:.0f}", why))
 
     def behave(opening: Opening, n: int, text: str) -> str:

@@ -32,5 +32,5 @@ def test_that_a_system_is_asked_less_is_said() -> None:
     audit = load_audit("demo")
     written = io.StringIO()
     display = Display(Console(file=written, width=80), audit.played, make_plan(audit))
-    display.asked_less("A", "gets 8 turns at a time: more would only make its answers slower")
+    display.pace_lowered("A", "gets 8 turns at a time: more would only make its answers slower")
     assert written.getvalue() == "A gets 8 turns at a time: more would only make its answers slower\n"

@@ -29,7 +29,7 @@ def test_nobody_is_more_than_a_trial_ahead_and_everything_is_handed_out(
     taken: list[tuple[str, int]] = []
 
     async def work(steps: Steps, name: str) -> None:
-        while (sitting := await steps.take(name)) is not None:
+        while (sitting := await steps.next_sitting(name)) is not None:
             taken.append((name, sitting.block[0]))
             for name_of_other, queue in waiting.items():
                 if name_of_other != name and queue:
@@ -53,12 +53,12 @@ def test_nobody_is_more_than_a_trial_ahead_and_everything_is_handed_out(
 
 async def test_a_system_that_is_left_keeps_nobody_waiting() -> None:
     steps = Steps({"quick": _queue([1, 2, 3]), "dead": _queue([1, 1, 1])})
-    assert (await steps.take("quick")) is not None
-    assert (await steps.take("quick")) is not None
-    third = asyncio.create_task(steps.take("quick"))
+    assert (await steps.next_sitting("quick")) is not None
+    assert (await steps.next_sitting("quick")) is not None
+    third = asyncio.create_task(steps.next_sitting("quick"))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.shield(third), 0.01)
-    assert await steps.leave("dead") == 0  # these sittings hold no trial
+    assert await steps.give_up_system("dead") == 0  # these sittings hold no trial
     sitting = await third
     assert sitting is not None
     assert sitting.block == (3, 0)

@@ -160,12 +160,12 @@ def test_a_pace_that_was_slowed_comes_back_and_counts_what_was_under_way_togethe
     gate = Gate(0.0, time.clock)
 
     async def play() -> list[float]:
-        first, second = await gate.passed(), await gate.passed()
-        await gate.slow(first, 3.0)
-        await gate.slow(second, 1.0)
+        first, second = await gate.wait_for_turn(), await gate.wait_for_turn()
+        await gate.slow_down(first, 3.0)
+        await gate.slow_down(second, 1.0)
         passed = []
         for _ in range(100):
-            assert await gate.passed() == 1
+            assert await gate.wait_for_turn() == 1
             passed.append(time.seconds)
         return passed
 

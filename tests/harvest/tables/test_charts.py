@@ -182,14 +182,14 @@ def test_a_figure_without_a_value_or_an_interval_is_in_words_alone() -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6))
 def test_an_axis_holds_all_values_and_its_marks_are_round_and_in_order(values: Sequence[float]) -> None:
-    axis = Axis.around(values, 10.0, 200.0)
+    axis = Axis.from_values(values, 10.0, 200.0)
     slack = 1e-6 * max(1.0, *map(abs, values))
     assert axis.low <= min(values) + slack
     assert max(values) - slack <= axis.high
     assert 2 <= len(axis.ticks) <= 10
-    assert axis.at(axis.low) == 10
-    assert axis.at(axis.high) == pytest.approx(200)
-    assert all(10 - 1e-6 <= axis.at(value) <= 200 + 1e-6 for value in values)
+    assert axis.position(axis.low) == 10
+    assert axis.position(axis.high) == pytest.approx(200)
+    assert all(10 - 1e-6 <= axis.position(value) <= 200 + 1e-6 for value in values)
     shown = [float(axis.label(tick).replace("−", "-")) for tick in axis.ticks]
     assert shown == pytest.approx(list(axis.ticks), abs=axis.step / 1000 + slack)
 

@@ -24,7 +24,7 @@ from harvest.playing.plan import make_plan
 from harvest.playing.play import SilentWatcher
 from harvest.playing.runner import Runner
 from harvest.systems.driver import Surroundings
-from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
+from harvest.voices.endpoint import Endpoint, EndpointError, EndpointOptions
 from recordings.conversations.conversation import Conversation, Outcome
 from recordings.conversations.endings import missing_turns
 from recordings.log.continuation import refuse_differences
@@ -165,12 +165,12 @@ async def test_an_endpoint_that_only_says_that_it_is_asked_too_much_is_given_up_
     async with serving(saying(response("429 Too Many Requests", ""))) as server:
         given = {"base_url": server.url, "model": "m1", "retries": 20, "retry_wait": 0.1, "busy_timeout": 1}
         endpoint = Endpoint("words", EndpointOptions.model_validate(given), Surroundings("", Path()))
-        endpoint.tell_waits(lambda name, why: told.append((name, why)))
+        endpoint.report_waits(lambda name, why: told.append((name, why)))
         try:
-            with pytest.raises(EndpointFailed, match="http-429"):
+            with pytest.raises(EndpointError, match="http-429"):
                 await endpoint.sample(PROMPT)
             asked = len(server.asked)
-            with pytest.raises(EndpointFailed, match="asked-too-much: it has only said for"):
+            with pytest.raises(EndpointError, match="asked-too-much: it has only said for"):
                 await endpoint.sample(PROMPT)
         finally:
             await endpoint.close()
@@ -218,7 +218,7 @@ WRONGS = {
 
 @pytest.mark.parametrize("wrong", WRONGS)
 async def test_whatever_the_endpoint_breaks_is_a_typed_failure(wrong: str) -> None:
-    with pytest.raises(EndpointFailed) as caught:
+    with pytest.raises(EndpointError) as caught:
         await sampled(WRONGS[wrong], timeout=0.5)
     assert caught.value.reason == "endpoint-failed"
     assert "'words'" in caught.value.detail
@@ -468,7 +468,9 @@ async def test_no_more_requests_are_sent_to_an_endpoint_than_check_says(tmp_path
     async with serving(saying(*replies)) as server:
         audit = load_audit(str(audit_file(tmp_path, server.url)))
         await played(audit, tmp_path / "run")
-    most = audit.endpoints.requests_at_most(audit.protocols, audit.protocol.most_turns(audit.topics["M002"]))["words"]
+    most = audit.endpoints.count_most_requests(audit.protocols, audit.protocol.most_turns(audit.topics["M002"]))[
+        "words"
+    ]
     assert most == 8
     assert 0 < len(server.asked) <= most
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harvest.systems.driver import Surroundings
-from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
+from harvest.voices.endpoint import Endpoint, EndpointError, EndpointOptions
 from simulators.outside import Message, Prompt, Sample
 from tests.servers.litellm_proxy import KEY, TEXT
 
@@ -35,6 +35,6 @@ async def test_an_answer_without_words_is_a_sample_without_words(litellm: str) -
 
 @pytest.mark.parametrize("options", [{"model": "busy"}, {"model": "broken"}, {"model": "none"}, {"key": "sk-wrong"}])
 async def test_what_the_proxy_refuses_is_a_failure_of_the_endpoint(litellm: str, options: dict[str, Any]) -> None:
-    with pytest.raises(EndpointFailed) as caught:
+    with pytest.raises(EndpointError) as caught:
         await sampled(litellm, **options)
     assert caught.value.reason == "endpoint-failed"

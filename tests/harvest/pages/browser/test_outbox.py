@@ -30,16 +30,16 @@ def test_requests_frames_and_new_sockets_are_what_may_carry_a_turn() -> None:
     ]
     for leave in leaves:
         outbox = sending()
-        assert not outbox.has_left()
+        assert not outbox.has_sent_turn()
         leave(outbox)
-        assert outbox.has_left()
+        assert outbox.has_sent_turn()
 
 
 def test_pictures_scripts_and_beacons_carry_none() -> None:
     outbox = sending()
     for kind in ("image", "script", "ping", "font", "stylesheet"):
         outbox.note_request("GET", "https://chat.example/x", kind, None)
-    assert not outbox.has_left()
+    assert not outbox.has_sent_turn()
 
 
 def test_what_keeps_a_connection_alive_is_known_from_the_time_nobody_typed() -> None:
@@ -51,9 +51,9 @@ def test_what_keeps_a_connection_alive_is_known_from_the_time_nobody_typed() -> 
     outbox.mark()
     outbox.note_frame(SOCKET, json.dumps({"event": "heartbeat"}))
     outbox.note_request("GET", "https://chat.example/new?since=2", "fetch", None)
-    assert not outbox.has_left()
+    assert not outbox.has_sent_turn()
     outbox.note_frame(SOCKET, json.dumps({"event": "click", "id": 4}))
-    assert outbox.has_left()
+    assert outbox.has_sent_turn()
 
 
 def test_a_message_of_the_page_itself_is_no_beat_for_one_with_other_words() -> None:
@@ -62,7 +62,7 @@ def test_a_message_of_the_page_itself_is_no_beat_for_one_with_other_words() -> N
     outbox.start_typing()
     outbox.mark()
     outbox.note_frame(SOCKET, '42["message", {"kind": "text", "text": "Which film?"}]')
-    assert outbox.has_left()
+    assert outbox.has_sent_turn()
 
 
 def test_a_request_that_carries_something_is_never_taken_for_a_beat() -> None:
@@ -72,7 +72,7 @@ def test_a_request_that_carries_something_is_never_taken_for_a_beat() -> None:
     outbox.start_typing()
     outbox.mark()
     outbox.note_request("POST", SAY, "fetch", b"{}")
-    assert outbox.has_left()
+    assert outbox.has_sent_turn()
 
 
 def test_drafts_are_told_from_what_leaves_besides_them() -> None:
@@ -83,10 +83,10 @@ def test_drafts_are_told_from_what_leaves_besides_them() -> None:
     outbox.mark()
     outbox.note_frame(SOCKET, '{"draft": "Which film\\n"}')
     outbox.note_request("POST", "https://chat.example/draft", "fetch", b"Which film\n")
-    assert outbox.has_left()
-    assert not outbox.has_left(beyond_typing=True)
+    assert outbox.has_sent_turn()
+    assert not outbox.has_sent_turn(beyond_typing=True)
     outbox.note_request("POST", SAY, "fetch", b"Which film")
-    assert outbox.has_left(beyond_typing=True)
+    assert outbox.has_sent_turn(beyond_typing=True)
 
 
 def test_what_was_carried_is_kept_from_the_mark_on_and_within_bounds() -> None:
@@ -103,4 +103,4 @@ def test_what_was_carried_is_kept_from_the_mark_on_and_within_bounds() -> None:
     outbox.note_request("GET", f"{SAY}?text=a%20b", "xhr", None)
     outbox.mark()
     assert outbox.bodies == []
-    assert not outbox.has_left()
+    assert not outbox.has_sent_turn()

@@ -416,8 +416,8 @@ async def test_when_an_element_first_got_words_and_what_they_took_the_place_of_i
         )
         first = [float(one.get("h-first")) for one in (filled, dots, state, blank)]
         assert len(set(first)) == 1
-        assert dots.born is not None
-        assert dots.born + 90 < first[0] < float(filled.get("h-said"))
+        assert dots.birth_time is not None
+        assert dots.birth_time + 90 < first[0] < float(filled.get("h-said"))
         # Those had words from the first on.
         assert all("h-first" not in one.attributes for one in (kept, named(page, "whole"), named(page, "log")))
 
@@ -434,18 +434,18 @@ async def test_what_came_after_the_send_is_born_then_and_what_moved_was_there_be
         await run(frame, script)
         page = await frame.look()
         moved, inside, later = named(page, "old"), named(page, "in"), named(page, "later")
-        assert moved.born is None
+        assert moved.birth_time is None
         assert moved.get("h-said") != ""
-        assert inside.born is not None
+        assert inside.birth_time is not None
         assert inside.parent is not None
-        assert inside.parent.born == inside.born
-        assert later.born is not None
-        assert later.born > inside.born + 150
+        assert inside.parent.birth_time == inside.birth_time
+        assert later.birth_time is not None
+        assert later.birth_time > inside.birth_time + 150
         assert page.asked is not None
-        assert page.asked >= later.born
+        assert page.asked >= later.birth_time
         await frame.arm(0)
         await frame.mark_sent()
-        assert [node for node in (await frame.look()).walk() if node.born is not None] == []
+        assert [node for node in (await frame.look()).walk() if node.birth_time is not None] == []
 
 
 async def test_a_new_document_knows_of_no_turn(browser: Browser) -> None:
@@ -513,7 +513,7 @@ async def test_a_turn_is_followed_into_another_document(browser: Browser) -> Non
         assert (await frame.sample()).changes == 1
         page = await frame.look()
         assert page.asked is None
-        assert not any(node.born is not None or "h-said" in node.attributes for node in page.walk())
+        assert not any(node.birth_time is not None or "h-said" in node.attributes for node in page.walk())
         # The next turn is one of this document again.
         again = await sent(window)
         assert (await again.look()).asked is not None

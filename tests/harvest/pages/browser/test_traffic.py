@@ -279,21 +279,21 @@ def test_pending_is_what_began_after_the_mark_and_has_not_ended(events: list[tup
 def test_when_the_first_byte_came_is_known_but_not_beside_a_stream_that_was_open_before() -> None:
     wire = Wire()
     wire.traffic.mark()
-    assert wire.traffic.heard == math.inf
+    assert wire.traffic.first_byte_seconds == math.inf
     wire.traffic.note_request("say", "POST", SAY, "fetch")
     wire.clock.seconds += 2
     wire.traffic.note_response("say", 200)
-    assert wire.traffic.heard == 2
+    assert wire.traffic.first_byte_seconds == 2
     wire.traffic.note_end("say")
     wire.traffic.mark()
     wire.clock.seconds += 2
     wire.traffic.note_received_frame(10)
-    assert wire.traffic.heard == 1.75, "the word of a frame may be late"
+    assert wire.traffic.first_byte_seconds == 1.75, "the word of a frame may be late"
     wire.traffic.note_request("again", "POST", SAY, "fetch")
     browsers = wire.clock.clock.now().timestamp() - 1.5
     wire.traffic.note_response("again", 200, at=browsers)
-    assert wire.traffic.heard == pytest.approx(0.5)
+    assert wire.traffic.first_byte_seconds == pytest.approx(0.5)
     wire.traffic.note_end("again")
     wire.traffic.note_request("notices", "GET", "https://chat.example/notices", "eventsource")
     wire.traffic.mark()
-    assert wire.traffic.heard is None
+    assert wire.traffic.first_byte_seconds is None

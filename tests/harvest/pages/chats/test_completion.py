@@ -284,18 +284,18 @@ def test_more_quiet_never_unsays_the_end(quiet: float, more: float) -> None:
 
 def test_signs_that_outlast_whole_answers_are_believed_to_be_of_none_and_mistrusted_from_the_second_time_on() -> None:
     known = Experience()
-    assert known.believes({"animation", "send"}, whole=True)
+    assert known.trusts_signs({"animation", "send"}, whole=True)
     assert (known.stayed, known.mistrusted) == ({"animation", "send"}, set())
-    assert known.believes({"send"}, whole=True)
+    assert known.trusts_signs({"send"}, whole=True)
     assert known.mistrusted == {"send"}
-    assert known.believes({"animation", "send"}, whole=True)
+    assert known.trusts_signs({"animation", "send"}, whole=True)
     assert known.mistrusted == {"animation", "send"}
 
 
 def test_half_an_answer_behind_a_sign_that_stays_is_never_believed_however_often_it_happens() -> None:
     known = Experience()
     for _ in range(5):
-        assert not known.believes({"hint"}, whole=False)
+        assert not known.trusts_signs({"hint"}, whole=False)
     assert (known.stayed, known.mistrusted) == (set(), set()), "what half an answer showed is no reason"
 
 
@@ -348,7 +348,7 @@ def test_a_sign_that_sticks_now_and_then_is_neither_trusted_for_ever_nor_given_u
     known = Experience()
     for _ in range(3):
         finished(known, "animation", "network")
-        assert known.believes({"animation"}, whole=True)
+        assert known.trusts_signs({"animation"}, whole=True)
         assert (known.stayed, known.mistrusted) == ({"animation"}, set())
 
 

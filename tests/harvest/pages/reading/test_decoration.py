@@ -16,7 +16,7 @@ from harvest.pages.reading.phrases import (
     is_role,
     is_status,
     is_time,
-    without_cursor,
+    remove_cursor,
 )
 from harvest.pages.reading.turn import NAME_NOTE, Habits, ReadTurn, learn_habits, read_bubbles, read_turn
 from tests.support.snapshots import COMPOSER, snapshot
@@ -269,7 +269,7 @@ def test_words_beside_answers_are_known_in_several_languages(kind: object, yes: 
 
 
 def test_a_cursor_is_cut_off_only_at_the_end() -> None:
-    assert without_cursor("a ▌ b ▌") == "a ▌ b"
+    assert remove_cursor("a ▌ b ▌") == "a ▌ b"
 
 
 @pytest.mark.parametrize("heading", ["<h2><b>Overview:</b></h2>", "<h1><span>Films:</span></h1>", "<h1>Bot</h1>"])

@@ -242,7 +242,7 @@ def test_the_selectors_of_a_site_win() -> None:
     found = spot(body)
     assert ([bubble.text for bubble in found.bubbles], found.how) == (["A lien."], "site")
     assert found.echo is not None
-    assert found.echo.born == 5
+    assert found.echo.birth_time == 5
     both = f'<p h-site="reply" h-born="5">{SAID}</p><p h-site="reply" h-born="300">Alien.</p>{COMPOSER}'
     assert bubbles(both) == ["Alien."]
     silent = f'<p h-site="user" h-born="5">picture</p><p h-site="reply" h-born="300">Alien.</p>{COMPOSER}'
@@ -303,7 +303,7 @@ def test_the_box_that_was_typed_into_is_the_one_for_turns_though_answers_before_
     old = f'<div class="m user">one</div><div class="m bot"><p>First.</p>{EDITOR}</div>'
     log = f'{old}<div class="m user" h-born="5">{SAID}</div><div class="m bot" h-born="300"><p>Alien.</p>{EDITOR}</div>'
     found = spot(f'<main><div class="log">{log}</div>{typed}</main>')
-    assert [bubble.born for bubble in found.bubbles] == [300]
+    assert [bubble.birth_time for bubble in found.bubbles] == [300]
 
 
 def test_what_stands_outside_of_the_conversation_is_no_answer() -> None:

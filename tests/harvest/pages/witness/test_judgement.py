@@ -43,7 +43,7 @@ def told(pages: list[str], *wire: Sequence[object], said: str = SAID) -> list[Ac
     for number, (page, messages) in enumerate(zip(pages, wire)):
         received = [Message(number * 100 + 1.0, "a/ws", "socket", text_of(one)) for one in messages]
         turn = open_content(received, number * 100)
-        found.append(make_account(turn, said, page, heard, met.known))
+        found.append(make_account(turn, said, page, heard, met.known_keys))
         met.add_account(found[-1])
         heard.add(turn.leaves)
     return found
@@ -170,4 +170,4 @@ def test_keys_that_were_like_the_page_are_kept_whatever_they_say_later() -> None
     met = SiteKnowledge()
     for account in told(list(REPLIES[:2]), *[[{"text": reply}] for reply in REPLIES[:2]]):
         met.add_account(account)
-    assert ("a/ws", ".text", "", "joined") in met.known
+    assert ("a/ws", ".text", "", "joined") in met.known_keys

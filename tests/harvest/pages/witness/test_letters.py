@@ -96,6 +96,6 @@ def test_typography_of_signs_does_not_count(wire: str, page: str) -> None:
 
 def test_a_text_without_its_first_letters_begins_behind_them() -> None:
     assert (
-        Plain.from_text("What is 3/4? It is 1.5.").without_first(len(letters("What is 3/4?"))).shown.lstrip("? ")
+        Plain.from_text("What is 3/4? It is 1.5.").drop_first(len(letters("What is 3/4?"))).shown.lstrip("? ")
         == "It is 1.5."
     )

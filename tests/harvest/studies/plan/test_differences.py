@@ -91,7 +91,7 @@ def answered(plan: Plan[DifferenceModel]) -> str:
 
 
 def beyond(plan: Plan[DifferenceModel]) -> Mapping[str, float]:
-    return plan.model.beyond(plan.grid.present.mix)
+    return plan.model.extrapolate(plan.grid.present.mix)
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,7 @@ def test_the_answer_says_that_no_design_is_enough_and_how_many_topics_would_be(f
     found = planned(folder)
     assert found.model.smallest(found.grid) is None
     assert "; no design below names it in 4 studies of 5." in found.model.answer(found.grid)
-    beyond = found.model.beyond(found.grid)
+    beyond = found.model.extrapolate(found.grid)
     assert beyond is not None
     topics, trials = beyond
     (enough,) = planned(folder, topics=(topics,), trials=(trials,)).grid.designs

@@ -82,9 +82,9 @@ def test_a_difference_is_between_the_figures_in_common(run: Run, measures: tuple
         for arm, difference in one.differences.items():
             if difference.topics:
                 assert difference.value == pytest.approx(difference.other - difference.base)
-            if not one.elsewhere(arm) and difference.topics:
+            if not one.differs_from_printed(arm) and difference.topics:
                 assert difference.value == pytest.approx(one.figures[arm] - one.figures["plain"])
-            elsewhere += one.elsewhere(arm)
+            elsewhere += one.differs_from_printed(arm)
     assert elsewhere, "an arm lost topics"
 
 
@@ -92,7 +92,7 @@ def test_the_table_and_the_rows_say_what_is_in_common(
     run: Run, measures: tuple[MeasureOverArms, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = measures[0]
-    (arm,) = [arm for arm in one.differences if one.elsewhere(arm)][:1]
+    (arm,) = [arm for arm in one.differences if one.differs_from_printed(arm)][:1]
     difference = one.differences[arm]
     monkeypatch.setenv("COLUMNS", "120")
     shown = harvest("robustness", run.path, "-m", "ave%useful").stdout

@@ -156,9 +156,9 @@ def test_which_system_is_better_may_depend_on_the_user(tmp_path: Path, monkeypat
     run = play(load_audit(audit_file(tmp_path, arms=arms, only=topics, systems=bots)), tmp_path / "run")
     one, same, other = ranking_by_user(gather_arms(run, measures=[parse("%useful S1")]))
     assert (one.found.first, one.found.second, same.found.second, other.found.first) == ("A", "B", "C", "B")
-    assert (one.depends, one.first, one.second) == ("which", ("as written",), ("keywords",))
-    assert (other.depends, other.first, other.second) == ("which", ("keywords",), ("as written",))
-    assert (same.depends, same.everywhere) == ("", "")
+    assert (one.dependence, one.first, one.second) == ("which", ("as written",), ("keywords",))
+    assert (other.dependence, other.first, other.second) == ("which", ("keywords",), ("as written",))
+    assert (same.dependence, same.better_in_every_arm) == ("", "")
     assert one.found.interactions["keywords"].value == pytest.approx(-2.0)
     monkeypatch.setenv("COLUMNS", "80")
     shown = harvest("robustness", run.path, "-m", "%useful S1").stdout

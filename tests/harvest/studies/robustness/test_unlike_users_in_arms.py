@@ -82,7 +82,7 @@ async def test_arms_rankings_and_factors_withhold_what_unlike_users_may_explain(
         (tmp_path / "audit.yaml").write_text(yaml.safe_dump(audit))
         run = await asyncio.to_thread(play, load_audit(str(tmp_path / "audit.yaml")), tmp_path / "run")
     armed = gather_arms(run)
-    assert {(one.system, one.other) for one in armed.material.user_card.withholding} >= {
+    assert {(one.system, one.other) for one in armed.material.user_card.withholding_differences} >= {
         ("SYSB [sailor]", "SYSA [sailor]"),
         ("SYSB [sailor]", "SYSB [anybody]"),
     }

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from harvest.cli.main import main
-from harvest.studies.runs.readings import by_value, changes_between, in_words
+from harvest.studies.runs.readings import changes_between, describe_changes, group_by_value
 from harvest.studies.scores.gathered import gather_runs
-from harvest.studies.watch.baseline import bless
+from harvest.studies.watch.baseline import make_baseline
 from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.watch import watch
 from protocols.library import load_protocol
@@ -273,7 +273,7 @@ def test_a_baseline_knows_the_models_that_answered_and_a_watch_says_where_they_a
     january, march, old = (
         read(made(tmp_path / name, FOUR, trials=3, model=name.removeprefix("old"))) for name in ("m1", "m2", "old")
     )
-    baseline = bless([january], measures=(), by="me", at="2026-01-31")
+    baseline = make_baseline([january], measures=(), by="me", at="2026-01-31")
     assert baseline.systems["mine"].models == ("m1",)
     (found,) = watch(march, baseline).systems
     assert found.models == (("m1",), ("m2",))
@@ -284,7 +284,9 @@ def test_a_baseline_knows_the_models_that_answered_and_a_watch_says_where_they_a
     told = " ".join(console.export_text().split())
     assert "difference [low, high]" in told, "brackets are no markup"
     assert "[low, high]°: the 95% interval of the difference between these very runs, at their hours" in told
-    assert '"models"' not in bless([old], measures=(), by="me", at="2026-01-31").text(), "as baselines always were"
+    assert '"models"' not in make_baseline([old], measures=(), by="me", at="2026-01-31").text(), (
+        "as baselines always were"
+    )
 
 
 def test_audits_that_score_differently_are_refused_unless_an_option_says_what_holds(
@@ -373,7 +375,7 @@ def test_changes_are_there_exactly_where_values_differ(one: Json, two: Json) -> 
 
 
 def test_long_values_are_cut_to_where_they_differ_and_many_changes_are_counted() -> None:
-    said = by_value({"a": "x" * 60 + "one", "b": "x" * 60 + "two", "c": "x" * 60 + "one"})
+    said = group_by_value({"a": "x" * 60 + "one", "b": "x" * 60 + "two", "c": "x" * 60 + "one"})
     assert said == "…xxxxxxxxxxone in a and c, …xxxxxxxxxxtwo in b"
     many = list(changes_between({"a": {str(i): 1 for i in range(5)}, "b": {str(i): 2 for i in range(5)}}))
-    assert in_words(many).endswith("2 is 1 in a, 2 in b; and 2 more differences")
+    assert describe_changes(many).endswith("2 is 1 in a, 2 in b; and 2 more differences")

@@ -105,7 +105,7 @@ def test_factors_and_rankings_are_bounded_or_withheld_with_a_reason(loss: str) -
     assert bool(effects) != bool(study.left_out)
     material = lost_world(2, loss, systems=two_armed())
     ranked, unranked = arm_rankings(material), unranked_pairs(armed(material))
-    assert not any(one.depends or one.everywhere for one in ranked)
+    assert not any(one.dependence or one.better_in_every_arm for one in ranked)
     assert bool(ranked) != bool(unranked)
     for why in unranked:
         assert why.startswith("S − T: SYSB")
@@ -233,7 +233,7 @@ def test_a_figure_that_is_only_shown_says_nothing_where_it_was_cut_short(monkeyp
     moved = shown["%recovery"]
     assert not moved.difference.interval.is_defined
     assert moved.verdict == "cannot tell"
-    assert moved.noted().these is None
+    assert moved.history_entry().these is None
     console = Console(file=io.StringIO(), width=160)
     for part in watch_tables(found):
         console.print(part)
@@ -276,7 +276,7 @@ def test_what_was_lost_is_counted_with_its_reasons() -> None:
 def test_what_would_have_followed_is_lost_where_users_left_and_no_answer_that_was_given(after: str) -> None:
     """The truth is that no side is better; the first answers of all are known, whoever left after them."""
     material = leaving_world(3, after)
-    assert {one.rate for one in material.user_card.withholding} == {LEFT}
+    assert {one.rate for one in material.user_card.withholding_differences} == {LEFT}
     first, second, mean = pairs(material)
     assert (first.bounds, first.is_distinguished) == (None, False)
     for pair in (second, mean):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from harvest.studies.validity.odd_users import share_that_left, users_leaving
+from harvest.studies.validity.odd_users import leaving_sentences, users_leaving
 from protocols.answer import Answer, Exchange
 from protocols.route import Route, Say
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
@@ -94,12 +94,12 @@ def test_a_sentence_says_who_left_by_system_and_label() -> None:
         conversation(*two[:1], labels="x", system="B", topic="T2", outcome=Outcome("breakdown")),
         conversation(*two[:1], labels="x", system="B", topic="T3", outcome=Outcome("user-stopped", "budget")),
     ]
-    told, before = share_that_left(rows)
+    told, before = leaving_sentences(rows)
     assert told == (
         "Users left after x: A 50% (1 of 2), B 0% (0 of 1); after o: A 100% (1 of 1), B n/a (0 of 0). "
         "The turns that they did not take are in no figure, whatever their reason."
     )
     assert before.startswith("In 1 conversation the user left as frustrated")
-    assert list(share_that_left(rows[2:])) == []
+    assert list(leaving_sentences(rows[2:])) == []
     imported = conversation(*two[:1], labels="x", outcome=Outcome("user-stopped", "imported"))
-    assert list(share_that_left([imported])) == []
+    assert list(leaving_sentences([imported])) == []

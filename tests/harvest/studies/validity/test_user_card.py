@@ -49,7 +49,7 @@ def test_each_misbehaviour_moves_its_own_rate_and_none_of_another_kind(kind: str
     assert {(one.system, one.other) for one in found} == {SYSTEMS[::-1]}
     for one in found:
         assert one.sentence.startswith("SYSB and SYSA met unlike users: ")
-        assert one.withholds is (one.rate != REFUSED)
+        assert one.withholds_winner is (one.rate != REFUSED)
 
 
 @pytest.mark.parametrize("kind", [name for name in FAULTY_MODELS if name != REFUSED])
@@ -81,7 +81,10 @@ def test_a_model_that_misbehaves_with_every_system_withholds_nothing() -> None:
 def test_only_pairs_with_the_system_that_met_another_user_are_withheld() -> None:
     names = ("SYSA", "SYSC", "SYSB")
     study = misbehaved(4, saying(FAULTY_MODELS["farewell"]), systems=names)
-    assert {(one.system, one.other) for one in study.user_card.withholding} == {("SYSB", "SYSA"), ("SYSB", "SYSC")}
+    assert {(one.system, one.other) for one in study.user_card.withholding_differences} == {
+        ("SYSB", "SYSA"),
+        ("SYSB", "SYSC"),
+    }
     assert study.withholding(names[:2]) == ()
     assert len(study.withholding(names)) == 2
 

@@ -69,7 +69,7 @@ def test_agreement_difference_and_silence_are_counted_and_bound_the_error(tmp_pa
 
 def test_what_came_after_the_reading_is_told_by_the_next_turn(tmp_path: Path) -> None:
     late = account(REPLIES[0], REPLIES[0], "And one more thing.")
-    second = account(REPLIES[1], REPLIES[1]).with_before(late)
+    second = account(REPLIES[1], REPLIES[1]).add_earlier(late)
     conversation = recorded(tmp_path, [(REPLIES[0], account(REPLIES[0], REPLIES[0])), (REPLIES[1], second)], 9)
     found = judge_wire([agreeing(tmp_path, 1), agreeing(tmp_path, 2), conversation], tmp_path)
     assert found is not None

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.parrot.placebo import placebo_answer
-from harvest.studies.watch.harness import Harness, hold_against_placebo
+from harvest.studies.watch.harness import Harness, compare_with_placebo
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.formats.imports import record
@@ -78,19 +78,19 @@ def _held(folder: Path, spoil: Callable[[Conversation, random.Random], Conversat
         each[at] = spoil(each[at], rng)
     systems = {"page": {"name": "page", "driver": "browser"}}
     record(folder, each, make_header(audit={"name": "t"}, protocol=None, topics=TOPICS, systems=systems))
-    return hold_against_placebo(read(folder), heard)
+    return compare_with_placebo(read(folder), heard)
 
 
 def test_a_sound_harness_has_no_faults(tmp_path: Path) -> None:
     found = _held(tmp_path / "run", None, 0)
-    assert found.sound
+    assert found.is_sound
     assert found.turns == 12
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_kind_of_fault_is_found_though_it_came_once(fault: str, tmp_path: Path) -> None:
     found = [_held(tmp_path / str(seed), FAULTS[fault], seed) for seed in range(3)]
-    assert not any(one.sound for one in found)
+    assert not any(one.is_sound for one in found)
     assert all("of 1" in sentence for one in found for sentence in one.sentences())
 
 

@@ -40,7 +40,7 @@ def looks() -> tuple[Look, ...]:
 
 def state(of: tuple[Look, ...]) -> WatchState:
     known = read_baseline(KEPT / "before_states.baseline.json").systems["bot"].figures["ave%useful"]
-    return state_after(of, "bot", "ave%useful", known.of(list(known.topics)), RULES)
+    return state_after(of, "bot", "ave%useful", known.select_topics(list(known.topics)), RULES)
 
 
 def test_lines_of_an_earlier_version_are_read_and_come_to_states() -> None:
@@ -64,7 +64,7 @@ def test_lines_of_an_earlier_version_are_read_and_come_to_states() -> None:
 def test_looks_that_were_read_are_written_so_that_they_read_alike(tmp_path: Path) -> None:
     write_history(tmp_path / "again.jsonl", looks())
     again = read_history(tmp_path / "again.jsonl")
-    assert [one.says(other) for one, other in zip(again, looks(), strict=True)] == [True] * 8
+    assert [one.has_same_content(other) for one, other in zip(again, looks(), strict=True)] == [True] * 8
     (first, *_) = (tmp_path / "again.jsonl").read_text().splitlines()
     assert json.loads(first)["format"] == "harvest-history/1"
     assert state(again).audits == state(looks()).audits
@@ -94,9 +94,9 @@ def test_an_alarm_waits_also_for_a_second_change(one: LookFigure, waits: bool) -
 
 def test_looks_at_one_run_share_the_chance_of_a_wrong_same() -> None:
     once = figure(left=SAME_BUDGET, spent=0.035)
-    assert once.left_for(40) == SAME_BUDGET, "judged again with the same trials it is the same look"
-    assert once.left_for(80) == pytest.approx(0.015)
-    assert figure().left_for(80) == pytest.approx((1 - SAME_SHARE) * SAME_BUDGET), "of an earlier version"
+    assert once.remaining_budget(40) == SAME_BUDGET, "judged again with the same trials it is the same look"
+    assert once.remaining_budget(80) == pytest.approx(0.015)
+    assert figure().remaining_budget(80) == pytest.approx((1 - SAME_SHARE) * SAME_BUDGET), "of an earlier version"
     assert own_look([look(once)], "b", "2026-01-01T00:00:00Z") == look(once)
     assert own_look([look(once)], "b", "2026-01-02T00:00:00Z") is None
 
@@ -107,7 +107,7 @@ def test_without_enough_runs_the_line_holds_the_interval_of_these_runs(tmp_path:
     assert figure(low=None, high=None).shown is None
     write_history(tmp_path / "few.jsonl", (look(few),))
     (read,) = read_history(tmp_path / "few.jsonl")
-    assert read.says(look(few))
+    assert read.has_same_content(look(few))
 
 
 def dated(at: str, n: int = 40, **of: object) -> Look:
@@ -127,7 +127,7 @@ def test_a_run_that_is_judged_again_gets_a_line_that_names_the_one_before_it(tmp
     assert (first["revises"], again["revises"]) == ("", first["hash"])
     history = whole_history(path)
     assert [(one.run, one.systems["bot"].figures["ave%useful"].n) for one in history.looks] == [("01", 80), ("02", 40)]
-    assert [one.told for one in history.earlier(history.looks[0])] == ["bot ave%useful changed"]
+    assert [one.verdict_text for one in history.earlier(history.looks[0])] == ["bot ave%useful changed"]
     assert history.earlier(history.looks[1]) == ()
     before = path.read_text()
     written(path, dated("01", n=80), dated("02"))
@@ -231,7 +231,7 @@ def test_a_look_from_the_future_is_named_and_is_not_the_last_one(tmp_path: Path)
     (said,) = history.damage(path, now)
     assert "the look at 09 is dated 2026-01-09T00:00, which is in the future" in said
     assert alarm_waits(history.looks)
-    assert not alarm_waits(history.until(now).looks)
+    assert not alarm_waits(history.cut_after(now).looks)
     assert list(history.damage(path, unix_seconds("2026-01-09T00:00:00Z"))) == []
     (said,) = history.damage(path, unix_seconds("2025-12-31T00:00:00Z"))
     assert "the look at 01 is dated 2026-01-01T00:00, and 1 more look after it, which is in the future" in said

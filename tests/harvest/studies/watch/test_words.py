@@ -9,12 +9,12 @@ import pytest
 from rich.console import Console
 
 from harvest.studies.scores.gathered import score_runs
-from harvest.studies.watch.baseline import bless
+from harvest.studies.watch.baseline import make_baseline
 from harvest.studies.watch.document import watch_rows
 from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.watch import watch
 from harvest.studies.watch.watched import Watched, WatchedFigure
-from harvest.studies.watch.words import figure_sentence, over_words
+from harvest.studies.watch.words import figure_sentence, topic_change_words
 from recordings.log.run_folder import read
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
@@ -132,7 +132,7 @@ def test_a_difference_that_rounds_to_nothing_has_no_minus() -> None:
 
 def compared(folder: Path, before: dict[str, str], now: dict[str, str]) -> tuple[Watched, dict[str, WatchedFigure]]:
     runs = [read(made(folder / f"base-{number}", before, trials=3)) for number in range(4)]
-    found = watch(read(made(folder / "now", now, trials=3)), bless(runs, measures=(), by="me", at="2026-01-01"))
+    found = watch(read(made(folder / "now", now, trials=3)), make_baseline(runs, measures=(), by="me", at="2026-01-01"))
     (one,) = found.systems
     return found, {figure.name: figure for figure in one.figures}
 
@@ -142,7 +142,7 @@ def test_a_figure_of_topics_with_a_value_on_both_sides_says_what_it_is_over_all(
     one = figures["%useful S2"]
     assert one.over is not None
     assert (one.n, one.over.topics, one.over.now, one.over.n, one.over.blessed) == (6, 2, 3, 9, 2)
-    assert over_words(one) == (
+    assert topic_change_words(one) == (
         "%useful S2 is compared over 2 topics with a value both now and in every blessed run; over all 3 with one "
         "now it is 66.7% (n 9), at the baseline, over all its 2, 50.0%"
     )
@@ -164,4 +164,4 @@ def test_a_figure_of_topics_with_a_value_on_both_sides_says_what_it_is_over_all(
 def test_where_all_topics_have_a_value_nothing_is_said(tmp_path: Path) -> None:
     _, figures = compared(tmp_path, {"T1": "oo", "T2": "ox"}, {"T1": "ox", "T2": "oo"})
     assert {one.over for one in figures.values()} == {None}
-    assert {over_words(one) for one in figures.values()} == {""}
+    assert {topic_change_words(one) for one in figures.values()} == {""}
