@@ -115,7 +115,7 @@ def _check_declaration(name: str, one: Declaration) -> Declaration:
     least, most = one.range
     if not 0 <= least < most or (most > 1 and one.has_top):
         raise TypeError(
-            f"its range must be from 0 to at most 1, or to more with has_top=False, not {least:g} to {most:g}"
+            f"its range must start at 0 and end at most at 1 (or higher if has_top=False), not {least:g} to {most:g}"
         )
     return one
 

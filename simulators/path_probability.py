@@ -70,8 +70,8 @@ class PathFollower:
     def outcomes(
         self, seen: Observation | None
     ) -> tuple[dict[Key, float], dict[Key, list[_PossibleUser]], dict[Key, str]]:
-        """Return the probability, later memories and name of each outcome, keyed by what a system sees. Raises
-        TypeError for a user that cannot be enumerated."""
+        """Return the probability of each outcome, its name, and the memories after it, keyed by what a system sees.
+        Raises TypeError for a user that cannot be enumerated."""
         chances: dict[Key, float] = {}
         after: dict[Key, list[_PossibleUser]] = {}
         names: dict[Key, str] = {}

@@ -35,7 +35,7 @@ _LONGEST_HOST = 253  # RFC 1035, section 2.3.4; longer ones are not worth a plac
 
 
 class Address(NamedTuple):
-    """The parts of an absolute http(s) URL in canonical form. The default port is ""."""
+    """The parts of an absolute http(s) URL in canonical form. `port` is "" for the default port."""
 
     scheme: str
     host: str

@@ -47,7 +47,7 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
             raise InputError(
                 "another process wrote this file while the runs were read, so it was not replaced",
                 place=Place(str(out)),
-                advice=f"look at its content, then {other}, or --replace",
+                advice=f"look at its content; then {other}, or give --replace",
             )
         file.replace(found.text().encode())
     watched = ", ".join(found.gated)

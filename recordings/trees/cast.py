@@ -67,8 +67,8 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
     for i, row in enumerate(value):
         name, nodes = _read_topic(row, f"topic {i + 1} of the list", place)
         if name in seen:
-            both = f"topics {seen[name]} and {i + 1} of the list"
-            raise InputError(f"topic {_show_name(name)} is repeated, as {both}", place=place)
+            both = f"entries {seen[name]} and {i + 1} of the list"
+            raise InputError(f"{both} are both topic {_show_name(name)}", place=place)
         seen[name] = i + 1
         leaves = _find_leaves(nodes, f"topic {_show_name(name)}", place)
         held += sum(depth for _, depth in leaves)

@@ -40,7 +40,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
     end = base.declaration.better(base.term)
     if declaration is CVAR and end == "neither":
         raise InputError(
-            f"{term}: neither high nor low values of {base.term} are worse, so it has no {declaration.name}",
+            f"{term}: {base.term} has no worse end, so {declaration.name} of it is undefined",
             advice=f"ask for a quantile: one conversation in ten exceeds Q({base.term}, beta=0.9)",
         )
     other = {MINIMUM: ("low", MAXIMUM, "smallest"), MAXIMUM: ("high", MINIMUM, "greatest")}.get(declaration)
@@ -61,7 +61,9 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
             f"{term}: {key.name} is missing or not a number", allowed=f"{term.name}({base.term}, {key.name}=0.25)"
         )
     if key is _SHARE and not 0 < number <= 1:
-        raise InputError(f"{term}: {key.name} is not a share of conversations", allowed="above 0, at most 1")
+        raise InputError(
+            f"{term}: the value of {key.name} is not a share of conversations", allowed="above 0, at most 1"
+        )
     within = term.get("within")
     if within is not None and str(within) != "topics":
         raise InputError(f"{term}: within={within} is not allowed", allowed="within=topics")

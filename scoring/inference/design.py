@@ -31,9 +31,9 @@ Estimand = Literal["like-these", "these"]
 class Design:
     """The design of a figure.
 
-    - `clusters`: the cluster of each topic in a cluster, by topic id.
+    - `clusters`: the name of each clustered topic's cluster, by topic id.
     - `continued`: True if a session goes through all topics, so that all i-th trials belong to the i-th session.
-    - `estimand`: whether intervals are for topics like these or for these topics.
+    - `estimand`: whether intervals describe these very topics, or topics like them.
     - `inflation`: the factor by which dependence in time increases the variance of trials
       (`scoring.inference.in_time`), at least 1.
     """

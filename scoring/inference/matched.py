@@ -28,7 +28,7 @@ Effect = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference between two groups in one measure, for topics like these or for these topics.
+    """The difference between two groups in one measure, over these very topics, or over topics like them.
 
     - `value`: the other group's figure minus the base group's; NaN without any pair.
     - `n`, `topics`: the numbers of pairs of trials and of their topics.

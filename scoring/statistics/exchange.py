@@ -67,7 +67,8 @@ def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: 
 
 
 def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield batches of (exchanges, units) signs: all for up to 13 units, else the observed and 9999 random."""
+    """Yield batches of (exchanges, units) signs: all sign patterns for up to 13 units, else the observed one and
+    9999 random ones."""
     if units <= _ENUMERATED_UNITS:
         yield _signs(units)
         return

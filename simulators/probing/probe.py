@@ -141,7 +141,7 @@ class ProbingUser:
         if needed > len(distractors):
             raise InputError(
                 f"topic {topic.id!r}: the plan needs {needed} distractors but has {len(distractors)}",
-                advice="give more distractors, or a topic with more turns, because each distractor is said once",
+                advice="give more distractors, or choose a topic with more turns; each distractor is said once",
             )
         return ProbeMemory(topic_for_user(topic))
 

@@ -143,7 +143,7 @@ BROKEN = {
     "a range that intervals cannot take": (
         '    n="answers",',
         '    n="answers",\n    range=(-1.0, 1.0),',
-        "its range must be from 0 to at most 1, or to more with has_top=False, not -1 to 1",
+        "its range must start at 0 and end at most at 1 (or higher if has_top=False), not -1 to 1",
     ),
     "score raises": ("    words = [", '    raise KeyError("gone")\n    words = [', "raises KeyError: 'gone', on trial"),
     "it is none": ("BREVITY = Declaration(", "BREVITY = dict(", "must be a Declaration, not dict"),

@@ -146,8 +146,8 @@ class _Unreadable(Exception):
 def _read_turn(
     run: Path, evidence: Mapping[str, str], source: str, said: str, known: _SessionHabits, *, ended: bool = True
 ) -> tuple[Page, ReadTurn]:
-    """Return the page and the turn on that page. Newly learnt habits are added to `known`. Set `ended` if the turn was
-    over when the page was kept. Raises _Unreadable."""
+    """Return the page and the turn on that page. Newly learnt habits are added to `known`. `ended` says whether the
+    turn was over when the page was saved. Raises _Unreadable."""
     text = _read_text(run, source, evidence[source])
     watch, habits = _read_watch(run, evidence.get("watch", "")), known.habits
     if not known.whole and isinstance(recorded := watch.get("habits"), dict):

@@ -234,7 +234,7 @@ def collapse_spaces(text: str) -> str:
 
 
 def letters(text: str) -> str:
-    """Return only the letters and digits, in lower case and without accents, which rendering does not change. A page
+    """Return the letters and digits in lower case and without accents: the part that rendering leaves unchanged. A page
     may compose the typed letters (`e` and an accent become `é`), and a database may store compatibility characters
     (`ﬁ`, `Ａ`, `１１`) as plain characters."""
     bare = _NO_LETTERS.sub("", text)

@@ -246,7 +246,7 @@ def checked_selector(css: str) -> str:
         if not part.strip():
             raise ValueError(f"{subject} has an empty part before or after a comma")
         if re.match(r"\s*[+~>]", part) or re.search(r"[+~>]\s*$", part):
-            raise ValueError(f"{subject} begins or ends with > + or ~")
+            raise ValueError(f"{subject} begins or ends with `>`, `+` or `~`")
         if re.search(r"[>+~]\s*[>+~]", part):
             raise ValueError(f"{subject} has two of > + ~ in a row")
     outside = re.sub(r"\[[^\]]*\]", "[]", bare)  # without the content of square brackets

@@ -240,7 +240,7 @@ class _StrandSearch:
 
 
 def _last_stages(pieces: list[Run]) -> list[Run]:
-    """Leave out texts that also came complete at another path, because a repeated state may number its parts anew."""
+    """Leave out texts that arrived in full under another path too: a repeated state may renumber its parts."""
     if len(pieces) > _MOST_BESIDE:
         # A page that rebuilds its bubble with each piece sends every stage to a different place.
         found = join_runs(run.text for run in pieces)

@@ -152,7 +152,7 @@ def _refuse_measure(measure: Measure) -> None:
     allowed = f"{USEFUL.name} S1, and measures that every conversation has, such as {MEAN_USEFUL.name}"
     if declared is RECOVERY or (declared is USEFUL and measure.turn != 1):
         raise InputError(
-            f"{measure.name} is a share of the conversations that reached the turn, which depends on the user, too",
+            f"{measure.name} counts only conversations that reached the turn, and which ones do depends on the user",
             allowed=allowed,
             advice=f"ask for {MEAN_USEFUL.name}, or play the other user: harvest run",
         )

@@ -46,7 +46,7 @@ def free_name(folder: Path) -> Path:
 @dataclass(frozen=True, slots=True)
 class RunState:
     """The state of a run left by an earlier command. A `whole` run can be judged without playing more. A run that
-    is only `readable` can be resumed."""
+    is `readable` but not `whole` can be resumed."""
 
     whole: bool
     sentence: str

@@ -102,7 +102,7 @@ def test_plain_words_and_patterns_are_looked_for_without_case_and_extra_space() 
         ("reply: .a >> .b\n", "3:8", "is a Playwright selector"),
         ("reply: 'a:contains(\"b\")'\n", "3:8", "of jQuery"),
         ("open:\n  - .a\n  - '[b'\n", "5:5", "the selector '[b' is missing a ]"),
-        ("send: '> button'\n", "3:7", "begins or ends with > + or ~"),
+        ("send: '> button'\n", "3:7", "begins or ends with `>`, `+` or `~`"),
         ("url: ftp://a.example\n", "3:6", "not a URL that starts with http:// or https://"),
         ("url: https://me:secret@a.example\n", "3:6", "must not contain a user name or a password"),
         ("quiet: 0\n", "3:8", "quiet"),
