@@ -56,7 +56,7 @@ class _Coverage:
 
 
 @dataclass(slots=True)
-class Asked:
+class AskedMeasures:
     """The requested measures, and the judgments found for them.
 
     `judged` loads the judgments; it is called only for measures of judgments, and only these measures have

@@ -9,7 +9,7 @@ import numpy as np
 
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
-from scoring.asked import Asked
+from scoring.asked import AskedMeasures
 from scoring.columns import Columns, column_of
 from scoring.conversations import Ranked, default_columns, default_figures, nugget_figures, ordered_names
 from scoring.conversations import rows as conversation_rows
@@ -95,7 +95,7 @@ def score(
     resampler = Resampler(rng, replications=settings.replications, level=settings.level, resample=settings.resample)
 
     @cache
-    def by() -> Judged:
+    def rule_judgments() -> Judged:
         given = judged() if callable(judged) else judged or _judge_by_rules()
 
         def sight(conversation: Conversation) -> Sight:
@@ -107,8 +107,10 @@ def score(
 
         return replace(given, judgments=judge_sets(given.judgments, found.values(), given.schema, sight))
 
-    wanted = {one.name: one for term in measures for one in read_term(term, settings, topics, lambda: by().schema)}
-    asked = Asked(tuple(wanted.values()), by)
+    wanted = {
+        one.name: one for term in measures for one in read_term(term, settings, topics, lambda: rule_judgments().schema)
+    }
+    asked = AskedMeasures(tuple(wanted.values()), rule_judgments)
     seed = int(rng.integers(2**63))
     by_trial = resampler if trial_intervals else None
 
@@ -129,7 +131,9 @@ def score(
             Design(topics.clusters, system in continued, settings.estimand),
         )
         grounds = [
-            Material(found[key], topics.topics[known[key.topic]], gold, topics.attributes, settings, by, settings)
+            Material(
+                found[key], topics.topics[known[key.topic]], gold, topics.attributes, settings, rule_judgments, settings
+            )
             for key in keys
         ]
         columns = default_columns(grounds)
@@ -156,7 +160,7 @@ def score(
             asked.assessments,
             gold,
             topics.attributes,
-            by,
+            rule_judgments,
             resampler.with_design(scores.design),
             seed,
             planned=len({key.trial for key in planned}),
@@ -237,7 +241,7 @@ def _length_notes(conversations: Iterable[Conversation], settings: Settings) -> 
 
 
 def _late_rows(
-    asked: Asked, topics: TopicSet, make: _MakeRows, resampler: Resampler | None, bounded: bool
+    asked: AskedMeasures, topics: TopicSet, make: _MakeRows, resampler: Resampler | None, bounded: bool
 ) -> Iterator[ScoreRow]:
     return asked.add_scorers(make(resampler if bounded else None), topics.topics)
 

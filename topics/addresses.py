@@ -162,10 +162,10 @@ def _resolve_path(path: str) -> str:
 def _shortest_encoding(text: str, safe: str) -> str:
     """Return the shortest percent-encoding, with capital hexadecimal digits and nothing encoded unnecessarily."""
 
-    def shortest(match: re.Match[str]) -> str:
+    def shorten_part(match: re.Match[str]) -> str:
         if not match[1]:
             return "%25"
         character = chr(int(match[1], 16))
         return character if character in _UNRESERVED else match[0].upper()
 
-    return quote(_PERCENT.sub(shortest, text), safe=f"%{safe}", errors="replace")
+    return quote(_PERCENT.sub(shorten_part, text), safe=f"%{safe}", errors="replace")

@@ -16,7 +16,7 @@ from harvest.judging.sheets.sheet_file import LONGEST_CELL, sheet_ending
 from harvest.studies.pairs.blind_pairs import DrawnPair, PairKey, draw_pairs, pair_key
 from harvest.studies.pairs.conversation_pairs import Side, all_sides
 from harvest.studies.pairs.preferences import read_key
-from harvest.studies.runs.side_by_side import refuse_twice
+from harvest.studies.runs.side_by_side import refuse_repeated_runs
 from harvest.terminal import print_message, printable
 from recordings.log.exports import write_export
 from recordings.log.run_folder import Run, read
@@ -110,7 +110,7 @@ def _draw_pairs(
     runs: Sequence[Path], systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> _DrawnPairs:
     recorded = [read(run) for run in runs]
-    refuse_twice(recorded)
+    refuse_repeated_runs(recorded)
     for sentence in dict.fromkeys(sentence for one in recorded for sentence in one.damage):
         print_message(printable(f"damage: {sentence}", line=True))
     names = [name.strip() for name in systems.split(",")] if systems is not None else []

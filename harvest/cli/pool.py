@@ -11,7 +11,7 @@ from harvest.judging.pool import PooledRun, criteria_on_text, pooled_entities, p
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.studies.pool.figures import COLUMNS, pool_form, pool_rows
-from harvest.studies.runs.side_by_side import refuse_twice
+from harvest.studies.runs.side_by_side import refuse_repeated_runs
 from harvest.terminal import print_message, printable
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import keep_layer, read_layers
@@ -79,7 +79,7 @@ def command(
                 advice="judge it with harvest annotate RUN --serve, which asks only once about turns that trials share",
             )
     pooled = [_pool_run(run, criteria, nuggets) for run in runs]
-    refuse_twice([one.recorded for one in pooled])
+    refuse_repeated_runs([one.recorded for one in pooled])
     if everywhere:
         known = [one for one in pooled_words(pooled, criteria) if not chosen or one.criterion in chosen]
         layers, differing = spread_judgments(known, stamp(utc_now()))

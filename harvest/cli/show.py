@@ -20,7 +20,7 @@ from harvest.pages.witness.judgement import Verdict
 from harvest.studies.pairs import conversation_pairs, conversation_rows
 from harvest.studies.pairs.beside import pair_line, pair_lines, summary_lines
 from harvest.studies.pairs.conversation_pairs import ConversationPair, Side
-from harvest.studies.runs.side_by_side import refuse_twice
+from harvest.studies.runs.side_by_side import refuse_repeated_runs
 from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts
 from harvest.terminal import people_console, print_message, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
@@ -288,7 +288,7 @@ def show_side_by_side(
     """Print pairs of conversations, selected by `given` (such as `A,B`), topic and trial. With `flipped`, only pairs
     with different labels are printed. The conversations are printed in full if a topic is given, if only one pair is
     selected or if `as_text` is true; otherwise the pairs are only listed."""
-    refuse_twice(runs)
+    refuse_repeated_runs(runs)
     sides = conversation_pairs.choose_sides(runs, given)
     every = conversation_pairs.pair_conversations(*sides)
     chosen = [one for one in every if topic in (None, one.topic) and trial in (None, one.trial)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.cluster.client import connect_client, count_threads, scheduler_gone_error, wait_for_any
-from harvest.studies.runs.side_by_side import refuse_twice
+from harvest.studies.runs.side_by_side import refuse_repeated_runs
 from harvest.studies.scores.bounds import CheckedBound
 from harvest.studies.scores.score_file import write_scores
 from harvest.studies.scores.score_request import ScoreRequest
@@ -100,7 +100,7 @@ def score_on_cluster(runs: Sequence[Path], request: ScoreRequest, address: str) 
     """Score each run separately and keep its scores in its folder, as `harvest score RUN --keep` does. Yields each
     run with its result, in order. Raises RunError for a folder that is not a run, and InputError if a run is given
     twice or if the cluster cannot be reached or is gone."""
-    refuse_twice([Run(run, read_header(run), (), ()) for run in runs])
+    refuse_repeated_runs([Run(run, read_header(run), (), ()) for run in runs])
     tasks = [scoring_task(run, request) for run in runs]
     with connect_client(address) as client:
         count_threads(client, address)

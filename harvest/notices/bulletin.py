@@ -85,7 +85,7 @@ class Bulletin:
     accounts: tuple[Account, ...]
 
     @property
-    def measured(self) -> bool:
+    def is_measured(self) -> bool:
         """True if the exit code is 0 or 1, which means that the systems were measured."""
         return self.code in (0, 1)
 

@@ -37,7 +37,7 @@ def metrics(bulletin: Bulletin, before: str = "") -> str:
     """Return the text of a file of metrics. `before` is the text of the previous file, which provides the time of the
     last success if this audit measured nothing."""
     own = _audit_labels(bulletin)
-    last = bulletin.at if bulletin.measured else last_success(bulletin, before)
+    last = bulletin.at if bulletin.is_measured else last_success(bulletin, before)
     samples: list[_Sample] = [
         ("harvest_exit_code", own, bulletin.code),
         ("harvest_last_audit_timestamp_seconds", own, bulletin.at),

@@ -35,7 +35,7 @@ def watch_bulletin(
             why = sentence.removeprefix(f"{system.name}: ")
             notices = [Notice(name, "not measured", 3, why) for name in found.baseline.gated]
         accounts.append(Account(system.name, sentence, (*notices, _coverage_notice(system, found, strict)), details))
-    verdict = "not measured" if code == 3 and not found.measured else found.verdict
+    verdict = "not measured" if code == 3 and not found.is_measured else found.verdict
     shadow = " (shadow)" if found.shadow else ""
     return Bulletin("reaudit", audit, run, at, f"{verdict}{shadow}", code, tuple(accounts))
 

@@ -120,7 +120,7 @@ def make_report(
             sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _refusal_block(study),
         ),
         ("invalid", "Invalid trials", sections.invalid_blocks(material)),
-        ("made", "How this was made", _made_of(gathered, scores, seed, made, command)),
+        ("made", "How this was made", _origin_blocks(gathered, scores, seed, made, command)),
     ]
     if not material.finished:
         parts = [part for part in parts if part[0] in ("invalid", "made")]
@@ -241,7 +241,9 @@ def _top_bars(
         yield from bars_of_comparison(found, matters)
 
 
-def _made_of(gathered: Gathered, scores: ScoreTable, seed: int, made: str, command: Sequence[str]) -> Iterator[Block]:
+def _origin_blocks(
+    gathered: Gathered, scores: ScoreTable, seed: int, made: str, command: Sequence[str]
+) -> Iterator[Block]:
     if command:
         yield text("To make this report again:")
         yield {"command": shlex.join(command)}

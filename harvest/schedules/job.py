@@ -39,11 +39,14 @@ class Slot:
 def slot_of(name: str) -> Slot:
     """Return the time for an audit, which depends only on the audit's name."""
 
-    def drawn(what: str, among: Sequence[int]) -> int:
+    def draw_number(what: str, among: Sequence[int]) -> int:
         return among[derived_seed(0, "schedule", what, name) % len(among)]
 
     return Slot(
-        drawn("minute", _MINUTES), drawn("hour", _HOURS), drawn("weekday", range(1, 6)), drawn("day", range(1, 29))
+        draw_number("minute", _MINUTES),
+        draw_number("hour", _HOURS),
+        draw_number("weekday", range(1, 6)),
+        draw_number("day", range(1, 29)),
     )
 
 

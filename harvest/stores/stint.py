@@ -125,7 +125,7 @@ def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
                 place=Place(str(folder)),
                 advice="play into another folder (--out)",
             )
-        if not stint.sealed:
+        if not stint.is_sealed:
             left.append(stint)
     for stint in left:
         try:

@@ -50,7 +50,7 @@ class Stint:
     header: bool = False
 
     @property
-    def sealed(self) -> bool:
+    def is_sealed(self) -> bool:
         return 0 in self.trials.values()
 
     @property
@@ -146,7 +146,7 @@ class StoredRun:
         """Close all earlier stints at their current ends, and return them."""
         while True:
             stints = {one: stint for one, stint in self.stints().items() if one < number}
-            open_ = [stint for stint in stints.values() if not stint.sealed]
+            open_ = [stint for stint in stints.values() if not stint.is_sealed]
             if not open_:
                 return stints
             for stint in open_:  # a worker that sends a piece meanwhile is quicker, so ask again

@@ -248,7 +248,7 @@ async def _close(journal: Journal, *, whole: bool) -> None:
         await journal.close()
     finally:
         if journal.chain is not None:
-            journal.chain.close(whole=whole and not journal.failed)
+            journal.chain.close(whole=whole and not journal.has_failed)
 
 
 def _sync_file(file: Path) -> None:

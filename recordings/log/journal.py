@@ -48,7 +48,7 @@ class Journal:
         return cls(path, descriptor)
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """True if a write or an fsync failed, so that the end of the file is uncertain."""
         return self._fault is not None
 

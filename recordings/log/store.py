@@ -256,7 +256,7 @@ class RunWriter:
             whole = True
         finally:
             try:
-                self._chain.close(whole=whole and not self._journal.failed)
+                self._chain.close(whole=whole and not self._journal.has_failed)
             finally:
                 self._lock.release()
 

@@ -128,12 +128,12 @@ class _Form:
             if letter in _FILLERS or (not letter.isascii() and unicodedata.category(letter) in ("Cf", "Mn", "Me", "Cs"))
         }
         parts = _BREAKS.split("".join("\n" if letter in no_width else letter for letter in folded))
-        return _spells(parts, self.words) or (
-            self.any_case and _spells([part.lower() for part in parts], self.words.lower())
+        return _spells_words(parts, self.words) or (
+            self.any_case and _spells_words([part.lower() for part in parts], self.words.lower())
         )
 
 
-def _spells(parts: list[str], words: str) -> bool:
+def _spells_words(parts: list[str], words: str) -> bool:
     """Return True if the parts of a text spell `words`, apart from punctuation and white space between the parts."""
     at = 0
     for part in parts:

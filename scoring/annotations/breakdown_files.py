@@ -69,7 +69,7 @@ class BreakdownMaterial:
 
 
 @dataclass
-class _Collected:
+class _FileContents:
     counts: Counts
     gold: dict[Key, AnnotatedTurn] = field(default_factory=dict)
     submissions: dict[str, dict[Key, Prediction]] = field(default_factory=dict)
@@ -151,7 +151,7 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
     label files given separately form one submission. Every submission must predict every annotated turn; predictions
     for other turns are counted and left out. Raises InputError, with file:line:column if a single value is at fault.
     """
-    collected = _Collected(counts)
+    collected = _FileContents(counts)
     for path in paths:
         for file, name in _list_files(path):
             for value in read_json(file):

@@ -71,7 +71,7 @@ class HelpdeskMaterial:
 
 
 @dataclass
-class _Collected:
+class _FileContents:
     gold: dict[str, AnnotatedDialogue] = field(default_factory=dict)
     claims: dict[str, list[JsonValue]] = field(default_factory=dict)
 
@@ -104,7 +104,7 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
     Raises InputError, with file:line:column if a single value is at fault: a distribution that does not sum to 1, a
     type or level that is missing or unknown, a wrong number of blocks, or a dialogue that a submission leaves out.
     """
-    collected = _Collected()
+    collected = _FileContents()
     for path in paths:
         for value in read_json(path):
             for one in value.elements() if isinstance(value.value, list) else (value,):

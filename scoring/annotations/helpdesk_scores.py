@@ -57,12 +57,13 @@ def helpdesk_rows(
 
 
 def _predict_uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
-    def even(row: Sequence[float]) -> tuple[float, ...]:
+    def equal_shares(row: Sequence[float]) -> tuple[float, ...]:
         return (1 / len(row),) * len(row)
 
     return {
         dialogue.name: Estimate(
-            tuple(even(row) for row in dialogue.nuggets), {key: even(row) for key, row in dialogue.quality.items()}
+            tuple(equal_shares(row) for row in dialogue.nuggets),
+            {key: equal_shares(row) for key, row in dialogue.quality.items()},
         )
         for dialogue in gold
     }

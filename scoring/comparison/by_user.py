@@ -107,7 +107,7 @@ def by_user(
         for arm, both in cells.items()
     }
 
-    def of(base: Cells, other: Cells, arms: Sequence[str], span: float, estimand: Estimand) -> Difference:
+    def compare_cells(base: Cells, other: Cells, arms: Sequence[str], span: float, estimand: Estimand) -> Difference:
         return difference(
             topics,
             base,
@@ -122,24 +122,25 @@ def by_user(
             estimand=estimand,
         )
 
-    def apart(arm: str, estimand: Estimand) -> Difference:
+    def difference_in_arm(arm: str, estimand: Estimand) -> Difference:
         one, two = played[arm].sides
         return within_bounds(
-            lambda end: of(two.cells_at(end, against=True), one.cells_at(end), [arm], reach, estimand), (one, two)
+            lambda end: compare_cells(two.cells_at(end, against=True), one.cells_at(end), [arm], reach, estimand),
+            (one, two),
         )
 
-    def further(arm: str) -> Difference:
+    def change_in_arm(arm: str) -> Difference:
         one, base = played[arm], played[control]
         return within_bounds(
-            lambda end: of(
+            lambda end: compare_cells(
                 base.cells_at(end, against=True), one.cells_at(end), [control, arm], 2 * reach, "like-these"
             ),
             (*one.sides, *base.sides),
         )
 
     control = next(iter(cells))
-    like = {arm: apart(arm, "like-these") for arm in cells}
-    these = {arm: apart(arm, "these") for arm in cells}
+    like = {arm: difference_in_arm(arm, "like-these") for arm in cells}
+    these = {arm: difference_in_arm(arm, "these") for arm in cells}
     if pooled:
         return ByUser(first, second, like, these)
-    return ByUser(first, second, like, these, {arm: further(arm) for arm in cells if arm != control})
+    return ByUser(first, second, like, these, {arm: change_in_arm(arm) for arm in cells if arm != control})

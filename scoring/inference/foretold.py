@@ -144,19 +144,19 @@ def predict_mean(
     effective, units = effective_number(shares[there]), effective_number(wholes / sizes)
     seen = float(wholes.sum() / sizes.sum()) if n else math.nan
 
-    def withheld(why: str) -> PredictedMean:
+    def withhold_mean(why: str) -> PredictedMean:
         return PredictedMean(math.nan, no_interval(why), n, effective, units, seen)
 
     if not n or not known.any():
-        return withheld("no value")
+        return withhold_mean("no value")
     if len(tops) < FEWEST:
-        return withheld(too_few_reason(len(tops), unit))
+        return withhold_mean(too_few_reason(len(tops), unit))
     if units < FEWEST:
-        return withheld(
+        return withhold_mean(
             f"nearly all of the weight is in {units:.1f} {unit}s' worth of conversations (it takes {FEWEST})"
         )
     if effective < FEWEST_CONVERSATIONS:
-        return withheld(f"effective n {effective:.1f} of {n} conversations (it takes {FEWEST_CONVERSATIONS})")
+        return withhold_mean(f"effective n {effective:.1f} of {n} conversations (it takes {FEWEST_CONVERSATIONS})")
     low, high = _lower_bound(tops, wholes, sizes, level), 1 - _lower_bound(bottoms, wholes, sizes, level)
     value = float(tops.sum() / (tops.sum() + bottoms.sum()))
     assumes = f"{unit}s are independent draws; the played user does all that the other may do"

@@ -151,17 +151,17 @@ def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generat
     line = np.concatenate(rows)[order]
     ranks = np.linspace(-1, 1, len(line))
 
-    def drawn(draws: int) -> Floats:
+    def draw_values(draws: int) -> Floats:
         return np.concatenate([_permute_trials(row, draws, rng) for row in rows], axis=1)[:, order]
 
     seen = float(_lagged_products(line[None])[0])
-    p = _permutation_p(seen, lambda draws: _lagged_products(drawn(draws)))
+    p = _permutation_p(seen, lambda draws: _lagged_products(draw_values(draws)))
     total = float(np.square(line).sum())
     weights = _DECAY ** np.arange(1, _LAGS + 1)
     part = min(1.0, max(0.0, seen / total / float(np.square(weights).sum())))
     scale = math.sqrt(total * float(np.square(ranks).sum()))
     trend = float(line @ ranks)
-    drift_p = _permutation_p(abs(trend), lambda draws: np.abs(np.einsum("bi,i->b", drawn(draws), ranks)))
+    drift_p = _permutation_p(abs(trend), lambda draws: np.abs(np.einsum("bi,i->b", draw_values(draws), ranks)))
     lag = float((line[1:] * line[:-1]).sum()) / total
     return TimeDependence(lag, p, 1 + part * (_mean_inflation(len(line)) - 1), trend / scale, drift_p, True)
 

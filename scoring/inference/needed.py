@@ -75,16 +75,16 @@ def needed(
         far = size + (reach if math.isfinite(reach) else float(np.abs(unseen_positions(each[:, None])).max()))
     fewest = max(fewest_units(alpha), FEWEST_OPEN if guard == "unseen" and math.isinf(reach) else 0)
 
-    def enough(topics: float, variance: float) -> bool:
+    def is_enough(topics: float, variance: float) -> bool:
         return size >= detectable_difference(topics, math.sqrt(max(0.0, variance)), far, alpha)
 
-    topics = max(fewest, smallest_sufficient(lambda number: enough(number, spread)))
+    topics = max(fewest, smallest_sufficient(lambda number: is_enough(number, spread)))
     if count < fewest:  # no number of trials makes p smaller
         return NeededSize(topics, math.inf)
     if math.isnan(within):
         return NeededSize(topics, math.nan)
     between = max(0.0, spread - within)
-    return NeededSize(topics, smallest_sufficient(lambda number: enough(count, between + within * now / number)))
+    return NeededSize(topics, smallest_sufficient(lambda number: is_enough(count, between + within * now / number)))
 
 
 def detectable_difference(topics: float, deviation: float, far: float, alpha: float) -> float:

@@ -130,8 +130,8 @@ def _half_widths(baseline: Baseline, found: Difference, own: Floats, tail: float
 def _chance_to_settle(centre: Floats, spread: Floats, inside: Floats, outside: Floats, matters: float) -> Floats:
     """Return the probability that a normal value ± `inside` lies in ±matters, or ± `outside` lies beyond ±matters."""
 
-    def below(end: Floats) -> Floats:
+    def chance_below(end: Floats) -> Floats:
         return np.array([normal_cdf(float(one)) for one in (end - centre) / spread])
 
     far, near = matters + outside, np.maximum(0.0, matters - inside)
-    return np.asarray(below(-far) + 1 - below(far) + below(near) - below(-near))
+    return np.asarray(chance_below(-far) + 1 - chance_below(far) + chance_below(near) - chance_below(-near))

@@ -199,10 +199,10 @@ def persistence(
     asked = np.isin(before, answered) & np.isin(after, answered)
     failed, fails = asked & (before == STATES.index(NOT_USEFUL)), asked & (after == STATES.index(NOT_USEFUL))
 
-    def counted(cells: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def count_values(cells: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         return np.asarray(cells.sum(axis=1), dtype=np.int64).ravel()
 
-    test = compare_within(counted(failed & fails), counted(failed), counted(fails), counted(asked))
+    test = compare_within(count_values(failed & fails), count_values(failed), count_values(fails), count_values(asked))
     return Persistence(
         _share(fails & failed, failed, topics, level, design),
         _share(fails & ~failed, asked & ~failed, topics, level, design),

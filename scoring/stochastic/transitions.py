@@ -205,17 +205,17 @@ def end_shares(
         order, size = np.argsort(places, kind="stable"), subtree_sizes(tree.parent, depths(tree.parent))
         spans = np.searchsorted(places[order], [ends.node[several], ends.node[several] + size[ends.node[several]]]).T
 
-        def counted(units: npt.ArrayLike) -> tuple[Counts, Counts]:
+        def count_units(units: npt.ArrayLike) -> tuple[Counts, Counts]:
             own = np.asarray(units, dtype=np.int64)
             count = int(own.max()) + 1
             came = np.array([np.bincount(own[order[start:stop]], minlength=count) for start, stop in spans])
             return np.array([np.bincount(own[ends.at == end], minlength=count) for end in several]), came
 
-        took, came = counted(topics if topics is not None else [])
+        took, came = count_units(topics if topics is not None else [])
         varied = parting.varies_within_topic(came)
         low[several[varied]], high[several[varied]] = parting.topic_shares(took[varied], came[varied], found.level)
         if sessions is not None:
-            share, over = k[several] / n[several], parting.topic_shares(*counted(sessions), found.level)
+            share, over = k[several] / n[several], parting.topic_shares(*count_units(sessions), found.level)
             low[several], high[several] = _add_distances(share, low[several], high[several], over)
     if withheld:
         low, high = np.full(len(k), np.nan), np.full(len(k), np.nan)

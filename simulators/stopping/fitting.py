@@ -32,7 +32,7 @@ _NAN = float("nan")
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class StayLength:
     """The turns of one user in one conversation.
 
     `labels` has the label of each answer: `o`, `x` or `-` (unjudged). `coverage` is the share in [0, 1] of the need
@@ -83,14 +83,14 @@ class Fit:
         return all(np.isfinite(one.value) for one in self.parameters.values())
 
 
-def fit_geometric(stays: Iterable[Stay]) -> Fit:
+def fit_geometric(stays: Iterable[StayLength]) -> Fit:
     """Estimate `p` of `Geometric`. The estimate is NaN if nobody left, or if everybody left at once."""
     stays = tuple(stays)
     chances, leavings = _count_chances(stays, "ox-")
     return Fit({"p": _leaving_share(stays, "ox-")}, _binomial(leavings, chances), chances)
 
 
-def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
+def fit_two_alpha(stays: Sequence[StayLength]) -> Fit:
     """Estimate `useful` and `useless` of `TwoAlpha`, the probabilities of continuing. Unjudged answers are left out.
     An estimate is NaN if nobody or everybody left after such answers, or if there were no such answers."""
     good, bad, unknown = (_count_chances(stays, label) for label in "ox-")
@@ -105,7 +105,7 @@ def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
     )
 
 
-def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
+def fit_hazard(stays: Sequence[StayLength], *, coverage: bool = True) -> Fit:
     """Estimate `constant`, `turn` and, if requested, `coverage` of `Hazard`. All are NaN if the data do not determine
     them: there are no data, nobody or everybody leaves, a column is constant, or turns and coverages perfectly
     separate leaving from staying. Raises ValueError for a missing coverage."""
@@ -144,7 +144,7 @@ def fitted_model(fit: Fit) -> Geometric | TwoAlpha | Hazard:
     return Hazard(constant=values["constant"], turn=values["turn"], coverage=values.get("coverage", 0.0))
 
 
-def _count_chances(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
+def _count_chances(stays: Iterable[StayLength], labels: str) -> tuple[int, int]:
     chances = leavings = 0
     for stay in stays:
         chances += sum(label in labels for label in stay.labels)
@@ -152,7 +152,7 @@ def _count_chances(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
     return chances, leavings
 
 
-def _leaving_share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estimate:
+def _leaving_share(stays: Sequence[StayLength], labels: str, *, going: bool = False) -> Estimate:
     """Return the share of chances after answers with these labels at which users left, or, if `going`, continued."""
     n, k = _count_chances(stays, labels)
     if k in (0, n):

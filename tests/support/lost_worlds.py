@@ -23,7 +23,7 @@ from harvest.studies.groups.group_comparison import GroupedSystem, compare_group
 from harvest.studies.robustness import robustness as arms
 from harvest.studies.robustness.factors import FactorStudy, factor_study
 from harvest.studies.robustness.ranking_by_user import RankedPair, ranking_by_user
-from harvest.studies.scores.arms import Armed, ArmedSystem
+from harvest.studies.scores.arms import ArmedSystem, GatheredArms
 from harvest.studies.scores.bounds import CheckedBound, checked_bounds
 from harvest.studies.scores.lost_bounds import lost_bounds
 from harvest.studies.scores.scorecard import Material, score_material
@@ -78,11 +78,11 @@ def leaving_world(seed: int, after: str, *, rate: float = 0.8, later: float = LA
     return replace(material, models={system: {"visitor": {"simulator": "llm", "mode": "free"}} for system in SIDES})
 
 
-def _armed(material: Material, systems: Sequence[ArmedSystem], factors: Mapping[str, Sequence[str]]) -> Armed:
+def _armed(material: Material, systems: Sequence[ArmedSystem], factors: Mapping[str, Sequence[str]]) -> GatheredArms:
     settings = Settings()
     (measure,) = read_term(Term(MEAN_USEFUL.name), settings, material.topics, load_schema(SHIPPED))
     values = {name: share_values(name, material) for name in material.systems}
-    return Armed(tuple(systems), material, settings, {KEY: measure}, values, (), factors)
+    return GatheredArms(tuple(systems), material, settings, {KEY: measure}, values, (), factors)
 
 
 def arm_differences(material: Material, patch: pytest.MonkeyPatch) -> arms.MeasureOverArms:
@@ -98,7 +98,7 @@ def two_armed() -> tuple[str, ...]:
     return ("SYSA", "SYSA2", "SYSC", "SYSB")
 
 
-def armed(material: Material) -> Armed:
+def armed(material: Material) -> GatheredArms:
     each = [
         ArmedSystem(name, RUN, {"plain": plain, "twin": twin}, False, frozenset({"twin"}), name)
         for name, plain, twin in (("S", "SYSA", "SYSA2"), ("T", "SYSC", "SYSB"))

@@ -63,7 +63,7 @@ def read_sheet(
             if row.get("system"):  # sheets of the first form named it
                 key = named_sets.get((restore_cell(row.get("system")), restore_cell(row.get("topic"))))
             else:
-                row.need_column("id")
+                row.require_column("id")
                 key = sets.get(restore_cell(row.get("id")))
             if key is None:
                 raise row.error(
@@ -105,7 +105,7 @@ def _row_criterion(row: SheetRow, schema: Schema) -> Criterion:
 
 def _row_target(row: SheetRow, criterion: Criterion, by_trial: Mapping[tuple[str, int], Assessed]) -> Target:
     column = "trial" if "trial" in row.cells and "id" not in row.cells else "id"  # as sheets of the first form had it
-    row.need_column(column)
+    row.require_column(column)
     trial = restore_cell(row.get(column))
     one = by_trial.get((trial, row.number("attempt")))
     if one is None:

@@ -100,7 +100,7 @@ class SheetRow:
     def get(self, column: str) -> str:
         return self.cells.get(column, "")
 
-    def need_column(self, column: str) -> None:
+    def require_column(self, column: str) -> None:
         """Raise InputError if the sheet does not have the column."""
         if column not in self.cells:
             raise self.error(
@@ -110,7 +110,7 @@ class SheetRow:
             )
 
     def number(self, column: str) -> int:
-        self.need_column(column)
+        self.require_column(column)
         given = self.get(column)
         text = _ZERO_DECIMALS.sub("", given)
         if not (text.isascii() and text.isdecimal() and len(text) < 12):

@@ -104,22 +104,22 @@ class Frame:
         self._held: set[int] = set()  # frames of answers, by their numbers
 
     @property
-    def silent(self) -> bool:
+    def is_silent(self) -> bool:
         """True if the frame cannot be queried, because it has no document yet or its document did not respond."""
-        return not self.main and self.url in ("", self._silent_at)
+        return not self.is_main and self.url in ("", self._silent_at)
 
     @property
     def url(self) -> str:
         return self._frame.url
 
     @property
-    def main(self) -> bool:
+    def is_main(self) -> bool:
         """True for the page itself, False for a frame inside it."""
         return self._frame.parent_frame is None
 
     async def box(self) -> Box | None:
         """Return the box of the document in the window's coordinates, or None if the document is not visible."""
-        if self.main:
+        if self.is_main:
             return Box(0, 0, *self._viewport)
         around = await self._parent().box()
         try:
@@ -133,7 +133,7 @@ class Frame:
 
     async def cover(self) -> Cover | None:
         """Return the element that covers the middle of this frame or of a frame around it, or None."""
-        if self.main:
+        if self.is_main:
             return None
         try:
             holder = await self._life.run(self._frame.frame_element())
@@ -227,7 +227,7 @@ class Frame:
             raise call_failure(str(fault)) from None
 
     async def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
-        if self.main:
+        if self.is_main:
             return await self._life.run(work)
         try:
             return await self._life.run(work, self._life.limits.frame, apart=True)

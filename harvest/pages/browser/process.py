@@ -68,7 +68,7 @@ class Browser:
             raise
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return not self._closed and not self._lost and self._browser.is_connected()
 
     @property
@@ -77,7 +77,7 @@ class Browser:
 
     async def open_window(self, settings: BrowserSettings) -> Window:
         """Open an empty page in a window whose only state is the log-in. Raises Unanswered on failure."""
-        if not self.alive:
+        if not self.is_alive:
             raise Unanswered("browser-gone", "the browser has ended")
         try:
             async with asyncio.timeout(_CALL):
@@ -98,7 +98,9 @@ class Browser:
         except playwright.Error as fault:
             # If Playwright itself has ended, the browser still seems to be there.
             self._lost = self._lost or is_end(fault)
-            raise Unanswered("page-broken" if self.alive else "browser-gone", summarize_error(fault.message)) from None
+            raise Unanswered(
+                "page-broken" if self.is_alive else "browser-gone", summarize_error(fault.message)
+            ) from None
 
     async def close(self) -> None:
         """Close the browser. Never raises; may be called twice."""

@@ -75,9 +75,9 @@ class BrowserRotation:
     async def _current_runner(self) -> _RunningBrowser:
         if self._closed:
             raise Unanswered("browser-gone", "the driver is closed")
-        if self._now is not None and (not self._now.browser.alive or self._now.taken >= self._most):
+        if self._now is not None and (not self._now.browser.is_alive or self._now.taken >= self._most):
             before, self._now = self._now, None
-            if not before.open or not before.browser.alive:
+            if not before.open or not before.browser.is_alive:
                 await self._end(before)
         if self._now is None:
             self._now = _RunningBrowser(await Browser.launch(self._settings, self._clock))

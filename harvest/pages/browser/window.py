@@ -219,7 +219,7 @@ class Window:
             frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size, self.clock)
             for frame in self._page.frames
         }
-        return [frame for frame in self._frames.values() if not frame.silent]
+        return [frame for frame in self._frames.values() if not frame.is_silent]
 
     async def screenshot(self, scale: float = 1.0) -> bytes:
         """Return the visible part of the page as PNG. `scale` is the number of picture pixels per CSS pixel."""

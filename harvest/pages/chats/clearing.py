@@ -55,7 +55,7 @@ class Clearing:
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
         """Close anything that covers the page. Returns True after a press or if a cover is about to disappear."""
         for frame, page in looks:
-            over = not frame.main and await self._covers_chat(frame, looks)
+            over = not frame.is_main and await self._covers_chat(frame, looks)
             for blocker in find_blockers(page, site=self.site, over=over)[:1]:
                 if blocker.dismiss is None:
                     continue

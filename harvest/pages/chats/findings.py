@@ -133,7 +133,7 @@ def door_findings(opening: Opening) -> tuple[Finding, ...]:
 def place_findings(place: Place, page: Page) -> tuple[Finding, ...]:
     """Return findings about the frame and the composer, before anything was sent."""
     found: list[Finding] = []
-    if not place.frame.main:
+    if not place.frame.is_main:
         # The part of a frame's URL that is likely to be the same tomorrow.
         parts = urlsplit(place.frame.url)
         part = f"{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.hostname else place.frame.url or None

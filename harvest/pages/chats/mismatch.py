@@ -43,7 +43,7 @@ def _misses_user(page: Page, said: str, turn: ReadTurn) -> bool:
     shown = [node for node in marked if node.visible]
     ground = PageText(page)
     # Only a copy for screen readers may be marked; and a page that was loaded again does not show what is new.
-    if not shown or not ground.dated or any(ground.is_fresh(node) for node in shown):
+    if not shown or not ground.has_times or any(ground.is_fresh(node) for node in shown):
         return False
     # A page need not repeat the user's words; an answer may.
     echoes = [one.node for one in find_echoes(ground, said)]

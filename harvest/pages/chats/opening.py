@@ -159,11 +159,11 @@ class Opening:
         looks = []
         for frame in self._window.frames()[:_MOST_FRAMES]:
             try:
-                if frame.main or await frame.box() is not None:
+                if frame.is_main or await frame.box() is not None:
                     looks.append((frame, await frame.look(self._site.selectors)))
             except Unanswered:
                 # A frame that hangs or has just gone may be an advertisement: the page is not given up.
-                if frame.main or self._window.gone:
+                if frame.is_main or self._window.gone:
                     raise
         return looks
 

@@ -31,7 +31,7 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
     """Find the user's text of this turn on the page, the most likely position first. `user` is the trail (see `trail`)
     of the user's text in earlier turns."""
     found = [echo for echo in find_occurrences(ground, said) if not is_set_aside(echo.node, said)]
-    if ground.dated:
+    if ground.has_times:
         found = [echo for echo in found if ground.is_fresh(echo.node)]  # others belong to earlier turns
         if ground.before is not None and len(found) > 1:
             # Some may be of earlier turns and only rendered again: of each kind of element, as many are new as there

@@ -62,7 +62,7 @@ def markdown(
     """Return the visible text of `node` as Markdown without the elements in `dropped`, or "" if no text is visible.
     `url` is the page's address, for recognising links within the page. `unfolded` lists hidden elements to read
     nevertheless. Set `wordless` if the answer has only figures."""
-    return _Writer(dropped, url, unfolded, wordless).whole(node)
+    return _Writer(dropped, url, unfolded, wordless).write_document(node)
 
 
 class _Writer:
@@ -71,7 +71,7 @@ class _Writer:
         self._url = url.partition("#")[0]
         self._holds_block: dict[Node, bool] = {}
 
-    def whole(self, node: Node) -> str:
+    def write_document(self, node: Node) -> str:
         if self._is_left_out(node):
             return ""
         self._find_blocks(node)

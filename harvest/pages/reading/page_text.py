@@ -87,7 +87,7 @@ class PageText:
         self.letters = "".join(self._letters)
 
     @property
-    def dated(self) -> bool:
+    def has_times(self) -> bool:
         """True if the page records the times of changes since the send."""
         return self.page.asked is not None
 

@@ -13,7 +13,13 @@ from harvest.pages.reading.formula import is_formula
 from harvest.pages.reading.listing import find_bars, is_listing
 from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.page import Node, Page
-from harvest.pages.reading.phrases import called_tool, is_continue_button, is_status, is_thought_title, is_unfold_button
+from harvest.pages.reading.phrases import (
+    find_called_tool,
+    is_continue_button,
+    is_status,
+    is_thought_title,
+    is_unfold_button,
+)
 from protocols.answer import Attachment, Offer, Source, ToolCall
 
 _LONGEST_OFFER = 120  # characters
@@ -47,8 +53,10 @@ def folded_texts(folds: Iterable[Fold], url: str) -> Iterator[str]:
 def collect_thoughts(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
     """Return the system's reasoning in these elements and folds, as Markdown."""
     kept = [fold for fold in folds if fold.kind == "thoughts" and fold.title is not None]
-    bodies = [body for fold in kept if not called_tool(fold.title.text if fold.title else "") for body in fold.body]
-    thought = [node for node in nodes if not called_tool(title.text if (title := _title_in(node)) else "")]
+    bodies = [
+        body for fold in kept if not find_called_tool(fold.title.text if fold.title else "") for body in fold.body
+    ]
+    thought = [node for node in nodes if not find_called_tool(title.text if (title := _title_in(node)) else "")]
     pieces = (_unfolded_text(node, url) for node in (*thought, *bodies))
     return "\n\n".join(dict.fromkeys(piece for piece in pieces if piece))
 
@@ -58,7 +66,7 @@ def find_tool_calls(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> I
     the request."""
     folded = ((fold.title, fold.body) for fold in folds if fold.title is not None)
     for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
-        name = called_tool(title.text) if title is not None else ""
+        name = find_called_tool(title.text) if title is not None else ""
         if name:
             asked = "\n".join(_unfolded_text(body, url) for body in bodies).strip("`\n")
             yield ToolCall(name, asked.removeprefix("json\n"))

@@ -276,7 +276,7 @@ def is_named_time(text: str) -> bool:
     return told is not None and not any(word[0].islower() for word in told["name"].split())
 
 
-def called_tool(text: str) -> str:
+def find_called_tool(text: str) -> str:
     """Return the tool named in a line above a call (`Used search`, `Tool call: get_weather`), or ""."""
     told = _CALLED.fullmatch(text.strip()) if len(text) <= 80 else None
     return told["name"] if told else ""

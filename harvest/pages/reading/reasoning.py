@@ -58,7 +58,7 @@ class _Block:
         return is_thought_title(first.text) and len(self.leaves) > 1 and not is_in_prose(first.parent, self.node)
 
     @property
-    def slanted(self) -> bool:
+    def is_slanted(self) -> bool:
         return all(
             any(
                 one.tag in ("em", "i") or "h-slant" in one.attributes
@@ -143,7 +143,7 @@ def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
         blocks[0].look.is_fainter_than(blocks[until].look),
         blocks[0].look.is_smaller_than(blocks[until].look),
         all(block.node.get("h-edge") for block in first) and not any(block.node.get("h-edge") for block in rest),
-        all(block.slanted for block in first),
+        all(block.is_slanted for block in first),
     )
     if sum(len(leaf.text) for block in first for leaf in block.leaves) < _SENTENCE_LENGTH or not any(signs):
         return None

@@ -18,7 +18,7 @@ _WAITING_WORDS = frozenset({"caret", "cursor", "dots", "loader", "loading", "ske
 def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
     """Return True if the turn has a bubble of its own that contains at most names and times. Returns False if a sign
     shows that more will come. `left_out` holds texts of decorations, and `heard` is as in `offered_choices`."""
-    if any(map(is_placeholder, left_out)) or not ground.dated:
+    if any(map(is_placeholder, left_out)) or not ground.has_times:
         return False
     if spot.bubbles:
         return not any(is_waiting(bubble) for bubble in spot.bubbles)
@@ -37,7 +37,7 @@ def offered_choices(ground: PageText, spot: Spot, heard: float | None = None) ->
     """Return the elements after the user's text that have only buttons: an answer that consists only of choices.
     Elements that came together with that text, before the first byte came back, are left out because they belong to
     the text. `heard` is the milliseconds from the send to the first byte, or None if unknown."""
-    if spot.bubbles or spot.echo is None or not ground.dated:
+    if spot.bubbles or spot.echo is None or not ground.has_times:
         return ()
     came = (ground.births.get(spot.echo) or spot.echo.birth_time or 0.0) + AT_ONCE
     came = came if heard is None else min(came, heard)

@@ -39,7 +39,7 @@ def has_content(ground: PageText, node: Node, branch: Node | None = None, echo: 
 def is_beside_user(ground: PageText, node: Node, branch: Node) -> bool:
     """Return True for a few characters next to the user's text that came together with it, such as initials."""
     mine, theirs = branch.box, node.box
-    if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF_LENGTH:
+    if not ground.has_times or mine is None or theirs is None or ground.signs(node) > _BRIEF_LENGTH:
         return False
     shared = min(mine.bottom, theirs.bottom) - max(mine.y, theirs.y)
     apart = theirs.right <= mine.x + 1 or mine.right <= theirs.x + 1
@@ -69,7 +69,7 @@ def has_similar_parts(node: Node, branch: Node, echo: Node) -> bool:
 
 
 def may_have_content(ground: PageText, node: Node) -> bool:
-    if not ground.signs(node) or (ground.dated and not ground.is_fresh(node)):
+    if not ground.signs(node) or (ground.has_times and not ground.is_fresh(node)):
         return False
     if any(composer.is_within(node) for composer in ground.composers):
         return False
@@ -106,7 +106,7 @@ def is_only_pressable(ground: PageText, node: Node) -> bool:
 
 def lists_earlier_turns(ground: PageText, around: Node, branch: Node) -> bool:
     """Return True if the element contains earlier bubbles with markup like the bubble around the user's text."""
-    return ground.dated and any(
+    return ground.has_times and any(
         one.classes and one is not branch and ground.signs(one) and not ground.is_fresh(one) and is_akin(one, branch)
         for one in around.elements
     )

@@ -53,7 +53,7 @@ def find_spot(
     come, and None if the time is unknown or nothing has left the page."""
     echoes = find_echoes(ground, said, user=user)
     altered = None
-    if ground.dated and (not echoes or not (user and trail(echoes[0].node) == tuple(user))):
+    if ground.has_times and (not echoes or not (user and trail(echoes[0].node) == tuple(user))):
         # A bot may repeat the user's words unchanged while the page shows the user's own in another form.
         until = ground.births.get(echoes[0].node, 0.0) - AT_ONCE if echoes else None
         if until is None or until > 0:
@@ -85,8 +85,8 @@ def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
         outer = [node for node in outer if not echo.is_within(node)]
         order = {node: number for number, node in enumerate(ground.page.walk())}
         later = [node for node in outer if order[node] > order[echo]]
-        outer = later or (outer if ground.dated else [])
-    if ground.dated:
+        outer = later or (outer if ground.has_times else [])
+    if ground.has_times:
         outer = [node for node in outer if ground.is_fresh(node)]
     container = _common_ancestor([*outer, *([echo] if echo is not None else [])])
     branch = None
@@ -133,7 +133,7 @@ class _SpotSearch:
         later = self._informative_nodes(around, after, branch)
         if ground.keeps_all_text:
             later = [node for node in later if not ground.is_rerendered(node)]
-        if not ground.dated or (later and not self.rising):
+        if not ground.has_times or (later and not self.rising):
             return later, False
         boxes = [node.box for node in ground.composers if node.box]
         below_composer = branch.box is not None and all(box.bottom <= branch.box.y for box in boxes)
@@ -160,7 +160,7 @@ class _SpotSearch:
         copies of all children."""
         ground = self.ground
         bare = any(isinstance(child, str) and telling.is_content_text(child) for child in children)
-        if bare and (not ground.dated or around in ground.births or "h-said" in around.attributes):
+        if bare and (not ground.has_times or around in ground.births or "h-said" in around.attributes):
             return [_copied_part(around, children)]
         return [
             child
@@ -200,7 +200,7 @@ class _SpotSearch:
         """Find a time or a state after the user's text in an existing list, to be the answer if nothing else comes."""
         ground, echo = self.ground, self.echo.node
         branch = echo
-        for around in echo.ancestors() if ground.dated else ():
+        for around in echo.ancestors() if ground.has_times else ():
             at = around.children.index(branch)
             bubbles = [
                 node
@@ -261,7 +261,7 @@ def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
     # A page with one place for all its answers may say the same again.
     stood = {line for line in came if ground.is_rerendered(line)} if len(came) > 1 or ground.keeps_all_text else set()
     tops: list[Node] = []
-    stack = [ground.page.root] if ground.dated else []
+    stack = [ground.page.root] if ground.has_times else []
     while stack:
         node = stack.pop()
         if ground.is_fresh(node):

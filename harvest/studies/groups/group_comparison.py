@@ -181,14 +181,16 @@ def _compare_group(
     understood = {key: read_term(parse(key[0]), settings, material.topics, load_schema(SHIPPED))[0] for key in keys}
 
     @cache
-    def gone(key: Key, name: str) -> LostTrials:
+    def lost_trials(key: Key, name: str) -> LostTrials:
         return lost_attempts(key, understood[key], name, recorded, material, topics)
 
     def between(key: Key, one: str, other: str) -> Difference:
         lost, missing = _count_unpaired(material, names[one], names[other])
 
         below, above = (
-            SideWithLosses(values[group].get(key, {}), gone(key, names[group]).losses_in_comparison(names[beside]))
+            SideWithLosses(
+                values[group].get(key, {}), lost_trials(key, names[group]).losses_in_comparison(names[beside])
+            )
             for group, beside in ((one, other), (other, one))
         )
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.judging.sheets.pair_sheet import UNCHECKED
-from harvest.studies.pairs.preferences import PreferenceStudy, Preferred, Side
+from harvest.studies.pairs.preferences import PreferenceResult, PreferenceStudy, Side
 from harvest.tables.comparison_words import p_text
 from harvest.tables.figure_table import figure_table
 from harvest.tables.long_rows import LongRow, interval_cells
@@ -69,11 +69,11 @@ def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
         )
 
 
-def _pair_name(one: Preferred) -> str:
+def _pair_name(one: PreferenceResult) -> str:
     return f"{printable(one.first, line=True)} and {printable(one.second, line=True)}"
 
 
-def _sentence(one: Preferred, level: float) -> str:
+def _sentence(one: PreferenceResult, level: float) -> str:
     if not one.judged:
         return f"{_pair_name(one)}: nobody judged."
     if not one.told:

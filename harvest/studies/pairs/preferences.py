@@ -28,7 +28,7 @@ GivenJudgment = tuple[int, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Preferred:
+class PreferenceResult:
     """A preference between two systems.
 
     `value` is the preference for `first`, in [0, 1]: 1/2 means no preference, and NaN means no judgments.
@@ -80,7 +80,7 @@ class PreferenceStudy:
     people: tuple[str, ...]
     handed_out: int
     unjudged: int
-    systems: tuple[Preferred, ...]
+    systems: tuple[PreferenceResult, ...]
     sides: tuple[Side, ...]
     agreement: Agreement
 
@@ -150,7 +150,7 @@ def _preference_between(
     clusters: Mapping[str, str],
     level: float,
     seed: int,
-) -> Preferred:
+) -> PreferenceResult:
     counted: Counter[str] = Counter()
     by_topic: dict[str, list[float]] = {}
     for number, pair in pairs.items():
@@ -170,7 +170,7 @@ def _preference_between(
     units = [_topic_unit(topic, clusters) for topic in means]
     rng = generator(seed, "preferences", first, second)
     tested = compare_with_half(list(means.values()), rng, level=level, clusters=units)
-    return Preferred(
+    return PreferenceResult(
         first=first,
         second=second,
         value=tested.value,

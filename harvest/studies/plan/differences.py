@@ -124,7 +124,7 @@ class DifferenceModel:
         open_ended = self.guard == "unseen" and math.isinf(self.reach)
         fewest = max(fewest_units(self._alpha), FEWEST_OPEN if open_ended else 2)
 
-        def enough(topics: float, variance: float) -> bool:
+        def is_enough(topics: float, variance: float) -> bool:
             deviation, far = math.sqrt(variance), 0.0
             if self.guard == "unseen":  # a measure without an end near its values is assumed normal
                 far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
@@ -132,8 +132,8 @@ class DifferenceModel:
 
         z = normal_quantile(1 - self._alpha / 2) + normal_quantile(grids.WANTED)
         return {
-            "topics": max(fewest, smallest_sufficient(lambda number: enough(number, 2 * both + 2 * each))),
-            "trials": smallest_sufficient(lambda number: enough(topics, 2 * both + 2 * within / number))
+            "topics": max(fewest, smallest_sufficient(lambda number: is_enough(number, 2 * both + 2 * each))),
+            "trials": smallest_sufficient(lambda number: is_enough(topics, 2 * both + 2 * within / number))
             if topics >= fewest
             else math.inf,
             "trials_of_these": max(2, math.ceil(z**2 * 2 * within / (topics * self.difference**2))),
@@ -142,8 +142,8 @@ class DifferenceModel:
     def smallest(self, grid: Grid[Powers], estimand: Estimand) -> Design[Powers] | None:
         """Return the cheapest design with the wanted power, or None. For these topics only, designs must have the
         audit's number of topics if the grid has such designs."""
-        own = estimand == "these" and any(one.topics == grid.present.topics for one in grid.designs)
-        return grid.smallest(lambda power: power[estimand].found, grid.present.topics if own else None)
+        own = estimand == "these" and any(one.topics == grid.current_design.topics for one in grid.designs)
+        return grid.smallest_design(lambda power: power[estimand].found, grid.current_design.topics if own else None)
 
     @property
     def subject(self) -> Mapping[str, Any]:
@@ -160,7 +160,7 @@ class DifferenceModel:
                 yield {"figure": figure, "unit": unit, "estimand": estimand, "estimate": value}
 
     def head(self, grid: Grid[Powers]) -> dict[str, Any]:
-        one, cautious = self.components, self.cautious_power(grid.present.mix)
+        one, cautious = self.components, self.cautious_power(grid.current_design.mix)
         return {
             "measure": self.key[0],
             "turn": self.key[1],
@@ -175,14 +175,18 @@ class DifferenceModel:
                 "sources": dict(self.sources),
                 **({"failing": plan_words.simulated(float(self.coming.mean()))} if self.coming is not None else {}),
             },
-            "beyond": {name: plan_words.simulated(value) for name, value in self.extrapolate(grid.present.mix).items()},
+            "beyond": {
+                name: plan_words.simulated(value) for name, value in self.extrapolate(grid.current_design.mix).items()
+            },
             "cautious": plan_words.simulated(cautious.found) if cautious else None,
         }
 
     def answer(self, grid: Grid[Powers]) -> str:
         now, topics, trials = (one.power["like-these"] for one in grid.landmarks)
         if now.found >= grids.WANTED:
-            like_these = f"neither: {grid.present} finds {self.size} in {plan_words.in_percent(now.found)} of studies"
+            like_these = (
+                f"neither: {grid.current_design} finds {self.size} in {plan_words.in_percent(now.found)} of studies"
+            )
         else:
             like_these = (
                 f"{plan_words.more_helpful(topics, trials)}: twice the topics would find {self.size} in "
@@ -192,7 +196,7 @@ class DifferenceModel:
             )
         now, _, trials = (one.power["these"] for one in grid.landmarks)
         if now.found >= grids.WANTED:
-            these = f"neither: {grid.present} finds it in {plan_words.in_percent(now.found)}"
+            these = f"neither: {grid.current_design} finds it in {plan_words.in_percent(now.found)}"
         else:
             was = f" instead of {plan_words.in_percent(now.found)}" if now.found == now.found else ""
             these = f"trials: twice as many would find it in {plan_words.in_percent(trials.found)}{was}"
@@ -214,7 +218,7 @@ class DifferenceModel:
         return plan_words.share_cell(one.found, "" if math.isnan(one.width) else f" ±{self._bare(one.width / 2)}")
 
     def _advice(self, grid: Grid[Powers]) -> Iterator[str]:
-        present = grid.present
+        present = grid.current_design
         for estimand in ESTIMANDS:
             yield self._recommendation(grid, estimand)
         if self._percent and self.difference < 0.01:
@@ -234,7 +238,7 @@ class DifferenceModel:
             )
 
     def _recommendation(self, grid: Grid[Powers], estimand: Estimand) -> str:
-        smallest, present = self.smallest(grid, estimand), grid.present
+        smallest, present = self.smallest(grid, estimand), grid.current_design
         start = ESTIMANDS[estimand][0].upper() + ESTIMANDS[estimand][1:]
         if smallest is not None:
             return f"{start}: " + plan_words.cheapest_design(

@@ -132,11 +132,13 @@ class Grid(Generic[Simulated]):
     turns_at_most: bool
 
     @property
-    def present(self) -> Design[Simulated]:
+    def current_design(self) -> Design[Simulated]:
         """The audit's own design."""
         return self.landmarks[0]
 
-    def smallest(self, found: Callable[[Simulated], float], topics: int | None = None) -> Design[Simulated] | None:
+    def smallest_design(
+        self, found: Callable[[Simulated], float], topics: int | None = None
+    ) -> Design[Simulated] | None:
         """Return the design with the fewest turns that has the wanted power, or None. Among designs with equally
         few turns, the design with the most power is returned. `found` returns the power of a design. `topics`
         restricts the search to designs with this number of topics."""

@@ -80,7 +80,7 @@ class BranchModel:
         )
 
     def smallest(self, grid: Grid[NodePower]) -> Design[NodePower] | None:
-        return grid.smallest(lambda power: power.found)
+        return grid.smallest_design(lambda power: power.found)
 
     def extrapolate(self, grid: Grid[NodePower]) -> tuple[int, int] | None:
         """Extrapolate a number of topics, and a number of trials of each topic, with the wanted power. z is assumed
@@ -142,7 +142,7 @@ class BranchModel:
         """Return a sentence on whether topics or trials help more, and whether any design of the grid suffices."""
         now, topics, trials = (one.power for one in grid.landmarks)
         if now.found >= grids.WANTED:
-            said = f"Neither: {grid.present} names {self.title} in {words.in_percent(now.found)} of studies"
+            said = f"Neither: {grid.current_design} names {self.title} in {words.in_percent(now.found)} of studies"
         else:
             said = (
                 f"{words.more_helpful(topics, trials).capitalize()}: twice the topics would name {self.title} in "

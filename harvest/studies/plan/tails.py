@@ -77,7 +77,7 @@ class TailsModel:
 
     def smallest(self, grid: Grid[TailPowers]) -> Design[TailPowers] | None:
         """Return the cheapest design with the wanted power for both bounds, or None."""
-        return grid.smallest(lambda powers: smallest_power(powers, lambda one: min(one.below, one.above)))
+        return grid.smallest_design(lambda powers: smallest_power(powers, lambda one: min(one.below, one.above)))
 
     @property
     def values(self) -> dict[str, float]:
@@ -133,7 +133,7 @@ class TailsModel:
 
     def answer(self, grid: Grid[TailPowers]) -> str:
         """Return a sentence on what the audit's own design would show."""
-        now = grid.present
+        now = grid.current_design
         lower, higher = smallest_power(now.power, _BELOW), smallest_power(now.power, _ABOVE)
         if math.isnan(lower):
             return f"{now} give no interval of {self._name}: {next(iter(now.power.values())).note}."
@@ -168,8 +168,8 @@ class TailsModel:
         yield f"from the pilot: {self._name} of {each}"
         if len(self.systems) > 1:
             yield "each system is simulated, with bounds around its own; shown is the one of which least can be shown"
-        for system, power in grid.present.power.items():
-            if power.with_interval < _LEAST_WITH_INTERVAL and grid.present.topics >= self.least_topics:
+        for system, power in grid.current_design.power.items():
+            if power.with_interval < _LEAST_WITH_INTERVAL and grid.current_design.topics >= self.least_topics:
                 yield (
                     f"{printable(system, line=True)}: most studies have no interval of it ({power.note}); it is left "
                     "out where that is so"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from harvest.studies.scores.arms import Armed, ArmedSystem
+from harvest.studies.scores.arms import ArmedSystem, GatheredArms
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.trial_values import Key, key_name
 from scoring.inference.losses import Gain, SideWithLosses
@@ -59,7 +59,7 @@ class FactorStudy:
     left_out: tuple[str, ...] = ()
 
 
-def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
+def factor_study(armed: GatheredArms, *, seed: int = 0) -> FactorStudy | None:
     """Estimate the effects of the factors. Returns None if arms are the only factor, because the differences
     between arms then give the same information."""
     played: dict[str, dict[Combination, tuple[ArmedSystem, str]]] = {}
@@ -111,7 +111,7 @@ def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
 _PlayedArms = Mapping[Combination, tuple[ArmedSystem, str]]
 
 
-def _reason_withheld(armed: Armed, one: _PlayedArms, other: _PlayedArms | None) -> str:
+def _reason_withheld(armed: GatheredArms, one: _PlayedArms, other: _PlayedArms | None) -> str:
     """Return why a system or pair is omitted, or "". The reasons are losses that depend on a system's answers, and
     users who spoke differently to the two systems."""
     if other is None:
@@ -125,7 +125,12 @@ def _reason_withheld(armed: Armed, one: _PlayedArms, other: _PlayedArms | None) 
 
 
 def _effects(
-    armed: Armed, levels: Levels, key: Key, measure: Measure, pair: tuple[_PlayedArms, _PlayedArms | None], seed: int
+    armed: GatheredArms,
+    levels: Levels,
+    key: Key,
+    measure: Measure,
+    pair: tuple[_PlayedArms, _PlayedArms | None],
+    seed: int,
 ) -> dict[tuple[tuple[str, str], ...], Difference]:
     lost = Counter(gone.system for gone in armed.material.invalid)
     one, other = pair

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from harvest.studies.scores.arms import Armed, ArmedSystem
+from harvest.studies.scores.arms import ArmedSystem, GatheredArms
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.trial_values import Key, key_name
 from scoring.comparison.by_user import ByUser, by_user
@@ -63,7 +63,7 @@ class RankedPair:
         return key_name(self.key)
 
 
-def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
+def ranking_by_user(armed: GatheredArms, *, seed: int = 0) -> tuple[RankedPair, ...]:
     """Compare every pair of systems that were played in the same arms, in every measure. Returns () if there is no
     such pair. A pair is omitted if losses depend on a system's answers, or if the users of an arm spoke
     differently to the two systems."""
@@ -89,14 +89,14 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
     )
 
 
-def unranked_pairs(armed: Armed) -> tuple[str, ...]:
+def unranked_pairs(armed: GatheredArms) -> tuple[str, ...]:
     """Return a sentence for each omitted pair, with the reason."""
     return tuple(
         f"{one.name} − {two.name}: {why}" for one, two in _pairs(armed) if (why := _reason_withheld(armed, (one, two)))
     )
 
 
-def _pairs(armed: Armed) -> list[tuple[ArmedSystem, ArmedSystem]]:
+def _pairs(armed: GatheredArms) -> list[tuple[ArmedSystem, ArmedSystem]]:
     return [
         (one, two)
         for one, two in combinations(armed.systems, 2)
@@ -104,13 +104,15 @@ def _pairs(armed: Armed) -> list[tuple[ArmedSystem, ArmedSystem]]:
     ]
 
 
-def _reason_withheld(armed: Armed, both: tuple[ArmedSystem, ArmedSystem]) -> str:
+def _reason_withheld(armed: GatheredArms, both: tuple[ArmedSystem, ArmedSystem]) -> str:
     one, two = both
     each = (armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
     return " ".join(dict.fromkeys(f"{reason.sentence}." for found in each for reason in found))
 
 
-def _compare_pair(armed: Armed, key: Key, measure: Measure, both: tuple[ArmedSystem, ArmedSystem], seed: int) -> ByUser:
+def _compare_pair(
+    armed: GatheredArms, key: Key, measure: Measure, both: tuple[ArmedSystem, ArmedSystem], seed: int
+) -> ByUser:
     one, two = both
     values = armed.values
     cells = {arm: (values[name].get(key, {}), values[two.names[arm]].get(key, {})) for arm, name in one.names.items()}

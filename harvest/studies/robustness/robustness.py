@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from harvest.studies.runs.sources import sources
-from harvest.studies.scores.arms import Armed, ArmedSystem
+from harvest.studies.scores.arms import ArmedSystem, GatheredArms
 from harvest.studies.scores.lost_attempts import loss_notes, lost_attempts
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key, Values, key_name
@@ -117,7 +117,7 @@ class Robustness:
     notes: tuple[str, ...]
 
 
-def robustness(armed: Armed, *, seed: int = 0) -> tuple[Robustness, ...]:
+def robustness(armed: GatheredArms, *, seed: int = 0) -> tuple[Robustness, ...]:
     """Compare the arms of every system with its control. `seed` is for resampling."""
     return tuple(
         _compare_arms(system, armed.material, armed.wanted, armed.values, armed.settings, seed, armed.notes)
@@ -145,7 +145,7 @@ def _compare_arms(
         for name in system.names.values()
     }
 
-    def apart(key: Key, arm: str, level: float) -> Difference:
+    def difference_of_arm(key: Key, arm: str, level: float) -> Difference:
         declared = wanted[key].declaration
         base, other = (system.names[one] for one in (control, arm))
         below = SideWithLosses(values[base].get(key, {}), gone[key, base].losses_in_comparison(other))
@@ -168,9 +168,9 @@ def _compare_arms(
         return within_bounds(between, (below, above))
 
     def interval_at(key: Key, arm: str, level: float) -> Interval:
-        return apart(key, arm, level).interval
+        return difference_of_arm(key, arm, level).interval
 
-    each = {(key, arm): apart(key, arm, settings.level) for key in wanted for arm in others}
+    each = {(key, arm): difference_of_arm(key, arm, settings.level) for key in wanted for arm in others}
     tested = dict(
         zip(each, compare_family(list(each.values()), [math.nan] * len(each), level=settings.level), strict=True)
     )

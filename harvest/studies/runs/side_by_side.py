@@ -42,7 +42,7 @@ def run_names(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(name if folders[name := run.path.resolve().name] == 1 else str(run.path) for run in runs)
 
 
-def refuse_twice(runs: Sequence[Run]) -> None:
+def refuse_repeated_runs(runs: Sequence[Run]) -> None:
     """Raise InputError if a run is given twice, even as a copy in another folder."""
     for path, count in Counter(run.path.resolve() for run in runs).items():
         if count > 1:

@@ -44,7 +44,7 @@ class ArmedSystem:
 
 
 @dataclass(frozen=True, slots=True)
-class Armed:
+class GatheredArms:
     """The systems of a run that was played in arms. `wanted` has the measures. `values` is keyed by the system's
     name in the recording. `factors` maps each factor to its levels in the audit's order; it is {} if the audit
     names arms instead."""
@@ -109,7 +109,7 @@ def gather_arms(
     measures: Sequence[Term] = (),
     changes: Mapping[str, Any] | None = None,
     judges: Judges | None = None,
-) -> Armed:
+) -> GatheredArms:
     """Compute the values of every system that was played in arms. `measures` must have values for single
     conversations; () means ave%useful. `changes` override the audit's scoring settings. `judges` selects whose
     judgments SWAN and WAN use (see `measure_values`). Raises InputError for a run without arms and for a measure
@@ -126,7 +126,7 @@ def gather_arms(
     listed = run.header.audit.get("factors") if isinstance(run.header.audit, dict) else None
     factors = listed.items() if isinstance(listed, dict) else ()
     levels = {name: tuple(map(str, own)) for name, own in factors if isinstance(own, list)}
-    return Armed(systems, material, settings, wanted, values, notes, levels)
+    return GatheredArms(systems, material, settings, wanted, values, notes, levels)
 
 
 def wanted_measures(

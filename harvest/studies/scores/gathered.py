@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds, reread_sentence
-from harvest.studies.runs.side_by_side import SideBySide, find_contrasts, refuse_twice, run_names
+from harvest.studies.runs.side_by_side import SideBySide, find_contrasts, refuse_repeated_runs, run_names
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Values, share_values
@@ -175,7 +175,7 @@ def gather_runs(
         return runs
     given = (runs,) if isinstance(runs, Run) else tuple(runs)
     if len(given) > 1:
-        refuse_twice(given)
+        refuse_repeated_runs(given)
     return Gathered(given, changes or {}, judged, whole)
 
 

@@ -35,7 +35,7 @@ class KeptScores(Struct):
     selection: Any = None
     others: tuple[str, ...] = ()
 
-    def each(self, run: Path) -> Iterator[dict[str, Any]]:
+    def read_rows(self, run: Path) -> Iterator[dict[str, Any]]:
         """Yield each row as a dictionary. Raises InputError for an invalid row."""
         for number, row in enumerate(self.rows, 1):
             try:
@@ -53,7 +53,7 @@ _KEYS = KeptScores.__struct_fields__[:-1]
 
 
 def _refuse_twice(row: bytes, number: int, run: Path) -> None:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         if twice := next((key for key in keys if keys.count(key) > 1), None):
             raise InputError(
@@ -61,7 +61,7 @@ def _refuse_twice(row: bytes, number: int, run: Path) -> None:
             )
         return dict(pairs)
 
-    json.loads(row, object_pairs_hook=once)
+    json.loads(row, object_pairs_hook=refuse_repeated_keys)
 
 
 def kept_scores(run: Path) -> KeptScores | None:
@@ -131,7 +131,7 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
     if kept is None:
         raise InputError("there is no such file", place=_scores_place(run), advice=_rewrite_advice(run))
     scores, known = dict[str, float](), set[str]()
-    for number, row in enumerate(kept.each(run), 1):
+    for number, row in enumerate(kept.read_rows(run), 1):
         one = _Score.from_row(row, number, run)
         if one:
             known.add(one.measure)

@@ -31,7 +31,7 @@ def rescored(run: Path) -> Iterator[str]:
     if kept is None:
         return
     recorded = read(run)
-    if not recorded.conversations and any(row.get("n") for row in kept.each(run)):
+    if not recorded.conversations and any(row.get("n") for row in kept.read_rows(run)):
         yield "it holds figures, and no conversation is recorded here"
         return
     yield from (f"{key!r} is nothing that Harvest writes there" for key in sorted(kept.others))
@@ -47,12 +47,12 @@ def rescored(run: Path) -> Iterator[str]:
     if kept.selection != json.loads(json.dumps(lost)):
         yield "what lost attempts come to (selection) is not what the recording gives"
     usual = _RecomputedScores(rows.of_table(table))
-    compared, found = usual, list(usual.differences(kept.each(run)))
+    compared, found = usual, list(usual.differences(kept.read_rows(run)))
     missing = list(usual.missing(rows.is_named))
-    there = {str(row.get("measure")) for row in kept.each(run)} if found or not rows.known else set()
+    there = {str(row.get("measure")) for row in kept.read_rows(run)} if found or not rows.known else set()
     if asked := [parse(name) for name in sorted({*there, *rows.measures} - usual.measures)]:
         compared = _RecomputedScores(rows.of_table(again(measures=asked)))
-        found = list(compared.differences(kept.each(run)))
+        found = list(compared.differences(kept.read_rows(run)))
         missing = list(compared.missing(lambda row: rows.is_named(row) or row.measure in there))
     if not rows.known and there:  # from an earlier version, which did not record what was requested
         missing = [row for row in missing if row.measure in there]

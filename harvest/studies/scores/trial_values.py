@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from harvest.studies.scores.scorecard import Judges, Material
-from scoring.asked import Asked
+from scoring.asked import AskedMeasures
 from scoring.conversations import joint_columns
 from scoring.inference.aligned import Cell, Trial
 from scoring.library import list_forms, measures, single_measures
@@ -120,7 +120,7 @@ def measure_values(
     for column in joint_columns(grounds, quick) if quick else ():
         for at, value in zip(column.at.tolist(), column.value.tolist(), strict=True):
             cells[at][column.measure] = value
-    asked = Asked(tuple(measures), judged)
+    asked = AskedMeasures(tuple(measures), judged)
     names = dict.fromkeys(one.base_name for one in measures)
     for ground, cell in zip(grounds, cells, strict=True):
         cell.update((figure.measure, figure.value) for figure in asked.figures(ground, cell))

@@ -91,11 +91,11 @@ def fold_trees(
             trees.append(builder.tree())
         else:
             left.append(
-                f"{name}{f', {about}' if about else ''} has no tree: no trial is complete ({_tried_words(attempts)})"
+                f"{name}{f', {about}' if about else ''} has no tree: no trial is complete ({_attempts_text(attempts)})"
             )
     if not trees:
         raise InputError(
-            f"there is no complete trial to merge ({_tried_words(chosen)})",
+            f"there is no complete trial to merge ({_attempts_text(chosen)})",
             place=Place(str(run.path)),
             advice="see with `harvest show` why trials are invalid, or play more: `harvest run` with the same --out",
         )
@@ -113,7 +113,7 @@ def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
     return {id(one): one for one in last.values()}
 
 
-def _tried_words(attempts: Sequence[Attempt]) -> str:
+def _attempts_text(attempts: Sequence[Attempt]) -> str:
     if not attempts:
         return "nothing recorded"
     lost = _without_valid(attempts).values()
@@ -199,7 +199,7 @@ def _entity_key(topic: Topic | None, side: Callable[[Turn], Answer]) -> MergeKey
     return MergeKey("entities", "urls/1", key, f"the same set of {asked}, in any order")
 
 
-def _act_said(turn: Turn) -> str:
+def _user_act(turn: Turn) -> str:
     # Users' acts are in small letters, those of the rules in capitals, so a node shows which it uses.
     return turn.act or act_key(turn.said)
 
@@ -208,7 +208,7 @@ _SAME_ACTS = "the same dialogue acts in the same order (F: a claim), by rules"
 _ACT_SAID = MergeKey(
     "act",
     f"recorded, {RULES}",
-    _act_said,
+    _user_act,
     "the same act as the simulated user recorded it; where none is recorded, in CAPITALS, the same dialogue acts in "
     "the same order (F: a claim), by rules",
 )

@@ -26,7 +26,7 @@ from simulators import markov
 from simulators.act_table import ANY, UNKNOWN, ActSequence, ActTable, fit
 from simulators.fitted import Parameter, RowEstimate, Share, Source, StopEstimate, UserFile
 from simulators.stopping.fitting import Fit as StopFit
-from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
+from simulators.stopping.fitting import StayLength, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
 from simulators.turn_table import count_by_turn
 from topics.errors import InputError
 from topics.identity import derived_seed
@@ -56,7 +56,7 @@ def sequences_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") ->
     )
 
 
-def stays_of(dialogues: Sequence[Dialogue]) -> tuple[Stay, ...]:
+def stays_of(dialogues: Sequence[Dialogue]) -> tuple[StayLength, ...]:
     """Return how long each user stayed, and the labels of the answers that the user got.
 
     If every answer has a label, a stay also has the user's coverage after each answer: the number of useful answers
@@ -71,7 +71,7 @@ def stays_of(dialogues: Sequence[Dialogue]) -> tuple[Stay, ...]:
         if labels:
             useful = np.cumsum([label == USEFUL for label in labels])
             coverage = () if "-" in labels else tuple(min(1.0, float(count) / _ENOUGH) for count in useful)
-            stays.append(Stay(tuple(str(label) for label in labels), coverage, one.ended, one.unit))
+            stays.append(StayLength(tuple(str(label) for label in labels), coverage, one.ended, one.unit))
     return tuple(stays)
 
 

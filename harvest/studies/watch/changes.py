@@ -111,7 +111,7 @@ def _node_name(tree: ConversationTree, node: int) -> str:
     return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
 
 
-def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
+def find_moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
     """Return the change points of a figure by the index of the first look at the new level. Looks without a
     measurement are skipped, as are changes that conversations cut short by failing users could have hidden or
     caused. Returns {} for fewer than `change_points.FEWEST` measurements."""
@@ -124,10 +124,10 @@ def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dic
     ]
     seen = [looks[place].systems[system].figures[figure] for place in places]
 
-    def found(values: Sequence[float]) -> tuple[ChangePoint, ...]:
+    def find_changes(values: Sequence[float]) -> tuple[ChangePoint, ...]:
         return change_points(values, generator(seed, "change points", system, figure))
 
-    moved = found([one.value for one in seen])
+    moved = find_changes([one.value for one in seen])
 
     def reduced(point: ChangePoint) -> list[float]:
         """Return the values that make the change smallest, if cut conversations could have had other values."""
@@ -144,7 +144,7 @@ def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dic
             for one, start, end in zip(moved, ends, ends[2:], strict=False)
             if any(
                 start < other.at < end and (other.after > other.before) == (one.after > one.before)
-                for other in found(reduced(one))
+                for other in find_changes(reduced(one))
             )
         )
     return {places[one.at]: one for one in moved}

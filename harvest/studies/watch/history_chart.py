@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from harvest.studies.watch.changes import moves
+from harvest.studies.watch.changes import find_moves
 from harvest.studies.watch.history import Look
 from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, curve_panels
 from harvest.tables.drawing.svg import MARGIN, page
@@ -34,7 +34,7 @@ def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> s
         elements += [*drawn, *key]
         down += 10
         each = ", ".join(f"{place:.0f}: {value:.3g}" for place, value in points)
-        moved = "".join(f"; moved at look {place + 1}" for place in moves(looks, system, figure))
+        moved = "".join(f"; moved at look {place + 1}" for place in find_moves(looks, system, figure))
         said.append(f"{system}, {figure}: {each}{moved}")
     title = ", ".join(series[0]) if len(series) == 1 else "Look by look"
     return page(title, "; ".join(said), elements, _WIDTH, down)
@@ -45,7 +45,7 @@ def _unit_scale(figure: str) -> float:
 
 
 def _level_line(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
-    found = moves(looks, system, figure)
+    found = find_moves(looks, system, figure)
     if not found:
         return
     starts = [0, *found]

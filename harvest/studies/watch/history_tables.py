@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.watch.changes import moves
+from harvest.studies.watch.changes import find_moves
 from harvest.studies.watch.document import figure_cells
 from harvest.studies.watch.figures import STYLES, THESE_RUNS
 from harvest.studies.watch.history import History, Look, LookFigure
@@ -103,7 +103,7 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
     for heading in (figure, "difference: [low, high]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    found, times = moves(looks, system, figure), audit_times(looks)
+    found, times = find_moves(looks, system, figure), audit_times(looks)
     for place, look in enumerate(looks):
         one = look.systems.get(system)
         if one is None:

@@ -22,7 +22,7 @@ from harvest.studies.watch import history as past_looks
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
 from harvest.studies.watch.changes import changed_topics, changed_turns
 from harvest.studies.watch.history import Look, LookSystem, WatchRules
-from harvest.studies.watch.watched import Over, Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.watched import TopicChanges, Watched, WatchedFigure, WatchedSystem
 from recordings.files.times import unix_seconds
 from recordings.log.run_folder import Run
 from scoring.inference.drift import SAME_BUDGET, Baseline, difference
@@ -135,7 +135,7 @@ class _Audit:
                     blessed = known.select_topics(list(known.topics))
                     value = float(np.mean([np.mean(trials) for trials in every.values()]))
                     counts = (len(cells), len(every), value, sum(map(len, every.values())))
-                    one = replace(one, over=Over(*counts, len(blessed.means), blessed.mean))
+                    one = replace(one, over=TopicChanges(*counts, len(blessed.means), blessed.mean))
                 one = _widen_interval(one, cut.get(figure.name, (0.0, 0.0)), self.rules.matters)
                 watched.append(one)
         watched = _add_discoveries(watched)

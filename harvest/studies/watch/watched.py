@@ -15,7 +15,7 @@ from topics.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class TopicChanges:
     """The topics behind a figure, if some topics have a value only now or only in the baseline. `topics` is the
     number of compared topics. `now` is the number of topics with a value now, which `value` and `n` include.
     `blessed` is the number of topics in the baseline, which `before` includes."""
@@ -58,7 +58,7 @@ class WatchedFigure:
     evidence: Floats | None
     judged: Judged | None = None
     matters: float = history.MATTERS
-    over: Over | None = None
+    over: TopicChanges | None = None
     cut: tuple[float, float] = (0.0, 0.0)
 
     @property
@@ -167,7 +167,7 @@ class Watched:
         return self.rules.matters
 
     @property
-    def measured(self) -> bool:
+    def is_measured(self) -> bool:
         """True if every system could be measured. A system that could not be measured never has the verdict `same`."""
         return bool(self.systems) and all(one.is_measured for one in self.systems)
 
@@ -181,4 +181,4 @@ class Watched:
         or, with `strict`, something is undecided. Otherwise, returns 0."""
         if self.verdict == "changed" and not self.shadow:
             return 1
-        return 3 if not self.measured or (strict and not all(one.is_decided for one in self.systems)) else 0
+        return 3 if not self.is_measured or (strict and not all(one.is_decided for one in self.systems)) else 0

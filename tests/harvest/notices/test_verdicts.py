@@ -77,7 +77,7 @@ def told(found: Watched, code: int, *, harness: Harness | None = None, strict: b
 def test_what_a_watched_audit_comes_to(found: Watched, code: int, strict: bool, verdict: str, codes: list[int]) -> None:
     assert found.exit_code(strict=strict) == code
     bulletin = told(found, code, strict=strict)
-    assert (bulletin.verdict, bulletin.code, bulletin.measured) == (verdict, code, code != 3)
+    assert (bulletin.verdict, bulletin.code, bulletin.is_measured) == (verdict, code, code != 3)
     assert [one.code for account in bulletin.accounts for one in account.notices] == codes
 
 

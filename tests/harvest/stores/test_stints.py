@@ -213,7 +213,7 @@ def test_who_is_only_out_of_reach_is_shut_out_and_what_it_stored_is_not_asked_ag
     seen = str(caught.value).splitlines()[0].replace(stored.url, "…")
     assert read(tmp_path / "east").finished, "what it played itself is in its folder"
     stints = stored.stints()
-    assert stints[1].sealed
+    assert stints[1].is_sealed
     stored.fetch(tmp_path / "copy")
     keys = [one.key for one in read(tmp_path / "copy").conversations if one.outcome is not None]
     assert len(keys) == len(set(keys)) == 4
@@ -242,8 +242,8 @@ def test_two_that_take_a_run_up_at_once_get_different_stints(stored: StoredRun, 
     store.before = also
     numbers.append(take_over(stored, tmp_path / "east", anybody).number)
     assert numbers == [1, 2]
-    assert stored.stints()[1].sealed
-    assert not stored.stints()[2].sealed
+    assert stored.stints()[1].is_sealed
+    assert not stored.stints()[2].is_sealed
 
 
 def test_a_piece_that_comes_while_its_stint_is_being_ended_is_found(stored: StoredRun, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from scipy import optimize
 
 from protocols.answer import Answer
-from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
+from simulators.stopping.fitting import StayLength, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 from simulators.stopping.model import StopModel, initial_experience, update_experience
 from simulators.user import Observation
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 LONGEST = 40
 
 
-def stays(model: StopModel, users: int, seed: int) -> list[Stay]:
+def stays(model: StopModel, users: int, seed: int) -> list[StayLength]:
     """Users that leave by `model`; answers are useful by half, and each useful one meets a fifth of the need."""
     rng, found = np.random.default_rng(seed), []
     for _ in range(users):
@@ -32,7 +32,7 @@ def stays(model: StopModel, users: int, seed: int) -> list[Stay]:
             observation = Observation(Answer("words"), labels[-1])
             memory = update_experience(memory, observation, coverage[-1])
             ended = bool(rng.random() < model.hazard(memory, observation))
-        found.append(Stay(tuple(labels), tuple(coverage[1:]), ended))
+        found.append(StayLength(tuple(labels), tuple(coverage[1:]), ended))
     return found
 
 
@@ -77,14 +77,14 @@ def test_standard_errors_are_those_of_repeated_samples() -> None:
 
 
 def test_a_recording_that_was_cut_off_is_no_leaving() -> None:
-    cut = [Stay(("o", "x"), ended=False), Stay(("o",))]
+    cut = [StayLength(("o", "x"), ended=False), StayLength(("o",))]
     assert fit_geometric(cut).parameters["p"].value == pytest.approx(1 / 3)
     assert fit_geometric(cut).log_likelihood == pytest.approx(math.log(1 / 3) + 2 * math.log(2 / 3))
 
 
 def test_the_hazard_is_recovered_from_recordings_that_were_cut_off() -> None:
     cut = [
-        Stay(stay.labels[:4], stay.coverage[:4], stay.ended and len(stay.labels) <= 4)
+        StayLength(stay.labels[:4], stay.coverage[:4], stay.ended and len(stay.labels) <= 4)
         for stay in stays(Hazard(), 3000, 21)
     ]
     assert sum(not stay.ended for stay in cut) > 1000
@@ -128,7 +128,7 @@ def test_aic_prefers_the_model_that_made_the_data() -> None:
 
 
 def test_answers_nobody_judged_say_nothing_of_two_alphas() -> None:
-    fit = fit_two_alpha([Stay(("o", "-", "-")), Stay(("o", "o"))])
+    fit = fit_two_alpha([StayLength(("o", "-", "-")), StayLength(("o", "o"))])
     assert (fit.chances, fit.left_out) == (3, 2)
     assert fit.parameters["useful"].value == pytest.approx(2 / 3)
     assert math.isnan(fit.parameters["useless"].value)
@@ -139,7 +139,7 @@ def test_answers_nobody_judged_say_nothing_of_two_alphas() -> None:
 @pytest.mark.parametrize("ended", [True, False])
 def test_one_answer_settles_nothing(label: str, *, ended: bool) -> None:
     """Whoever left after the one answer there was is no proof that everybody leaves, with a standard error of 0."""
-    once = [Stay((label,), ended=ended)]
+    once = [StayLength((label,), ended=ended)]
     for fit in (fit_geometric(once), fit_two_alpha(once)):
         assert all(math.isnan(one.value) and math.isnan(one.error) for one in fit.parameters.values())
         assert math.isnan(fit.aic)
@@ -150,12 +150,12 @@ def test_one_answer_settles_nothing(label: str, *, ended: bool) -> None:
 
 def test_a_hazard_at_the_border_of_its_range_is_no_estimate() -> None:
     """As for the logistic hazard: where nobody left, or everybody, its size and its error are not known."""
-    nobody, everybody = [Stay(("o",) * 20, ended=False)], [Stay(("x",))] * 20
+    nobody, everybody = [StayLength(("o",) * 20, ended=False)], [StayLength(("x",))] * 20
     for data, n in ((nobody, 20), (everybody, 20)):
         found = fit_geometric(data)
         assert math.isnan(found.parameters["p"].value)
         assert (found.parameters["p"].n, found.has_estimate) == (n, False)
-    mixed = fit_two_alpha([*nobody, *everybody, Stay(("x", "x"))])
+    mixed = fit_two_alpha([*nobody, *everybody, StayLength(("x", "x"))])
     assert math.isnan(mixed.parameters["useful"].value)
     assert mixed.parameters["useless"].value == pytest.approx(1 / 22)
     assert math.isnan(mixed.aic)
@@ -171,9 +171,11 @@ def test_no_data_give_no_number() -> None:
 
 
 def test_data_that_do_not_settle_the_hazard_give_no_number() -> None:
-    always_after_three = [Stay(("o", "o", "o"), (0.1, 0.2, 0.3 + 0.01 * n)) for n in range(20)]  # turn 3 parts them
-    nobody_left = [Stay(("o", "o"), (0.1, 0.4), ended=False)]
-    no_variation = [Stay(("o",) * n, (0.5,) * n) for n in (1, 2, 3, 4)]
+    always_after_three = [
+        StayLength(("o", "o", "o"), (0.1, 0.2, 0.3 + 0.01 * n)) for n in range(20)
+    ]  # turn 3 parts them
+    nobody_left = [StayLength(("o", "o"), (0.1, 0.4), ended=False)]
+    no_variation = [StayLength(("o",) * n, (0.5,) * n) for n in (1, 2, 3, 4)]
     for data in (always_after_three, nobody_left, no_variation):
         fit = fit_hazard(data)
         assert not fit.has_estimate
@@ -191,8 +193,8 @@ def test_a_fit_is_a_stop_model() -> None:
 
 def test_stays_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one label"):
-        Stay(())
+        StayLength(())
     with pytest.raises(ValueError, match="coverage must have 2 values, one per answer, not 1"):
-        Stay(("o", "x"), (0.5,))
+        StayLength(("o", "x"), (0.5,))
     with pytest.raises(ValueError, match="every stay must have coverage"):
-        fit_hazard([Stay(("o",))])
+        fit_hazard([StayLength(("o",))])

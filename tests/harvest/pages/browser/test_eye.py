@@ -140,7 +140,7 @@ async def test_frames_of_the_same_and_another_origin_have_eyes_and_places_of_the
             boxes = []
             for frame in window.frames():
                 boxes.append(await frame.box())
-                if frame.main or boxes[-1] is None:
+                if frame.is_main or boxes[-1] is None:
                     continue
                 part = await frame.node(named(await frame.look(), "q").id)
                 assert part is not None

@@ -47,7 +47,7 @@ async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
         with pytest.raises(Unanswered, match="browser-gone"):
             await waiting
         await until(lambda: two.gone is not None)
-        assert (one.gone, two.gone, browser.alive) == ("browser-gone", "browser-gone", False)
+        assert (one.gone, two.gone, browser.is_alive) == ("browser-gone", "browser-gone", False)
         with pytest.raises(Unanswered, match="browser-gone"):
             await browser.open_window(BrowserSettings())
         with pytest.raises(Unanswered, match="browser-gone"):
@@ -68,7 +68,7 @@ async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_clo
         await window.close()
         with pytest.raises(Unanswered, match="browser-gone"):
             await browser.open_window(BrowserSettings())
-        assert not browser.alive
+        assert not browser.is_alive
         await browser.close()
 
 

@@ -141,7 +141,7 @@ async def test_a_crashed_page_says_so_at_once_and_its_browser_goes_on(browser: B
                 at_once(call)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-    assert browser.alive
+    assert browser.is_alive
     async with showing(browser, "<p id=x>y") as window:
         assert (await look(window)).root.text == "y"
 
@@ -156,7 +156,7 @@ async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser) -> Non
             await window.frames()[0].look()
         assert window.gone == "page-hung"
         await window.close()
-    assert browser.alive
+    assert browser.is_alive
     async with showing(browser, "fine") as window:
         assert (await look(window)).root.text == "fine"
 
@@ -172,7 +172,7 @@ async def test_closing_twice_or_after_the_end_is_no_error(browser: Browser) -> N
         left = await other.open_window(BrowserSettings())
         await other.close()
         await left.close()
-        assert not other.alive
+        assert not other.is_alive
 
 
 async def test_windows_share_no_cookies_and_a_state_brings_them_along(browser: Browser, tmp_path: Path) -> None:

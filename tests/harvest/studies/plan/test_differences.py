@@ -55,7 +55,7 @@ def test_without_a_pilot_everything_is_assumed_and_says_so(audit: str) -> None:
     one = found.model.components
     assert (one.mean, one.topic + one.both, one.within) == pytest.approx((0.6, 0.108, 0.132))
     assert one.both == pytest.approx(0.027)
-    assert found.model.cautious_power(found.grid.present.mix) is None
+    assert found.model.cautious_power(found.grid.current_design.mix) is None
 
 
 def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(audit: str) -> None:
@@ -91,7 +91,7 @@ def answered(plan: Plan[DifferenceModel]) -> str:
 
 
 def beyond(plan: Plan[DifferenceModel]) -> Mapping[str, float]:
-    return plan.model.extrapolate(plan.grid.present.mix)
+    return plan.model.extrapolate(plan.grid.current_design.mix)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_what_is_stated_goes_before_what_a_pilot_shows(audit: str, pilot: Path) 
     run = read(pilot)
     found = planned(audit, run=run)
     assert set(found.model.sources.values()) == {"pilot", "follows"}
-    assert found.grid.present.topics == 6
+    assert found.grid.current_design.topics == 6
     assert 1 < found.grid.designs[0].turns / (8 * 2 * 2) <= 2, "as many as the pilot's conversations had"
     stated = planned(audit, run=run, stated={"mean": 50, "between": 30, "interaction": 10})
     one = stated.model.components
@@ -188,7 +188,7 @@ def test_a_difference_of_many_standard_deviations_is_planned_as_fast_as_any(audi
     began = time.process_time()
     found = planned(audit, measure=parse("ave%useful"), detect=90, stated=spreads)
     assert found.model.difference / math.sqrt(2 * (found.model.components.both + found.model.components.within)) > 1000
-    assert found.grid.present.power["like-these"].found == 1
+    assert found.grid.current_design.power["like-these"].found == 1
     assert beyond(found)["topics"] <= 8
     assert beyond(found)["trials"] == 1
     assert time.process_time() - began < 10
@@ -201,7 +201,7 @@ def test_four_systems_on_45_topics_with_50_trials_are_planned_within_20_seconds(
     began = time.process_time()
     found = plan_difference(load_audit(str(large)), detect=5)
     assert time.process_time() - began < 20
-    assert (found.grid.present.topics, found.grid.present.trials, found.model.pairs) == (45, 50, 6)
+    assert (found.grid.current_design.topics, found.grid.current_design.trials, found.model.pairs) == (45, 50, 6)
     assert len(found.grid.designs) == 16
 
 

@@ -76,7 +76,7 @@ def test_a_turn_that_fewer_reach_takes_more_trials(folder: Path, plan: Plan[Bran
     later = planned(folder, AGAIN.replace("→", "->"))
     assert later.model.path == ("U ask", "S o", "U more", "S o")
     assert later.model.came == plan.model.took
-    assert later.grid.present.power.come == pytest.approx(plan.grid.present.power.come * plan.model.share)
+    assert later.grid.current_design.power.come == pytest.approx(plan.grid.current_design.power.come * plan.model.share)
 
 
 def test_a_branch_of_a_few_is_taken_more_and_stopping_is_a_branch(folder: Path) -> None:
@@ -104,7 +104,7 @@ def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Pat
         assert plan.model.path[-1] == end
         assert plan.model.came == whole.model.took
         shares.append(plan.model.share)
-        assert 0 <= plan.grid.present.power.found <= 1
+        assert 0 <= plan.grid.current_design.power.found <= 1
     assert sum(shares) == pytest.approx(1)
     assert min(shares) > 0.2
     with pytest.raises(InputError, match="is ambiguous, as conversations end in 2 ways") as refused:

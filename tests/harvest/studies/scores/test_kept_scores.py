@@ -47,4 +47,4 @@ def test_scores_whose_intervals_bear_an_older_name_are_read(tmp_path: Path) -> N
         assert scored.score == 0.5
         kept = kept_scores(tmp_path)
         assert kept is not None
-        assert [one["interval"] for one in kept.each(tmp_path)] == [name]
+        assert [one["interval"] for one in kept.read_rows(tmp_path)] == [name]

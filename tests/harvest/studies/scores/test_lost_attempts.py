@@ -148,7 +148,7 @@ def test_a_watched_system_is_not_measured_by_what_failing_users_left(monkeypatch
     before = [only(world, name) for name in systems[:-1]]
     found = watched(before, only(world, "SYSB"), monkeypatch)
     (one,) = found.systems
-    assert (found.verdict, found.measured, one.figures) == ("cannot tell", False, ())
+    assert (found.verdict, found.is_measured, one.figures) == ("cannot tell", False, ())
     said = system_sentence(one, found)
     assert "cut short by a failure of the user (endpoint-failed x " in said
     assert "could move ave%useful by " in said

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.studies.runs.side_by_side import refuse_twice
+from harvest.studies.runs.side_by_side import refuse_repeated_runs
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.score_file import scores_document, write_scores
 from harvest.studies.scores.scorecard import score_material
@@ -85,16 +85,16 @@ def at(second: int) -> str:
 def test_a_copy_of_a_run_is_the_same_run(tmp_path: Path) -> None:
     one, copy = played(tmp_path / "one", at(1), at(2)), played(tmp_path / "copy", at(1), at(2))
     with pytest.raises(InputError, match=r"copy: the same run is given twice: every attempt in it is in .*one, too"):
-        refuse_twice([one, copy])
+        refuse_repeated_runs([one, copy])
     longer = played(tmp_path / "longer", at(1), at(2), at(3))  # a copy that was played on
     with pytest.raises(InputError, match=r"one: the same run is given twice: every attempt in it is in .*longer, too"):
-        refuse_twice([one, longer])
+        refuse_repeated_runs([one, longer])
 
 
 @pytest.mark.parametrize("times", [(at(3), at(4)), ("", ""), ()], ids=["later", "undated", "none"])
 def test_two_plays_that_said_the_same_words_are_two_runs(tmp_path: Path, times: Sequence[str]) -> None:
     first = [at(1), at(2)] if all(times) and times else times
-    refuse_twice([played(tmp_path / "one", *first), played(tmp_path / "other", *times)])
+    refuse_repeated_runs([played(tmp_path / "one", *first), played(tmp_path / "other", *times)])
 
 
 @pytest.mark.parametrize("command", ["bless", "compare", "variance", "score", "report"])

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from harvest.studies.watch.changes import moves
+from harvest.studies.watch.changes import find_moves
 from harvest.studies.watch.history import Look, LookFigure, LookSystem
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import audit_times, history_tables
@@ -40,7 +40,7 @@ def dropped() -> tuple[Look, ...]:
 def test_a_drop_is_placed_at_the_first_audit_that_shows_it_past_one_that_could_not_be_measured(
     dropped: tuple[Look, ...],
 ) -> None:
-    ((place, one),) = moves(dropped, "bot", NAME).items()
+    ((place, one),) = find_moves(dropped, "bot", NAME).items()
     assert place == 9
     assert [one.before, one.after] == pytest.approx([0.90125, 0.604])
     words = [part.plain for part in history_tables(dropped, "bot", NAME) if isinstance(part, Text)]
@@ -61,9 +61,9 @@ def test_a_move_that_what_was_cut_short_could_have_made_is_none(
         return one.model_copy(update={"systems": {"bot": one.systems["bot"].model_copy(update={"figures": figures})}})
 
     looks = [with_losses(place, one) for place, one in enumerate(dropped)]
-    assert list(moves(looks, "bot", NAME)) == [9] * kept
+    assert list(find_moves(looks, "bot", NAME)) == [9] * kept
     rising = [one.model_copy(update={"at": other.at}) for one, other in zip(reversed(looks), dropped, strict=True)]
-    assert len(moves(rising, "bot", NAME)) == kept
+    assert len(find_moves(rising, "bot", NAME)) == kept
 
 
 def test_where_nothing_moved_or_too_little_was_seen_that_is_said(dropped: tuple[Look, ...]) -> None:
