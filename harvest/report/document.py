@@ -16,7 +16,7 @@ from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence
 from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
 from harvest.report.transcripts import transcripts
-from harvest.report.watch_finding import unmeasured_finding, watched_finding
+from harvest.report.watch_finding import unmeasured_finding, watch_finding
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.assessed import Assessed, score_assessed
@@ -215,7 +215,7 @@ def _choose_finding(
     if not material.finished:
         return unmeasured_finding(material, paths, baseline=watched is not None)
     if watched is not None:
-        return watched_finding(watched, material, paths[0])
+        return watch_finding(watched, material, paths[0])
     if isinstance(found, Comparison):
         return comparison_finding(found, material, matters, paths)
     system = material.finished[0].key.system

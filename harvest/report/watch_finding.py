@@ -56,7 +56,7 @@ def _tried_systems(material: Material) -> list[str]:
     return list(dict.fromkeys(one.key.system for one in material.conversations))
 
 
-def watched_finding(found: Watched, material: Material, run: Path) -> Finding:
+def watch_finding(found: Watched, material: Material, run: Path) -> Finding:
     """Return the finding about the system with the most serious verdict."""
     if not found.systems:
         return Finding("cannot tell", "The baseline has no system of this run.", f"{trial_count(material)}.")

@@ -11,15 +11,15 @@ def parts_row(answer: Answer) -> dict[str, Any]:
     """Return the parts of an answer other than its text, by their keys in a recorded line. Empty parts are left out."""
     row: dict[str, Any] = {}
     if answer.sources:
-        row["sources"] = [_without_defaults(source, "href") for source in answer.sources]
+        row["sources"] = [_omit_defaults(source, "href") for source in answer.sources]
     if answer.thoughts:
         row["thoughts"] = answer.thoughts
     if answer.calls:
-        row["calls"] = [_without_defaults(call, "name") for call in answer.calls]
+        row["calls"] = [_omit_defaults(call, "name") for call in answer.calls]
     if answer.offers:
-        row["offers"] = [_without_defaults(offer, "title") for offer in answer.offers]
+        row["offers"] = [_omit_defaults(offer, "title") for offer in answer.offers]
     if answer.attachments:
-        row["attachments"] = [_without_defaults(attachment, "name") for attachment in answer.attachments]
+        row["attachments"] = [_omit_defaults(attachment, "name") for attachment in answer.attachments]
     if answer.refused:
         row["refused"] = True
     if answer.refusal:
@@ -47,6 +47,6 @@ def choice_row(choice: Choice) -> dict[str, Any]:
     return row
 
 
-def _without_defaults(part: Source | ToolCall | Offer | Attachment, first: str) -> dict[str, Any]:
+def _omit_defaults(part: Source | ToolCall | Offer | Attachment, first: str) -> dict[str, Any]:
     values = {entry.name: (getattr(part, entry.name), entry.default) for entry in fields(part)}
     return {name: value for name, (value, default) in values.items() if name == first or value != default}

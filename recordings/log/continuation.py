@@ -34,7 +34,7 @@ def differences(old: Header, new: Header) -> list[str]:
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
-    lines += _protocol_differences(_without_explanation(old.protocol), _without_explanation(new.protocol))
+    lines += _protocol_differences(_remove_explanation(old.protocol), _remove_explanation(new.protocol))
     if old.topics != new.topics:
         lines += _part_differences("topic", _topics_by_id(old), _topics_by_id(new))
     lines += _part_differences("system", old.systems, new.systems)
@@ -87,7 +87,7 @@ def _audit_part(header: Header, key: str) -> Mapping[str, Json]:
     return found if isinstance(found, dict) else {}
 
 
-def _without_explanation(protocol: Json) -> Json:
+def _remove_explanation(protocol: Json) -> Json:
     """Remove the explanation in a protocol, which may be corrected while a run is in progress."""
     return {**protocol, "about": ""} if isinstance(protocol, dict) else protocol
 

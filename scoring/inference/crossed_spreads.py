@@ -110,7 +110,7 @@ class _Table:
     def _by_topic(self) -> Floats:
         return np.asarray(self.mean.sum(axis=0) / self._has_value.sum(axis=0))
 
-    def _by_both(self) -> Floats:
+    def _interactions(self) -> Floats:
         beyond = self.mean - self._by_topic() - self.found.effects[0][:, None]
         return np.where(self._has_value, beyond, 0.0)
 
@@ -203,7 +203,7 @@ class _Table:
         return np.asarray(float(np.median(self._by_topic())) + effects + np.where(up, far, -far))
 
     def _unseen_reach(self) -> float | None:
-        beyond = np.abs(self._by_both())
+        beyond = np.abs(self._interactions())
         far = spreads.distance_factor(beyond.max(axis=0)) * float(beyond.max())
         return far if far > spreads.SAME else None
 
@@ -211,7 +211,7 @@ class _Table:
         effects = self.found.effects[0]
         systems = len(effects)
         if not self.within.is_bounded:
-            beyond = self._by_both()
+            beyond = self._interactions()
             far = math.sqrt(float(np.square(beyond).sum(axis=0).max()) / (systems - 1))
             return spreads.NEAREST * far if far > spreads.SAME else None
         falling, wide = -np.sort(-effects), self.within.top - self.within.bottom

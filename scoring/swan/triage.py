@@ -89,7 +89,7 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 def find_harms(text: str) -> Iterator[Flag]:
     """Yield words that may hurt, even with digits for letters. Most are English; some German, French and Spanish."""
-    plain = _without_code(text.replace("\u2019", "'"))
+    plain = _remove_code(text.replace("\u2019", "'"))
     undisguised = _WRITTEN.sub(_letters_for_figures, plain) if _FIGURE.search(plain) else plain
     for reason, pattern in _HARMFUL:
         for found in pattern.finditer(undisguised):
@@ -128,7 +128,7 @@ _AGAIN = 4  # repetitions of a sentence that are reported
 
 def find_flaws(text: str) -> Iterator[Flag]:
     """Yield signs that the form of `text` is broken. Grammar and meaning are not examined."""
-    plain = _without_code(text)
+    plain = _remove_code(text)
     if _NOTHING.fullmatch(text):
         yield Flag("nothing but a placeholder", 0, len(text))
     for reason, pattern in _FLAWS:
@@ -155,7 +155,7 @@ def find_flaws(text: str) -> Iterator[Flag]:
         yield Flag("no words of any language", 0, len(plain))
 
 
-def _without_code(text: str) -> str:
+def _remove_code(text: str) -> str:
     blank = _CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     return _ADDRESS.sub(lambda found: " " * len(found[0]), blank)
 

@@ -106,7 +106,7 @@ def _sentences(parts: Pieces) -> list[list[Piece]]:
 
 
 def _use_keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> ChangedPieces:
-    short = _without_function_words(parts)
+    short = _drop_function_words(parts)
     if short is None:
         return ChangedPieces(parts, 0, 0)
     return ChangedPieces(short, 1, 1) if float(rng.random()) < rate else ChangedPieces(parts, 1, 0)
@@ -115,10 +115,10 @@ def _use_keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Ch
 def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
     """Return `text` as a keyword query, or `text` itself if nothing can be left out."""
     parts = cut_pieces(text, guard)
-    return join_pieces(_without_function_words(parts) or parts)
+    return join_pieces(_drop_function_words(parts) or parts)
 
 
-def _without_function_words(parts: Pieces) -> Pieces | None:
+def _drop_function_words(parts: Pieces) -> Pieces | None:
     """Return the content words, each once, and guards, or None if nothing or nearly everything would be left out."""
     said: set[str] = set()
     dropped: list[bool] = []

@@ -68,12 +68,12 @@ def _clean_record(line: bytes) -> bytes:
     except ValueError:
         # A trace with a gap is better than one with a secret.
         return b"" if line.strip() else line
-    return json.dumps(_without_secrets(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(_remove_secrets(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _without_secrets(value: Any) -> Any:
+def _remove_secrets(value: Any) -> Any:
     if isinstance(value, list):
-        return [_without_secrets(one) for one in value]
+        return [_remove_secrets(one) for one in value]
     if not isinstance(value, dict):
         return value
     if isinstance(value.get("name"), str) and value["name"].lower() in _SECRET_HEADERS and "value" in value:
@@ -81,7 +81,7 @@ def _without_secrets(value: Any) -> Any:
     return {
         key: ([] if isinstance(one, list) else _REMOVED)
         if key in _SECRET_KEYS or key.lower() in _SECRET_HEADERS
-        else _without_secrets(one)
+        else _remove_secrets(one)
         for key, one in value.items()
     }
 

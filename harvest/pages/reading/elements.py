@@ -126,11 +126,11 @@ def _last_words(names: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _signature(tag: str, names: str, test: str) -> str:
-    classes = sorted({_without_numbers(name) for name in names.split()} - _STATE_WORDS)
-    return ".".join([tag, *classes]) + (f"#{_without_numbers(test)}" if test else "")
+    classes = sorted({_remove_numbers(name) for name in names.split()} - _STATE_WORDS)
+    return ".".join([tag, *classes]) + (f"#{_remove_numbers(test)}" if test else "")
 
 
-def _without_numbers(name: str) -> str:
+def _remove_numbers(name: str) -> str:
     return _DIGITS.sub("#", _HEX.sub("#", name)) if name else ""
 
 

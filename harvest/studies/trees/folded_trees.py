@@ -85,7 +85,7 @@ def fold_trees(
         builder = TreeBuilder(
             merging_named(merge, known.get(about)), protocol=str(run.header.hashes.get("protocol", ""))
         )
-        lost = _without_valid(attempts)
+        lost = _last_lost_attempts(attempts)
         whole = [builder.add_attempt(one) for one in attempts if first.get(_trial_key(one)) is one or id(one) in lost]
         if any(whole):
             trees.append(builder.tree())
@@ -106,7 +106,7 @@ def _trial_key(attempt: Attempt) -> TrialKey:
     return attempt.started.key
 
 
-def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
+def _last_lost_attempts(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
     valid = {_trial_key(one) for one in attempts if one.valid}
     lost = [one for one in attempts if _trial_key(one) not in valid]
     last = {_trial_key(one): one for one in sorted(lost, key=lambda one: one.started.attempt)}
@@ -116,7 +116,7 @@ def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
 def _attempts_text(attempts: Sequence[Attempt]) -> str:
     if not attempts:
         return "nothing recorded"
-    lost = _without_valid(attempts).values()
+    lost = _last_lost_attempts(attempts).values()
     broken_off = sum(one.outcome is None for one in lost)
     invalid = len(lost) - broken_off
     kinds = [f"{count} {kind}" for count, kind in ((invalid, "invalid"), (broken_off, "interrupted")) if count]

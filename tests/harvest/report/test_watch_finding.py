@@ -11,7 +11,7 @@ import pytest
 
 from harvest.report.finding import Finding
 from harvest.report.opening import bars_of_watch
-from harvest.report.watch_finding import watched_finding
+from harvest.report.watch_finding import watch_finding
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch.baseline import read_baseline
@@ -40,7 +40,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 def said(story: Story, change: Callable[[WatchedSystem], WatchedSystem]) -> tuple[Finding, Watched]:
     found, material, run = story
     changed = replace(found, systems=tuple(change(one) for one in found.systems))
-    return watched_finding(changed, material, run), changed
+    return watch_finding(changed, material, run), changed
 
 
 def gated(**of: Any) -> Callable[[WatchedSystem], WatchedSystem]:
