@@ -21,7 +21,7 @@ from harvest.voices.keyboard import STOP, Keyboard
 from recordings.conversations.conversation import Outcome, TrialKey
 from recordings.log.continuation import refuse_differences
 from recordings.log.header import make_header, trial_identity
-from recordings.log.run_folder import Run, begun_files, is_run, read
+from recordings.log.run_folder import Run, count_begun_files, is_run, read
 from recordings.log.store import RunWriter
 from simulators.human import HumanUser
 from topics.errors import HarvestError, InputError
@@ -82,7 +82,7 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
         seed=audit.seed,
         folder=audit.folder,
     )
-    before = begun_files(folder)
+    before = count_begun_files(folder)
 
     async def play() -> None:
         if is_run(folder):
@@ -109,7 +109,7 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
     except* HarvestError as group:
         raise first_error(group) from None
     except* KeyboardInterrupt:
-        if begun_files(folder) == before:
+        if count_begun_files(folder) == before:
             raise Interrupted("\ninterrupted; nothing was recorded, and the same command starts again") from None
         raise Interrupted(f"\ninterrupted; every answered turn is in {_folder_name(folder)}") from None
     outcome = watcher.outcome

@@ -25,7 +25,7 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable
 from recordings.files.errors import StoreError, describe_fault
 from recordings.files.lock import Lock, RunLocked
-from recordings.log.run_folder import Run, begun_files, is_run
+from recordings.log.run_folder import Run, count_begun_files, is_run
 from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError, Place
 
@@ -73,7 +73,7 @@ class Reaudit:
         try:
             yield
         except Interrupted:
-            if not begun_files(folder):
+            if not count_begun_files(folder):
                 raise Interrupted(NOTHING_RECORDED) from None
             command = self.command("--resume", folder)
             raise Interrupted(f"interrupted; every finished turn is saved, and this resumes it: {command}") from None

@@ -16,7 +16,7 @@ from harvest.playing.runner import Watcher
 from harvest.playing.stored_play import play_stored
 from harvest.stores.stored_run import StoredRun
 from harvest.terminal import printable
-from recordings.log.run_folder import begun_files
+from recordings.log.run_folder import count_begun_files
 from topics.counting import plural, pluralize
 from topics.errors import HarvestError
 
@@ -84,4 +84,4 @@ def play_to_folder(
         raise first_error(group) from None
     except* KeyboardInterrupt:
         saved = "interrupted; every finished turn is saved, and the same command resumes the run"
-        raise Interrupted(saved if begun_files(folder) else NOTHING_RECORDED) from None
+        raise Interrupted(saved if count_begun_files(folder) else NOTHING_RECORDED) from None

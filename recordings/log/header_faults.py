@@ -75,7 +75,7 @@ def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
     yield from _wrong_types(value, {**_NEEDED_KEYS, **_OPTIONAL_KEYS}, (), needed=_NEEDED_KEYS)
     for key in ("changes", "parts"):
         yield from _check_each(value.get(key), dict, (key,))
-    yield from _in_audit(value.get("audit") or {}, ("audit",))
+    yield from _audit_faults(value.get("audit") or {}, ("audit",))
     hashes: Mapping[str, Any] = value["hashes"]
     kinds: dict[str, _Kind] = {"protocol": str, "topics": dict, "systems": dict}
     yield from _wrong_types(hashes, kinds, ("hashes",), needed=kinds)
@@ -87,11 +87,11 @@ def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
             yield ("parts", i), f"has no {missing[0]!r}"
         part_kinds = {key: _OPTIONAL_KEYS[key] for key in PART if key in _OPTIONAL_KEYS}
         yield from _wrong_types(part, part_kinds, ("parts", i), needed=("software", "redaction"))
-        yield from _in_audit(part["audit"] or {}, ("parts", i, "audit"))
+        yield from _audit_faults(part["audit"] or {}, ("parts", i, "audit"))
         yield from _check_each(part.get("changes"), dict, ("parts", i, "changes"))
 
 
-def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
+def _audit_faults(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
     yield from _wrong_types(audit, _AUDIT, loc)
     trials = audit.get("trials")
     if trials is not None and not 0 <= trials <= _MOST_FAULTS:

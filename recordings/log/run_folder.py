@@ -133,7 +133,7 @@ def event_files(run: Path) -> list[Path]:
     return sorted(run.glob("trials-*.jsonl"))
 
 
-def begun_files(run: Path) -> int:
+def count_begun_files(run: Path) -> int:
     """Count the files of events that have more than their opening line; 0 means that nothing was recorded. Unreadable
     files are not counted, because they are reported when the run is read."""
     count = 0

@@ -145,7 +145,7 @@ def item_things(questions: Iterable[Question], judge: Judge, topics: Mapping[str
             wanted=topic.request if topic else "",
             guideline=judge.guideline.get(one.criterion, ""),
         )
-        asked = tuple(_make_asked(messages, number, one.about[0]) for number in range(judge.samples))
+        asked = tuple(_make_question(messages, number, one.about[0]) for number in range(judge.samples))
         found.append(Thing(one.criterion, one.about, asked))
     return tuple(found)
 
@@ -157,7 +157,7 @@ def pair_things(pairs: Iterable[BlindPair], judge: Judge) -> tuple[Thing, ...]:
         left, right = transcript(one.left), transcript(one.right)
         about: dict[str, str | int] = {"pair": one.number, "text": text_hash(left, right)}
         asked = tuple(
-            _make_asked(pair_messages(*texts), number, about, swapped=swapped)
+            _make_question(pair_messages(*texts), number, about, swapped=swapped)
             for number in range(judge.samples)
             for swapped, texts in ((False, (left, right)), (True, (right, left)))
         )
@@ -165,7 +165,7 @@ def pair_things(pairs: Iterable[BlindPair], judge: Judge) -> tuple[Thing, ...]:
     return tuple(found)
 
 
-def _make_asked(
+def _make_question(
     messages: tuple[Message, ...], number: int, about: Mapping[str, str | int], *, swapped: bool = False
 ) -> SampleQuestion:
     key = content_hash("harvest-judged", [number, *([one.role, one.text] for one in messages)])

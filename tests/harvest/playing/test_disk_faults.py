@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.log.run_folder import begun_files, is_run, read
+from recordings.log.run_folder import count_begun_files, is_run, read
 from tests.support.command_line import harvest
 from tests.support.fault_page import Row, code, hold, rows
 from tests.support.faulty_disk import FaultyDisk, faulty_disk
@@ -76,7 +76,7 @@ def said_of(messages: str, folder: Path) -> list[str]:
 
 def answered(folder: Path, run: str) -> int:
     """Turns with an answer in the recording so far."""
-    if not is_run(folder / run) or not begun_files(folder / run):
+    if not is_run(folder / run) or not count_begun_files(folder / run):
         return 0
     return sum(len(one.exchanges) for one in read(folder / run).conversations)
 
