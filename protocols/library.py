@@ -31,7 +31,8 @@ def load_protocol(name_or_path: str | PathLike[str]) -> Protocol:
         return read_protocol(read_document(text))
     if text not in shipped_protocols():
         raise InputError(
-            f"unknown protocol {text!r}", allowed=f"{', '.join(shipped_protocols())}, or the path of a .yaml file"
+            f"unknown protocol {text!r}",
+            allowed=f"{', '.join(shipped_protocols())}, or the path of a .yaml file",
         )
     return read_protocol(read_document(_HERE / f"{text}.yaml"))
 

@@ -129,7 +129,13 @@ def group_fairness(
 # A turn has few relevant entities and few groups, so the same distributions recur in many conversations.
 @lru_cache(maxsize=2**14)
 def _turn_fairness(
-    number: int, here: Shares, known: Shares, count: int, weight: float, attribute: AttributeSet, names: tuple[str, ...]
+    number: int,
+    here: Shares,
+    known: Shares,
+    count: int,
+    weight: float,
+    attribute: AttributeSet,
+    names: tuple[str, ...],
 ) -> tuple[_Turn, ...]:
     """Return a turn that counts, for each divergence. `here` (C,) are sums over all relevant nuggets, and `known`
     (C,) are sums over nuggets of known group. `count` is the number of relevant nuggets. If it is 0, the distribution

@@ -308,7 +308,10 @@ SETTINGS: Mapping[str, Setting] = declared_settings(Settings)
 
 
 def scoring_settings(
-    scoring: Mapping[str, Any], topics: TopicSet, gold: GoldTable | None, changes: Mapping[str, Any] | None = None
+    scoring: Mapping[str, Any],
+    topics: TopicSet,
+    gold: GoldTable | None,
+    changes: Mapping[str, Any] | None = None,
 ) -> Settings:
     """Return the settings of an audit (`scoring`), overridden by `changes`. Grades that are not named keep their
     default gain. Raises InputError for a setting out of range, a weight of an attribute set that `topics` does not
@@ -329,5 +332,6 @@ def check_weights(settings: Settings, topics: TopicSet) -> None:
             )
     if topics.attributes and all(settings.weights.get(name, 1) == 0 for name in topics.attributes):
         raise InputError(
-            "scoring setting weights: all attribute sets have weight 0", allowed="a weight above 0 for at least one set"
+            "scoring setting weights: all attribute sets have weight 0",
+            allowed="a weight above 0 for at least one set",
         )

@@ -126,7 +126,12 @@ Taken = tuple[tuple[Prompt, Sample], ...]
 
 
 async def respond_with_words(
-    user: User, state: State, observation: Observation | None, rng: Streams, source: WordingSource | None, size: int = 0
+    user: User,
+    state: State,
+    observation: Observation | None,
+    rng: Streams,
+    source: WordingSource | None,
+    size: int = 0,
 ) -> tuple[Say | Stop, State, Taken]:
     """Call `user.respond(…)`, supplying the words the user requests from `source`, and return the result with those
     words.

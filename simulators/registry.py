@@ -218,7 +218,10 @@ def check_users(
             try:
                 initial_state(user, Scenario(topic, traits), Streams(0, (name, topic.id)))
             except BrokenPromise as fault:
-                raise InputError(f"user {name!r} on topic {topic.id!r}: {fault}", advice=_ADVICE) from None
+                raise InputError(
+                    f"user {name!r} on topic {topic.id!r}: {fault}",
+                    advice=_ADVICE,
+                ) from None
             except InputError as fault:
                 raise InputError(
                     f"user {name!r} on topic {topic.id!r}: {fault.what}",

@@ -111,7 +111,9 @@ class StrictModel(BaseModel):
             if key not in known and key not in cls.model_fields:
                 meant = nearest_name(str(key), known)
                 raise PydanticCustomError(
-                    "unknown_key", "unknown key {key}", {"key": key, "known": ", ".join(known), "close": meant or ""}
+                    "unknown_key",
+                    "unknown key {key}",
+                    {"key": key, "known": ", ".join(known), "close": meant or ""},
                 )
         return value
 

@@ -206,7 +206,10 @@ def agenda_figure() -> str:
         for patience in (0, 1, 3, 6)
     ]
     taken = [
-        Line(f"{name}", [(i, turns_taken(play(system, initiative=i, patience=ENDLESS))) for i in shares])
+        Line(
+            f"{name}",
+            [(i, turns_taken(play(system, initiative=i, patience=ENDLESS))) for i in shares],
+        )
         for name, system in {
             "every answer useful": ((1.0, USEFUL),),
             "half useful": ((0.5, USEFUL), (0.5, USELESS)),
@@ -243,7 +246,10 @@ def clarification_figure() -> str:
     shares = [n / 10 for n in range(11)]
     telling = [
         Line(f"{name}", [(c, summed(play(((1.0, seen),), 2, cooperativeness=c), *told)) for c in shares])
-        for name, seen in {"after a question": asking, "after an answer beside the facet": beside}.items()
+        for name, seen in {
+            "after a question": asking,
+            "after an answer beside the facet": beside,
+        }.items()
     ]
     pleased = [
         Line(
@@ -257,7 +263,8 @@ def clarification_figure() -> str:
     ]
     tries = [
         Line(
-            f"tries {tries}", [(u, summed(play(((u, met), (1 - u, beside)), tries=tries), "satisfied")) for u in shares]
+            f"tries {tries}",
+            [(u, summed(play(((u, met), (1 - u, beside)), tries=tries), "satisfied")) for u in shares],
         )
         for tries in (0, 2, 5)
     ]

@@ -30,7 +30,12 @@ Factors = Mapping[str, Mapping[str, ArmEntry]]
 
 
 def read_factors(
-    document: Document, factors: Factors, protocol: Protocol, topics: Sequence[Topic], *, grouped: bool = False
+    document: Document,
+    factors: Factors,
+    protocol: Protocol,
+    topics: Sequence[Topic],
+    *,
+    grouped: bool = False,
 ) -> tuple[Arm, ...]:
     """Read the arms of an audit's factors, with the control first. `grouped` is as in `read_arm`. Raises InputError,
     with its place in the audit, for a factor with fewer than two levels, for levels of two factors that change the

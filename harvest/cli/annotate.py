@@ -325,7 +325,14 @@ def _export_sheet(
 
 
 def _import_sheet(
-    run: Path, recorded: Run, schema: Schema, filled: Path, author: str, version: str, nuggets: str, adjudicate: bool
+    run: Path,
+    recorded: Run,
+    schema: Schema,
+    filled: Path,
+    author: str,
+    version: str,
+    nuggets: str,
+    adjudicate: bool,
 ) -> None:
     sheet = read_sheet(filled, assess_run(run, recorded, schema, nuggets=nuggets), schema, reasons=adjudicate)
     cleaner = Redactor()  # compare a note in the form in which it is stored

@@ -19,7 +19,13 @@ from scoring.notation import Term
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all in both runs].")
 @measures_option("Only these [%useful S1, ave%useful].")
 @form_options
-def command(before: Path, after: Path, systems: tuple[str, ...], measures: tuple[Term, ...], output: Output) -> None:
+def command(
+    before: Path,
+    after: Path,
+    systems: tuple[str, ...],
+    measures: tuple[Term, ...],
+    output: Output,
+) -> None:
     """Attribute the difference between two runs to its causes.
 
     The difference between BEFORE and AFTER is split into shares that add up to the whole difference: the shares of

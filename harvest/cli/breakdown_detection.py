@@ -164,7 +164,8 @@ def with_predictions(
             )
     if found.name in {one.name for one in material.submissions}:
         raise InputError(
-            f"the submission {found.name!r} is named like the detector", advice="rename its file or folder"
+            f"the submission {found.name!r} is named like the detector",
+            advice="rename its file or folder",
         )
     return replace(material, submissions=(*material.submissions, found), notes=tuple(notes))
 

@@ -33,7 +33,13 @@ def command() -> None:
 @click.option("--all", "every", is_flag=True, help="Print every measure, with -log2 of the means.")
 @form_options
 def evaluate(
-    files: tuple[Path, ...], alpha: float, level: float, replications: int, seed: int, every: bool, output: Output
+    files: tuple[Path, ...],
+    alpha: float,
+    level: float,
+    replications: int,
+    seed: int,
+    every: bool,
+    output: Output,
 ) -> None:
     """Evaluate predicted dialogue quality and nugget types against human annotations.
 

@@ -28,7 +28,9 @@ def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], 
     """
     if not history.exists():
         raise InputError(
-            "no such file", place=Place(str(history)), advice="check the path; harvest reaudit AUDIT writes a history"
+            "no such file",
+            place=Place(str(history)),
+            advice="check the path; harvest reaudit AUDIT writes a history",
         )
     whole = whole_history(history)
     looks = whole.looks

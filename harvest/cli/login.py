@@ -38,7 +38,11 @@ _LOAD_TIMEOUT = 120.0  # seconds, since a person can see the cause of a delay
 @click.option("--timezone", metavar="NAME", help="The driver's option `timezone`, such as Asia/Tokyo.")
 @click.option("--viewport", default="1280x800", show_default=True, help="The driver's option of this name.")
 @click.option("--user-agent", metavar="TEXT", help="The driver's option of this name.")
-def command(site: str, out: Path | None, **options: str | None) -> None:
+def command(
+    site: str,
+    out: Path | None,
+    **options: str | None,
+) -> None:
     """Open a window to log in by hand, and store the log-in in a file.
 
     SITE_OR_URL is the page's address, or a site file that contains the address. Log in as usual, then press Enter in

@@ -83,7 +83,10 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "simulate": _Entry("harvest.cli.simulate", "Fit simulated users to recordings, and check them."),
     },
     "Judge": {
-        "annotate": _Entry("harvest.cli.annotate", "Extract nuggets, score them by rules, and let people judge them."),
+        "annotate": _Entry(
+            "harvest.cli.annotate",
+            "Extract nuggets, score them by rules, and let people judge them.",
+        ),
         "pool": _Entry("harvest.cli.pool", "List the items to judge in RUNs, each once."),
         "judge": _Entry("harvest.cli.judge", "Let a model judge nuggets, turns, conversations or blind pairs."),
         "nuggets": _Entry("harvest.cli.nuggets", "Show how many of the topics' nuggets the answers contain."),

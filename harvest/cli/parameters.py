@@ -99,7 +99,9 @@ def check_output_file(
         )
     if not os.access(folder, os.W_OK | os.X_OK):  # the folder counts: files are replaced
         raise InputError(
-            f"cannot be written: there is no write permission for the folder {path.parent}", place=place, advice=other
+            f"cannot be written: there is no write permission for the folder {path.parent}",
+            place=place,
+            advice=other,
         )
     remove_leftovers(folder, path.name)
 

@@ -119,7 +119,8 @@ def command(
         return
     if detect is None:
         raise InputError(
-            "the difference to detect is missing", advice="give --detect SIZE, or --allocate with --from RUN"
+            "the difference to detect is missing",
+            advice="give --detect SIZE, or --allocate with --from RUN",
         )
     _refuse_without_effect("a plan without --allocate", {"--total": total})
     if node is not None:

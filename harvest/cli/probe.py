@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 @click.argument("url", metavar="URL")
 @click.option("--out", metavar="SITE.yaml", type=PathArgument(), help="Write the draft here.")
 @click.option(
-    "--screenshot", metavar="FILE.png", type=PathArgument(), help="Write a screenshot with the parts outlined."
+    "--screenshot",
+    metavar="FILE.png",
+    type=PathArgument(),
+    help="Write a screenshot with the parts outlined.",
 )
 @click.option("--message", metavar="TEXT", default="Hello", show_default=True, help="The message to send, once.")
 @click.option("--login", metavar="FILE", type=PathArgument(), help="A log-in stored by `harvest login`.")

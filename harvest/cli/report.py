@@ -25,7 +25,12 @@ _CHUNK_NAME = re.compile(r"\d{4,}\.js")
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
-    "--out", type=PathArgument(), metavar="FILE.html", default="report.html", show_default=True, help="The page."
+    "--out",
+    type=PathArgument(),
+    metavar="FILE.html",
+    default="report.html",
+    show_default=True,
+    help="The page.",
 )
 @click.option("--baseline", type=PathArgument(), metavar="FILE", help="Compare the run with this baseline.")
 @click.option("--history", type=PathArgument(), metavar="FILE", help="Show the looks of `harvest reaudit`.")

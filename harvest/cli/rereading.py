@@ -304,7 +304,13 @@ def _reread_document(
 
 def _turn_key(conversation: Conversation, turn: int | None) -> dict[str, object]:
     key = conversation.key
-    return {"system": key.system, "topic": key.topic, "trial": key.trial, "attempt": conversation.attempt, "turn": turn}
+    return {
+        "system": key.system,
+        "topic": key.topic,
+        "trial": key.trial,
+        "attempt": conversation.attempt,
+        "turn": turn,
+    }
 
 
 def _encode_answer(answer: RereadAnswer, *, now: bool) -> dict[str, object]:

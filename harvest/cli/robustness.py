@@ -30,7 +30,14 @@ from scoring.notation import Term
 )
 @judges_options
 @output_options
-def command(run: Path, measures: tuple[Term, ...], seed: int, output: Output, judges: Judges, **changes: Any) -> None:
+def command(
+    run: Path,
+    measures: tuple[Term, ...],
+    seed: int,
+    output: Output,
+    judges: Judges,
+    **changes: Any,
+) -> None:
     """Compare the arms of an audit with their control.
 
     RUN was played by an audit with `arms`, which express the same needs and draws in several ways. For each system,

@@ -36,7 +36,13 @@ _FLOCK = "/usr/bin/flock"
     "--install", metavar="REQUIREMENT", help=f"What pip installs on GitHub's runner [{DISTRIBUTION}, this version]."
 )
 def command(
-    audit: str, further: tuple[str, ...], cron: bool, as_units: bool, github: bool, every: Every, install: str | None
+    audit: str,
+    further: tuple[str, ...],
+    cron: bool,
+    as_units: bool,
+    github: bool,
+    every: Every,
+    install: str | None,
 ) -> None:
     """Print a schedule for cron, systemd or GitHub Actions.
 

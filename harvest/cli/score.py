@@ -101,7 +101,8 @@ def command(
         return _score_separately(runs, request, dask, strict=strict)
     if keep and len(runs) > 1:
         raise InputError(
-            "--keep writes to one run, but several were given", advice="score them one by one, or on a cluster (--dask)"
+            "--keep writes to one run, but several were given",
+            advice="score them one by one, or on a cluster (--dask)",
         )
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex cannot be used together", advice="give only one of them")

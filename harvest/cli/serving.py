@@ -227,7 +227,8 @@ def check_author(name: str) -> str:
     found = name.strip()
     if found.casefold() in FOLDINGS:
         raise InputError(
-            f"--author: {found!r} is a value of --judgments, so it cannot be a name", advice="choose another name"
+            f"--author: {found!r} is a value of --judgments, so it cannot be a name",
+            advice="choose another name",
         )
     if not found.isprintable() or "," in found or len(found) > _LONGEST_NAME:
         raise InputError(

@@ -268,7 +268,12 @@ def check_command(
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling.")
 @form_options
 def groups_command(
-    runs: tuple[Path, ...], measures: tuple[Term, ...], base: str | None, seed: int, output: Output, **changes: Any
+    runs: tuple[Path, ...],
+    measures: tuple[Term, ...],
+    base: str | None,
+    seed: int,
+    output: Output,
+    **changes: Any,
 ) -> None:
     """Compare groups of users.
 

@@ -86,7 +86,8 @@ class Options(StrictModel):
 
     url: Address | None = Field(None, description="the page; needed unless the site names it")
     site: str | Site | None = Field(
-        None, description="a site file, or its fields inline: see [sites](sites.md); not given: the page is searched"
+        None,
+        description="a site file, or its fields inline: see [sites](sites.md); not given: the page is searched",
     )
     login: str | None = Field(
         None, description="the file in which `harvest login` kept a log-in; relative to the audit file"

@@ -247,7 +247,11 @@ class Described:
         return self._make_turn(received, values, answer, notes)
 
     def _check_readable(
-        self, parts: Parts, paths: Sequence[ReplyPath], values: Sequence[tuple[EventNames, object]], received: Received
+        self,
+        parts: Parts,
+        paths: Sequence[ReplyPath],
+        values: Sequence[tuple[EventNames, object]],
+        received: Received,
     ) -> None:
         """Raise Unanswered if a path leads to an object without text, which is not an empty answer."""
         for path in paths if parts.is_empty else ():

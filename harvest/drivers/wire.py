@@ -132,7 +132,8 @@ class Wire:
                 else f"the proxy cannot be used: {fault}"
             )
             raise InputError(
-                f"system {surroundings.system!r}: {what}", allowed="http://HOST:PORT or https://HOST:PORT"
+                f"system {surroundings.system!r}: {what}",
+                allowed="http://HOST:PORT or https://HOST:PORT",
             ) from None
         own = surroundings.folder / options.ca_file if options.ca_file is not None else None
         # The machine's certificates are slow to read, and need no check if the user did not choose them.

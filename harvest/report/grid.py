@@ -116,7 +116,10 @@ def _grid_cell(trials: Sequence[str], topic: str, system: str, turn: int) -> dic
 
 
 def _foot_rows(
-    name: str, systems: Sequence[str], turns: range, values: Mapping[tuple[str, str, str | None, int | None], ScoreRow]
+    name: str,
+    systems: Sequence[str],
+    turns: range,
+    values: Mapping[tuple[str, str, str | None, int | None], ScoreRow],
 ) -> list[dict[str, Any]]:
     def value_text(measure: str, system: str, turn: int | None) -> str:
         row = values.get((measure, system, name, turn))

@@ -180,7 +180,13 @@ def _unfit_finish(reply: Reply) -> str:
         choice = json.loads(body)["choices"][0]
         message, finish = choice["message"], choice.get("finish_reason", "")
         role = message.get("role", "assistant")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):  # a stream, or words in another place
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):  # a stream, or words in another place
         return ""
     if message.get("refusal") and not message.get("content"):
         return REFUSED_FINISH

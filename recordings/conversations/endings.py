@@ -60,7 +60,10 @@ _SHAPES = {  # of one, of several
         "has no answer to its last user turn (invalid: in no figure)",
         "have no answer to their last user turn (invalid: in no figure)",
     ),
-    "interrupted": ("has no outcome (interrupted: in no figure)", "have no outcome (interrupted: in no figure)"),
+    "interrupted": (
+        "has no outcome (interrupted: in no figure)",
+        "have no outcome (interrupted: in no figure)",
+    ),
 }
 
 

@@ -89,7 +89,9 @@ class Attempt:
                     )
                 self._turns.append(
                     _OpenTurn(
-                        *(event.state, event.text, event.user, event.act, event.worded), event.choice, event.session
+                        *(event.state, event.text, event.user, event.act, event.worded),
+                        event.choice,
+                        event.session,
                     )
                 )
             case Answered():
@@ -211,7 +213,11 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
     reply = turn.reply.reply() if isinstance(turn.reply, TurnLine) else turn.reply
     route = turn.route.route() if isinstance(turn.route, RouteLine) else turn.route
     choice = turn.choice.choice() if isinstance(turn.choice, ChoiceLine) else turn.choice
-    return Turn(*(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded), choice, turn.session)
+    return Turn(
+        *(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded),
+        choice,
+        turn.session,
+    )
 
 
 class Attempts:

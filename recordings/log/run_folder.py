@@ -83,7 +83,11 @@ def enclosing_run(folder: Path) -> Path | None:
 
 
 def read(
-    path: str | PathLike[str], *, keep_rows: bool = False, turns_of: Container[str] | None = None, spoken: bool = False
+    path: str | PathLike[str],
+    *,
+    keep_rows: bool = False,
+    turns_of: Container[str] | None = None,
+    spoken: bool = False,
 ) -> Run:
     """Read the run in the folder `path`.
 

@@ -312,7 +312,9 @@ def _text_size(event: Event) -> int:
 def _refuse_nonempty(run: Path) -> None:
     if (run / "run.json").exists():
         raise RunError(
-            "this folder already contains a run", place=Place(str(run)), advice="resume it, or choose another folder"
+            "this folder already contains a run",
+            place=Place(str(run)),
+            advice="resume it, or choose another folder",
         )
     try:
         others = sorted(entry.name for entry in run.iterdir() if not _is_left_over(entry.name))

@@ -20,7 +20,12 @@ BASELINES = ("baseline: uniform", "baseline: prior")
 
 
 def helpdesk_rows(
-    material: HelpdeskMaterial, *, alpha: float = 0.5, seed: int = 0, level: float = 0.95, replications: int = 2000
+    material: HelpdeskMaterial,
+    *,
+    alpha: float = 0.5,
+    seed: int = 0,
+    level: float = 0.95,
+    replications: int = 2000,
 ) -> tuple[ScoreRow, ...]:
     """Return rows in long form: the measures of each submission and each baseline in the subtasks that it predicts.
 

@@ -13,7 +13,15 @@ from scoring.inference.in_time import common_time_p
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import LostTrials, losses_matter, reasons_withheld
 from scoring.inference.needed import NeededSize, needed
-from scoring.inference.paired import Estimand, Guard, PairedTest, Verdict, correct_intervals, decide, residual_variance
+from scoring.inference.paired import (
+    Estimand,
+    Guard,
+    PairedTest,
+    Verdict,
+    correct_intervals,
+    decide,
+    residual_variance,
+)
 from scoring.inference.sessions import needed_sessions
 from scoring.inference.sides import combine_extremes, compare_sides
 from scoring.statistics.exchange import holm_correction, smallest_p

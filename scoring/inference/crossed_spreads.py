@@ -248,7 +248,12 @@ def _root(rises: Callable[[float], float], low: float, high: float) -> float:
 
 
 def mean_squares(
-    mean: Floats, own: Floats, counts: npt.NDArray[np.int64] | Floats, weights: Floats, *, degrees: float | None = None
+    mean: Floats,
+    own: Floats,
+    counts: npt.NDArray[np.int64] | Floats,
+    weights: Floats,
+    *,
+    degrees: float | None = None,
 ) -> MeanSquares | None:
     """Return the mean squares for each set of weights, or None if systems share too few topics.
 

@@ -204,7 +204,12 @@ def evidence_levels(kept: Floats, *, looks: int, share: float = 1.0) -> Floats:
 
 
 def confirms_alarm(
-    baseline: Baseline, values: Sequence[npt.ArrayLike], side: Side, *, matters: float, against: Limits | None = None
+    baseline: Baseline,
+    values: Sequence[npt.ArrayLike],
+    side: Side,
+    *,
+    matters: float,
+    against: Limits | None = None,
 ) -> bool:
     """Return True if this audit alone lies beyond the limit of an alarm: one-sided p ≤ `CONFIRMED`."""
     means, _, counts = _moments([np.asarray(one, dtype=np.float64) for one in values])

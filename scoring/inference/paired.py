@@ -27,7 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.figure import Good
-from scoring.inference.differences import as_interval, guarded_differences, smallest_p, typical_difference
+from scoring.inference.differences import (
+    as_interval,
+    guarded_differences,
+    smallest_p,
+    typical_difference,
+)
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
 from scoring.statistics.beta import student_quantile, student_tails
 from scoring.statistics.exchange import exchange_p, holm_correction
@@ -142,7 +147,12 @@ def _compare_by_t(
 
 
 def compare_these(
-    differences: npt.ArrayLike, noise: npt.ArrayLike, trials: npt.ArrayLike, *, level: float, reach: float = math.inf
+    differences: npt.ArrayLike,
+    noise: npt.ArrayLike,
+    trials: npt.ArrayLike,
+    *,
+    level: float,
+    reach: float = math.inf,
 ) -> PairedTest:
     """Compare two sides for these very topics.
 

@@ -148,7 +148,11 @@ class CorrectedMean:
 
 
 def corrected_mean(
-    topics: Sequence[ComparedItems], *, level: float, tuned: bool = True, clusters: Sequence[Hashable] | None = None
+    topics: Sequence[ComparedItems],
+    *,
+    level: float,
+    tuned: bool = True,
+    clusters: Sequence[Hashable] | None = None,
 ) -> CorrectedMean:
     """Return the mean over topics of their weighted means, with its interval.
 

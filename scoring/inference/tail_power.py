@@ -144,7 +144,15 @@ def simulate_tail(
     for study in range(many):
         cells = model.draw(topics, trials, rng)
         tail = pooled_tail(
-            names, cells, beta, rng, level=level, replications=replications, top=model.top, worst=worst, called=called
+            names,
+            cells,
+            beta,
+            rng,
+            level=level,
+            replications=replications,
+            top=model.top,
+            worst=worst,
+            called=called,
         )
         interval = tail.cvar_interval if kind == "cvar" else tail.quantile_interval
         if interval.note:

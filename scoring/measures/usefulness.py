@@ -352,7 +352,14 @@ def _tally_failures(answers: Answers) -> Iterator[Tally]:
     yield Tally(RECOVERY.name, None, *sides, np.ones(topics), every, pooled=True, fewest=fewest)
 
 
-_of_labels = partial(Declaration, of="trials", source="[GFRC] §5", needs=("labels",), percentage=True, shown="always")
+_of_labels = partial(
+    Declaration,
+    of="trials",
+    source="[GFRC] §5",
+    needs=("labels",),
+    percentage=True,
+    shown="always",
+)
 USEFUL = _of_labels(
     name="%useful",
     sentence="How often the answer of a turn is useful.",

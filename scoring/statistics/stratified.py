@@ -53,7 +53,12 @@ class StratifiedTest:
 
 
 def compare_within(
-    both: npt.ArrayLike, exposed: npt.ArrayLike, outcomes: npt.ArrayLike, cases: npt.ArrayLike, *, most: float = _MOST
+    both: npt.ArrayLike,
+    exposed: npt.ArrayLike,
+    outcomes: npt.ArrayLike,
+    cases: npt.ArrayLike,
+    *,
+    most: float = _MOST,
 ) -> StratifiedTest:
     """Test and estimate the association within S strata.
 

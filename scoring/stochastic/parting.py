@@ -291,7 +291,8 @@ def both_sides(
     topics = tuple(sorted({*told[0]} & {*told[1]}))
     if not topics:
         raise InputError(
-            f"{first!r} and {second!r} have no topic in common in this tree", advice="play the same topics with both"
+            f"{first!r} and {second!r} have no topic in common in this tree",
+            advice="play the same topics with both",
         )
     places = {topic: number for number, topic in enumerate(topics)}
     side, topic = np.full(len(tree.trials), -1), np.zeros(len(tree.trials), dtype=np.int64)

@@ -218,7 +218,10 @@ def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tup
     whose = sorted({f"{one.layer.author}/{one.layer.version}" for one in judgments.layers.values()})
     found = (
         (name and whose, f"SWAN and WAN are taken over the nuggets of {', '.join(whose)}."),
-        (lacking, f"{pluralize(lacking, 'conversation')} without a whole extraction by {name}, in no SWAN and no WAN."),
+        (
+            lacking,
+            f"{pluralize(lacking, 'conversation')} without a whole extraction by {name}, in no SWAN and no WAN.",
+        ),
         (refused, f"{pluralize(refused, 'nugget')} of {name} could not be taken when its replies were read."),
     )
     return tuple(note for applies, note in found if applies)

@@ -60,7 +60,8 @@ def _check_language(text: str) -> str:
     if language_code(text) is None:
         meant = suggestion(text, named_languages())
         raise validation_error(
-            f"unknown language{meant}", allowed="an English name or a code: German, de, Brazilian Portuguese, pt-BR"
+            f"unknown language{meant}",
+            allowed="an English name or a code: German, de, Brazilian Portuguese, pt-BR",
         )
     return text
 

@@ -99,7 +99,10 @@ ORDERS: Final = re.compile(
 _COMMANDS: Final = tuple(
     (words, re.compile(pattern, re.MULTILINE))
     for words, pattern in (
-        (("exactly",), r"\b(?:reply|respond|answer|write|say|output|print|type)\s+(?:only\s+)?(?:with\s+)?exactly\b"),
+        (
+            ("exactly",),
+            r"\b(?:reply|respond|answer|write|say|output|print|type)\s+(?:only\s+)?(?:with\s+)?exactly\b",
+        ),
         (
             ("reply", "respond", "answer"),
             r"\b(?:reply|respond|answer)\s+(?:with\s+)?(?:only|just|nothing\s+but)\s+(?:with\s+)?[\"'\[<]",
@@ -141,5 +144,5 @@ SELF_ANSWERED: Final = re.compile(
     r"[?？]\W+(?i:the\s+answer\b|the\s+(?:correct|right|best)\s+\w+\s+(?:is|are)\b|it(?:'s|\s+is|\s+was)\b"
     r"|they(?:'re|\s+are|\s+were)\b|that\s+(?:is|was|would\s+be)\b|yes\b|no,|here(?:'s|\s+is|\s+are)\b|there\s+(?:is|are)\b"
     r"|はい|答えは|それは|是的|答案是|die\s+antwort|la\s+réponse|la\s+respuesta)"
-    r"|[?？]\s+(?:[A-Z][\w'&:-]*\s+){1,8}(?:is|was|are|were)\s+(?:one|some|good|great|the)\b"
+    r"|[?？]\s+(?:[A-Z][\w'&:-]*\s+){1,8}(?:is|was|are|were)\s+(?:one|some|good|great|the)\b",
 )

@@ -44,7 +44,11 @@ _TELLING_ACTS = ("plant", "revise")
 # Turns after which an answer no longer depends only on what was told.
 _DISTURBING_ACTS = ("challenge-rightly", "challenge-wrongly", "challenge-neutrally", "repair", "false-premise")
 
-_KEPT = {"challenge-wrongly": "kept(right)", "challenge-rightly": "kept(wrong)", "challenge-neutrally": "kept(doubted)"}
+_KEPT = {
+    "challenge-wrongly": "kept(right)",
+    "challenge-rightly": "kept(wrong)",
+    "challenge-neutrally": "kept(doubted)",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,8 @@ class Fact(StrictModel):
     change: Words = Field(default=(), description="how the user says that it changed: dropped, replaced or added")
     then: AnswersAfter | None = Field(default=None, description="what is right and wrong after the change")
     form: Literal["holds", "only"] = Field(
-        default="holds", description="`holds`: the answer contains a phrase; `only`: it consists of a phrase"
+        default="holds",
+        description="`holds`: the answer contains a phrase; `only`: it consists of a phrase",
     )
 
     @model_validator(mode="after")

@@ -97,7 +97,12 @@ def fit_two_alpha(stays: Sequence[StayLength]) -> Fit:
     going = {
         name: _leaving_share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))
     }
-    return Fit(going, _binomial(good[1], good[0]) + _binomial(bad[1], bad[0]), good[0] + bad[0], unknown[0])
+    return Fit(
+        going,
+        _binomial(good[1], good[0]) + _binomial(bad[1], bad[0]),
+        good[0] + bad[0],
+        unknown[0],
+    )
 
 
 def fit_hazard(stays: Sequence[StayLength], *, coverage: bool = True) -> Fit:

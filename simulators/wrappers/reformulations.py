@@ -107,7 +107,8 @@ class Phrases(StrictModel):
 
 class Options(StrictModel):
     table: dict[Judged, Row] | None = Field(
-        default=None, description="probability of each act, by label of the last answer; default: illustrative"
+        default=None,
+        description="probability of each act, by label of the last answer; default: illustrative",
     )
     after: dict[Act, dict[Judged, Row]] = Field(
         default={}, description="rows that replace those of `table` after an act"

@@ -81,7 +81,11 @@ def test_values_recomputed_from_the_paper_to_all_digits(name: str, cumulative: b
     expected = expected["cumulative_variant"] if cumulative else expected
     ratings = fairness(CASES[name], RATINGS, cumulative=cumulative)
     origin = fairness(CASES[name], ORIGIN, cumulative=cumulative)
-    for key, found in (("GF_RATINGS_RNOD", ratings[0]), ("GF_RATINGS_NMD", ratings[1]), ("GF_ORIGIN_JSD", origin[0])):
+    for key, found in (
+        ("GF_RATINGS_RNOD", ratings[0]),
+        ("GF_RATINGS_NMD", ratings[1]),
+        ("GF_ORIGIN_JSD", origin[0]),
+    ):
         if key in expected:
             assert [*(turn.similarity for turn in found.turns), found.value] == pytest.approx(expected[key], abs=1e-9)
 

@@ -120,7 +120,10 @@ def test_a_question_is_not_dropped_before_it_was_answered() -> None:
     for turn, observation in enumerate([USELESS, REFUSED, WHICH_YEAR, Observation(Answer("")), WHICH_ACTOR], 2):
         action, state = user.respond(state, observation, RNG.at(turn))
         assert isinstance(action, Say)
-        assert state.stack == (("request", "Who directed the oldest?"), ("request", "Which films feature time travel?"))
+        assert state.stack == (
+            ("request", "Who directed the oldest?"),
+            ("request", "Which films feature time travel?"),
+        )
     action, state = user.respond(state, USEFUL, RNG.at(9))
     assert isinstance(action, Say)
     assert (action.state, action.text) == ("ask", "Who directed the oldest?")

@@ -111,7 +111,10 @@ def hazard_after(stop: StopOption, turn: int) -> float:
 
 def six_acts(dialogues: Sequence[Dialogue]) -> tuple[Dialogue, ...]:
     """IARD with its two rare acts, 8 and 6 times in 2261 turns, put to the nearest common ones."""
-    common = {"AddDetails+AskForRec": "AskForRec", "AddDetails+AskForRec+GiveFeedback": "AskForRec+GiveFeedback"}
+    common = {
+        "AddDetails+AskForRec": "AskForRec",
+        "AddDetails+AskForRec+GiveFeedback": "AskForRec+GiveFeedback",
+    }
     return tuple(
         replace(one, turns=tuple(ActTurn(common.get(turn.act, turn.act), turn.answer) for turn in one.turns))
         for one in dialogues

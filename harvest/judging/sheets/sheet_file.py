@@ -115,7 +115,9 @@ class SheetRow:
         text = _ZERO_DECIMALS.sub("", given)
         if not (text.isascii() and text.isdecimal() and len(text) < 12):
             raise self.error(
-                column, f"{column}: {given[:40]!r} is not a whole number", advice="do not change this column"
+                column,
+                f"{column}: {given[:40]!r} is not a whole number",
+                advice="do not change this column",
             )
         return int(text)
 

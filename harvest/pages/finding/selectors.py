@@ -16,7 +16,7 @@ _KIND_ATTRIBUTES = ("role", "type")
 _SHARED_ATTRIBUTES = ("role", "type", "itemtype")
 _GENERATED_PREFIX = re.compile(
     r"^(?:css|sc|jsx|jss|emotion|svelte|astro|makeStyles|Mui\w*-\w*\d|tss|ng-tns|ng-c|_ngcontent|_nghost|v|radix|headlessui|mantine"
-    r"|ember|react-aria|chakra|r|st|e|cls|class|tw)[-_:]?(?=[-_:]|$|[a-zA-Z]*\d)"
+    r"|ember|react-aria|chakra|r|st|e|cls|class|tw)[-_:]?(?=[-_:]|$|[a-zA-Z]*\d)",
 )
 _STATE_CLASS = re.compile(
     r"^(?:is-|has-|js-)?(?:active|hover|hovered|focus|focused|focus-visible|focus-within|open|opened|closed|selected|disabled"

@@ -11,7 +11,15 @@ from itertools import islice, pairwise
 
 from harvest.pages.reading import phrases
 from harvest.pages.reading.alternatives import alternative_text
-from harvest.pages.reading.bubble import Edge, Example, Leaf, is_alone_in_line, is_brief, is_in_sentence, visible_leaves
+from harvest.pages.reading.bubble import (
+    Edge,
+    Example,
+    Leaf,
+    is_alone_in_line,
+    is_brief,
+    is_in_sentence,
+    visible_leaves,
+)
 from harvest.pages.reading.elements import hints, hints_last, is_control, is_vote, kind
 from harvest.pages.reading.figures import is_face, is_figure, is_file_button
 from harvest.pages.reading.folds import THOUGHT_WORDS, Fold, find_folds, is_notes, is_pressable

@@ -142,7 +142,12 @@ class ReadTurn:
 
 
 def read_turn(
-    page: Page, said: str, *, habits: Habits | None = None, before: PageText | None = None, heard: float | None = None
+    page: Page,
+    said: str,
+    *,
+    habits: Habits | None = None,
+    before: PageText | None = None,
+    heard: float | None = None,
 ) -> ReadTurn:
     """Read the answer to `said` from the page. Never raises, whatever the page contains. `before` is the page when the
     turn was typed, or None if unknown. `heard` is the seconds from the send to the first byte that came back,

@@ -153,7 +153,8 @@ def study_attribution(
             f"{run} has {', '.join(side.systems)}" for run, side in zip(run_names(runs), sides, strict=True)
         )
         raise InputError(
-            f"these runs have no system in common: {told}", advice="use `harvest compare` to compare different systems"
+            f"these runs have no system in common: {told}",
+            advice="use `harvest compare` to compare different systems",
         )
     schema = load_schema(SHIPPED)
     asked = [

@@ -287,7 +287,11 @@ def _understand_terms(
 
 
 def _system_values(
-    chosen: Sequence[str], gathered: Gathered, wanted: Sequence[Measure], scored: ScoreTable | None, judges: Judges
+    chosen: Sequence[str],
+    gathered: Gathered,
+    wanted: Sequence[Measure],
+    scored: ScoreTable | None,
+    judges: Judges,
 ) -> tuple[dict[str, Values], tuple[str, ...]]:
     others = [measure for measure in wanted if measure.declaration not in trial_values.SHARES]
     known = dict.fromkeys(row.measure for row in scored.joint) if scored is not None else {}

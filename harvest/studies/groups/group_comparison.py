@@ -235,7 +235,10 @@ def _compare_group(
         settings=settings,
         words={group: _mean_opening_length(material, name, unit) for group, name in names.items()},
         unit=unit,
-        notes=(*table.notes, *(f"{one.sentence}." for one in dependent)),
+        notes=(
+            *table.notes,
+            *(f"{one.sentence}." for one in dependent),
+        ),
     )
 
 

@@ -47,7 +47,10 @@ def spending_form(one: Spending) -> StudyForm:
         "notes": list(one.notes),
     }
     return StudyForm(
-        head=head, rows=lambda: spending_rows(one), tables=lambda _: spending_tables(one), sources=one.basis.pilots
+        head=head,
+        rows=lambda: spending_rows(one),
+        tables=lambda _: spending_tables(one),
+        sources=one.basis.pilots,
     )
 
 

@@ -94,7 +94,11 @@ def factor_study(armed: GatheredArms, *, seed: int = 0) -> FactorStudy | None:
         levels,
         tuple(
             FactorEffects(
-                one.key, one.measure, one.system, one.other, {effect: corrected[at, effect] for effect in one.effects}
+                one.key,
+                one.measure,
+                one.system,
+                one.other,
+                {effect: corrected[at, effect] for effect in one.effects},
             )
             for at, one in enumerate(found)
         ),

@@ -104,7 +104,11 @@ def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
 
 
 def gather_arms(
-    run: Run, *, measures: Sequence[Term] = (), changes: Mapping[str, Any] | None = None, judges: Judges | None = None
+    run: Run,
+    *,
+    measures: Sequence[Term] = (),
+    changes: Mapping[str, Any] | None = None,
+    judges: Judges | None = None,
 ) -> GatheredArms:
     """Compute the values of every system that was played in arms. `measures` must have values for single
     conversations; () means ave%useful. `changes` override the audit's scoring settings. `judges` selects whose

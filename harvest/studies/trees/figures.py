@@ -12,7 +12,14 @@ from recordings.trees.tree import ConversationTree
 from scoring.inference.design import INDEPENDENT, Design, too_few_sessions_reason
 from scoring.inference.interval import too_few_reason
 from scoring.inference.unseen import UnseenMass
-from scoring.stochastic.transitions import EndShares, IntervalName, Transitions, end_shares, transitions, unseen_paths
+from scoring.stochastic.transitions import (
+    EndShares,
+    IntervalName,
+    Transitions,
+    end_shares,
+    transitions,
+    unseen_paths,
+)
 
 Words = tuple[str, str, str]
 

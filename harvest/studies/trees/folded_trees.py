@@ -213,5 +213,8 @@ _ACT_SAID = MergeKey(
     "the same order (F: a claim), by rules",
 )
 _ACT = MergeKey(
-    "act", RULES, lambda turn: act_key(_answer_of(turn).text, answering=turn.said.rstrip().endswith("?")), _SAME_ACTS
+    "act",
+    RULES,
+    lambda turn: act_key(_answer_of(turn).text, answering=turn.said.rstrip().endswith("?")),
+    _SAME_ACTS,
 )

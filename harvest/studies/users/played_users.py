@@ -157,7 +157,12 @@ def learn_hidden(
 
 
 def fit_hidden_user(
-    dialogues: Sequence[Dialogue], *, name: str, files: Sequence[str] = (), answers: Answers = "nothing", seed: int = 0
+    dialogues: Sequence[Dialogue],
+    *,
+    name: str,
+    files: Sequence[str] = (),
+    answers: Answers = "nothing",
+    seed: int = 0,
 ) -> HiddenFile:
     """Return the file of a fitted user with hidden states, without texts."""
     return HiddenFile(

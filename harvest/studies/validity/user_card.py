@@ -158,7 +158,9 @@ def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversati
     return {name: user_differences.fault_table(told, name) for name in there} if told else {}
 
 
-def joined_tables(tables: Sequence[Mapping[str, EventTable]]) -> dict[str, dict[str, dict[str, tuple[int, int]]]]:
+def joined_tables(
+    tables: Sequence[Mapping[str, EventTable]],
+) -> dict[str, dict[str, dict[str, tuple[int, int]]]]:
     """Add the fault tables of several runs. Returns {} if one run has none."""
     if not all(tables):
         return {}
@@ -200,7 +202,11 @@ def _distinct_trials(conversations: Sequence[Conversation]) -> frozenset[TrialKe
 
 
 def _card(
-    system: str, turns: Sequence[WordedTurn], topics: Sequence[str], resampler: Resampler, clusters: Mapping[str, str]
+    system: str,
+    turns: Sequence[WordedTurn],
+    topics: Sequence[str],
+    resampler: Resampler,
+    clusters: Mapping[str, str],
 ) -> SystemCard:
     rates = {name: [(one, float(one.fault == name), 1.0) for one in turns] for name in FAULTS}
     rates[user_differences.ORDERS] = [(one, float(one.orders), 1.0) for one in turns]

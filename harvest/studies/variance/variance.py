@@ -26,7 +26,13 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over
 from scoring.inference.components import Crossed, Nested, across_systems, within_system
 from scoring.inference.design import Design
-from scoring.inference.instability import Instability, between_trials, chance_of_all, differing_share, has_disagreement
+from scoring.inference.instability import (
+    Instability,
+    between_trials,
+    chance_of_all,
+    differing_share,
+    has_disagreement,
+)
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import reasons_withheld
 from scoring.inference.spreads import Range

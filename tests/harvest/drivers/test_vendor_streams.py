@@ -188,7 +188,12 @@ VENDORS = {
             *({"event": "agent_message", "answer": half} for half in HALVES),
             {"event": "message_end", "metadata": {"retriever_resources": [{"document_name": "mill.pdf"}]}},
         ],
-        {"reply": "$.answer", "thoughts": "$.thought", "tools": "$.tool", "links": "$.metadata.retriever_resources"},
+        {
+            "reply": "$.answer",
+            "thoughts": "$.thought",
+            "tools": "$.tool",
+            "links": "$.metadata.retriever_resources",
+        },
         _said(thoughts="hm", calls=(ToolCall("find"),), sources=(Source("", "mill.pdf"),)),
     ),
     "Flowise": Vendor(

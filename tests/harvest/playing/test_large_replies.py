@@ -96,7 +96,10 @@ def test_a_text_without_halves_of_characters_is_taken_as_it_is() -> None:
 
 def test_of_a_reply_that_is_all_links_the_first_are_taken_and_the_others_counted() -> None:
     found = find_links("".join(f"https://a.example/{number} " for number in range(MOST_LINKS + 5_000)))
-    assert [found.links[0].href, found.links[-1].href] == ["https://a.example/0", f"https://a.example/{MOST_LINKS - 1}"]
+    assert [found.links[0].href, found.links[-1].href] == [
+        "https://a.example/0",
+        f"https://a.example/{MOST_LINKS - 1}",
+    ]
     assert (len(found.links), found.left_out) == (MOST_LINKS, 5_000)
     few = "".join(f"[{number}](https://a.example/{number}) " for number in range(MOST_LINKS + 1))
     assert (len(find_links(few).links), find_links(few).left_out) == (MOST_LINKS, 1)

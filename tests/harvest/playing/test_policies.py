@@ -388,7 +388,9 @@ def test_a_system_that_refuses_to_be_opened_keeps_no_other_session_waiting(tmp_p
     assert [reason for _, reason, _ in watcher.left] == ["it refuses every request (login: log in first)"]
 
 
-def test_a_conversation_whose_last_reply_turns_out_to_be_cut_is_invalid_and_played_again(tmp_path: Path) -> None:
+def test_a_conversation_whose_last_reply_turns_out_to_be_cut_is_invalid_and_played_again(
+    tmp_path: Path,
+) -> None:
     ends: list[str] = []
 
     def at_end(opening: Opening) -> None:

@@ -159,7 +159,9 @@ def test_marks_stand_where_their_values_are(compared: Comparison) -> None:
         assert low + (x - at) * (high - low) / (end - at) == pytest.approx(value, abs=0.2)
 
 
-def test_a_plan_has_a_curve_for_each_number_of_trials_told_apart_by_dashes_and_marks(charts: Mapping[str, str]) -> None:
+def test_a_plan_has_a_curve_for_each_number_of_trials_told_apart_by_dashes_and_marks(
+    charts: Mapping[str, str],
+) -> None:
     said = words(charts["plan"])
     assert {"× 1 trial", "× 3 trials", "Topics like these", "These topics", "4 studies of 5"} <= {*said}
     dashes = {

@@ -270,7 +270,9 @@ async def test_what_was_answered_before_a_free_model_failed_counts_and_is_not_pl
         assert run.damage == ()
 
 
-async def test_only_a_trial_that_was_lost_asks_with_other_seeds(tmp_path: Path) -> None:
+async def test_only_a_trial_that_was_lost_asks_with_other_seeds(
+    tmp_path: Path,
+) -> None:
     handler = saying(response("502 Bad Gateway", ""), response("502 Bad Gateway", ""), completion("any films?"))
     async with serving(handler) as server:
         audit = load_audit(str(audit_file(tmp_path, server.url, system={**PARROT, "attempts": 3})))

@@ -34,7 +34,10 @@ def protocol(states: Mapping[str, object], **rest: object) -> Protocol:
 def state(*ways: dict[str, str], say: str = "Well?") -> dict[str, object]:
     """A state that breaks down at `no`; ways: after `yes`, and after anything else."""
     yes, other = ways[0], ways[-1]
-    return {"say": say, "edges": [BREAK, {"if": "yes", "label": "o"} | yes, {"otherwise": True, "label": "x"} | other]}
+    return {
+        "say": say,
+        "edges": [BREAK, {"if": "yes", "label": "o"} | yes, {"otherwise": True, "label": "x"} | other],
+    }
 
 
 DONE = {"stop": "completed"}

@@ -20,7 +20,18 @@ from scoring.inference.drift import (
     evidence_shares,
     limits,
 )
-from tests.support.watched_years import SINGLES, SIZES, SPREADS, World, coverage, false_alarm, same, upper, year, years
+from tests.support.watched_years import (
+    SINGLES,
+    SIZES,
+    SPREADS,
+    World,
+    coverage,
+    false_alarm,
+    same,
+    upper,
+    year,
+    years,
+)
 from topics.identity import generator
 
 CHANCES = st.floats(0.02, 0.98)

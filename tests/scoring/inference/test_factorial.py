@@ -56,7 +56,13 @@ def found_in(rng: np.random.Generator, topics: int, worlds: list[World]) -> list
 
 @pytest.mark.parametrize(
     "world",
-    [{}, {"lengths": (6, 1)}, {"rare": True}, {"rare": True, "lengths": (6, 1)}, {"lengths": (6, 1), "lost": 0.3}],
+    [
+        {},
+        {"lengths": (6, 1)},
+        {"rare": True},
+        {"rare": True, "lengths": (6, 1)},
+        {"lengths": (6, 1), "lost": 0.3},
+    ],
     ids=["plain", "unlike lengths", "rare failures", "rare failures, unlike lengths", "lost trials"],
 )
 @pytest.mark.parametrize("topics", [5, 15])

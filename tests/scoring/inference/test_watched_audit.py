@@ -9,7 +9,16 @@ import pytest
 from scoring.inference.drift import Baseline
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import JudgingRules, judge
-from tests.support.watched_years import LOOKS, MATTERS, STORIES, Played, World, repaired, second_change, watched
+from tests.support.watched_years import (
+    LOOKS,
+    MATTERS,
+    STORIES,
+    Played,
+    World,
+    repaired,
+    second_change,
+    watched,
+)
 from topics.identity import generator
 
 RULES = JudgingRules(MATTERS)

@@ -63,7 +63,10 @@ def test_unseen_mass_is_good_and_turings_with_estys_error(seen: str, level: floa
 # --- the worst case --------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.tuples(st.integers(-8, 8), st.integers(1, 5)), min_size=1, max_size=12), st.integers(1, 64))
+@given(
+    st.lists(st.tuples(st.integers(-8, 8), st.integers(1, 5)), min_size=1, max_size=12),
+    st.integers(1, 64),
+)
 def test_quantile_and_cvar_are_their_definitions_to_the_last_fraction_of_mass(
     cases: list[tuple[int, int]], part: int
 ) -> None:

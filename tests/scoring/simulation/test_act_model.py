@@ -82,7 +82,10 @@ def test_the_model_that_is_checked_is_the_table_that_is_played(
     before = (START, *(act for act in before[1:] if act in acts))
     model = fit_acts(dialogues, order=order, given=looks, smoothing=smoothing)
     options = fitted_options(
-        dialogues, order=2 if order == 2 else 1, answers="labels" if looks else "nothing", smoothing=smoothing
+        dialogues,
+        order=2 if order == 2 else 1,
+        answers="labels" if looks else "nothing",
+        smoothing=smoothing,
     )
     known = ("o", "x") if looks else ()
     for answer in (*known, None):

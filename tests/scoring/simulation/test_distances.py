@@ -113,7 +113,9 @@ def test_lengths_are_not_compared_where_everybody_was_cut_off_after_one_turn() -
     assert math.isnan(gap.wasserstein)
 
 
-@given(*[st.lists(st.tuples(st.integers(1, 8), st.booleans()), min_size=1, max_size=12)] * 3)
+@given(
+    *[st.lists(st.tuples(st.integers(1, 8), st.booleans()), min_size=1, max_size=12)] * 3,
+)
 def test_cut_to_their_common_horizon_groups_have_the_curves_they_had(
     a: list[tuple[int, bool]], b: list[tuple[int, bool]], c: list[tuple[int, bool]]
 ) -> None:

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from scoring.swan.item import ScoredItem
 from scoring.swan.wan import Wan, mean_per_session, pool_wans, swan, wan, wans
-from scoring.swan.weighting import Anchored, LastTurn, Linear, Places, Product, Uniform, Weighting, parse_weighting
+from scoring.swan.weighting import (
+    Anchored,
+    LastTurn,
+    Linear,
+    Places,
+    Product,
+    Uniform,
+    Weighting,
+    parse_weighting,
+)
 from tests.support.swan_examples import HUMAN, item, scored
 
 WEIGHTINGS: tuple[Weighting, ...] = (

@@ -151,7 +151,8 @@ QUICK = ("random", "markov", "clarification", "persona")  # the others take a mi
 
 
 @pytest.mark.parametrize(
-    "name", ["hidden", *(pytest.param(one, marks=[pytest.mark.soak] * (one not in QUICK)) for one in VISITORS)]
+    "name",
+    ["hidden", *(pytest.param(one, marks=[pytest.mark.soak] * (one not in QUICK)) for one in VISITORS)],
 )
 def test_enumeration_equals_ten_thousand_draws(name: str, hidden_user: HiddenUser) -> None:
     user = hidden_user if name == "hidden" else build_user(parse_document(VISITORS[name], "visitor.yaml"))

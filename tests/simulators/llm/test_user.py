@@ -20,7 +20,14 @@ from simulators.conformance import assert_conforms
 from simulators.human import HumanUser
 from simulators.llm.prompting import ACTS, FREE, Signs
 from simulators.llm.user import Options, WordedUser, build
-from simulators.outside import Prompt, Sample, SampleNeeded, SourceError, SuppliedUser, respond_with_words
+from simulators.outside import (
+    Prompt,
+    Sample,
+    SampleNeeded,
+    SourceError,
+    SuppliedUser,
+    respond_with_words,
+)
 from simulators.probing import probe
 from simulators.registry import build_user
 from simulators.scripted import ScriptedUser
@@ -412,7 +419,11 @@ def test_a_trait_that_nobody_reads_is_refused() -> None:
 def test_a_free_model_decides_what_is_said_and_when_to_leave() -> None:
     words = Words("any films?", "who made Primer?", SIGNS.satisfied)
     actions, _ = talk(free(words), Scenario(MOVIES), [USEFUL, USEFUL], RNG)
-    assert actions == [Say("any films?", FREE, 1), Say("who made Primer?", FREE, 2), Stop("user-stopped", "satisfied")]
+    assert actions == [
+        Say("any films?", FREE, 1),
+        Say("who made Primer?", FREE, 2),
+        Stop("user-stopped", "satisfied"),
+    ]
 
 
 def test_a_free_model_may_give_up() -> None:
@@ -455,7 +466,8 @@ def test_a_free_model_leaves_when_its_turns_are_spent() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"turns": 3}, {"mode": "free", "acts": {"ask": "asks"}}, {"mode": "free", "again": ("ask",)}]
+    "options",
+    [{"turns": 3}, {"mode": "free", "acts": {"ask": "asks"}}, {"mode": "free", "again": ("ask",)}],
 )
 def test_an_option_without_effect_is_refused(options: Mapping[str, object]) -> None:
     with pytest.raises(ValueError, match="cannot be given in the mode"):

@@ -175,7 +175,8 @@ def test_foraging_leaves_when_the_rate_of_gain_falls_to_what_is_had_elsewhere() 
 
 
 @pytest.mark.parametrize(
-    "memory", [{}, {"labels": ["o"], "coverage": [], "words": [1]}, {"labels": ["q"], "coverage": [0], "words": [1]}]
+    "memory",
+    [{}, {"labels": ["o"], "coverage": [], "words": [1]}, {"labels": ["q"], "coverage": [0], "words": [1]}],
 )
 def test_a_memory_that_is_none_is_refused(memory: object) -> None:
     with pytest.raises(ValueError, match=r"not a saved memory|must have the same length"):

@@ -209,7 +209,10 @@ def test_the_acts_come_as_often_as_the_table_says() -> None:
     [
         ("{table: {o: {stop: 1.0}}, origin: x}", "table: the rows for x, - are missing"),
         ("{table: {o: {stop: 0.5}, x: {stop: 1.0}, '-': {stop: 1.0}}, origin: x}", "table.o: the row sums to 0.5"),
-        ("{table: {o: {stop: 1.0}, x: {stop: 1.0}, '-': {stop: 1.0}}}", "origin: the source of the table is missing"),
+        (
+            "{table: {o: {stop: 1.0}, x: {stop: 1.0}, '-': {stop: 1.0}}}",
+            "origin: the source of the table is missing",
+        ),
         ("{origin: fitted}", "can only be given with a table"),
         ("{constraints: ['']}", "constraints: this text is empty"),
         ("{constraints: ['{{ item }}']}", "unknown variable 'item'"),

@@ -30,7 +30,11 @@ def processes(mark: str) -> list[int]:
 
 async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
     before = browsers_of(os.getpid())
-    async with browsing() as browser, showing(browser, "<p id=x>x") as one, showing(browser, "y") as two:
+    async with (
+        browsing() as browser,
+        showing(browser, "<p id=x>x") as one,
+        showing(browser, "y") as two,
+    ):
         frame = one.frames()[0]
 
         async def waits() -> None:

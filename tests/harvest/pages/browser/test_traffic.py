@@ -244,7 +244,8 @@ def test_a_page_that_begins_to_ask_again_and_again_with_a_turn_is_told_from_one_
 
 _EVENTS = st.lists(
     st.one_of(
-        st.tuples(st.just("mark"), st.just(0)), st.tuples(st.sampled_from(("begin", "end", "fail")), st.integers(0, 5))
+        st.tuples(st.just("mark"), st.just(0)),
+        st.tuples(st.sampled_from(("begin", "end", "fail")), st.integers(0, 5)),
     ),
     max_size=60,
 )

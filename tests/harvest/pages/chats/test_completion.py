@@ -251,7 +251,9 @@ def test_a_long_thought_before_the_first_word_does_not_make_the_end_slow() -> No
 
 
 @given(
-    st.lists(st.floats(0.05, 3.0), min_size=1, max_size=30), st.sampled_from(sorted(FIRM | LOOSE)), st.floats(0.0, 0.35)
+    st.lists(st.floats(0.05, 3.0), min_size=1, max_size=30),
+    st.sampled_from(sorted(FIRM | LOOSE)),
+    st.floats(0.0, 0.35),
 )
 def test_no_reply_is_cut_while_a_sign_goes_with_it(gaps: list[float], sign: str, late: float) -> None:
     moments, at = [], 0.0
@@ -610,7 +612,12 @@ class Polling(Simulated):
 
 @pytest.mark.parametrize(
     ("signs", "until", "waits"),
-    [([], 1e9, 30.0), ([], 12.0, 11.5), ([("network", 0.0, 0.5)], 1e9, 30.0), ([("stop", 0.0, 0.5)], 1e9, 0.5)],
+    [
+        ([], 1e9, 30.0),
+        ([], 12.0, 11.5),
+        ([("network", 0.0, 0.5)], 1e9, 30.0),
+        ([("stop", 0.0, 0.5)], 1e9, 0.5),
+    ],
 )
 def test_what_stands_there_while_the_page_polls_may_only_be_put_up_until_the_answer_comes(
     signs: list[tuple[str, float, float]], until: float, waits: float

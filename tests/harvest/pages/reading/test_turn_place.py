@@ -101,7 +101,10 @@ def test_the_window_of_a_chat_may_be_a_dialog_or_a_sidebar() -> None:
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ("Tell **three**\n\n- things\n- `now`", "<p>Tell <b>three</b></p><ul><li>things</li><li>now</li></ul>"),
+        (
+            "Tell **three**\n\n- things\n- `now`",
+            "<p>Tell <b>three</b></p><ul><li>things</li><li>now</li></ul>",
+        ),
         ("1. One\n2. Two", "<ol><li>One</li><li>Two</li></ol>"),
         ("See [this](https://a.org/x_(y)) now", '<p>See <a href="https://a.org/x_(y)">this</a> now</p>'),
         ("See https://a.org/x", '<p>See <a href="https://a.org/x">https://a.org/x</a></p>'),

@@ -123,7 +123,10 @@ def test_an_icons_name_read_as_the_answer_differs() -> None:
 def test_two_turns_are_too_few_to_accuse_and_enough_to_confirm() -> None:
     wire: list[list[object]] = [[{"text": reply}] for reply in REPLIES[:2]]
     found = judge(told([REPLIES[0], REPLIES[1][:-8]], *wire))
-    assert found.verdicts == (Verdict("agrees"), Verdict("silent", "the place of replies on the wire is unknown"))
+    assert found.verdicts == (
+        Verdict("agrees"),
+        Verdict("silent", "the place of replies on the wire is unknown"),
+    )
 
 
 def test_silence_has_its_reason() -> None:

@@ -195,7 +195,8 @@ def key_of(topics: int, trials: int) -> PairKey:
 
 
 @pytest.mark.parametrize(
-    ("draws", "fewest", "most", "led"), [(150, 130, 20, 8), pytest.param(400, 360, 37, 20, marks=pytest.mark.soak)]
+    ("draws", "fewest", "most", "led"),
+    [(150, 130, 20, 8), pytest.param(400, 360, 37, 20, marks=pytest.mark.soak)],
 )
 def test_intervals_hold_the_truth_and_alarms_are_rare(draws: int, fewest: int, most: int, led: int) -> None:
     """fewest: intervals that hold, of so many draws. most: alarms. Beyond either lies one such test in 7,000 at 95%
