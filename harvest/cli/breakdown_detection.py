@@ -21,7 +21,7 @@ from recordings.files.evidence import write_safely
 from recordings.formats.dbdc import Counts, SpokenDialogue, spoken_dialogues
 from recordings.log.run_folder import is_run, read
 from scoring.annotations.breakdown_files import BreakdownMaterial
-from scoring.measures.breakdown import LABELS, label_shares, likeliest_labels
+from scoring.measures.breakdown import LABELS, label_shares
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
@@ -50,7 +50,7 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
         out.write_text(detector.to_json(), encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", place=Place.of(out)) from error
-    told = f"{pluralize(len(examples.rows), 'turn')} of {pluralize(len(detector.dialogues), 'dialogue')}"
+    told = f"{pluralize(len(examples.moments), 'turn')} of {pluralize(len(detector.dialogues), 'dialogue')}"
     pieces = f"{len(detector.words)} words and pairs, {pluralize(len(detector.trees.features), 'tree')}"
     click.echo(f"trained on {told}: {pieces} written to {out}", err=True)
 
@@ -91,16 +91,21 @@ def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path
 def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator[str]:
     for head, turns, places in _read_turns(paths):
         numbers = list(places)
-        rows = chosen.predict(turns, [places[number] for number in numbers])
-        for number, row in zip(numbers, rows, strict=True):
+        rows, labels = chosen.predict_labels(turns, [places[number] for number in numbers])
+        for number, row, label in zip(numbers, rows, labels.tolist(), strict=True):
             line: dict[str, Any] = {**head, "turn": number, "probabilities": row.round(9).tolist()}
             line["probabilities"][2] = round(1 - sum(line["probabilities"][:2]), 9)
-            line["label"] = LABELS[int(likeliest_labels(row))]
+            line["label"] = LABELS[label]
             if why:
                 found = chosen.explain(turns, places[number])
                 added = {one.name: round(one.added, 4) for one in found.contributions[:_MOST_SHOWN]}
                 others = round(sum(one.added for one in found.contributions[_MOST_SHOWN:]), 4)
-                line["why"] = {"base": round(found.base, 4), "added": added, "others": others}
+                line["why"] = {
+                    "familiarity": round(found.familiarity, 4),
+                    "base": round(found.base, 4),
+                    "added": added,
+                    "others": others,
+                }
             yield json.dumps(line, ensure_ascii=False)
 
 
@@ -114,15 +119,15 @@ def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[U
                 turns, places = utterances_of(conversation)
                 yield {"dialogue": f"{key.system}/{key.topic}/{key.trial}", "system": key.system}, turns, places
         else:
-            wordless = True
+            has_texts = False
             for dialogue in spoken_dialogues(detection.dialogue_files([path])):
-                wordless = wordless and not any(turn.text for turn in dialogue.turns)
+                has_texts = has_texts or dialogue.has_texts
                 # A turn without words is predicted, too: people annotated it, so `eval` asks for it.
                 at = {turn.number: k for k, turn in enumerate(dialogue.turns) if turn.speaker == "S"}
                 yield {"dialogue": dialogue.name, "system": dialogue.system}, detection.utterances(dialogue), at
-            if wordless:
+            if not has_texts:
                 raise InputError(
-                    "no turn in this file has any text, which the detector needs",
+                    "this file has no texts of turns, which the detector needs",
                     place=Place.of(path),
                     advice="give files with the text of both speakers, such as the original *.log.json of DBDC",
                 )

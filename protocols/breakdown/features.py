@@ -17,6 +17,10 @@ from topics.late_pattern import lazy_pattern
 # Number of turns of both sides before a turn that are used with it.
 WINDOW = 20
 
+# Number of turns of both sides that are enough to predict the last of them: a window of latest turns, the first of
+# which has a window before it.
+CONTEXT = 2 * WINDOW
+
 # Number of characters of a turn that are read.
 LONGEST = 4_000
 

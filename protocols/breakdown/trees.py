@@ -19,7 +19,7 @@ _BINS = 24  # bounds tried for each feature
 _PART_OF_ROWS = 0.6  # seen by each tree, so that trees differ
 _PART_OF_FEATURES = 0.4  # tried at each split, for the same reason
 _SHRINK = 30.0  # rows of value 0 added to each leaf, because small leaves are unreliable
-_RATE = 0.05  # learning rate
+_RATE = 0.1  # learning rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.
 def _choose_bounds(column: Floats) -> Floats:
     values = np.unique(column)
     if len(values) > _BINS:
-        values = np.unique(np.quantile(column, np.linspace(0, 1, _BINS + 1)))
+        values = np.unique(np.quantile(column, np.linspace(0, 1, _BINS)))
     found: Floats = np.unique(np.round((values[1:] + values[:-1]) / 2, 4))
     return found
 

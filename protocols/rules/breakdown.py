@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from protocols.breakdown.features import WINDOW, Utterance
+from protocols.breakdown.features import CONTEXT, Utterance
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.decimals import decimal
@@ -34,7 +34,7 @@ class Breakdown(AnswerRule):
 
         turns = [
             utterance
-            for exchange in sight.exchanges[-WINDOW // 2 - 1 :]
+            for exchange in sight.exchanges[-CONTEXT // 2 - 1 :]
             for utterance in (Utterance("U", exchange.said), Utterance("S", exchange.answer.text))
         ]
         passed = 2 * len(sight.exchanges) - len(turns)

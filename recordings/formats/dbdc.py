@@ -65,30 +65,35 @@ class Dialogues:
 
 @dataclass(frozen=True, slots=True)
 class _AnnotatedTurn:
-    """One side's turn. `counts` has the numbers of O, T and X; it is None if nobody annotated the turn."""
+    """A turn of one side. `counts` has the numbers of O, T and X; it is None if nobody annotated the turn. `again`
+    has those of the annotation that was not asked for."""
 
     text: str
     counts: tuple[int, ...] | None
+    again: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChallengeTurn:
     """A turn as in the file. `speaker` is S or U, and `number` the index in the file. `counts` has the numbers of O, T
-    and X; it is None if nobody annotated the turn."""
+    and X; it is None if nobody annotated the turn. `again` has those of the other annotation, if the file has both."""
 
     speaker: str
     number: int
     text: str
     counts: tuple[int, ...] | None
+    again: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenDialogue:
-    """All turns of a dialogue, including openings by the system. `system` is the subset or folder of the file."""
+    """All turns of a dialogue, including openings by the system. `system` is the subset or folder of the file.
+    `has_texts` is False if the file has no texts, not even empty ones."""
 
     name: str
     system: str
     turns: tuple[ChallengeTurn, ...]
+    has_texts: bool
 
 
 @dataclass
@@ -148,10 +153,11 @@ def spoken_dialogues(files: Sequence[Path], *, counts: Counts = "workshop") -> I
         for name, _, system, turns in _dialogues(file, counts):
             numbers = [at["i" if at.has_key("i") else "turn-index"].index() for _, _, at in turns]
             spoken = [
-                ChallengeTurn(speaker, number, said.text, said.counts)
+                ChallengeTurn(speaker, number, said.text, said.counts, said.again)
                 for (speaker, said, _), number in zip(turns, numbers, strict=True)
             ]
-            yield SpokenDialogue(name, system, tuple(spoken))
+            has_texts = any(at.has_key("u") or at.has_key("utterance") for _, _, at in turns)
+            yield SpokenDialogue(name, system, tuple(spoken), has_texts)
 
 
 def _conversation(
@@ -219,15 +225,19 @@ def _dialogues(
 def _read_compact(turn: JsonValue, counts: Counts) -> tuple[str, _AnnotatedTurn, JsonValue]:
     speaker = turn["s"].text(("S", "U"))
     text = turn["u"].value if turn.has_key("u") else ""
-    annotated = None
+    annotated = again = None
     if turn.has_key("c") or turn.has_key("cr"):
-        at = turn[_KEYS[counts]]
-        annotated = tuple(one.index() for one in at.elements())
-        if len(annotated) != len(_ANNOTATED) or not sum(annotated):
-            raise at.error(
-                "these are not the numbers of annotators who chose O, T and X", allowed="[O, T, X], not all 0"
-            )
-    return speaker, _AnnotatedTurn(_check_words(turn, text), annotated), turn
+        annotated = _read_counts(turn[_KEYS[counts]])
+        other = _KEYS["revised" if counts == "workshop" else "workshop"]
+        again = _read_counts(turn[other]) if turn.has_key(other) else None
+    return speaker, _AnnotatedTurn(_check_words(turn, text), annotated, again), turn
+
+
+def _read_counts(at: JsonValue) -> tuple[int, ...]:
+    found = tuple(one.index() for one in at.elements())
+    if len(found) != len(_ANNOTATED) or not sum(found):
+        raise at.error("these are not the numbers of annotators who chose O, T and X", allowed="[O, T, X], not all 0")
+    return found
 
 
 def _read_official(turn: JsonValue) -> tuple[str, _AnnotatedTurn, JsonValue]:

@@ -12,12 +12,13 @@ from typing import Literal
 import numpy as np
 
 from protocols.breakdown.detector import Detector
+from protocols.breakdown.examples import AnnotatedDialogue, Examples, collect_examples
 from protocols.breakdown.features import Utterance
-from protocols.breakdown.training import AnnotatedDialogue, Examples, collect_examples, train
+from protocols.breakdown.training import train
 from recordings.formats.dbdc import Counts, SpokenDialogue, spoken_dialogues
 from scoring.annotations.breakdown_files import Prediction, Submission
 from scoring.annotations.held_out import split_by_unit
-from scoring.measures.breakdown import label_shares, likeliest_labels
+from scoring.measures.breakdown import label_shares
 from topics.arrays import Floats
 from topics.errors import InputError, Place
 from topics.identity import generator
@@ -71,6 +72,7 @@ def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
                 dialogue.system,
                 utterances(dialogue),
                 {at: _label_shares(turn.counts) for at, turn in enumerate(dialogue.turns) if turn.counts is not None},
+                {at: _label_shares(turn.again) for at, turn in enumerate(dialogue.turns) if turn.again is not None},
             )
             for dialogue in dialogues
         ]
@@ -78,13 +80,14 @@ def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
 
 
 def predict_turns(detector: Detector, dialogues: Sequence[SpokenDialogue], name: str = "detector") -> Submission:
-    """Predict every annotated turn with the detector. The predicted label is the most probable one."""
+    """Predict every annotated turn with the detector: probabilities and a label."""
     turns = {}
     for dialogue in dialogues:
         at = [place for place, turn in enumerate(dialogue.turns) if turn.counts]
-        for place, row in zip(at, detector.predict(utterances(dialogue), at), strict=True):
+        rows, labels = detector.predict_labels(utterances(dialogue), at)
+        for place, row, label in zip(at, rows, labels.tolist(), strict=True):
             o, t, x = row.tolist()
-            turns[dialogue.name, dialogue.turns[place].number] = Prediction((o, t, x), int(likeliest_labels(row)))
+            turns[dialogue.name, dialogue.turns[place].number] = Prediction((o, t, x), label)
     return Submission(name, turns)
 
 

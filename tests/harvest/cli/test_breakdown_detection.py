@@ -106,6 +106,7 @@ def test_predictions_can_be_evaluated_as_any_submission(logs: Path) -> None:
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(lines) == 48
     assert all(len(line["why"]["added"]) == 5 for line in lines)
+    assert all(0 <= line["why"]["familiarity"] <= 1 for line in lines)
     (logs.parent / "mine.jsonl").write_text(done.stdout)
     rows, _ = rows_of(logs, logs.parent / "mine.jsonl")
     assert rows["mine", "MSE(O,T,X)", None] == pytest.approx(rows["detector", "MSE(O,T,X)", None], abs=1e-6)
@@ -130,6 +131,20 @@ def test_turns_without_words_are_predicted_so_that_predictions_can_be_evaluated(
     assert rows["mine", "MSE(O,T,X)", None] == pytest.approx(rows["detector", "MSE(O,T,X)", None], abs=1e-6)
 
 
+def test_a_file_in_which_nobody_says_anything_is_predicted_too(logs: Path) -> None:
+    dialogue = json.loads(log(99))
+    for turn in dialogue["turns"]:
+        turn["utterance"] = ""
+    file = logs.parent / "silent.log.json"
+    file.write_text(json.dumps(dialogue))
+    done = harvest("breakdown", "predict", file, logs / "one")
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["turn"] for line in lines[:2]] == [1, 3]
+    assert len(lines) == 2 + 24
+    assert all(min(line["probabilities"]) > 0 for line in lines)
+
+
 def test_predictions_go_to_a_file_that_is_not_there_yet_and_counts_without_words_are_refused(logs: Path) -> None:
     out = logs.parent / "mine.jsonl"
     out.write_text("kept")
@@ -138,7 +153,7 @@ def test_predictions_go_to_a_file_that_is_not_there_yet_and_counts_without_words
     assert harvest("breakdown", "predict", logs, "--out", out, "--force").returncode == 0
     assert out.read_text() == harvest("breakdown", "predict", logs).stdout
     nothing = harvest("breakdown", "predict", DATA / "dbdc3_en" / "YI_100.json", "--out", logs.parent / "none.jsonl")
-    assert (nothing.returncode, "no turn in this file has any text" in nothing.stderr) == (2, True)
+    assert (nothing.returncode, "this file has no texts of turns" in nothing.stderr) == (2, True)
     assert not (logs.parent / "none.jsonl").exists()
 
 
@@ -214,3 +229,23 @@ def test_the_shipped_detector_was_trained_on_the_development_data_alone() -> Non
     annotated = [json.loads(file.read_text()) for file in sorted((DATA / "dbdc3_en").glob("*.json"))]
     assert set(detector.dialogues) == {dialogue["id"] for part in annotated for dialogue in part["dialogues"]}
     assert detector.about["turns"] == 4150
+    systems = detector.familiarity.systems
+    assert dict(zip(systems.names, systems.dialogues.tolist(), strict=True)) == {
+        part["subset"]: len(part["dialogues"]) for part in annotated
+    }
+
+
+def test_levels_are_believed_as_far_as_the_second_annotation_of_the_data_repeats_them() -> None:
+    known = load_detector().familiarity
+    for number, name in enumerate(known.systems.names):
+        part = json.loads((DATA / "dbdc3_en" / f"{name}.json").read_text())
+        turns = [turn for dialogue in part["dialogues"] for turn in dialogue["turns"] if "c" in turn]
+        first, second = (
+            [sum(turn[key][label] / sum(turn[key]) for turn in turns) / len(turns) - 1 / 3 for label in range(3)]
+            for key in ("c", "cr")
+        )
+        both = sum(a * b for a, b in zip(first, second, strict=True))
+        size = sum(a * a + b * b for a, b in zip(first, second, strict=True))
+        assert known.levels[number] == pytest.approx(first, abs=1e-4)
+        assert known.belief[number] == pytest.approx(max(0, 2 * both / size), abs=1e-3)
+    assert known.belief.tolist() == [0, 1, 1, pytest.approx(0.49, abs=0.01)]

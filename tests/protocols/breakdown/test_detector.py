@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +119,7 @@ def test_a_detector_is_read_back_as_it_was_written_and_the_shipped_file_is_small
 ) -> None:
     file = tmp_path / "detector.json"
     file.write_text(detector.to_json(), encoding="utf-8")
-    assert file.stat().st_size < 300_000
+    assert file.stat().st_size < 330_000
     assert load_detector(file).to_json() == detector.to_json()
     assert "MIT licence" in detector.about["source"]
 
@@ -125,11 +127,16 @@ def test_a_detector_is_read_back_as_it_was_written_and_the_shipped_file_is_small
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("harvest-breakdown/1", "harvest-breakdown/9", ": its 'format' is different"),
+        ("harvest-breakdown/2", "harvest-breakdown/9", ": its 'format' is different"),
         ('"turn number"', '"number of turns"', ": its features are those of another version"),
         ('"base": [', '"base": [0.1, ', ": the shape of its weights does not fit this version"),
         ('"trees": [\n[[', '"trees": [\n[[99, ', ": the shape of its weights does not fit"),
-        ('"words": {', '"words": {"s:x": [1, 2, Infinity],', ": a weight is not a finite number"),
+        ('"words": {', '"words": {"s:x": [1, 2, Infinity, 1, 0, 0, 0],', ": a weight is not a finite number"),
+        ('"words": {', '"words": {"s:x": [1, 2, 3, 0, 0, 0, 0],', ": the shape of its weights does not fit"),
+        ('"words": {', '"words": {"s:x": [1, 2, 3, 1, 1, 1],', ": the shape of its weights does not fit"),
+        ('"systems": {', '"systems": {"S": [0, [0, 0, 0], 1, [0]],', ": the shape of its weights does not fit"),
+        ('"familiarity": [[', '"familiarity": [[1, ', ": the shape of its weights does not fit"),
+        ('"familiarity": ', '"familiar": ', ": its entry 'familiarity' is missing"),
         ('"words": {', '"words": {"s:x": [1, 2],', ": the shape of its weights does not fit"),
         ('"words": {', '"others": {', ": its entry 'words' is missing"),
         ('"dialogues": [', '"dialogues": {', ": it is not JSON from here on"),
@@ -147,6 +154,55 @@ def test_a_file_that_is_no_detector_is_refused_with_what_to_do(
     assert str(raised.value).startswith(f"{file}:")
     assert f"not a breakdown detector{why}" in raised.value.what
     assert raised.value.advice
+
+
+def test_a_detector_of_the_first_format_predicts_as_it_did_then(tmp_path: Path) -> None:
+    # base (.5, .3, .2), one word that moves .1 from O to X, one tree that moves .05 from O to X for questions.
+    place = FEATURES.index("asks a question")
+    leaves = [[0, 0, 0]] * 4 + [[-0.05, 0, 0.05]] * 4
+    document = {
+        "format": "harvest-breakdown/1",
+        "about": {},
+        "base": [0.5, 0.3, 0.2],
+        "features": {name: [0, 0, 0, 0] for name in FEATURES},
+        "words": {"s:cheese": [-0.1, 0, 0.1]},
+        "trees": [[[place] * 3, [0.5, 2, 2], [x for leaf in leaves for x in leaf]]],
+        "dialogues": [],
+    }
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    old = load_detector(tmp_path / "old.json")
+    turns = (Utterance("U", "Hi"), Utterance("S", "Cheese?"), Utterance("U", "No"), Utterance("S", "Cheese"))
+    found, labels = old.predict_labels(turns, [1, 3])
+    assert found == pytest.approx(np.array([[0.35, 0.3, 0.35], [0.4, 0.3, 0.3]]))
+    assert labels[1] == 0
+    (tmp_path / "new.json").write_text(old.to_json())
+    assert np.array_equal(load_detector(tmp_path / "new.json").predict(turns, [1, 3]), found)
+
+
+def test_the_weight_of_what_is_added_follows_familiarity_and_the_label_does_not(detector: Detector) -> None:
+    strange, known = (
+        replace(detector, familiarity=replace(detector.familiarity, weights=np.array([constant, 0.0, 0.0])))
+        for constant in (-40.0, 40.0)
+    )
+    levels = replace(detector.familiarity, levels=np.zeros((4, 3)))
+    assert strange.predict_labels(TURNS, [1, 3, 5])[1].tolist() == known.predict_labels(TURNS, [1, 3, 5])[1].tolist()
+    strange, known = (
+        replace(one, familiarity=replace(levels, weights=one.familiarity.weights)) for one in (strange, known)
+    )
+    far, near = strange.predict(TURNS, [1, 3]) - 1 / 3, known.predict(TURNS, [1, 3]) - 1 / 3
+    assert near == pytest.approx(3 * far, abs=1e-4)  # .75 and .25; rounded weights sum to nearly 0
+    assert strange.explain(TURNS, 3).familiarity < 1e-6
+    assert known.explain(TURNS, 3).familiarity > 1 - 1e-6
+
+
+def test_dialogues_unlike_chat_become_less_familiar_turn_by_turn(detector: Detector) -> None:
+    # Of the annotated turns it was trained on, 95% have a familiarity above .4.
+    report = " ".join(f"Section {k}: the committee adopted resolution {k * 7} in {1900 + k}." for k in range(60))
+    for text in (report, ""):
+        turns = tuple(Utterance("S" if k % 2 else "U", text[k:]) for k in range(8))
+        found = [detector.explain(turns, at).familiarity for at in (1, 3, 5, 7)]
+        assert found == sorted(found, reverse=True)
+        assert found[-1] < 0.3
 
 
 def test_a_detector_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
