@@ -44,7 +44,7 @@ _ADVICE = "train one: harvest breakdown train FILE… --out DETECTOR.json"
 @dataclass(frozen=True, slots=True)
 class Contribution:
     """The contribution of one feature or phrase to the probability of a breakdown (X), before clipping. `name` is one
-    of `FEATURES`, or quoted words of the system or the user. `value` is the feature's value, or 1 for a phrase."""
+    of `COLUMNS`, or quoted words of the system or the user. `value` is the feature's value, or 1 for a phrase."""
 
     name: str
     value: float

@@ -24,7 +24,7 @@ class Breakdown(AnswerRule):
     contributions to that probability, positive or negative.
     """
 
-    version: ClassVar[str] = "breakdown/1"
+    version: ClassVar[str] = "breakdown/2"
 
     above: float = Field(ge=0, lt=1, allow_inf_nan=False)
 

@@ -53,6 +53,7 @@ ANOTHER_THING = {
         ("scoring/annotations/breakdown_files.py", "breakdown"),
         ("scoring/annotations/breakdown_scores.py", "breakdown"),
         ("harvest/studies/breakdown/detection.py", "breakdown"),
+        ("protocols/breakdown/familiarity.py", "breakdown"),
         ("protocols/breakdown/training.py", "breakdown"),
     },
     "the rule of protocols and of schemas by which a turn breaks a dialogue down": {

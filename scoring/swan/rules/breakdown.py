@@ -20,7 +20,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
 
 BREAKDOWN = Rule(
     name="breakdown",
-    version="1",
+    version="2",
     level="turn",
     limits="counts words and overlaps in English chat; blind to what is false; compares turns of one system, not "
     "systems",
