@@ -214,21 +214,33 @@ def _fit_weights(examples: Examples) -> Floats:
         wanted.append(np.full(len(found), float(familiar)))
         share = 1 / len(systems) if familiar else 1 / len(found) / len(names)
         weights.append(np.full(len(found), share * len(systems)))
-    return _fit_logistic(np.concatenate(inputs), np.concatenate(wanted), np.concatenate(weights))
+    return fit_logistic(np.concatenate(inputs), np.concatenate(wanted), np.concatenate(weights))
 
 
-def _fit_logistic(inputs: Floats, wanted: Floats, weights: Floats) -> Floats:
+def fit_logistic(inputs: Floats, wanted: Floats, weights: Floats) -> Floats:
+    """Return the constant and the coefficients (1 + c,) of a logistic regression with a small penalty on standardised
+    coefficients. `inputs` is (n, c). `wanted` (n,) is 0 or 1. `weights` (n,) are positive."""
     means, spread = inputs.mean(axis=0), inputs.std(axis=0)
     spread = np.where(spread > 1e-9, spread, np.inf)
     columns = np.hstack([np.ones((len(inputs), 1)), (inputs - means) / spread])
     penalty = np.diag([0.0] + [_PENALTY] * inputs.shape[1])
+
+    def loss(found: Floats) -> float:
+        logits = columns @ found
+        return float(weights @ (np.logaddexp(0, logits) - wanted * logits) + found @ penalty @ found / 2)
+
     found = np.zeros(columns.shape[1])
     for _ in range(_STEPS):
         p = _logistic(columns @ found)
         slope = columns.T @ (weights * (wanted - p)) - penalty @ found
         curve = columns.T @ (columns * (weights * p * (1 - p))[:, None]) + penalty
-        # Perfect separation makes the curvature vanish: the pseudoinverse then stands still.
-        found = found + np.linalg.pinv(curve) @ slope
+        # A full step can overshoot if the two are far apart, and a vanishing curvature has no inverse.
+        step = np.linalg.pinv(curve) @ slope
+        while np.abs(step).max() > 1e-9 and loss(found + step) > loss(found):
+            step = step / 2
+        if np.abs(step).max() <= 1e-9:
+            break
+        found = found + step
     of_inputs = found[1:] / spread
     return np.concatenate([[found[0] - means @ of_inputs], of_inputs])
 

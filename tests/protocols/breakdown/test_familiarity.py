@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.breakdown.examples import AnnotatedDialogue, collect_examples
-from protocols.breakdown.familiarity import Familiarity, Systems, fit_familiarity, frequent_grams
+from protocols.breakdown.familiarity import Familiarity, Systems, fit_familiarity, fit_logistic, frequent_grams
 from protocols.breakdown.features import FEATURES, Utterance
 from protocols.breakdown.moments import COLUMNS, Moment, collect_moments, values_of
 
@@ -64,6 +64,29 @@ def test_likeness_sums_to_one_and_familiarity_is_a_share(grams: list[str], words
     likeness, found = known.measure([moment(words, *grams)])
     assert likeness.sum() == pytest.approx(1)
     assert 0 <= found[0] <= 1
+
+
+def test_a_logistic_regression_on_one_split_gives_the_log_odds_of_both_sides() -> None:
+    # 3 of 4 turns are familiar at 1, and 1 of 4 at 0: the log odds are log 3 and -log 3.
+    inputs = np.array([[1.0]] * 4 + [[0.0]] * 4)
+    found = fit_logistic(inputs, np.array([1, 1, 1, 0, 1, 0, 0, 0.0]), np.full(8, 1e4))
+    assert found == pytest.approx([-log(3), 2 * log(3)], abs=1e-4)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-50, 50), st.floats(-50, 50), st.booleans()), min_size=2, max_size=12),
+    st.floats(0.1, 1000),
+)
+def test_a_logistic_regression_ends_where_its_slope_is_zero(
+    rows: list[tuple[float, float, bool]], weight: float
+) -> None:
+    inputs, wanted = np.array([row[:2] for row in rows]), np.array([float(row[2]) for row in rows])
+    if len(set(wanted.tolist())) < 2:
+        return  # the constant would have no bound
+    found = fit_logistic(inputs, wanted, np.full(len(rows), weight))
+    assert np.isfinite(found).all()
+    p = 1 / (1 + np.exp(-np.clip(found[0] + inputs @ found[1:], -500, 500)))
+    assert abs(weight * (wanted - p).sum()) < 1e-3 * weight * len(rows)  # the constant has no penalty
 
 
 def dialogue(number: int, system: str, again: tuple[float, float, float] | None = None) -> AnnotatedDialogue:
