@@ -109,7 +109,8 @@ class Material:
     @property
     def passages(self) -> tuple[Passage, ...]:
         """All user turns and replies in order, with the positions of their words or characters."""
-        return self.once("passages", lambda: passages(self.conversation, self.settings.unit))
+        unit, user_words = self.settings.unit, self.settings.user_words
+        return self.once("passages", lambda: passages(self.conversation, unit, user_words))
 
     @property
     def unit(self) -> Unit:

@@ -90,7 +90,7 @@ class _Reader:
         seen: set[str] = set()
         words = 0
         for turn in conversation.turns:
-            words += len(turn.said.split())
+            words += len(turn.said.split()) if self._settings.user_words == "counted" else 0
             if turn.reply is None:
                 continue
             answer, at = turn.reply.answer, 0

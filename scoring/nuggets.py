@@ -99,7 +99,7 @@ def find_nuggets(
     replies = {turn.number: turn.reply.answer for turn in conversation.turns if turn.reply is not None}
     found: list[Nugget] = []
     seen: set[str] = set()
-    for passage in passages(conversation, settings.unit) if spoken is None else spoken:
+    for passage in passages(conversation, settings.unit, settings.user_words) if spoken is None else spoken:
         if passage.speaker != "system":
             continue
         for entity, url, start, end, position in _occurrences(replies[passage.turn], passage, kind):

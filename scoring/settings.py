@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
-from scoring.words import Unit, UnitChoice
+from scoring.words import Unit, UnitChoice, UserWords
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.suggestions import suggestion
@@ -204,6 +204,7 @@ class Settings:
     - `shares`: the interval of %useful, ave%useful and %recovery: `unseen-topic`, as in
       `scoring.inference.unseen_topic` (called `wilson` in older audits and runs), or `bootstrap`, with `resample` as
       for means.
+    - `user_words`: whether positions and lengths count the words of user turns ([GFRC] §2.3, §3.2), or leave them out.
     """
 
     patience: int = setting(
@@ -260,6 +261,9 @@ class Settings:
         "unseen-topic",
         Choice(get_args(Shares), earlier={"wilson": "unseen-topic"}),
         "How %-measures get their intervals",
+    )
+    user_words: UserWords = setting(
+        "counted", Choice(get_args(UserWords)), "Whether positions and lengths count the words of user turns"
     )
 
     def __post_init__(self) -> None:

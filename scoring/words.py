@@ -16,7 +16,8 @@ between words, the unit is that of the text that takes longer to read: character
 characters of scripts without blanks as words of other scripts (500 and 250 a minute). Addresses do not count in this.
 On a tie, words count.
 
-Positions start at 1 and include user turns, because typing costs the user time too ([GFRC] §3.2).
+Positions start at 1 and include user turns, because typing costs the user time too ([GFRC] §3.2). In the paper this is
+a choice of the instantiation (§2.3), so `passages` can leave the words of user turns out.
 """
 
 import re
@@ -33,6 +34,7 @@ from topics.links import find_urls
 
 Unit = Literal["words", "characters"]
 UnitChoice = Literal["by-script", "words", "characters"]
+UserWords = Literal["counted", "left-out"]
 
 # Characters read in the time of a word: [GFRC] has 500 characters (§2.2) and 250 words (§3.2) a minute.
 CHARACTERS_A_WORD = 2
@@ -102,7 +104,8 @@ def word_count(text: str) -> int:
 class Passage:
     """One side of one turn, with the positions of its words, or characters, in the conversation. `turn` is a number
     from 1, and `speaker` is `user` or `system`. `unit` is the conversation's unit. In this unit, `before` is the
-    length of the conversation before the passage, and `words` is the length of the passage."""
+    length of the conversation before the passage, and `words` is the length of the passage. A user turn whose words
+    are left out has the length 0."""
 
     turn: int
     speaker: str
@@ -124,7 +127,9 @@ class Passage:
     def positions(self, ends: Sequence[int]) -> list[int]:
         """Return the positions in the conversation of the last word, or character, in each span of characters. `ends`
         (spans,) are the ends of the spans in `text`, exclusive. Positions are (spans,), each at least 1. A span of
-        whitespace alone has the position of the word before it."""
+        whitespace alone has the position of the word before it, as has every span of a passage of length 0."""
+        if not self.words:
+            return [self.last_position] * len(ends)
         if self.unit == "characters":
             starts = unit_starts(self.text)
             return [max(1, self.before + bisect_left(starts, end)) for end in ends]
@@ -143,8 +148,11 @@ def conversation_unit(conversation: Conversation, choice: UnitChoice = "by-scrip
     return unit_of((turn.reply.answer.text for turn in conversation.turns if turn.reply is not None), choice)
 
 
-def passages(conversation: Conversation, choice: UnitChoice = "by-script") -> tuple[Passage, ...]:
-    """Return each user turn, in order, followed by the reply if there was one."""
+def passages(
+    conversation: Conversation, choice: UnitChoice = "by-script", user_words: UserWords = "counted"
+) -> tuple[Passage, ...]:
+    """Return each user turn, in order, followed by the reply if there was one. With `left-out`, user turns have the
+    length 0, so that positions count only the words, or characters, of the system."""
     unit = conversation_unit(conversation, choice)
     found: list[Passage] = []
     before = 0
@@ -153,7 +161,7 @@ def passages(conversation: Conversation, choice: UnitChoice = "by-script") -> tu
         if turn.reply is not None:
             sides.append(("system", turn.reply.answer.text))
         for speaker, text in sides:
-            words = length(text, unit)
+            words = 0 if speaker == "user" and user_words == "left-out" else length(text, unit)
             found.append(Passage(turn.number, speaker, text, before, words, unit))
             before += words
     return tuple(found)

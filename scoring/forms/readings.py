@@ -93,7 +93,8 @@ def _topic_reading(
     turns: list[tuple[int, TurnFairness]] = []
     for path, conversation in enumerate(conversations):
         nuggets = find_nuggets(conversation, topic, pool.gold, pool.attributes, measure.settings)
-        spoken = [one for one in passages(conversation, measure.settings.unit) if one.speaker == "system"]
+        told = passages(conversation, measure.settings.unit, measure.settings.user_words)
+        spoken = [one for one in told if one.speaker == "system"]
         first = {one.turn: one.first_position for one in spoken}
         limit = measure.settings.limit(spoken[0].unit if spoken else "words")
         found = group_fairness(nuggets, first, attribute, measure.settings, limit)[0]

@@ -39,7 +39,7 @@ class TopicData:
         entities = (
             find_nuggets(conversation, self.topic, self.gold, self.attributes, self.settings) if self.topic else ()
         )
-        found = extract_nuggets(conversation, extractor, entities, self.settings.unit)
+        found = extract_nuggets(conversation, extractor, entities, self.settings.unit, self.settings.user_words)
         if nuggets is not None:
             links = tuple(one for one in found if one.type == "E")
             found = (*nuggets, *links)
@@ -123,18 +123,19 @@ def assess(
     Modesty's reads Correctness) run last. Raises RunError for a layer that does not fit the conversation."""
     judgments = judgments or Judgments()
     ground = ground or TopicData()
-    unit = ground.settings.unit
-    exchanged = passages(conversation, unit)
+    unit, user_words = ground.settings.unit, ground.settings.user_words
+    exchanged = passages(conversation, unit, user_words)
     if judgments.lacks_nuggets(conversation.trial_id, conversation.attempt, exchanged):
         nothing: dict[str, tuple[()]] = {one.name: () for one in schema if one.level != "set"}
         return Assessment(conversation.key, conversation.attempt, (), nothing, nothing, lacking=True)
     known = judgments.nuggets(conversation.trial_id, conversation.attempt, exchanged)
     sight = ground.sight(conversation, known, extractor)
-    said = turn_items(conversation, sight.nuggets, "user", unit) if any(one.speaker == "user" for one in schema) else ()
+    spoken_by_user = any(one.speaker == "user" for one in schema)
+    said = turn_items(conversation, sight.nuggets, "user", unit, user_words) if spoken_by_user else ()
     levels = {
         "nugget": nugget_items(conversation, sight.nuggets, unit),
-        "turn": (*turn_items(conversation, sight.nuggets, choice=unit), *said),
-        "dialogue": dialogue_items(conversation, sight.nuggets, unit),
+        "turn": (*turn_items(conversation, sight.nuggets, "system", unit, user_words), *said),
+        "dialogue": dialogue_items(conversation, sight.nuggets, unit, user_words),
     }
     opinions = judgments.opinions.get((conversation.trial_id, conversation.attempt), {})
     items: dict[str, tuple[Item, ...]] = {}

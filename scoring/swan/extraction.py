@@ -16,7 +16,7 @@ from scoring.nuggets import Nugget as Entity
 from scoring.swan.acts import FoundAct, act, normalise_marks
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.openings import find_opening
-from scoring.words import Passage, UnitChoice, passages
+from scoring.words import Passage, UnitChoice, UserWords, passages
 from topics.late_pattern import lazy_pattern
 from topics.sentences import Sentence, has_word, sentences
 
@@ -142,12 +142,13 @@ def extract_nuggets(
     extractor: Extractor | None = None,
     entities: Iterable[Entity] = (),
     choice: UnitChoice = "by-script",
+    user_words: UserWords = "counted",
 ) -> tuple[Nugget, ...]:
     """Return the nuggets of both sides in reading order, types F and O by `extractor` (default: the rules).
 
     The `entities`, from `scoring.nuggets.find_nuggets`, become nuggets of type E. An entity whose link is outside the
-    text has the span (-1, -1) and the position of the last word of its turn. `choice` selects the unit of positions.
-    Raises ValueError for invalid nuggets.
+    text has the span (-1, -1) and the position of the last word of its turn. `choice` selects the unit of positions,
+    and `user_words` whether positions count the words of user turns. Raises ValueError for invalid nuggets.
     """
     extractor = extractor or RuleExtractor()
     links: dict[int, list[Entity]] = {}
@@ -155,7 +156,7 @@ def extract_nuggets(
         links.setdefault(entity.turn, []).append(entity)
     found: list[Nugget] = []
     earlier: list[Passage] = []
-    for passage in passages(conversation, choice):
+    for passage in passages(conversation, choice, user_words):
         here = links.get(passage.turn, []) if passage.speaker == "system" else []
         inside = [Candidate(one.start, one.end, "E", "entity", entity=one.entity) for one in here if one.in_text]
         own = [*extractor.candidates(passage, tuple(earlier))]

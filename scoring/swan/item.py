@@ -10,7 +10,7 @@ from typing import Literal
 
 from recordings.conversations.conversation import Conversation
 from scoring.swan.nugget import Nugget
-from scoring.words import UnitChoice, conversation_unit, passages
+from scoring.words import UnitChoice, UserWords, conversation_unit, passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,7 @@ def turn_items(
     nuggets: Sequence[Nugget],
     speaker: Literal["system", "user"] = "system",
     choice: UnitChoice = "by-script",
+    user_words: UserWords = "counted",
 ) -> tuple[Item, ...]:
     """Return an item for each turn of the speaker, at the position of the last word. User turns without words are
     skipped."""
@@ -118,16 +119,20 @@ def turn_items(
             speaker,
             passage.unit == "characters",
         )
-        for passage in passages(conversation, choice)
+        for passage in passages(conversation, choice, user_words)
         if passage.speaker == speaker and (speaker == "system" or passage.text)
     )
 
 
 def dialogue_items(
-    conversation: Conversation, nuggets: Sequence[Nugget], choice: UnitChoice = "by-script"
+    conversation: Conversation,
+    nuggets: Sequence[Nugget],
+    choice: UnitChoice = "by-script",
+    user_words: UserWords = "counted",
 ) -> tuple[Item, ...]:
     """Return one item at the position of the last system turn, or an empty tuple if the system never answered."""
-    return tuple(replace(item, turn=0) for item in turn_items(conversation, nuggets, choice=choice)[-1:])
+    items = turn_items(conversation, nuggets, choice=choice, user_words=user_words)
+    return tuple(replace(item, turn=0) for item in items[-1:])
 
 
 def _last_turn(conversation: Conversation) -> int:

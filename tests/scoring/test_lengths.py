@@ -140,6 +140,31 @@ def test_positional_measures_count_characters_with_their_own_limit(limit: int) -
     assert value(JAPANESE, "T-measure", with_it) == 1 / POSITION
 
 
+def entity(title: str) -> str:
+    return next(entry.entity for entry in paper_gold().entries("M002") if entry.title == title)
+
+
+def test_a_conversation_in_japanese_has_the_R_U_and_GF_that_are_worked_out_by_hand() -> None:
+    names = ("Back to the Future", "Interstellar", "Looper")  # L2, L1 and L2; groups 4, 4 and 3 of RATINGS
+    first, second, third = map(entity, names)
+    talk = conversation((QUESTION, f"{ANSWER}{first}\n続編：{second}"), ("もっと", f"はい：{third}"))
+    places = [17 + 27 + 1, 45 + 3 + 1, 49 + 3 + 3 + 1]  # characters, with an address as one
+    assert [one.position for one in seen(talk, M002, paper_gold()).nuggets] == places == [45, 49, 56]
+    worth = 0.956 * 1 + 0.952 * 0.5 + 0.945 * 1  # 1 - 44/1000, 1 - 48/1000, 1 - 55/1000
+    assert value(talk, "U-measure") == pytest.approx(worth, abs=1e-12)
+    assert value(talk, "R") == pytest.approx(worth / 500.5, abs=1e-12)
+    # RNOD² of (0, 0, 0, 1) and of (0, 0, 1, 0) from a uniform target is (30 + 20 + 12 + 6)/16/4/3 and (22 + 12 + 4 +
+    # 14)/16/4/3.
+    similar = [1 - math.sqrt(17 / 48), 1 - math.sqrt(13 / 48)]
+    assert value(talk, "GF(RATINGS)") == pytest.approx(sum(similar) / 2, abs=1e-12)
+    weighted = (0.956 * similar[0] + 0.945 * similar[1]) / (0.956 + 0.945)
+    assert value(talk, "GF(RATINGS, turn_weight=largest-pw)") == pytest.approx(weighted, abs=1e-12)
+    # Without the user's characters: 28, 32 and 36.
+    system_alone = Settings(user_words="left-out")
+    assert value(talk, "R", system_alone) == pytest.approx((0.973 + 0.969 * 0.5 + 0.965) / 500.5, abs=1e-12)
+    assert value(talk, "T-measure", system_alone) == pytest.approx(3 / 36, abs=1e-12)
+
+
 def test_either_unit_can_be_forced() -> None:
     words, characters = Settings(unit="words"), Settings(unit="characters")
     assert value(JAPANESE, "R", words) == (1 - 1 / 1250) / hard_normaliser(1250)
@@ -160,11 +185,12 @@ def test_the_weight_of_turns_in_gf_counts_characters() -> None:
 
 def test_many_conversations_at_once_have_the_values_of_each_alone() -> None:
     told = [JAPANESE, ENGLISH, conversation((QUESTION, "OK")), conversation(("And?", f"映画です {RELEVANT}"))]
-    grounds = [seen(one, M002, paper_gold()) for one in told]
-    columns = {column.measure: column for _, column in default_columns(grounds)}
-    for name in ("R", "GFR(alpha=0.5)"):
-        alone = [value(one, name) for one in told]
-        assert columns[name].value.tolist() == alone
+    for settings in (Settings(), Settings(user_words="left-out")):
+        grounds = [replace(seen(one, M002, paper_gold()), settings=settings, base=settings) for one in told]
+        columns = {column.measure: column for _, column in default_columns(grounds)}
+        for name in ("R", "GFR(alpha=0.5)"):
+            alone = [value(one, name, settings) for one in told]
+            assert columns[name].value.tolist() == alone
 
 
 def test_the_linear_weight_of_swan_counts_characters() -> None:
@@ -172,6 +198,9 @@ def test_the_linear_weight_of_swan_counts_characters() -> None:
     assert [one.characters for one in items] == [True] * len(items)
     assert items[-1].position == POSITION
     assert turn_items(JAPANESE, ())[-1].position == POSITION
+    assert turn_items(JAPANESE, (), user_words="left-out")[-1].position == POSITION - len(QUESTION)
+    found = extract_nuggets(JAPANESE, user_words="left-out")
+    assert nugget_items(JAPANESE, found)[-1].position == POSITION - len(QUESTION)
     told = Linear().weights(Places.from_items(items))
     assert told.tolist() == [1 - (one.position - 1) / 1000 for one in items]
     both = Places.from_items([*items, *nugget_items(ENGLISH, extract_nuggets(ENGLISH))])
@@ -215,6 +244,15 @@ def test_an_assessment_measures_in_the_unit_of_the_settings() -> None:
     for unit, characters in (("words", False), ("by-script", True)):
         found = assess(JAPANESE, load_schema(SHIPPED), ground=TopicData(settings=Settings(unit=unit)))  # type: ignore
         assert {one.characters for each in found.items.values() for one in each} == {characters}
+    both = [Settings(user_words=choice) for choice in ("counted", "left-out")]
+    counted, alone = (assess(JAPANESE, load_schema(SHIPPED), ground=TopicData(settings=one)).items for one in both)
+    moved = {
+        one.position - other.position
+        for name in counted
+        for one, other in zip(counted[name], alone[name], strict=True)
+        if one.speaker == "system"
+    }
+    assert moved == {len(QUESTION)}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from scoring.words import passages, word_count
+from scoring.words import UnitChoice, passages, word_count
 
 SPACES = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u2029\u202f\u205f\u3000\u200b\ufeff"
 TEXT = st.text(st.one_of(st.characters(), st.sampled_from(SPACES)), max_size=60)
@@ -46,6 +46,20 @@ def test_user_turns_cost_words_and_the_last_word_of_a_span_counts() -> None:
     last = spoken[-1]
     assert last.positions([1, 5, 6, 7, 11, 16]) == [7, 7, 7, 8, 8, 9]
     assert (last.first_position, last.last_position) == (7, 9)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4), st.sampled_from(["words", "characters", "by-script"]))
+def test_without_the_words_of_the_user_positions_are_those_of_the_answers_alone(
+    texts: list[tuple[str, str]], unit: UnitChoice
+) -> None:
+    spoken = passages(conversation(*texts), unit, "left-out")
+    alone = passages(conversation(*(("", text) for _, text in texts)), unit)
+    for one, other in zip(spoken, alone, strict=True):
+        ends = range(len(other.text) + 1)
+        assert (one.before, one.words, one.positions(ends)) == (other.before, other.words, other.positions(ends))
+    for user in spoken[::2]:
+        assert set(user.positions(range(len(user.text) + 1))) == {max(1, user.before)}
 
 
 def test_a_url_glued_to_a_word_has_the_position_of_that_word() -> None:

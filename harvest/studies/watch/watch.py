@@ -89,7 +89,8 @@ class _Audit:
         """The reason why nothing can be compared, or ""."""
         now = identities(self.run)
         changed = ["protocol"] * (now["protocol"] != self.baseline.protocol)
-        changed += ["scoring"] * (self.settings.as_json() != self.baseline.scoring)
+        recorded = {"user_words": Settings().user_words, **self.baseline.scoring}  # older baselines lack this setting
+        changed += ["scoring"] * (self.settings.as_json() != recorded)
         return f"another {' and another '.join(changed)} than the baseline's" if changed else ""
 
     @cached_property

@@ -218,6 +218,17 @@ def test_another_protocol_is_not_a_change_of_the_system(blessed_once: Path) -> N
     assert "another protocol than the baseline's" in said
 
 
+def test_a_baseline_from_before_user_words_could_be_left_out_is_still_compared(blessed_once: Path) -> None:
+    file = blessed_once / "audit.baseline.json"
+    document = json.loads(file.read_text())
+    assert document["scoring"].pop("user_words") == "counted"
+    file.write_text(json.dumps(document))
+    assert reaudit(blessed_once)[0] == 0
+    (blessed_once / "audit.yaml").write_text(f"{WATCHED}scoring: {{user_words: left-out}}\n")
+    code, _, said = reaudit(blessed_once)
+    assert (code, "another scoring than the baseline's" in said) == (3, True)
+
+
 def test_nothing_is_said_of_a_system_whose_losses_depend_on_its_answers(blessed_once: Path) -> None:
     bot = blessed_once / "bot.py"
     lost = 'def answer(text, seed=0):\n    if text.startswith("Adhere"):\n        raise ValueError("cannot be typed")\n'
