@@ -330,6 +330,14 @@ class AskedMeasures:
             self.seen.add((material.conversation.trial_id, material.conversation.attempt))
         return tuple(found)
 
+    def parts(self, material: Material) -> Iterator[Figure]:
+        """Yield the figures of single turns and nuggets of one conversation, for the measures that have them."""
+        for measure in {one.base_name: one for one in self.measures if one.declaration.parts is not None}.values():
+            of = measure.declaration
+            known = "gold" not in of.needs or (material.gold is not None and not material.unscorable)
+            if of.parts is not None and known and of.applies(measure, material.topic):
+                yield from of.parts(material.under(measure.settings), measure)
+
     def _keep_scorers(self, material: Material, name: str, criteria: Sequence[str]) -> None:
         key, sources = material.conversation.key, material.assessment.sources
         kinds = {one.kind for criterion in criteria for one in sources.get(criterion, ())}

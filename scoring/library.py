@@ -14,6 +14,7 @@ from scoring.forms.readings import OF_POOLED, POOLED
 from scoring.forms.worst import CVAR, MAXIMUM, MINIMUM, QUANTILE, RATE
 from scoring.measure import Declaration, Measure, TermContext, read_plain_term, refuse_arguments
 from scoring.measures import group_fairness
+from scoring.measures.achieved import ACHIEVED, CUMULATIVE_ACHIEVED
 from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, LEVEL, PRECISION, RECALL, SQUARED_ERROR
 from scoring.measures.conversation_breakdown import BREAKDOWN
 from scoring.measures.dialogue_quality import QUALITY
@@ -56,6 +57,8 @@ OF_CONVERSATIONS = (
     group_fairness.FAIRNESS_WHERE_RELEVANT,
     group_fairness.SUMMARY,
     group_fairness.CUMULATIVE_SUMMARY,
+    ACHIEVED,
+    CUMULATIVE_ACHIEVED,
     SWAN,
     WAN,
     SHARE,
@@ -212,4 +215,10 @@ def _read_inner_term(
         raise InputError(
             f"{term}: {term.name} takes a measure of single conversations as its argument", allowed=", ".join(known)
         )
-    return read_term(inside, settings, topics, schema)[0]
+    named = read_term(inside, settings, topics, schema)
+    if len(named) > 1:
+        raise InputError(
+            f"{term}: {inside} stands for several measures, and {declaration.name} is taken of one",
+            allowed=", ".join(one.name for one in named),
+        )
+    return named[0]

@@ -112,6 +112,10 @@ class Declaration:
       models'.
     - `swan`: the criteria that enter a mean over criteria.
     - `of_sets`: True if the form also includes criteria that are scored once for a topic.
+
+    - `parts`: computes the figures of single turns and nuggets of a requested measure of conversations. They are rows
+      only, and have the name of the measure.
+    - `key`: makes a sentence that explains a requested term with the topic set, printed with the notes.
     """
 
     name: str
@@ -150,6 +154,8 @@ class Declaration:
     weighting: Callable[[Measure, Schema], Weighting] | None = None
     swan: Callable[[Material, Measure], Swan] | None = None
     of_sets: bool = False
+    parts: Callable[[Material, Measure], Iterable[Figure]] | None = None
+    key: Callable[[Term, TopicSet], str] | None = None
 
     def better(self, term: Term, inner: Good = "high") -> Good:
         """Return the good end of the measure's range for a term. `inner` is the good end of its inner measure."""

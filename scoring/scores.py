@@ -101,7 +101,7 @@ def score(
         def sight(conversation: Conversation) -> Sight:
             ground = TopicData(topics.topics[known[conversation.key.topic]], gold, topics.attributes, settings)
             nuggets = given.judgments.nuggets(
-                conversation.trial_id, conversation.attempt, passages(conversation, settings.unit)
+                conversation.trial_id, conversation.attempt, passages(conversation, settings.unit, settings.user_words)
             )
             return ground.sight(conversation, nuggets, None)
 
@@ -167,7 +167,7 @@ def score(
         )
         joint.extend(_form_rows(asked.measures, pool))
         makers: tuple[tuple[Single, _MakeRows, Resampler | None], ...] = (
-            ("conversation", partial(_single_rows, grounds, further), None),
+            ("conversation", partial(_single_rows, grounds, further, asked), None),
             ("topic", scores.topic_rows, resampler),
             ("trial", scores.trial_rows, by_trial),
         )
@@ -179,6 +179,7 @@ def score(
     for late, joint in blocks:
         parts += [*late, *asked.add_scorers(joint, topics.topics)]
     remarks = dict.fromkeys(one.declaration.notes for one in wanted.values() if one.declaration.notes is not None)
+    explained = dict.fromkeys(one.declaration.key(one.base, topics) for one in wanted.values() if one.declaration.key)
     sessions = ", ".join(one.system for one in each if one.system in continued)
     notes = (
         *([_SESSIONS.format(sessions)] if sessions else ()),
@@ -186,6 +187,7 @@ def score(
         *filter(None, drifting),
         *(_length_notes(found.values(), settings) if gold is not None or wanted else ()),
         *(note for make in remarks for note in make(found.values())),
+        *explained,
         *asked.notes(),
     )
     whole = ScoreTable(tuple(parts), settings, notes, asked.coverage(), each)
@@ -218,6 +220,8 @@ def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
 
 
 def _length_notes(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
+    if settings.user_words == "left-out":
+        yield "Positions and lengths leave the words of user turns out, as asked."
     units: dict[str, Counter[tuple[Unit, Unit]]] = {}
     for one in conversations:
         units.setdefault(one.key.system, Counter())[conversation_unit(one, settings.unit), conversation_unit(one)] += 1
@@ -261,10 +265,12 @@ def _nugget_figures_at(grounds: Sequence[Material], at: int) -> Sequence[Figure]
 
 
 def _single_rows(
-    grounds: Sequence[Material], further: Sequence[Sequence[Figure]], resampler: Resampler | None
+    grounds: Sequence[Material], further: Sequence[Sequence[Figure]], asked: AskedMeasures, resampler: Resampler | None
 ) -> Iterator[ScoreRow]:
     for ground, own in zip(grounds, further, strict=True):
-        yield from conversation_rows(ground.conversation, ground.topic, (*default_figures(ground.aside()), *own))
+        aside = ground.aside()
+        figures = (*default_figures(aside), *own, *asked.parts(aside))
+        yield from conversation_rows(ground.conversation, ground.topic, figures)
 
 
 @cache

@@ -32,6 +32,7 @@ from topics.errors import InputError, Place
 
 if TYPE_CHECKING:
     from harvest.studies.validity.worded_turns import WordedTurn
+    from scoring.material import Material as Ground
 
 _LONGEST_PART = 300  # characters of thoughts and the like; --json has the complete texts
 
@@ -50,6 +51,7 @@ _LONGEST_PART = 300  # characters of thoughts and the like; --json has the compl
 @click.option("--beside", metavar="A,B", help="Two systems side by side; with several RUNS, SYSTEM@RUN.")
 @click.option("--flipped", is_flag=True, help="With --beside: only trials in which the label of a turn differs.")
 @click.option("--text", "as_text", is_flag=True, help="Print the conversations even if there are several.")
+@click.option("--groups", is_flag=True, help="With each conversation: what its turns achieve in groups of entities.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
     runs: tuple[Path, ...],
@@ -61,20 +63,24 @@ def command(
     beside: str | None,
     flipped: bool,
     as_text: bool,
+    groups: bool,
     as_json: bool,
 ) -> None:
     """List a run's trials, or print one conversation (with --system, --topic and --trial).
 
     With --all, every attempt at the selected trials is shown; --attempt selects one attempt.
 
+    With --groups, each conversation is followed by the distributions over the groups of relevant entities that its
+    turns achieve, the memberships behind them, and their similarity to the target (GFRC, Table 2).
+
     With --beside, the conversations of two systems are printed side by side, and differing words are marked. With
     --topic, all trials on the topic are printed; otherwise trials are only listed. If several RUNS are given, the two
     sides may be recordings of one system.
     """
     if beside is not None:
-        if system is not None or attempt is not None or every:
+        if system is not None or attempt is not None or every or groups:
             raise InputError(
-                "--system, --attempt and --all cannot be used with --beside", advice="name both: --beside A,B"
+                "--system, --attempt, --all and --groups cannot be used with --beside", advice="name both: --beside A,B"
             )
         from harvest.cli.show import show_side_by_side  # brings numpy, which a list of trials does not need
 
@@ -117,8 +123,20 @@ def command(
             advice="list the attempts with --all",
         )
     whole = as_text or len(chosen) == 1 or (bool(chosen) and None not in (system, topic, trial))
+    if groups and chosen and not whole:
+        raise InputError(
+            f"--groups is about single conversations, but {pluralize(len(chosen), 'trial')} would be listed",
+            advice="select one with --system, --topic and --trial, or print all with --text",
+        )
+    grounds = _gold_grounds(recorded, chosen) if groups else {}
     if as_json:
-        click.echo(json.dumps(_listing_document(recorded, chosen, whole=whole)))
+        document = _listing_document(recorded, chosen, whole=whole)
+        for conversation, row in zip(chosen, document["trials"], strict=True):
+            if ground := grounds.get((conversation.trial_id, conversation.attempt)):
+                from harvest.studies.scores.group_shares import group_value  # late: numpy
+
+                row["groups"] = group_value(ground)
+        click.echo(json.dumps(document))
         return
     console = people_console()
     if whole:
@@ -135,6 +153,11 @@ def command(
                 if one.fault
             }
             _print_conversation(console, conversation, of_failure, verdicts, faults)
+            if ground := grounds.get(mine):
+                from harvest.studies.scores.group_shares import group_tables  # late: numpy
+
+                for table in group_tables(ground, console.width):
+                    console.print(table)
     else:
         _print_list(console, recorded, chosen, asked)
 
@@ -146,6 +169,19 @@ def _worded_turns(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     models = models_of(run)
     return worded_turns(chosen, models, known, dict.fromkeys(models, run.path))
+
+
+def _gold_grounds(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int], Ground]:
+    """Return the valid conversations, by trial and attempt, as input of measures."""
+    from harvest.studies.scores.gathered import gather_runs  # late: numpy
+    from harvest.studies.scores.group_shares import gold_ground
+
+    gathered = gather_runs(run)
+    return {
+        (one.trial_id, one.attempt): gold_ground(gathered.material, gathered.settings, one)
+        for one in chosen
+        if one.valid
+    }
 
 
 def _check_name(run: Run, what: str, given: str | None, known: list[str]) -> None:

@@ -24,6 +24,7 @@ from scoring.measures.relevance import LIMITS, RELEVANCE, relevance, relevances
 from scoring.notation import Term, Value, number_text
 from scoring.nuggets import Nugget
 from scoring.settings import Settings
+from topics.attributes import AttributeSet
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +34,26 @@ if TYPE_CHECKING:
 def attribute_of(term: Term) -> str:
     """Return the attribute set of a GF, or "" for GF over all sets."""
     return str(term.arguments[0]) if term.arguments else ""
+
+
+def set_fairness(material: Material, attribute: AttributeSet, *, cumulative: bool = False) -> tuple[GroupFairness, ...]:
+    """Return GF of one attribute set with the distributions of its turns, for each divergence. The conversation must
+    be scorable. The result is computed only once."""
+
+    def make() -> tuple[GroupFairness, ...]:
+        turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
+        nuggets, settings = material.relevant, material.settings
+        return group_fairness(nuggets, turns, attribute, settings, material.patience, cumulative=cumulative)
+
+    return material.once((GroupFairness, attribute.name, cumulative), make)
+
+
+def named_set(term: Term, asking: TermContext) -> AttributeSet:
+    """Return the attribute set that is the term's first argument. Raises InputError for an unknown set."""
+    name, known = attribute_of(term), asking.topics.attributes
+    if name not in known:
+        raise InputError(f"{term}: there is no attribute set {name!r}", allowed=", ".join(known) or "none")
+    return known[name]
 
 
 def _parse_divergence(value: Value) -> str:
@@ -46,10 +67,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
         if str(by) == "JSD":
             raise InputError(f"{term}: `by` cannot be JSD, because JSD is not for ordinal sets", allowed="RNOD, NMD")
         return found
-    known = asking.topics.attributes
-    attribute = known.get(name)
-    if attribute is None:
-        raise InputError(f"{term}: there is no attribute set {name!r}", allowed=", ".join(known) or "none")
+    attribute = named_set(term, asking)
     if attribute.scale == "nominal" and by is not None and str(by) != "JSD":
         raise InputError(f"{term}: `by` must be JSD, because the groups of {name} have no order", allowed="by=JSD")
     if attribute.scale == "ordinal" and str(by) == "JSD":
@@ -126,20 +144,11 @@ class _Family:
         return material.once((Figure, self.fairness), lambda: {one.measure: one for one in self._figures(material)})
 
     def _fairness_by_label(self, material: Material) -> Sequence[tuple[str, GroupFairness]]:
-        def make() -> Sequence[tuple[str, GroupFairness]]:
-            turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
-            nuggets, settings = material.relevant, material.settings
-            sets = [
-                group_fairness(nuggets, turns, one, settings, material.patience, cumulative=self.cumulative)
-                for one in material.sets
-            ]
-            return [
-                (_set_label(one.attribute, one.divergence, place), one)
-                for made in sets
-                for place, one in enumerate(made)
-            ]
-
-        return material.once((GroupFairness, self.cumulative), make)
+        return [
+            (_set_label(one.attribute, one.divergence, place), one)
+            for attribute in material.sets
+            for place, one in enumerate(set_fairness(material, attribute, cumulative=self.cumulative))
+        ]
 
     def _figures(self, material: Material) -> Iterator[Figure]:
         settings, unjudged, sets = material.settings, material.unjudged, material.sets

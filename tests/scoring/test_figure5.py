@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.checkout import DATA
+from tests.support.checkout import DATA, DOCS
 from tests.support.command_line import harvest
 
 
@@ -20,7 +20,7 @@ def printed(*words: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figure5")
     for system in ("B1", "G1"):
         printed(
@@ -34,7 +34,12 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             system,
             cwd=folder,
         )
-    document = json.loads(printed("score", "B1", "G1", "--json", cwd=folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rows(runs: Path) -> list[dict[str, Any]]:
+    document = json.loads(printed("score", "B1", "G1", "--json", cwd=runs))
     assert document["format"] == "harvest-scores/1"
     return list(document["rows"])
 
@@ -90,6 +95,168 @@ def test_GF_values_are_those_of_table_2(rows: list[dict[str, Any]]) -> None:
     assert value(rows, "G1", "GF(RATINGS)") == pytest.approx(0.4049, abs=1e-4)
     assert value(rows, "B1", "GF(ORIGIN)") == pytest.approx(0.4493, abs=1e-4)
     assert value(rows, "G1", "GF(ORIGIN)") == pytest.approx(0.4303, abs=1e-4)
+
+
+# The distributions of Table 2, as printed there.
+ACHIEVED: dict[tuple[str, int], dict[str, list[float]]] = {
+    ("B1", 1): {"RATINGS": [0, 0, 0.6, 0.4], "ORIGIN": [0, 0.8333, 0, 0, 0, 0.1667, 0, 0]},
+    ("B1", 2): {"RATINGS": [0, 0, 1, 0], "ORIGIN": [0, 0.8, 0, 0.1, 0, 0, 0, 0.1]},
+    ("G1", 2): {"RATINGS": [0, 0, 0, 1], "ORIGIN": [0, 0.8333, 0, 0, 0, 0.1667, 0, 0]},
+}
+EXAMPLE = json.loads((DATA / "gfrc_m002_example.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def shares(runs: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(printed("score", "B1", "G1", "-m", "D(RATINGS), D(ORIGIN)", "--json", cwd=runs))
+    return found
+
+
+def conversation_rows(document: dict[str, Any], system: str, name: str) -> list[dict[str, Any]]:
+    return [
+        row
+        for row in document["rows"]
+        if (row["system"], row["measure"], row["trial"]) == (system, name, 1) and row["topic"]
+    ]
+
+
+@pytest.mark.parametrize("attribute", ["RATINGS", "ORIGIN"])
+def test_the_achieved_distributions_are_those_of_table_2(shares: dict[str, Any], attribute: str) -> None:
+    for (system, turn), wanted in ACHIEVED.items():
+        for group, share in enumerate(wanted[attribute], start=1):
+            mine = conversation_rows(shares, system, f"D({attribute}, {group})")
+            (row,) = (row for row in mine if row["turn"] == turn and row["entity"] is None)
+            assert row["value"] == pytest.approx(share, abs=5e-5)
+            assert row["n"] == (5 if system == "B1" else 2)
+    assert not [row for row in shares["rows"] if row["system"] == "G1" and row["turn"] == 1]
+
+
+def test_the_memberships_behind_them_are_those_of_figure_5(shares: dict[str, Any]) -> None:
+    for system, own in EXAMPLE["systems"].items():
+        wanted = {
+            (position, *place): share
+            for turn in own["turns"]
+            for _, _, position, *sets in turn["entities"]
+            for name, vector in zip(("RATINGS", "ORIGIN"), sets, strict=True)
+            for place, share in (((name, group), share) for group, share in enumerate(vector, start=1))
+        }
+        found = {
+            (row["position"], name, group): row["value"]
+            for name, groups in (("RATINGS", 4), ("ORIGIN", 8))
+            for group in range(1, groups + 1)
+            for row in conversation_rows(shares, system, f"D({name}, {group})")
+            if row["entity"] is not None
+        }
+        assert found == pytest.approx(wanted, abs=1e-12)
+
+
+def test_the_share_of_a_group_in_a_conversation_is_the_mean_over_its_turns(shares: dict[str, Any]) -> None:
+    for group, wanted in enumerate([0, 0, (0.6 + 1) / 2, (0.4 + 0) / 2], start=1):
+        (row,) = (one for one in conversation_rows(shares, "B1", f"D(RATINGS, {group})") if one["turn"] is None)
+        assert (row["value"], row["n"]) == (pytest.approx(wanted, abs=1e-12), 2)
+        assert row["note"].endswith("target 0.2500")
+    assert any(note.startswith("Groups of ORIGIN: 1 Africa (target 0.2447), 2 America") for note in shares["notes"])
+
+
+def test_cumulative_distributions_count_every_relevant_entity_so_far(runs: Path) -> None:
+    document = json.loads(printed("score", "B1", "-m", "D_cum(RATINGS)", "--json", cwd=runs))
+    found = {
+        (row["turn"], int(row["measure"][-2])): row["value"]
+        for group in range(1, 5)
+        for row in conversation_rows(document, "B1", f"D_cum(RATINGS, {group})")
+        if row["entity"] is None
+    }
+    assert [found[1, group] for group in range(1, 5)] == pytest.approx([0, 0, 0.6, 0.4], abs=1e-12)
+    assert [found[2, group] for group in range(1, 5)] == pytest.approx([0, 0, 0.8, 0.2], abs=1e-12)
+
+
+EXAMPLE_ON_THE_PAGE = next(
+    block
+    for block in (DOCS / "measures.md").read_text(encoding="utf-8").split("```\n")
+    if block.startswith(" RATINGS ")
+)
+
+
+def table_rows(text: str) -> dict[str, list[list[str]]]:
+    """The cells of each row of a printed table, by the row's first word."""
+    found: dict[str, list[list[str]]] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if words and words[0] in ("target", "S1", "S2", "GF(RATINGS)", "GF(ORIGIN)"):
+            found.setdefault(words[0], []).append(words[1:])
+    return found
+
+
+def test_table_2_is_printed_whole_next_to_the_target(runs: Path) -> None:
+    first, second = (printed("show", system, "--groups", cwd=runs).partition("outcome:")[2] for system in ("B1", "G1"))
+    assert max(map(len, first.splitlines())) <= 80
+    assert "".join(f"{line.rstrip()}\n" for line in first.splitlines()[2:]).startswith(EXAMPLE_ON_THE_PAGE)
+    rows = table_rows(first)
+    assert rows["target"] == [
+        ["0.25"] * 4,
+        ["0.2447", "0.1118", "0.0084", "0.154", "0.0992", "0.2004", "0.0802", "0.1013"],
+    ]
+    assert rows["S1"] == [
+        ["0", "0", "0.6", "0.4", "0.6773", "0.7000"],
+        ["0", "0.8333", "0", "0", "0", "0.1667", "0", "0", "0.4303"],
+    ]
+    assert rows["S2"] == [
+        ["0", "0", "1", "0", "0.4796", "0.6667"],
+        ["0", "0.8", "0", "0.1", "0", "0", "0", "0.1", "0.4682"],
+    ]
+    # The paper prints .5785 for RATINGS, the mean of two rounded values.
+    assert (rows["GF(RATINGS)"], rows["GF(ORIGIN)"]) == ([["0.5784", "0.6833"]], [["0.4492"]])
+    rows = table_rows(second)
+    assert rows["S1"] == [["-"] * 6, ["-"] * 9]
+    assert rows["S2"][0] == ["0", "0", "0", "1", "0.4049", "0.5000"]
+    assert (rows["GF(RATINGS)"], rows["GF(ORIGIN)"]) == ([["0.4049", "0.5000"]], [["0.4303"]])
+    assert "groups of RATINGS: 1 " in second
+
+
+def test_the_groups_of_a_conversation_are_in_its_json(runs: Path) -> None:
+    (trial,) = json.loads(printed("show", "B1", "--groups", "--json", cwd=runs))["trials"]
+    ratings, origin = trial["groups"]["sets"]
+    assert (ratings["set"], origin["set"], trial["groups"]["reason"]) == ("RATINGS", "ORIGIN", "")
+    assert [turn["achieved"] for turn in ratings["turns"]] == [[0, 0, 0.6, 0.4], [0, 0, 1, 0]]
+    assert origin["target"] == pytest.approx(EXAMPLE["origin_gold"], abs=1e-9)
+    assert [one["position"] for one in origin["nuggets"]] == POSITIONS["B1"]
+    wanted = EXAMPLE["systems"]["B1"]["computed"]
+    assert ratings["fairness"] == pytest.approx(
+        {"RNOD": wanted["GF_RATINGS_RNOD"][2], "NMD": wanted["GF_RATINGS_NMD"][2]}
+    )
+    assert origin["fairness"] == pytest.approx({"JSD": wanted["GF_ORIGIN_JSD"][2]}, abs=1e-8)
+    assert "groups" not in json.loads(printed("show", "B1", "--json", cwd=runs))["trials"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("score", "B1", "-m", "D"), "D takes at most 2 arguments, not 0"),
+        (("score", "B1", "-m", "D(RATING)"), "there is no attribute set 'RATING'"),
+        (("score", "B1", "-m", "D(RATINGS, 5)"), "RATINGS has no group number 5"),
+        (("score", "B1", "-m", "D(RATINGS, 1.5)"), "RATINGS has no group number 1.5"),
+        (("score", "B1", "-m", "D(RATINGS, 1) S2"), "D has no parameter turn"),
+        (("score", "B1", "-m", "Q(D(RATINGS))"), "D(RATINGS) stands for several measures, and Q is taken of one"),
+        (("show", "B1", "--beside", "B1,B1", "--groups"), "--groups cannot be used with --beside"),
+    ],
+)
+def test_groups_that_cannot_be_shown_are_refused(runs: Path, words: tuple[str, ...], said: str) -> None:
+    done = harvest(*words, cwd=runs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in " ".join(done.stderr.split())
+
+
+def test_the_words_of_the_user_can_be_left_out_of_positions(runs: Path) -> None:
+    document = json.loads(printed("score", "B1", "--user-words", "left-out", "--json", cwd=runs))
+    first, second = 17, 17 + 6  # words of U1, and of U1 and U2
+    positions = [place - first for place in POSITIONS["B1"][:5]] + [place - second for place in POSITIONS["B1"][5:]]
+    nuggets = [row for row in document["rows"] if row["measure"] == "pw"]
+    assert [row["position"] for row in nuggets] == positions
+    gains = [1, 1, 1, 0.5, 1, 1, 1, 1, 1, 1]
+    wanted = sum((1 - (place - 1) / 1250) * gain for place, gain in zip(positions, gains, strict=True)) / 625.5
+    assert value(document["rows"], "B1", "R") == pytest.approx(wanted, abs=1e-12)
+    assert document["settings"]["user_words"] == "left-out"
+    assert "Positions and lengths leave the words of user turns out, as asked." in document["notes"]
 
 
 def test_the_first_turn_of_G1_holds_no_relevant_nugget_and_has_no_similarity(rows: list[dict[str, Any]]) -> None:
