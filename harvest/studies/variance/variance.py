@@ -20,6 +20,7 @@ from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_pooled, refuse_turn
+from harvest.studies.validity.echoes import echo_sentences
 from harvest.studies.variance.facets import Group, facet_groups, system_facets
 from recordings.log.run_folder import Run
 from scoring.inference.bootstrap import Resampler
@@ -174,6 +175,7 @@ def study_variance(
             *(() if systems or len(runs) > 1 else material.silent),
             *(one.sentence for one in material.withholding(chosen)),
             *notes,
+            *echo_sentences(material.finished, chosen),
         ),
         runs=run_names(runs),
         recorded={name: place for place, names in zip(run_names(runs), gathered.names) for name in names.values()},

@@ -1,0 +1,152 @@
+"""Words of an earlier topic in the answer to a later topic of the same session.
+
+In the pilot study of GFRC, a system answered R012 (about SIGIR) with "researchers who have published at least one
+paper (any track) at the KDD conference", as the user had asked for R011 (T. Sakai, EVIA 2023, Figure 3, footnote 2).
+
+An echo is a run of four or more words (eight characters in Chinese and Japanese) that the user said about an earlier
+topic of the session. Words that the user also said in this conversation are no echo. Neither are words that a system
+wrote in any conversation before which nobody had said them: such words need not come from the earlier topic.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from harvest.terminal import printable
+from recordings.conversations.conversation import Conversation, TrialKey
+from scoring.words import CHARACTERS_A_WORD
+
+_FEWEST_WORDS = 4
+_LONGEST_QUOTE = 100  # characters
+_MOST_NAMED = 5  # in sentences; the others are counted
+_UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # kana and Han, in which each character is a token
+_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+
+_Gram = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """An answer with words of an earlier topic. `key` and `turn` (from 1) name the answer. `of` and `of_turn` are the
+    earlier topic and the user turn with the words, and `words` is the passage as it is written in the answer."""
+
+    key: TrialKey
+    turn: int
+    of: str
+    of_turn: int
+    words: str
+
+    @property
+    def sentence(self) -> str:
+        """The echo as a sentence."""
+        where = f"{self.key.system}, {self.key.topic}, trial {self.key.trial}: S{self.turn}"
+        return f"{where} has words of U{self.of_turn} of {self.of}, asked earlier in the session: “{self.words}”."
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text as tokens: `spans` are their places in the text, and `grams` their runs of four with the place of each."""
+
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    grams: dict[_Gram, int]
+
+
+@lru_cache(maxsize=2**12)  # what the user said about a topic is compared with the answers to all later ones
+def _as_text(text: str) -> _Text:
+    found = tuple(_TOKEN.finditer(text))
+    words = tuple(one[0].casefold() for one in found)
+    grams: dict[_Gram, int] = {}
+    for place in range(len(words) - _FEWEST_WORDS + 1):
+        grams.setdefault(words[place : place + _FEWEST_WORDS], place)
+    return _Text(words, tuple(one.span() for one in found), grams)
+
+
+def find_echoes(finished: Sequence[Conversation]) -> tuple[Echo, ...]:
+    """Return at most one echo of each earlier topic for each answer. `finished` are the valid conversations of all
+    trials. Returns () if each conversation has a session of its own."""
+    if not any(one.place > 1 for one in finished):
+        return ()
+    before = _earlier_conversations(finished)
+    candidates = [found for one in finished if one.place > 1 for found in _shared_runs(one, before[one.key])]
+    if not candidates:
+        return ()
+    wanted = {gram for _, grams in candidates for gram in grams}
+    unprompted: set[_Gram] = set()
+    for one in finished:
+        said = [turn.said for other in (one, *before[one.key]) for turn in other.turns]
+        heard = {gram for text in said for gram in _as_text(text).grams}
+        for turn in one.turns:
+            if turn.reply is not None:
+                unprompted |= (wanted & _as_text(turn.reply.answer.text).grams.keys()) - heard
+    return tuple(echo for echo, grams in candidates if grams - unprompted)
+
+
+def echo_sentences(finished: Sequence[Conversation], systems: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each of the first echoes of these systems, and one with the number of the others."""
+    chosen = frozenset(systems)
+    found = [echo for echo in find_echoes(finished) if echo.key.system in chosen]
+    yield from (printable(echo.sentence, line=True) for echo in found[:_MOST_NAMED])
+    if len(found) > _MOST_NAMED:
+        yield f"{len(found) - _MOST_NAMED} more answers with words of an earlier topic: `harvest report` marks each."
+
+
+def _earlier_conversations(finished: Sequence[Conversation]) -> dict[TrialKey, tuple[Conversation, ...]]:
+    """Return what came before each conversation in its session, in order. A session that was interrupted continues
+    under another name; then the places tell what came before."""
+    trials: dict[tuple[str, int], list[Conversation]] = {}
+    for one in sorted(finished, key=lambda one: one.started_at):
+        trials.setdefault((one.key.system, one.key.trial), []).append(one)
+    found = {}
+    for one in finished:
+        own: dict[int, Conversation] = {}
+        if one.place > 1:
+            rest = [other for other in trials[one.key.system, one.key.trial] if other.place < one.place]
+            own = {other.place: other for other in rest if other.started_at <= one.started_at}
+            own |= {other.place: other for other in rest if other.session == one.session}
+        found[one.key] = tuple(own[place] for place in sorted(own))
+    return found
+
+
+def _shared_runs(one: Conversation, before: Iterable[Conversation]) -> Iterator[tuple[Echo, set[_Gram]]]:
+    """Yield a long run of words that each answer shares with each earlier topic, and its runs of four words that the
+    user did not say in this conversation."""
+    earlier = [(other.key.topic, turn.number, _as_text(turn.said)) for other in before for turn in other.turns]
+    own: set[_Gram] = set()
+    for turn in one.turns:
+        own |= _as_text(turn.said).grams.keys()
+        if turn.reply is None:
+            continue
+        text = turn.reply.answer.text
+        answer = _as_text(text)
+        unsaid = answer.grams.keys() - own
+        longest: dict[str, tuple[float, int, int, int]] = {}
+        for topic, number, said in earlier:
+            for gram in said.grams.keys() & unsaid:
+                start, end = _widen(answer, answer.grams[gram], said, said.grams[gram])
+                size = sum(1 / CHARACTERS_A_WORD if _is_unspaced(word) else 1 for word in answer.words[start:end])
+                if size >= _FEWEST_WORDS:
+                    longest[topic] = max(longest.get(topic, (0.0, 0, 0, 0)), (size, -start, end, number))
+        for topic, (_, start, end, number) in longest.items():
+            grams = {answer.words[at : at + _FEWEST_WORDS] for at in range(-start, end - _FEWEST_WORDS + 1)}
+            words = " ".join(text[answer.spans[-start][0] : answer.spans[end - 1][1]].split())
+            words = words.encode("utf-8", "replace").decode()  # without lone surrogates
+            shown = words if len(words) <= _LONGEST_QUOTE else f"{words[: _LONGEST_QUOTE - 1]}…"
+            yield Echo(one.key, turn.number, topic, number, shown), grams - own
+
+
+def _widen(one: _Text, place: int, other: _Text, at: int) -> tuple[int, int]:
+    """Return the first and the last token + 1 of the longest common run around a token of each text."""
+    before = after = 0
+    while before < min(place, at) and one.words[place - before - 1] == other.words[at - before - 1]:
+        before += 1
+    while after < min(len(one.words) - place, len(other.words) - at) and (
+        one.words[place + after] == other.words[at + after]
+    ):
+        after += 1
+    return place - before, place + after
+
+
+def _is_unspaced(word: str) -> bool:
+    return len(word) == 1 and re.fullmatch(f"[{_UNSPACED}]", word) is not None
