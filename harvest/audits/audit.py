@@ -17,7 +17,7 @@ from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
 from harvest.audits.groups import check_groups
 from harvest.audits.probes import check_harm, check_sessions
-from harvest.audits.system import System, read_systems, set_pace
+from harvest.audits.system import System, check_session_turns, read_systems, set_pace
 from harvest.drivers.registry import build_driver, driver_files, options_model
 from harvest.systems.driver import Driver, Surroundings
 from harvest.systems.exposure import Exposure
@@ -365,3 +365,4 @@ def _build_drivers(audit: Audit) -> None:
     if not audit.topics.topics:
         raise InputError("the audit has no topics to play", place=Place(document.path))
     check_sessions(document, audit.systems, audit.drivers, audit.protocols)
+    check_session_turns(document, audit.systems, audit.protocol, audit.topics.topics)

@@ -124,6 +124,7 @@ class SystemEntry(StrictModel):
     driver: str
     options: dict[str, Any] = Field(default_factory=dict)
     session: Literal["fresh", "continued"] = "fresh"
+    session_turns: Positive | None = None
     vantage: Name | None = None
     concurrency: Positive = 1
     rate: str | None = None

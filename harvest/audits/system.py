@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -12,7 +12,10 @@ from harvest.audits.audit_file import Member, SystemEntry
 from harvest.audits.groups import grouped_name
 from harvest.systems.driver import Driver
 from harvest.systems.limits import Limits
+from protocols.protocol import Protocol
+from topics.counting import pluralize
 from topics.document import Document
+from topics.topic import Topic
 from topics.yaml_values import Loc
 
 
@@ -21,10 +24,12 @@ class System:
     """A system under audit.
 
     `options` are as written in the audit, never with a secret. `session` is `fresh` for each conversation, or
-    `continued` through all topics of a trial. `loc` is the location of the system in the audit file. `group` is the
-    group of the users, or "". `arm` is the arm in which the system is played, or None. `of` is the name of the system
-    that is actually asked; its groups and arms share that system's limits and driver. `vantage` is the region or
-    network from which the system is asked, or "". Each trial draws a user from the `population`.
+    `continued` through all topics of a trial. `session_turns` is the largest number of user turns that the topics of
+    one continued session may take; 0 if a session goes through all topics. `loc` is the location of the system in the
+    audit file. `group` is the group of the users, or "". `arm` is the arm in which the system is played, or None. `of`
+    is the name of the system that is actually asked; its groups and arms share that system's limits and driver.
+    `vantage` is the region or network from which the system is asked, or "". Each trial draws a user from the
+    `population`.
     """
 
     name: str
@@ -38,6 +43,7 @@ class System:
     of: str = ""
     vantage: str = ""
     population: tuple[Member, ...] = ()
+    session_turns: int = 0
 
     @property
     def asked(self) -> str:
@@ -54,7 +60,14 @@ class System:
 
     def definition(self) -> dict[str, Any]:
         """Return the identity of the system, without its limits. A changed identity means a different system."""
-        own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
+        own: dict[str, Any] = {
+            "name": self.name,
+            "driver": self.driver,
+            "options": self.options,
+            "session": self.session,
+        }
+        if self.session_turns:
+            own["session_turns"] = self.session_turns
         if self.vantage:
             own["vantage"] = self.vantage
         if self.population:
@@ -92,9 +105,44 @@ def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[Sy
             give_up_after=entry.give_up_after,
             busy_timeout=entry.busy_timeout,
         )
-        vantage = entry.vantage or ""
-        systems.append(System(entry.name, entry.driver, entry.options, entry.session, limits, loc, vantage=vantage))
+        if entry.session_turns is not None and entry.session == "fresh":
+            raise document.error(
+                (*loc, "session_turns"),
+                f"the system {entry.name!r} has a new session for each conversation, so no session has to be renewed",
+                allowed="session_turns with session: continued",
+                advice="remove session_turns, or write session: continued",
+                key=True,
+            )
+        systems.append(
+            System(
+                entry.name,
+                entry.driver,
+                entry.options,
+                entry.session,
+                limits,
+                loc,
+                vantage=entry.vantage or "",
+                session_turns=entry.session_turns or 0,
+            )
+        )
     return tuple(systems)
+
+
+def check_session_turns(
+    document: Document, systems: Iterable[System], protocol: Protocol, topics: Iterable[Topic]
+) -> None:
+    """Raise InputError, with its place in the audit, for a session that is too short for one conversation."""
+    longest = max(topics, key=protocol.most_turns)
+    needed = protocol.most_turns(longest)
+    for system in systems:
+        if 0 < system.session_turns < needed:
+            raise document.error(
+                (*system.loc, "session_turns"),
+                f"a session of {pluralize(system.session_turns, 'user turn')} is too short for the topic "
+                f"{longest.id!r}, which may take {needed}",
+                allowed=f"a whole number from {needed}",
+                advice="give a larger number, or a protocol with fewer turns",
+            )
 
 
 def set_pace(system: System, entry: SystemEntry, drivers: Mapping[str, Driver]) -> System:

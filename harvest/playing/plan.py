@@ -8,7 +8,7 @@ queue.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TypeVar
@@ -18,6 +18,7 @@ from harvest.audits.audit import Audit
 from harvest.audits.audit_file import Order
 from harvest.audits.system import System
 from protocols.answer import Exchange
+from protocols.protocol import Protocol
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.log.header import trial_identities
 from topics.identity import derived_seed, generator
@@ -52,13 +53,14 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """Trials played one after the other in one session: a single trial in fresh sessions, all topics in continued
-    sessions.
+    """Trials played one after the other in one session: a single trial in fresh sessions; in continued sessions all
+    topics, or as many as `session_turns` allows.
 
     When a run is resumed, `history` has the exchanges that the session already had in the recording, and `place` is
     the number of these conversations. Only a driver with editable history can restore them; other drivers start a new
-    session. `block` is the trial and, for fresh sessions, the position of its topic. A block has a sitting for each
-    group or arm. The sittings of a block are matched.
+    session. `block` is the trial and, for fresh sessions, the position of its topic; for continued sessions, the
+    position of the session in the trial. A block has a sitting for each group or arm. The sittings of a block are
+    matched.
     """
 
     works: tuple[Work, ...]
@@ -99,32 +101,63 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
         identity = trial_identities(audit.protocol, system.definition())
         made: list[Sitting] = []
         for trial in range(1, audit.trial_range[1] + 1):
-            works: list[Work] = []
-            heard: list[Conversation] = []
-            topics = order_topics(audit.topics.topics, audit.order, trial=trial, seed=audit.seed)
-            for number, topic in enumerate(topics):
-                if trial > audit.trials_with(topic):
-                    continue
-                if audit.shard and not audit.shard.includes(topic.id, trial, audit.seed, session=system.session):
-                    continue
-                planned += 1
-                key = TrialKey(system.name, topic.id, trial)
-                if key in finished:
-                    done += 1
-                    heard.append(finished[key])
-                    continue
-                works.append(_work(audit, system, topic, key, identity(topic, trial), attempts.get(key, ())))
-                turns = audit.protocol.most_turns(topic)
-                most_turns += turns
-                most_requests += turns * (1 + system.limits.retries) * system.limits.attempts
-                if system.session == "fresh":
-                    made.append(Sitting((works.pop(),), block=(trial, number)))
-            if works:
-                heard.sort(key=lambda one: one.place)
-                history = tuple(exchange for one in heard for exchange in one.exchanges)
-                made.append(Sitting(tuple(works), history, len(heard), (trial, 0)))
+            topics = [
+                (number, topic)
+                for number, topic in enumerate(
+                    order_topics(audit.topics.topics, audit.order, trial=trial, seed=audit.seed)
+                )
+                if trial <= audit.trials_with(topic)
+                and (audit.shard is None or audit.shard.includes(topic.id, trial, audit.seed, session=system.session))
+            ]
+            for part, session in enumerate(_split_sessions(topics, system, audit.protocol)):
+                works: list[Work] = []
+                heard: list[Conversation] = []
+                for _, topic in session:
+                    planned += 1
+                    key = TrialKey(system.name, topic.id, trial)
+                    if key in finished:
+                        done += 1
+                        heard.append(finished[key])
+                        continue
+                    works.append(_work(audit, system, topic, key, identity(topic, trial), attempts.get(key, ())))
+                    turns = audit.protocol.most_turns(topic)
+                    most_turns += turns
+                    most_requests += turns * (1 + system.limits.retries) * system.limits.attempts
+                if works:
+                    heard = _latest_session(heard)
+                    history = tuple(exchange for one in heard for exchange in one.exchanges)
+                    number = session[0][0] if system.session == "fresh" else part
+                    made.append(Sitting(tuple(works), history, len(heard), (trial, number)))
         sittings[system.name] = tuple(made)
     return Plan(sittings, planned, done, most_turns, most_requests)
+
+
+def _split_sessions(
+    topics: Sequence[tuple[int, Topic]], system: System, protocol: Protocol
+) -> Iterator[list[tuple[int, Topic]]]:
+    """Yield the topics of each session of a trial, in order. A session that is renewed counts the turns that its
+    topics may take, not those that were played: where it ends must not depend on answers, and must be the same for
+    all systems and groups of users."""
+    session: list[tuple[int, Topic]] = []
+    turns = 0
+    for place, topic in topics:
+        most = protocol.most_turns(topic)
+        if session and (system.session == "fresh" or 0 < system.session_turns < turns + most):
+            yield session
+            session, turns = [], 0
+        session.append((place, topic))
+        turns += most
+    if session:
+        yield session
+
+
+def _latest_session(heard: list[Conversation]) -> list[Conversation]:
+    """Return the recorded conversations of the session that is still open, in order. There are none if the system
+    closed its session, because the next conversation then begins a new one."""
+    opened = max((one.started_at for one in heard if one.place == 1), default="")
+    latest = sorted((one for one in heard if one.started_at >= opened), key=lambda one: one.place)
+    closed = bool(latest) and latest[-1].outcome is not None and latest[-1].outcome.kind == "system-ended"
+    return [] if closed else latest
 
 
 def _work(

@@ -153,6 +153,10 @@ class Runner:
                         rest = (work.next_attempt(), *rest)
                     return [Sitting(rest, tuple(history), place)] if rest else []
                 history.extend(played.exchanges)
+                if played.outcome.kind == "system-ended" and i + 1 < len(sitting.works):
+                    # A turn sent into a closed session would fail, and the next topic lose an attempt.
+                    await lease.close()
+                    lease, history = self._make_lease(desk, Sitting(sitting.works[i + 1 :]))
         finally:
             await lease.close()
         return []

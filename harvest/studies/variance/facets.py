@@ -90,7 +90,7 @@ def _identity(definition: Json) -> str:
     return json.dumps(own, sort_keys=True)
 
 
-_NAMING_KEYS = ("name", "system", "session", "arm", "changes", "group", "levels")
+_NAMING_KEYS = ("name", "system", "session", "session_turns", "arm", "changes", "group", "levels")
 
 
 def _text_at(definition: Json, key: str, default: str) -> str:

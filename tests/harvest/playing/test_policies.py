@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -292,6 +293,31 @@ def test_a_driver_with_editable_history_takes_up_the_lost_session_where_it_was(t
     run, _ = play(tmp_path / "run", driver, session="continued", attempts=2)
     assert [len(opening.history) for opening in driver.openings] == [0, 2]
     assert [(c.key.topic, c.place) for c in run.finished] == [("M001", 1), ("M002", 2), ("M003", 3)]
+
+
+def test_a_session_that_the_system_closed_is_not_continued(tmp_path: Path) -> None:
+    """The third turn of a session is its last, which the system says with its answer."""
+
+    class Limited(Scripted):
+        async def open(self, opening: Opening) -> Scripted.Session:
+            session = await super().open(opening)
+            say, heard = session.say, itertools.count(1)
+
+            async def closing(text: str) -> Reply:
+                reply = await say(text)
+                return replace(reply, turn=replace(reply.turn, ended=next(heard) == 3))
+
+            session.say = closing  # type: ignore[method-assign]
+            return session
+
+    driver = Limited(lambda opening, n, text: USEFUL, Capabilities(stateful=True, editable_history=True))
+    run, _ = play(tmp_path / "run", driver, session="continued", attempts=1)
+    found = [(c.key.topic, c.place, c.outcome and c.outcome.kind) for c in run.conversations]
+    assert found == [("M001", 1, "completed"), ("M002", 2, "system-ended"), ("M003", 1, "completed")]
+    assert [opening.history for opening in driver.openings] == [(), ()]
+    assert [opening.topic for opening in driver.openings] == ["M001", "M003"]
+    assert len({c.session for c in run.finished}) == 2
+    assert driver.open_sessions == 0
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 3])

@@ -123,6 +123,20 @@ def test_every_figure_of_sessions_that_go_on_is_refused_below_four_as_a_comparis
     assert any("Sessions of A go on" in note for note in table.notes)
 
 
+def test_the_sessions_of_one_trial_stay_one_unit_where_they_are_renewed(tmp_path: Path) -> None:
+    """Every three topics: 24 sessions instead of six, and every figure and interval is that of six."""
+    once = gather_runs(played(tmp_path / "run", drawn(5, 12, 6), session="continued")).material
+    renewed = [
+        replace(one, place=row % 3 + 1, session=f"{one.key.trial}/{row // 3}")
+        for one in once.conversations
+        for row in [int(one.key.topic[1:])]
+    ]
+    assert len({one.session for one in renewed}) == 24
+    again = score_material(replace(once, conversations=tuple(renewed)), measures=parse_all(FORMS))
+    assert any(row.low == row.low for row in whole(again))
+    assert again.as_json() == score_material(once, measures=parse_all(FORMS)).as_json()
+
+
 def test_every_figure_of_sessions_that_go_on_takes_them_whole(tmp_path: Path) -> None:
     labels = drawn(4, 20, 8)
     fresh = whole(scored(played(tmp_path / "one", labels)))

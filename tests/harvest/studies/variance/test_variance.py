@@ -120,6 +120,19 @@ def test_the_command_says_so_first_and_in_words(run: Path, capsys: pytest.Captur
     assert "together" not in said, "one system has nothing beside it"
 
 
+def test_a_session_that_is_renewed_tires_less_and_a_trial_stays_one_unit(tmp_path: Path) -> None:
+    """Sessions of six and of two topics: the bot fails on the fifth and the sixth topic, so on two of eight."""
+    renewed = SYSTEM.format("tires", "continued, session_turns: 6", "session")
+    folder = played(tmp_path, renewed + SYSTEM.format("tires fresh", "fresh", "session"))
+    study = study_variance([read(folder)])
+    (found,) = (one for one in study.each["%useful", 1] if one.system == "tires")
+    assert found.carried is not None
+    assert found.fresh == "tires fresh"
+    assert found.carried.lost == pytest.approx(-2 / 8)
+    assert (found.carried.places, found.carried.sessions, found.carried.conversations) == (6, 5, 40)
+    assert "go on from topic to topic" in found.split.topic.interval.note
+
+
 def test_of_seconds_nothing_is_counted_that_chance_decides(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["variance", str(run), "--system", "steady", "-m", "latency"])
