@@ -86,7 +86,7 @@ def human_figure() -> str:
 
 def _stays(user: markov.MarkovUser) -> list[float]:
     """Probability of still being there after 0, 1, … TURNS turns, where nobody judges an answer."""
-    memory, seen = experience.begin(), Observation(Answer("an answer"))
+    memory, seen = experience.initial_experience(), Observation(Answer("an answer"))
     here: dict[tuple[str, ...], float] = {(): 1.0}
     found = [1.0]
     for _ in range(TURNS):
@@ -98,7 +98,7 @@ def _stays(user: markov.MarkovUser) -> list[float]:
                 if act != STOP:
                     after = (*before, act)[-2:]
                     onward[after] = onward.get(after, 0.0) + weight * p / acting
-        memory = experience.after(memory, seen, 0.0)
+        memory = experience.update_experience(memory, seen, 0.0)
         here = {}
         for before, weight in onward.items():
             leaving = user.stop.hazard(memory, seen) if user.stop else user.table.row(before).get(STOP, 0.0)
