@@ -31,7 +31,7 @@ _MAIN_MEASURES = (
 
 @click.group()
 def command() -> None:
-    """Detect dialogue breakdown, and evaluate predictions of breakdown (DBDC)."""
+    """Detect dialogue breakdown, and evaluate predictions of it (DBDC)."""
 
 
 command.add_command(train_command, "train")

@@ -43,7 +43,7 @@ def command(
     criterion: str | None,
     schema: str | None,
 ) -> None:
-    """Write a run's conversations, or people's scores, for other tools.
+    """Write a run's conversations, or people's scores, for others.
 
     The formats are `gfrc` (annotated transcripts as in the GFRC paper), `messages` (a JSON object on each line),
     `answers` (a record of the TREC RAG tracks on each line), `dbdc` (a folder of dialogues as in the Dialogue

@@ -15,7 +15,7 @@ from topics.suggestions import nearest_name
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(name: str | None, as_json: bool) -> None:
-    """List all measures, or explain a single measure.
+    """List all measures, or explain one.
 
     NAME is a measure as printed in tables, such as R, GF(RATINGS) or CVaR. If several measures share a name, such as
     GF of conversations and GF of ranked lists, all of them are explained.

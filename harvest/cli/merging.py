@@ -16,7 +16,7 @@ from topics.counting import pluralize
 @click.option("--out", type=PathArgument(), required=True, metavar="RUN", help="The new run folder.")
 @click.option("--salvage", is_flag=True, help="Use the readable parts of damaged runs; a single RUN is enough.")
 def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
-    """Merge the runs of several machines into a new run.
+    """Merge the runs of several machines into a new one.
 
     Every attempt is kept exactly once, and the RUNS themselves stay unchanged. With --salvage, an attempt is cut off
     at a damaged line that may belong to the attempt, and counts as interrupted. Damaged files are kept in the folder

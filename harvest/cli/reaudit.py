@@ -85,7 +85,7 @@ def command(
     keys_in_clear: bool,
     channels: Channels,
 ) -> int:
-    """Play an audit again, and check whether the system changed.
+    """Play an audit again, and say whether it changed.
 
     Each call plays a new dated run and compares it with the blessed baseline. Exit codes: 0 no change was shown; 1
     the audit changed; 3 a change could not be measured.

@@ -36,7 +36,7 @@ from topics.errors import InputError, Place
 
 @click.group()
 def command() -> None:
-    """Fit simulated users to recordings, and check simulated users."""
+    """Fit simulated users to recordings, and check them."""
 
 
 command.add_command(counterfactual_command)

@@ -19,9 +19,9 @@ class Hazard(StrictModel):
 
     logit h(t) = constant + turn·t + coverage·c, where t is the user turn (from 1) and c the share of the need met.
     The default coefficients were fitted to 223 sessions of a public log, where they describe leaving much better than
-    geometric patience or two-α (AIC 1048 against 1130 and 1132). Your users may differ, so fit the coefficients to
-    your own data (`simulators.stopping.fitting.fit_hazard`). The reason for leaving is `satisfied` if the whole need
-    is met (c = 1), and `patience` otherwise.
+    geometric patience or two-α (AIC 1048 against 1130 and 1132). They describe that log, not your users: fit the
+    coefficients to your own data (`simulators.stopping.fitting.fit_hazard`). The reason for leaving is `satisfied` if
+    the whole need is met (c = 1), and `patience` otherwise.
     """
 
     model: Literal["hazard"] = "hazard"

@@ -215,4 +215,4 @@ def only(material: Material, system: str, name: str = "S") -> Material:
 
 def holds(one: Any, truth: float) -> bool:
     """Whether an interval that is printed holds the truth; one that is withheld says nothing wrong."""
-    return not one.printed or one.low - 1e-9 <= truth <= one.high + 1e-9
+    return not one.is_defined or one.low - 1e-9 <= truth <= one.high + 1e-9

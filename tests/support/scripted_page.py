@@ -248,7 +248,7 @@ class ScriptedFrame:
     """The page's only document."""
 
     of: ScriptedPage
-    main: bool = True
+    is_main: bool = True
     watched: list[int] = field(default_factory=list)
 
     @property

@@ -42,5 +42,5 @@ def test_thirds_in_six_decimals_are_taken_for_thirds() -> None:
     assert thirds.membership("(.33333,.33333,.33333)") == pytest.approx((1 / 3,) * 3, abs=1e-15)
     with pytest.raises(ValueError, match=r"sum to 0\.9999"):
         AttributeSet("X", "nominal", ("a", "b", "c"), (0.3333, 0.3333, 0.3333))
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="must be finite"):
         AttributeSet("X", "nominal", ("a", "b"), (10**400, 0))

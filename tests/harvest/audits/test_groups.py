@@ -407,7 +407,7 @@ def test_a_recorded_run_with_groups_is_replayed_group_by_group(tmp_path: Path) -
         one.key: (said(one), one.outcome) for one in again.finished
     }
     branches = {"run": "run", "play": "branches"}
-    with pytest.raises(InputError, match="branches is for one system, but there are 4"):
+    with pytest.raises(InputError, match="needs a single system, but the run has 4"):
         load_audit(audit_file(tmp_path, systems=[{"name": "A", "driver": "replay", "options": branches}]))
 
 

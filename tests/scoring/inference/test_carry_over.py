@@ -108,7 +108,7 @@ def test_too_few_topics_of_a_type_cannot_tell() -> None:
 def test_without_two_places_there_is_nothing_to_look_at_and_a_value_needs_its_place() -> None:
     rng, once = np.random.default_rng(7), np.array([[1.0, 1.0]])
     assert carry_over([[1.0, 0.0]], once, ["a"], rng, level=0.95) is None
-    with pytest.raises(ValueError, match="has no position"):
+    with pytest.raises(ValueError, match="needs a position"):
         carry_over([[1.0, 0.0]], [[1.0, math.nan]], ["a"], rng, level=0.95)
 
 

@@ -63,7 +63,7 @@ def held_by_systems(world: CrossedWorld, size: tuple[int, int, int], times: int)
         split = across_systems(values, level=0.95, within=range_of(world))
         for name, true in truth.items():
             one = getattr(split, name).interval
-            if one.printed:
+            if one.is_defined:
                 found.setdefault(name, []).append(one.low - 1e-12 <= true <= one.high + 1e-12)
     return found
 

@@ -40,7 +40,7 @@ def test_scores_of_simulated_studies_are_those_of_the_pilot_and_topics_spread_as
 def test_holes_of_a_pilot_are_no_scores_and_one_topic_shows_nothing() -> None:
     model = tail_model([[0.5, math.nan], [0.2, 0.4], [math.nan, math.nan], [0.1, 0.3]], 1.0)
     assert sorted(len(one) for one in model.scores) == [1, 2, 2]
-    with pytest.raises(ValueError, match="fewer than 2 topics"):
+    with pytest.raises(ValueError, match="at least 2 topics need 2 trials"):
         tail_model([[0.5, 0.6], [0.2, math.nan]], 1.0)
 
 

@@ -240,7 +240,7 @@ def test_sides_that_say_nothing_at_all_do_not_differ() -> None:
 
 def test_a_tree_of_exact_words_is_refused_with_the_reason() -> None:
     tree = tree_of([*talks("A", {"M1": ["o"]}), *talks("B", {"M1": ["x"]})], EXACT)
-    with pytest.raises(InputError, match="a separate path"):
+    with pytest.raises(InputError, match="nearly every path has one trial"):
         both_sides(tree, "A", "B")
 
 

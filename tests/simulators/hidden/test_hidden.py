@@ -274,7 +274,7 @@ def test_what_a_user_with_hidden_states_cannot_play_is_refused(
         ("classes: [1.0]", "classes: [0.5, 0.5]", "classes: the table must have 1 × 1 numbers"),
         ("weight: 0", "weight: 1", "weight"),
         ("answer: '*'", "answer: o", "the rows for any answer"),
-        ("acts: [b]", "acts: [stop]", "none may be called"),
+        ("acts: [b]", "acts: [stop]", "no act may be called 'start' or 'stop'"),
         ("acts: [b]", "acts: [b, c]", "opening: the table must have 4 × 2 numbers"),
     ],
 )

@@ -210,7 +210,11 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
     ("text", "steps", "words"),
     [
         (SHORT, "{instruct: brief}", "no instruction is called 'brief'"),
-        (SHORT, "{try: short}, {try: short}, {try: short}", "'short' is tried 3 times but has only 2 questions"),
+        (
+            SHORT,
+            "{try: short}, {try: short}, {try: short}",
+            "'short' is tried 3 times, but each of its 2 questions is asked only once",
+        ),
         (SHORT, "{session: new}, {try: short}", "a new session needs a turn before and after it"),
         (SHORT, "{try: short}, {session: new}", "a new session needs a turn before and after it"),
         (

@@ -122,7 +122,7 @@ def test_the_shipped_hazard_is_that_of_the_log_and_says_so() -> None:
     odds = math.exp(-2.72 + 0.110 * 3 + 1.78 * 0.5)
     assert Hazard().hazard(lived("oxo", [0, 0.5, 0.5]), SEEN) == pytest.approx(odds / (1 + odds))
     assert "not to conversations with your users" in ORIGIN
-    assert "they describe that log, not your users" in " ".join(str(Hazard.__doc__).split())
+    assert "They describe that log, not your users" in " ".join(str(Hazard.__doc__).split())
 
 
 def test_geometric_patience_does_not_look_at_anything() -> None:

@@ -144,7 +144,7 @@ def test_what_cannot_be_shared_out_is_refused_and_says_why(tmp_path: Path) -> No
     for number, (more, total, trials, topic, why) in enumerate(
         (
             ("", 11, 4, "M001", "11 trials of each system cannot be shared among 6 topics"),
-            ("", None, 1, "M001", "no topic has two trials"),
+            ("", None, 1, "M001", "at least one topic needs two trials"),
             ("", None, 4, "X001", "the pilot has none of the topics of this audit"),
             (", session: continued", None, 4, "M001", "sessions of A continue from topic to topic"),
         )

@@ -256,7 +256,7 @@ def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]
         ({"measure": parse("%recovery")}, r"is unknown(?s:.*)--from, or state --mean, --between, --failing"),
         (
             {"measure": parse("%recovery"), "stated": {"mean": 50.0, "between": 10.0, "failing": 0.0}},
-            "is not a percentage",
+            "must be a percentage",
         ),
         ({"stated": {"failing": 30.0}}, "--failing does not apply: only %recovery"),
         ({"measure": parse("min(R)")}, "no single trial has a value to simulate"),

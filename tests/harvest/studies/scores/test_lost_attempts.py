@@ -253,7 +253,8 @@ def test_two_reasons_at_once_are_both_said_and_both_bound() -> None:
     alone = lost()
     whole = [one.key for one in material.finished if one.key.system == "SYSB" and len(one.turns) == 3]
     card: Any = SimpleNamespace(
-        suspect={"SYSB": dict.fromkeys(whole, 2)}, withholding=[SimpleNamespace(system="SYSB", other="SYSA")]
+        suspect={"SYSB": dict.fromkeys(whole, 2)},
+        withholding_differences=[SimpleNamespace(system="SYSB", other="SYSA")],
     )
     material.__dict__["user_card"] = card
     both = lost()

@@ -315,8 +315,8 @@ def test_an_act_that_was_never_played_is_named(folder: Path) -> None:
     [
         ("drawn", "hastie", (), "this run has no user 'hastie', and there is no such file: did you mean 'hasty'?"),
         ("drawn", "drawn.yaml", (), "has no user 'format'"),
-        ("drawn", "hasty", ("-m", "%recovery"), "error: %recovery is a share of the conversations that reached"),
-        ("drawn", "hasty", ("-m", "%useful S2"), "error: %useful S2 is a share of the conversations that reached"),
+        ("drawn", "hasty", ("-m", "%recovery"), "error: %recovery counts only conversations that reached"),
+        ("drawn", "hasty", ("-m", "%useful S2"), "error: %useful S2 counts only conversations that reached"),
         ("drawn", "hasty", ("-m", "%useful"), "allowed: %useful S1, and measures that every conversation has"),
         ("drawn", "hasty", ("-m", "TTFT"), "error: TTFT has no largest value"),
         ("drawn", "hasty", ("-m", "cost"), "allowed: measures with a smallest and a largest value"),
