@@ -215,8 +215,8 @@ def list_scores(
     count as nonrelevant (their number is `unjudged`), and documents without a membership get uniform shares
     (`unknown`). A set applies to the topics in its membership file, and GFR of a topic uses all sets of that topic.
     Topics that are not in the qrels are left out, with a note. One number is drawn from `rng`, for the bootstrap over
-    topics. Raises InputError for two runs with one name, for a grade without a gain, and for the weight of a set that does
-    not exist.
+    topics. Raises InputError for two runs with one name, for a grade without a gain, and for the weight of a set that
+    does not exist.
     """
     qrels.check_gains(settings.gains)
     settings.check_weights([one.name for one in groups])
