@@ -91,7 +91,9 @@ def _score(material: Material, measure: Measure) -> Figure:
     return Figure(measure.name, one.value, one.n, note=note)
 
 
-WEIGHTS = Parameter("weights", "weight of a nugget by its position: uniform, linear(L=1250), last_turn, anchored")
+WEIGHTS = Parameter(
+    "weights", "weight of a nugget by its position: uniform, linear(L=1250), last_turn, anchored, effort"
+)
 
 WAN = Declaration(
     name="WAN",

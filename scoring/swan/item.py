@@ -4,6 +4,7 @@ In [SWAN] §3 the first nugget of a turn gets the turn's score and the other nug
 divided by the weights of the other nuggets. Here a turn-level criterion has exactly one item per turn.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -20,7 +21,8 @@ class Item:
     `start` and `end` are the span of a nugget, or -1 for a whole turn or conversation. A conversation has turn 0.
     `type` is `F`, `O`, or "" for a turn. `position` is the word count WC up to the last word, from 1, or the
     character count if `characters`. `seen` is the number of earlier system nuggets (F and O). `final` is true for
-    items in the final system turn.
+    items in the final system turn. `claims` and `acts` are the numbers of user nuggets of types F and O up to the
+    turn, and of the whole conversation for turn 0.
     """
 
     turn: int
@@ -32,6 +34,8 @@ class Item:
     final: bool
     speaker: str = "system"
     characters: bool = False
+    claims: int = 0
+    acts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,20 @@ def nugget_items(
         (one for one in nuggets if one.speaker == "system" and one.type != "E"),
         key=lambda one: (one.turn, one.start, one.end),
     )
+    said = _user_turns(nuggets)
     return tuple(
-        Item(one.turn, one.start, one.end, one.type, one.position, seen, one.turn == last, characters=characters)
+        Item(
+            one.turn,
+            one.start,
+            one.end,
+            one.type,
+            one.position,
+            seen,
+            one.turn == last,
+            characters=characters,
+            claims=bisect_right(said["F"], one.turn),
+            acts=bisect_right(said["O"], one.turn),
+        )
         for seen, one in enumerate(own)
     )
 
@@ -107,6 +123,7 @@ def turn_items(
     skipped."""
     last = _last_turn(conversation)
     own = [one for one in nuggets if one.speaker == "system" and one.type != "E"]
+    said = _user_turns(nuggets)
     return tuple(
         Item(
             passage.turn,
@@ -118,6 +135,8 @@ def turn_items(
             passage.turn == last,
             speaker,
             passage.unit == "characters",
+            bisect_right(said["F"], passage.turn),
+            bisect_right(said["O"], passage.turn),
         )
         for passage in passages(conversation, choice, user_words)
         if passage.speaker == speaker and (speaker == "system" or passage.text)
@@ -133,6 +152,11 @@ def dialogue_items(
     """Return one item at the position of the last system turn, or an empty tuple if the system never answered."""
     items = turn_items(conversation, nuggets, choice=choice, user_words=user_words)
     return tuple(replace(item, turn=0) for item in items[-1:])
+
+
+def _user_turns(nuggets: Sequence[Nugget]) -> dict[str, list[int]]:
+    """Return the turns of the user's nuggets of types F and O, in ascending order."""
+    return {kind: sorted(one.turn for one in nuggets if one.speaker == "user" and one.type == kind) for kind in "FO"}
 
 
 def _last_turn(conversation: Conversation) -> int:

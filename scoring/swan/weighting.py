@@ -8,6 +8,7 @@ independently, so the order of items has no effect. `parse_weighting` reads the 
     linear(L=1250, Lc=800)  with Lc as L in characters; 1000 by default ([GFRC] §2.2, Eq. 2)
     last_turn               1 in the conversation's final system turn, 0 before it: the recency effect
     anchored(rate=0.9)      rate ** (nuggets seen so far): the first nuggets set the anchor
+    effort(rate=0.9, F=1, O=1)  rate ** (F·claims + O·acts of the user so far): what costs the user effort is worth less
     linear(L=1250)*last_turn    the product of several weightings
 """
 
@@ -27,6 +28,7 @@ from topics.arrays import Floats
 
 # L in characters: two minutes of reading Japanese ([GFRC] §2.2).
 CHARACTERS = 1000
+_MOST_COST = 1e6
 
 
 class Item(Protocol):
@@ -52,16 +54,28 @@ class Item(Protocol):
         """True if the item is in the conversation's final system turn."""
         ...
 
+    @property
+    def claims(self) -> int:
+        """The number of user nuggets of type F up to the item's turn."""
+        ...
+
+    @property
+    def acts(self) -> int:
+        """The number of user nuggets of type O up to the item's turn."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
     """Columns of shape (n,) with the attributes of n items (see `Item`) from any conversations, in any order.
-    `characters` is None if all items count words."""
+    `characters` is None if all items count words, and `claims` and `acts` are None if all are 0."""
 
     position: Floats
     seen: Floats
     final: npt.NDArray[np.bool_]
     characters: npt.NDArray[np.bool_] | None = None
+    claims: Floats | None = None
+    acts: Floats | None = None
 
     @classmethod
     def from_items(cls, items: Sequence[Item]) -> Places:
@@ -70,6 +84,8 @@ class Places:
             np.array([one.seen for one in items], dtype=np.float64),
             np.array([one.final for one in items], dtype=np.bool_),
             np.array([one.characters for one in items], dtype=np.bool_),
+            np.array([one.claims for one in items], dtype=np.float64),
+            np.array([one.acts for one in items], dtype=np.float64),
         )
 
     def __len__(self) -> int:
@@ -77,7 +93,8 @@ class Places:
 
     def __getitem__(self, part: slice) -> Places:
         characters = None if self.characters is None else self.characters[part]
-        return Places(self.position[part], self.seen[part], self.final[part], characters)
+        claims, acts = (None if one is None else one[part] for one in (self.claims, self.acts))
+        return Places(self.position[part], self.seen[part], self.final[part], characters, claims, acts)
 
 
 class Weighting(Protocol):
@@ -157,6 +174,39 @@ class Anchored:
 
 
 @dataclass(frozen=True, slots=True)
+class Effort:
+    """A weighting of rate ** (F·f + O·o), where f claims and o dialogue acts are the user's nuggets up to the item's
+    turn. Whatever the user has to say before an answer makes the answer worth less.
+
+    The `rate` is in (0, 1], and `F` and `O`, the cost of a nugget of each type, are at least 0. The paper names the
+    number and type of user nuggets and leaves the function open ([SWAN] §2 (b)); this is `anchored` for the user.
+    """
+
+    rate: float = 0.9
+    F: float = 1.0
+    O: float = 1.0  # noqa: E741  the paper's letter
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"rate must be above 0 and at most 1, not {self.rate:g}")
+        for name, cost in (("F", self.F), ("O", self.O)):
+            if not 0 <= cost <= _MOST_COST:
+                raise ValueError(f"{name} must be a number from 0 to {_MOST_COST:g}, not {cost:g}")
+
+    def weights(self, places: Places) -> Floats:
+        cost = np.zeros(len(places))
+        for price, counts in ((self.F, places.claims), (self.O, places.acts)):
+            if counts is not None:
+                cost = cost + price * counts
+        powers: Floats = self.rate**cost
+        return powers
+
+    def __str__(self) -> str:
+        costs = [f", {name}={number_text(cost)}" for name, cost in (("F", self.F), ("O", self.O)) if cost != 1]
+        return f"effort(rate={number_text(self.rate)}{''.join(costs)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Product:
     """The product of two or more weightings."""
 
@@ -179,7 +229,7 @@ class Product:
 
 _FACTOR = re.compile(r"\s*([a-z_]+)\s*(?:\(([^()]*)\))?\s*")
 _PARAMETER = re.compile(r"\s*([A-Za-z]+)\s*=\s*([0-9.eE+-]+)\s*")
-_ALLOWED = "uniform, linear(L=1250), last_turn, anchored(rate=0.9), or several with * between them"
+_ALLOWED = "uniform, linear(L=1250), last_turn, anchored(rate=0.9), effort(rate=0.9), or several with * between them"
 
 
 def parse_weighting(text: str) -> Weighting:
@@ -206,6 +256,8 @@ def _parse_factor(part: str, whole: str) -> Weighting:
             return Linear(**{key: int(value) for key, value in given.items()})
         if name == "anchored" and given.keys() <= {"rate"}:
             return Anchored(**{key: float(value) for key, value in given.items()})
+        if name == "effort" and given.keys() <= {"rate", "F", "O"}:
+            return Effort(**{key: float(value) for key, value in given.items()})
     except ValueError as fault:
         reason = (
             str(fault)

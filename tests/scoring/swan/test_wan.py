@@ -13,6 +13,7 @@ from scoring.swan.item import ScoredItem
 from scoring.swan.wan import Wan, mean_per_session, pool_wans, swan, wan, wans
 from scoring.swan.weighting import (
     Anchored,
+    Effort,
     LastTurn,
     Linear,
     Places,
@@ -29,6 +30,7 @@ WEIGHTINGS: tuple[Weighting, ...] = (
     Linear(7),
     LastTurn(),
     Anchored(0.5),
+    Effort(0.8, F=0, O=2.5),
     Product((Linear(1250), LastTurn())),
     Product((Anchored(0.9), Linear(50), Uniform())),
 )
