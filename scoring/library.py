@@ -31,10 +31,11 @@ from scoring.measures.s_measure import S_FLAT, S_MEASURE
 from scoring.measures.swan import SWAN
 from scoring.measures.t_measure import T_FLAT, T_MEASURE
 from scoring.measures.tokens import COST, TOKENS_IN, TOKENS_OUT
-from scoring.measures.u_measure import U_MEASURE
+from scoring.measures.u_measure import U_IA, U_MEASURE
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.measures.value_share import SHARE
 from scoring.measures.wan import WAN
+from scoring.measures.worst_sequence import WORST_SEQUENCE
 from scoring.notation import Term, parse
 from scoring.settings import Settings
 from scoring.swan.schema import Schema
@@ -62,7 +63,9 @@ OF_CONVERSATIONS = (
     SWAN,
     WAN,
     SHARE,
+    WORST_SEQUENCE,
     U_MEASURE,
+    U_IA,
     S_MEASURE,
     S_FLAT,
     T_MEASURE,

@@ -11,6 +11,9 @@ between words, pos and L count characters, with L = 1000 ([GFRC] §2.2).
 U-IA is for a query with several possible intents. The intent is latent: all possible paths branch once, at the root,
 and the same trailtext can then earn different gains.
 
+In a recording, an attribute set can hold the intents: its groups are the intents, its shares P(i), and an entity has a
+share above 0 of each intent that it serves.
+
 The M-measure is for a summary in two layers. Each link of the first layer is for one intent and opens a text of the
 second layer. A user with intent i reads the first layer up to the end of the link to i, then the text behind the
 link, then the rest of the first layer. This is the trailtext of i, and its probability is the probability of the
@@ -31,9 +34,12 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.figure import Figure
-from scoring.measure import Declaration, Measure
+from scoring.measure import Declaration, Measure, TermContext, read_plain_term
 from scoring.measures.relevance import LIMITS, character_note
+from scoring.notation import Term
 from topics.arrays import Floats
+from topics.counting import pluralize
+from topics.errors import InputError
 
 if TYPE_CHECKING:
     from scoring.material import Material
@@ -158,4 +164,62 @@ U_MEASURE = Declaration(
     range=(0.0, math.inf),
     has_top=False,
     score=_score,
+)
+
+
+def _read_intents(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
+    found = read_plain_term(declaration, term, asking)
+    known = asking.topics.attributes
+    if str(term.arguments[0]) not in known:
+        raise InputError(
+            f"{term}: there is no attribute set {str(term.arguments[0])!r}",
+            allowed=", ".join(known) or "none",
+            advice="declare the intents as an attribute set of the topics, with their probabilities as gold",
+        )
+    return found
+
+
+def _score_intents(material: Material, measure: Measure) -> Figure:
+    attribute = material.attributes[str(measure.base.arguments[0])]
+    earning = [nugget for nugget in material.nuggets if nugget.relevant]
+    shares = [() if attribute.name in one.unknown else one.memberships[attribute.name] for one in earning]
+
+    def value(*, otherwise: bool) -> float:
+        """Return U-IA if entities of unknown intent serve all intents (`otherwise`) or none."""
+        utilities = []
+        for intent in range(len(attribute.groups)):
+            own = [
+                nugget
+                for nugget, share in zip(earning, shares, strict=True)
+                if (share[intent] > 0 if share else otherwise)
+            ]
+            places = [nugget.position - 1 for nugget in own]
+            utilities.append(u_measure([nugget.gain for nugget in own], places, material.patience))
+        return u_ia(attribute.gold, utilities)
+
+    least, unknown = value(otherwise=False), sum(not share for share in shares)
+    best = value(otherwise=True) if unknown else least
+    missing = f"{pluralize(unknown, 'entity')} of unknown intent, which count for none" if unknown else ""
+    note = "; ".join(filter(None, (missing, character_note(material))))
+    return Figure(measure.name, least, len(earning), None, None, material.unjudged, unknown, note, least, best)
+
+
+U_IA = Declaration(
+    name="U-IA",
+    sentence="U-measure expected over the possible intents behind a topic, each with its probability.",
+    of="conversation",
+    formula="Σ P(i)·U_i over the groups i of an attribute set; U_i: U-measure of the entities with a share of i",
+    source="Sakai and Dou, SIGIR 2013; [SWAN] §3",
+    undefined="nothing is known of the topic's entities; 0 without a relevant nugget",
+    example="U-IA(ORIGIN, L=600)",
+    n="relevant nuggets",
+    needs=("gold",),
+    parameters=LIMITS,
+    written=("U-IA(SET)",),
+    arguments=(1, 1),
+    range=(0.0, math.inf),
+    has_top=False,
+    applies=lambda measure, topic: str(measure.base.arguments[0]) in topic.type.attributes,
+    score=_score_intents,
+    read=_read_intents,
 )

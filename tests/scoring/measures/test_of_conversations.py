@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -28,8 +29,11 @@ from tests.support.scoring_examples import (
     seen,
     topic_set,
 )
+from topics.attributes import AttributeSet
+from topics.errors import InputError
 from topics.gold import GoldEntry, GoldTable
-from topics.topic import Topic
+from topics.kinds import KINDS
+from topics.topic import Topic, TopicType
 
 # Two words of the user's, then best is word 4, good is word 6, and best again word 8, the last; `other` is missing.
 BEST, GOOD, OTHER, WRONG = (movie(number) for number in (1, 2, 3, 4))
@@ -106,3 +110,46 @@ def test_undefined_is_nan_with_its_reason_and_nothing_found_is_0() -> None:
 def test_the_mean_of_u_over_trials_is_the_m_measure_of_their_trailtexts() -> None:
     values = [of("U-measure", talk, paper_gold()).value for talk in (paper_b1(), paper_g1())]
     assert m_measure([0.5, 0.5], values) == pytest.approx(sum(values) / 2)
+
+
+# Intents of a topic: who asks for films of Asia (probability .7), and who asks for films of Europe (.3).
+INTENT = AttributeSet("INTENT", "nominal", ("Asia", "Europe"), (0.7, 0.3))
+FILMS = TopicType("movie", "movie title, IMDb URL", KINDS["imdb-title"], ("INTENT",))
+ASKED = Topic("M002", FILMS, "ask")
+
+
+def intended(text: str, groups: Mapping[str, tuple[float, ...]]) -> Figure:
+    """TALK with these shares of the intents: best is word 4 with gain 1, good is word 6 with gain 0.5."""
+    own = {url: MappingProxyType({"INTENT": groups[url]} if url in groups else {}) for url in (BEST, GOOD)}
+    gold = GoldTable(GoldEntry("M002", url, grade, "", own[url]) for url, grade in ((BEST, 2), (GOOD, 1)))
+    sets = MappingProxyType({"INTENT": INTENT})
+    (measure,) = read_term(parse(text), Settings(), topic_set(ASKED, attributes=[INTENT]), load_schema("sakai-2023"))
+    material = replace(seen(TALK, ASKED, gold), attributes=sets).under(measure.settings)
+    found = figure(material, measure)
+    assert found is not None
+    return found
+
+
+def test_u_ia_expects_u_over_the_intents_that_the_entities_serve() -> None:
+    best, good = 1 * (1 - 3 / 10), 0.5 * (1 - 5 / 10)
+    apart = intended("U-IA(INTENT, L=10)", {BEST: (1, 0), GOOD: (0, 1)})
+    assert apart.value == pytest.approx(0.7 * best + 0.3 * good)
+    assert apart.n == 2
+    both = intended("U-IA(INTENT, L=10)", {BEST: (0.5, 0.5), GOOD: (0, 1)})
+    assert both.value == pytest.approx(0.7 * best + 0.3 * (best + good))
+    same = intended("U-IA(INTENT, L=10)", {BEST: (0.5, 0.5), GOOD: (0.2, 0.8)})
+    assert same.value == pytest.approx(intended("U-measure(L=10)", {}).value), "all serve all intents"
+
+
+def test_an_entity_of_unknown_intent_earns_nothing_and_the_best_case_says_what_it_might() -> None:
+    best, good = 1 * (1 - 3 / 10), 0.5 * (1 - 5 / 10)
+    found = intended("U-IA(INTENT, L=10)", {BEST: (1, 0)})
+    assert found.value == found.worst == pytest.approx(0.7 * best)
+    assert found.best == pytest.approx(0.7 * best + good)
+    assert found.unknown == 1
+    assert "1 entity of unknown intent" in found.note
+
+
+def test_intents_that_no_topic_set_declares_are_refused() -> None:
+    with pytest.raises(InputError, match="there is no attribute set 'INTENT'"):
+        read_term(parse("U-IA(INTENT)"), Settings(), topic_set(M002), load_schema("sakai-2023"))
