@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from recordings.conversations.conversation import Conversation, TrialKey
@@ -44,7 +44,7 @@ class TopicData:
             links = tuple(one for one in found if one.type == "E")
             found = (*nuggets, *links)
         sets = [self.attributes[name] for name in self.topic.type.attributes] if self.topic else []
-        return Sight(conversation, (), found, tuple(entities), tuple(sets), self.settings)
+        return Sight(conversation, (), found, tuple(entities), tuple(sets), self.settings, topic=self.topic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ def _apply_rules(
         rank = judgments.precedence.rank("rule", str(rule))
         if rank is None:
             continue
-        seen = Sight(sight.conversation, items, sight.nuggets, sight.entities, sight.attributes, sight.settings, known)
+        seen = replace(sight, items=items, known=known)
         for verdict in rule.judge(seen):
             ruled.setdefault(verdict.item, (verdict, Source("rule", str(rule), rule.version), rank))
     return ruled

@@ -23,6 +23,7 @@ from scoring.swan.rules.rule import Rule, SetRule
 from scoring.swan.rules.same_language import SAME_LANGUAGE
 from scoring.swan.rules.set_rules import ADAPTED, AGREEING_TRIALS, EQUAL_BENEFIT, SAME_INFORMATION
 from scoring.swan.rules.sourced import sourced_rule
+from scoring.swan.rules.timely import TIMELY, timely_rule
 from scoring.swan.rules.up_to_date import UP_TO_DATE
 
 # By name, with the default of its parameter.
@@ -51,17 +52,19 @@ RULES: Mapping[str, Rule | SetRule] = MappingProxyType(
             SAME_INFORMATION,
             SAME_LANGUAGE,
             sourced_rule(),
+            TIMELY,
             UP_TO_DATE,
         )
     }
 )
 
 # By name of a rule with a parameter: the parameter, and the function that makes the rule.
-_PARAMETERS: Mapping[str, tuple[str, Callable[[str], Rule]]] = MappingProxyType(
+_PARAMETERS: Mapping[str, tuple[str, Callable[[str], Rule | SetRule]]] = MappingProxyType(
     {
         "brevity": ("words", lambda value: brevity_rule(int(value))),
         "hedging": ("hedged", lambda value: hedging_rule(float(value))),
         "recovery": ("sign", recovery_rule),
+        "timely": ("days", lambda value: timely_rule(int(value))),
     }
 )
 

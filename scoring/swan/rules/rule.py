@@ -15,6 +15,7 @@ from scoring.settings import Settings
 from scoring.swan.item import Item
 from scoring.swan.nugget import Nugget, Span
 from topics.attributes import AttributeSet
+from topics.topic import Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class Sight:
 
     `items` are the items of the criterion, in reading order. `nuggets` are the nuggets of both sides, including type
     E. `entities` are links with gains and memberships, or () if the topic is unknown. `attributes` are the attribute
-    sets of the topic's type. `known` has the scores that other criteria already have, by criterion and item.
+    sets of the topic's type. `known` has the scores that other criteria already have, by criterion and item. `topic`
+    is None if the topic is unknown.
     """
 
     conversation: Conversation
@@ -33,6 +35,7 @@ class Sight:
     attributes: tuple[AttributeSet, ...] = ()
     settings: Settings = field(default_factory=Settings)
     known: Mapping[str, Mapping[Item, float]] = field(default_factory=lambda: MappingProxyType({}))
+    topic: Topic | None = None
 
     def text(self, item: Item) -> str:
         """Return the text of an item, which is a nugget or a whole system turn."""

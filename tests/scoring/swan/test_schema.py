@@ -54,7 +54,18 @@ def test_the_20_plus_1_criteria_of_table_1_of_swan_come_with_harvest_under_their
     assert [one.number for one in schema] == list(range(21))
     assert all(one.sampling in SAMPLINGS and one.question and one.judges for one in schema)
     assert all(one.weight == 1 and one.weighting == Uniform() for one in schema)
-    assert shipped_schemas() == ("dialeval-nuggets", "dialeval-quality", "sakai-2023", "sakai-2023-rules")
+    shipped = ("beyond-table-1", "dialeval-nuggets", "dialeval-quality", "sakai-2023", "sakai-2023-rules")
+    assert shipped_schemas() == (*shipped, "sakai-2023-table-1")
+
+
+def test_the_schema_of_exactly_table_1_has_every_rule_and_what_is_beyond_it_is_apart() -> None:
+    table, rules, beyond = map(load_schema, ("sakai-2023-table-1", "sakai-2023-rules", "beyond-table-1"))
+    assert [(one.number, one.name) for one in table] == [(n, name) for n, name in enumerate(TABLE_1)]
+    assert all(one.weight == 1 and one.weighting == Uniform() for one in table)
+    for one in rules:
+        own = (table if one.number <= 20 else beyond)[one.name]
+        assert {*one.rules, *one.set_rules} <= {*own.rules, *own.set_rules}, one.name
+    assert [one.name for one in beyond] == ["Language", "Consistency over trials", "Harmlessness of the sequence"]
 
 
 def test_a_criterion_is_found_by_name_or_number_and_a_near_miss_is_named() -> None:
