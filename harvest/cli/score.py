@@ -14,6 +14,7 @@ from harvest.cli.setting_options import setting_options
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.bound_lines import bound_lines
 from harvest.studies.scores.bounds import exit_code
+from harvest.studies.scores.criteria_table import criterion_terms
 from harvest.studies.scores.report import print_scores
 from harvest.studies.scores.score_file import scores_document, write_scores
 from harvest.studies.scores.score_request import ScoreRequest
@@ -23,6 +24,8 @@ from harvest.tables.figures import ordered_rows
 from harvest.tables.long_rows import csv_rows, latex_table
 from harvest.terminal import people_console, print_message
 from recordings.log.run_folder import read
+from scoring.scores import SHIPPED
+from scoring.swan.schema import load_schema
 from topics.counting import pluralize
 from topics.errors import InputError
 
@@ -39,6 +42,9 @@ _NO_THRESHOLDS = "give the audit thresholds; those of several runs are not check
     multiple=True,
     metavar="MEASURE",
     help="Print only these measures, in this order, named as in tables: R, %useful S1, SWAN, …",
+)
+@click.option(
+    "--criteria", "by_criterion", is_flag=True, help="Print only SWAN's criteria, their weights and who scored them."
 )
 @judgment_options
 @setting_options()
@@ -60,6 +66,7 @@ def command(
     runs: tuple[Path, ...],
     gold: str | None,
     wanted: tuple[str, ...],
+    by_criterion: bool,
     schema: str | None,
     judges: str | None,
     folding: str | None,
@@ -84,6 +91,11 @@ def command(
     """
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as in tables, for example R or CVaR(R)")
+    criteria = load_schema(schema or SHIPPED) if by_criterion else None
+    if criteria is not None:
+        if wanted:
+            raise InputError("--criteria and --measure cannot be used together", advice="give only one of them")
+        wanted = tuple(map(str, criterion_terms(criteria)))
     request = ScoreRequest(wanted, gold, schema, judges, nuggets, folding, settings, seed)
     measures = request.terms
     if not measures and (schema or judges):
@@ -134,7 +146,15 @@ def command(
         click.echo(latex_table(ordered_rows(table.joint, every=every, asked=names), material.systems), nl=False)
     else:
         print_scores(
-            people, material, table, paths, every=every, asked=names, contrasts=beside.contrasts, selection=lost
+            people,
+            material,
+            table,
+            paths,
+            every=every,
+            asked=names,
+            contrasts=beside.contrasts,
+            selection=lost,
+            criteria=criteria,
         )
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from harvest.studies.runs.readings import Contrast
+from harvest.studies.scores.criteria_table import criteria_tables
 from harvest.studies.scores.grid import grids, last_turn_asked, legend
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.selection import Selection
@@ -19,6 +20,7 @@ from harvest.tables.figure_table import figure_table
 from harvest.tables.figures import figures, printed_rows
 from harvest.terminal import printable
 from recordings.conversations.conversation import INVALID
+from scoring.swan.schema import Schema
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
 
@@ -35,11 +37,12 @@ def print_scores(
     asked: Sequence[str] = (),
     contrasts: Sequence[Contrast] = (),
     selection: Selection | None = None,
+    criteria: Schema | None = None,
 ) -> None:
     """Print the grid, figures, notes, damage and written files, or one sentence if there is nothing to score. With
     `every`, variants of the figures are printed, too. `asked` restricts the figures to these names, in this
     order. `contrasts` (differences between the runs) are printed before the figures, and `selection` (the effect
-    of lost attempts) after."""
+    of lost attempts) after. With `criteria`, the figures are a table of these criteria."""
     if not material.finished:
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
     else:
@@ -50,15 +53,20 @@ def print_scores(
         _print_contrasts(console, contrasts)
         for sentence in table.coverage:
             console.print(escape(sentence))
-        for figure in figures(
-            table.joint,
-            material.systems,
-            width=console.width,
-            every=every,
-            asked=asked,
-            last=last_turn_asked(material),
-            bounded={one.system for one in selection.bounds} if selection is not None else (),
-        ):
+        shown = (
+            criteria_tables(table.joint, criteria, material.systems, width=console.width)
+            if criteria is not None
+            else figures(
+                table.joint,
+                material.systems,
+                width=console.width,
+                every=every,
+                asked=asked,
+                last=last_turn_asked(material),
+                bounded={one.system for one in selection.bounds} if selection is not None else (),
+            )
+        )
+        for figure in shown:
             console.print(figure)
         if selection is not None:
             for bounds in selection_figures(selection, printed_rows(table.joint, every=every or bool(asked))):
