@@ -103,7 +103,7 @@ def score(
             nuggets = given.judgments.nuggets(
                 conversation.trial_id, conversation.attempt, passages(conversation, settings.unit, settings.user_words)
             )
-            return ground.sight(conversation, nuggets, None)
+            return ground.sight(conversation, nuggets, given.judgments.extractor)
 
         return replace(given, judgments=judge_sets(given.judgments, found.values(), given.schema, sight))
 

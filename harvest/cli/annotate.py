@@ -99,7 +99,11 @@ from topics.errors import InputError
     metavar="N",
     help="With --extract: requests per passage while replies are unreadable [2].",
 )
-@click.option("--nuggets", metavar="NAME", help="With --export, --import, --serve: whose nuggets are scored [rules].")
+@click.option(
+    "--nuggets",
+    metavar="NAME",
+    help="With --export, --import, --serve: whose nuggets are scored; also sentences or turns [rules].",
+)
 @keys_in_clear_option
 def command(
     runs: tuple[Path, ...],

@@ -20,7 +20,11 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def judgment_options(command: _Command) -> _Command:
     """Add the four options to a command. Their values are passed to the command unchanged."""
     for option in (
-        click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules']."),
+        click.option(
+            "--nuggets",
+            metavar="NAME",
+            help="Nuggets that SWAN scores: rules, sentences, turns, or the name of a layer [rules].",
+        ),
         click.option(
             "--judgments",
             "folding",

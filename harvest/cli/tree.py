@@ -64,7 +64,9 @@ _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "merma
     " or whose alone counts [distribution].",
 )
 @click.option(
-    "--nuggets", metavar="NAME", help="With --score SWAN: whose nuggets to score, by the name of a layer [the rules']."
+    "--nuggets",
+    metavar="NAME",
+    help="With --score SWAN: whose nuggets to score: rules, sentences, turns, or a layer [rules].",
 )
 @click.option(
     "--width", type=WholeNumberRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each]."

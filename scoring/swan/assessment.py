@@ -9,7 +9,7 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.judged.judgments import Target
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
-from scoring.swan.extraction import Extractor, extract_nuggets
+from scoring.swan.extraction import RULES, Extractor, extract_nuggets
 from scoring.swan.item import Item, ItemWithValues, ScoredItem, Source, dialogue_items, nugget_items, turn_items
 from scoring.swan.judged import Judgments
 from scoring.swan.nugget import Nugget
@@ -119,8 +119,9 @@ def assess(
     extractor: Extractor | None = None,
 ) -> Assessment:
     """Find the items of every criterion and the score that counts for each item. The precedence of `judgments`
-    decides between recorded judgments and the verdicts of rules. Rules that read the scores of other criteria (as
-    Modesty's reads Correctness) run last. Raises RunError for a layer that does not fit the conversation."""
+    decides between recorded judgments and the verdicts of rules. Without an `extractor`, it also decides whose nuggets
+    are scored. Rules that read the scores of other criteria (as Modesty's reads Correctness) run last. Raises RunError
+    for a layer that does not fit the conversation."""
     judgments = judgments or Judgments()
     ground = ground or TopicData()
     unit, user_words = ground.settings.unit, ground.settings.user_words
@@ -129,7 +130,7 @@ def assess(
         nothing: dict[str, tuple[()]] = {one.name: () for one in schema if one.level != "set"}
         return Assessment(conversation.key, conversation.attempt, (), nothing, nothing, lacking=True)
     known = judgments.nuggets(conversation.trial_id, conversation.attempt, exchanged)
-    sight = ground.sight(conversation, known, extractor)
+    sight = ground.sight(conversation, known, extractor or judgments.extractor)
     spoken_by_user = any(one.speaker == "user" for one in schema)
     said = turn_items(conversation, sight.nuggets, "user", unit, user_words) if spoken_by_user else ()
     levels = {
@@ -217,6 +218,8 @@ def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tup
     every, name = tuple(assessments), judgments.precedence.nuggets
     lacking, refused = sum(one.lacking for one in every), sum(one.refused for one in every)
     whose = sorted({f"{one.layer.author}/{one.layer.version}" for one in judgments.layers.values()})
+    if judgments.extractor is not None and judgments.extractor.version != RULES:
+        whose = [judgments.extractor.version]
     found = (
         (name and whose, f"SWAN and WAN are taken over the nuggets of {', '.join(whose)}."),
         (

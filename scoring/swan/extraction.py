@@ -1,15 +1,20 @@
-"""Extraction of nuggets: the interface of extractors, and the extractor that works by rules.
+"""Extraction of nuggets: the interface of extractors, and the extractors that work by rules.
 
 In English text every sentence is split into atomic pieces. A piece that performs a dialogue act is of type O, and
 every other piece is a claim (type F). In other languages sentences are not split. Questions and headings are
 recognised, and **every other sentence is one nugget of type F** under the rule name `unknown-language`, so that these
 nuggets can be counted and excluded. A fenced block of code is one nugget of type F.
+
+If atomic nuggets are not needed, whole sentences or whole turns can be nuggets instead ([SWAN] §2, note 5).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import groupby
+from types import MappingProxyType
+from typing import Literal, Protocol
 
 from recordings.conversations.conversation import Conversation
 from scoring.nuggets import Nugget as Entity
@@ -92,7 +97,8 @@ def _split_clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
     yield start + first, end
 
 
-# Name and version of the rule extractor; the version is raised whenever the nuggets of a text could change.
+# Name and version of the rule extractor; the version is raised whenever the nuggets of a text could change. The
+# extractors of sentences and turns share the version, because they use the rules.
 RULES = "rules/2"
 
 
@@ -135,6 +141,42 @@ class RuleExtractor:
                 else:
                     rule = "unknown-language" if not english else "statement" if sentence.shape == "prose" else "item"
                     yield Candidate(start, end, "F", rule)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeTextExtractor:
+    """Extractor that treats every whole sentence, or every whole turn, as one nugget ([SWAN] §2, note 5).
+
+    The rules find the atomic pieces of the text. The nugget is a claim (type F) if a piece is a claim. Otherwise, it
+    has the dialogue act of its longest piece, or of the first of several longest pieces. A turn without a word has no
+    nugget.
+    """
+
+    unit: Literal["sentences", "turns"]
+
+    @property
+    def version(self) -> str:
+        return f"{self.unit}/{RULES.partition('/')[2]}"
+
+    def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterator[Candidate]:
+        """Yield the sentences of `passage` in order, or the turn without the white space around it."""
+        text = passage.text
+        spans = [(len(text) - len(text.lstrip()), len(text.rstrip()))]
+        if self.unit == "sentences":
+            spans = [(one.start, one.end) for one in sentences(text)]
+        starts = [start for start, _ in spans]
+        pieces = RuleExtractor().candidates(passage, earlier)
+        for count, inside in groupby(pieces, lambda one: bisect_right(starts, one.start)):
+            start, end = spans[count - 1]
+            main = max(inside, key=lambda one: (one.type == "F", one.end - one.start))
+            yield Candidate(start, end, main.type, main.rule, main.act)
+
+
+_BUILT_IN: tuple[Extractor, ...] = (RuleExtractor(), WholeTextExtractor("sentences"), WholeTextExtractor("turns"))
+# The extractors that need no layer of nuggets, by name and by name with version.
+BUILT_IN_EXTRACTORS: Mapping[str, Extractor] = MappingProxyType(
+    {name: one for one in _BUILT_IN for name in (one.version.partition("/")[0], one.version)}
+)
 
 
 def extract_nuggets(

@@ -7,7 +7,7 @@ combined (`scoring.swan.precedence`). Figures therefore do not depend on the ord
 imported. Kinds that are not listed are not used: a model's scores count only if the precedence names `model`.
 
 All nuggets in use are from one extractor. The default extractor is the rules. A precedence can name another
-extractor, and must do so for a model.
+extractor (`sentences`, `turns`, or the author of a layer), and must do so for a model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recordings.files.errors import RunError
 from recordings.files.times import unix_seconds
 from recordings.judged.judgments import KINDS, UNSURE, Judgment, Layer, Target
 from recordings.judged.wanted import HELD
-from scoring.swan.extraction import RULES
+from scoring.swan.extraction import BUILT_IN_EXTRACTORS, Extractor
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.precedence import DEFAULT_FOLDING, Opinion, Precedence, Vote, combine_votes
@@ -142,9 +142,14 @@ class Judgments:
             opinions_by_kind,
         )
 
+    @property
+    def extractor(self) -> Extractor | None:
+        """The built-in extractor that the precedence names, or None if it names none."""
+        return BUILT_IN_EXTRACTORS.get(self.precedence.nuggets)
+
     def lacks_nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
         """Return whether nothing can be scored because no layer has the requested nuggets for this text."""
-        if self.precedence.nuggets in ("", *_RULE_EXTRACTORS):
+        if not self.precedence.nuggets or self.extractor is not None:
             return False
         known = self.layers.get((trial, attempt))
         return known is None or known.said not in ("", words_hash(exchanged))
@@ -183,12 +188,9 @@ class Judgments:
         return tuple(sorted(found, key=lambda one: (one.turn, one.speaker == "system", one.start, one.end)))
 
 
-_RULE_EXTRACTORS = (RULES, RULES.partition("/")[0])
-
-
 def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str, int], NuggetLayer]:
     name = precedence.nuggets
-    if name in _RULE_EXTRACTORS:
+    if name in BUILT_IN_EXTRACTORS:
         return {}
     if name:
         chosen = [one for one in layers if one.kind != "gold" and name in (one.author, f"{one.author}/{one.version}")]
@@ -224,7 +226,9 @@ def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tupl
     if name and not versions:
         raise InputError(
             f"there is no layer with nuggets of {name!r}",
-            allowed=", ".join(sorted(_nugget_versions(layers) | {_RULE_EXTRACTORS[1]})),
+            allowed=", ".join(
+                sorted({*_nugget_versions(layers), *(one for one in BUILT_IN_EXTRACTORS if "/" not in one)})
+            ),
             advice="extract nuggets with a model: harvest annotate RUN --extract FILE",
         )
     return found
