@@ -56,6 +56,12 @@ _NAMED = lazy_pattern(
 )
 
 
+# The criterion by which people judge user turns: 1 is satisfied with what the system said, 0 is dissatisfied.
+SATISFACTION = "User satisfaction"
+# Above this dissatisfaction, a user turn counts as bad: it is judged more dissatisfied than satisfied.
+_DISSATISFIED_FROM = 0.5
+
+
 def is_dissatisfied(text: str) -> bool:
     """Return whether a user turn says explicitly that the previous answer was bad. The rule knows English, with a few
     set phrases of German, French and Spanish. It misses implied dissatisfaction. Quotations, and text to be
@@ -105,6 +111,27 @@ def judge_by_user(sight: Sight) -> Iterator[Verdict]:
     yield from (Verdict(item, found[item.turn]) for item in sight.items if item.turn in found)
 
 
+def judge_by_satisfaction(sight: Sight) -> Iterator[Verdict]:
+    """Score each answer to a user turn that is judged to be dissatisfied by how much of the dissatisfaction is gone in
+    the next user turn."""
+    turns, outcome = sight.conversation.turns, sight.conversation.outcome
+    judged = sight.known.get(SATISFACTION, {})
+    satisfied = {item.turn: value for item, value in judged.items() if item.speaker == "user"}
+    found: dict[int, tuple[float, str]] = {}
+    for i, turn in enumerate(turns):
+        before = 1.0 - satisfied.get(turn.number, 1.0)
+        if not i or turn.reply is None or before <= _DISSATISFIED_FROM:
+            continue
+        if i + 1 < len(turns):
+            if turns[i + 1].number in satisfied:
+                after = 1.0 - satisfied[turns[i + 1].number]
+                why = f"dissatisfaction {before:.2f}, then {after:.2f}"
+                found[turn.number] = (max(0.0, before - after) / before, why)
+        elif outcome is not None and outcome.kind == "user-stopped":
+            found[turn.number] = (0.0, f"dissatisfaction {before:.2f}, then the user stopped")
+    yield from (Verdict(item, *found[item.turn]) for item in sight.items if item.turn in found)
+
+
 def recovery_rule(sign: str = "label") -> Rule:
     """Score turns that follow a bad turn ([SWAN] §4.11). Other turns get no score.
 
@@ -112,9 +139,24 @@ def recovery_rule(sign: str = "label") -> Rule:
     `x`. With sign=user, a turn is bad if the user is dissatisfied with it. The next turn scores 0 if the system
     repeats itself. Otherwise it scores 1 if the user goes on and is content, and 0 if the user is discontent or
     chooses to stop. It gets no score if the protocol ended the conversation.
+
+    With sign=judged, the score is a degree. People judge the criterion *User satisfaction* of user turns, and d is 1
+    minus their score. After a user turn with d_n above .5, the next turn scores (d_n - d_{n+1}) / d_n, but at least 0:
+    the part of the dissatisfaction that is gone in the user turn that follows. It scores 0 if the user chooses to
+    stop. It gets no score if the protocol ended the conversation, or if nobody judged the user turn that follows.
     """
+    if sign == "judged":
+        return Rule(
+            name="recovery(sign=judged)",
+            version="1",
+            level="turn",
+            needs=(SATISFACTION,),
+            limits=f"needs {SATISFACTION} of the user turns before and after to be judged by people",
+            silence="the user turn before it was not judged dissatisfied, or the one after it was not judged",
+            judge=judge_by_satisfaction,
+        )
     if sign not in ("label", "user"):
-        raise ValueError("`sign` must be label or user")
+        raise ValueError("`sign` must be label, user or judged")
     return Rule(
         name=f"recovery(sign={sign})",
         version="3" if sign == "user" else "2",

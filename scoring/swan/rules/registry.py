@@ -7,10 +7,10 @@ from types import MappingProxyType
 from scoring.swan.rules.asked_count import ASKED_COUNT
 from scoring.swan.rules.asked_length import ASKED_LENGTH
 from scoring.swan.rules.breakdown import BREAKDOWN
-from scoring.swan.rules.brevity import brevity_rule
+from scoring.swan.rules.brevity import brevity_rule, correct_and_brief_rule
 from scoring.swan.rules.contradiction import CONTRADICTION
 from scoring.swan.rules.copied import COPIED
-from scoring.swan.rules.fair_exposure import FAIR_EXPOSURE
+from scoring.swan.rules.fair_exposure import FAIR_EXPOSURE, fair_exposure_rule
 from scoring.swan.rules.gave_way import GAVE_WAY
 from scoring.swan.rules.hedging import hedging_rule
 from scoring.swan.rules.invitation import INVITATION
@@ -39,6 +39,7 @@ RULES: Mapping[str, Rule | SetRule] = MappingProxyType(
             brevity_rule(),
             CONTRADICTION,
             COPIED,
+            correct_and_brief_rule(),
             EQUAL_BENEFIT,
             FAIR_EXPOSURE,
             GAVE_WAY,
@@ -62,6 +63,8 @@ RULES: Mapping[str, Rule | SetRule] = MappingProxyType(
 _PARAMETERS: Mapping[str, tuple[str, Callable[[str], Rule | SetRule]]] = MappingProxyType(
     {
         "brevity": ("words", lambda value: brevity_rule(int(value))),
+        "correct_and_brief": ("words", lambda value: correct_and_brief_rule(int(value))),
+        "fair_exposure": ("of", fair_exposure_rule),
         "hedging": ("hedged", lambda value: hedging_rule(float(value))),
         "recovery": ("sign", recovery_rule),
         "timely": ("days", lambda value: timely_rule(int(value))),

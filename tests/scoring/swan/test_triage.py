@@ -72,4 +72,4 @@ def test_no_rule_scores_what_is_triaged_nor_what_only_people_or_gold_can_tell() 
     assert not scored & {*TRIAGE, "Correctness", "Sensibleness", "Explainability"}
     assert len(scored) == 17
     unused = set(RULES) - {str(rule).partition("(")[0] for one in schema for rule in (*one.rules, *one.set_rules)}
-    assert unused == {"breakdown", "timely"}
+    assert unused == {"breakdown", "correct_and_brief", "timely"}
