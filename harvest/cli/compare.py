@@ -33,6 +33,7 @@ from topics.errors import InputError
     help="Whether conclusions hold for other topics like these, or for more trials of these.",
 )
 @guard_option
+@click.option("--ratios", is_flag=True, help="Also print the lower figure of each pair in percent of the higher one.")
 @click.option("--by-type", is_flag=True, help="Also compare each type of topics separately.")
 @click.option(
     "--across", type=click.Choice(["scoring"]), help="Score all runs with the settings of the first one's audit."
@@ -47,6 +48,7 @@ def command(
     wanted: tuple[str, ...],
     estimand: Estimand,
     guard: Guard,
+    ratios: bool,
     by_type: bool,
     across: str | None,
     seed: int,
@@ -76,6 +78,7 @@ def command(
             measures=measures,
             estimand=estimand,
             guard=guard,
+            ratios=ratios,
             by_type=by_type,
             across_scoring=across == "scoring",
             changes=changes,

@@ -22,6 +22,7 @@ from scoring.inference.paired import (
     decide,
     residual_variance,
 )
+from scoring.inference.ratios import Ratio, compare_ratio
 from scoring.inference.sessions import needed_sessions
 from scoring.inference.sides import combine_extremes, compare_sides
 from scoring.statistics.exchange import holm_correction, smallest_p
@@ -61,6 +62,7 @@ class Pair:
       neither end is good), equal, and worse.
     - `drivers`: every topic by its share, largest first; empty if the value is 0.
     - `needed`: the size of study that would settle the comparison.
+    - `ratio`: the lower figure as a share of the higher one, if ratios were requested; else None.
     """
 
     first: str
@@ -81,6 +83,7 @@ class Pair:
     why: str = ""
     bounds: tuple[float, float] | None = None
     typical: tuple[float, Interval] | None = None
+    ratio: Ratio | None = None
 
     @property
     def is_distinguished(self) -> bool:
@@ -149,12 +152,14 @@ def compare_pairs(
     guard: Guard = "unseen",
     lost: Mapping[str, LostTrials] | None = None,
     extreme: Extreme | None = None,
+    ratios: bool = False,
 ) -> MeasureComparison:
     """Compare every pair of the systems.
 
     `good` is the good end of the measure. `reach` is the largest possible difference of two figures, infinite if the
     measure has no end near its values. `guard` is as in `compare_like_these`. `lost` are the attempts that each system
-    lost, and `extreme` aligns two systems with lost attempts at both ends of the measure.
+    lost, and `extreme` aligns two systems with lost attempts at both ends of the measure. `ratios` adds the ratio of
+    the figures to each pair.
 
     For topics like these, p is corrected by the closed randomised Tukey HSD. For these topics, for ratios of sums, and
     for sessions that run through all topics, p is corrected by Holm's method. A winner also needs an interval without
@@ -165,6 +170,22 @@ def compare_pairs(
 
     def compared(one: Aligned, place: tuple[int, int]) -> PairedTest:
         return compare_sides(one, *place, rng, estimand=estimand, level=level, reach=reach, guard=guard)
+
+    def ratio_of(first: int, second: int, pair: Pair) -> Ratio:
+        names = pair.first, pair.second
+        ends = (extreme(*names), extreme(*names[::-1])) if extreme is not None and pair.bounds is not None else ()
+        return compare_ratio(
+            aligned,
+            first,
+            second,
+            pair.interval,
+            rng,
+            estimand=estimand,
+            level=level,
+            reach=reach,
+            guard=guard,
+            bounds=ends,
+        )
 
     found = [compared(aligned, place) for place in pairs]
     usual = estimand == "like-these" and not aligned.pooled and not aligned.sessions.any()
@@ -217,6 +238,8 @@ def compare_pairs(
         )
         for place, one, beside, bound, depends in zip(pairs, found, outside, bounds, dependent, strict=True)
     )
+    if ratios:  # last, so that no other number is drawn differently
+        made = tuple(replace(pair, ratio=ratio_of(*place, pair)) for place, pair in zip(pairs, made, strict=True))
     apart = np.ones((len(aligned.systems),) * 2)
     for place, pair in zip(pairs, made, strict=True):
         apart[place] = apart[place[::-1]] = 0.0 if pair.is_distinguished else 1.0

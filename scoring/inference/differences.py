@@ -81,14 +81,7 @@ def guarded_differences(
     far = np.full((2, columns), reach) * [[-1], [1]] if math.isfinite(reach) else unseen_positions(means)
     order = np.lexsort((means, sizes), axis=0)  # the order of topics must not matter, and the weights are in one
     sums, sizes = (np.take_along_axis(side, order, axis=0) for side in (sums, sizes))
-    # The unseen unit's weight is a beta variable, independent of the shares of all other units. Each of its quantiles
-    # is used once, because an end of the interval depends on the tail. Each draw is also used with the units in the
-    # opposite order, so that it does not matter which side is called the first.
-    half = (_DRAWS_OF_MANY if many else _DRAWS) // 2
-    others = generator(0, "difference", str(units)).standard_exponential((units, half))
-    unseen = _unseen_weights(units, half)
-    others *= (1 - unseen) / others.sum(axis=0)
-    weights = np.ascontiguousarray(np.block([[others, others[::-1]], [unseen, unseen]]))
+    weights = unit_weights(units, many=many)
     values = append_unseen_topic(sums, np.ascontiguousarray(sizes), far[0], far[1])
     products = values.T @ weights if many else exact_sums(values, weights)
     lows, highs = (products[at * columns : (at + 1) * columns] for at in (0, 1))
@@ -104,6 +97,21 @@ def guarded_differences(
         p = np.maximum(p, smallest_p(units))
         low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)
     return GuardedIntervals(low, high, p)
+
+
+def unit_weights(units: int, *, many: bool = False) -> Floats:
+    """Return (units + 1, draws) random weights that sum to 1 in each draw, with the unseen unit last.
+
+    They depend on the arguments alone. With `many`, fewer weights are drawn.
+    """
+    # The unseen unit's weight is a beta variable, independent of the shares of all other units. Each of its quantiles
+    # is used once, because an end of the interval depends on the tail. Each draw is also used with the units in the
+    # opposite order, so that it does not matter which side is called the first.
+    half = (_DRAWS_OF_MANY if many else _DRAWS) // 2
+    others = generator(0, "difference", str(units)).standard_exponential((units, half))
+    unseen = _unseen_weights(units, half)
+    others *= (1 - unseen) / others.sum(axis=0)
+    return np.ascontiguousarray(np.block([[others, others[::-1]], [unseen, unseen]]))
 
 
 @lru_cache(maxsize=128)

@@ -79,11 +79,7 @@ def ratios_like_these(
         ), math.nan
 
     def ends_at(chosen: float) -> tuple[Floats, Floats]:
-        sides = []
-        for column in (0, 1):
-            own = bottoms[:, column] > 0
-            sides.append(share_ends(tops[own, column, None], bottoms[own, column, None], chosen, pooled=True))
-        return tuple(np.array([side[end][0] for side in sides]) for end in (0, 1))  # type: ignore[return-value]
+        return ratio_ends(tops, bottoms, chosen)
 
     ratios = tops.sum(axis=0) / bottoms.sum(axis=0)
     low, high = mover_ends(ratios, *ends_at(level))
@@ -96,6 +92,19 @@ def ratios_like_these(
         assumes=f"{unit}s are independent draws; one of a kind that was not asked may recover never or always",
     )
     return interval, p
+
+
+def ratio_ends(above: Floats, below: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the low and high ends, (2,) each, of each side's ratio for topics like these.
+
+    `above` and `below` (U, 2) are numerators and denominators by unit. A unit without a denominator does not count.
+    """
+    sides = []
+    for column in (0, 1):
+        own = below[:, column] > 0
+        sides.append(share_ends(above[own, column, None], below[own, column, None], level, pooled=True))
+    low, high = (np.array([side[end][0] for side in sides]) for end in (0, 1))
+    return low, high
 
 
 def has_few_turns(above: npt.ArrayLike, below: npt.ArrayLike) -> npt.NDArray[np.bool_]:

@@ -14,17 +14,20 @@ from tests.support.checkout import DOCS
 from tests.support.command_line import harvest
 
 PAGE = DOCS / "comparing.md"
-BLOCK = re.compile(r"(<!-- (compare|beside): (.*?) -->\n```\n).*?(```\n<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (compare|beside|ratios): (.*?) -->\n```\n).*?(```\n<!-- end -->)", re.DOTALL)
 
 
 def renewed(page: str, run: Path) -> str:
     def compared(block: re.Match[str]) -> str:
-        if block[2] == "compare":
-            done = harvest("compare", run, *block[3].split(), width=80)
+        if block[2] != "beside":
+            more = ["--ratios"] if block[2] == "ratios" else []
+            done = harvest("compare", run, *more, *block[3].split(), width=80)
         else:
             done = harvest("show", run, "--beside", block[3], width=80)
         assert done.returncode == 0, done.stderr
         printed = done.stdout.replace(str(run), "demo-run")
+        if block[2] == "ratios":
+            printed = re.findall(r"^ measure +ratio .*?\(Fieller\)$", printed, re.DOTALL | re.MULTILINE)[0]
         if block[2] == "beside":
             printed = printed.rpartition("\n\n")[2]  # of the list, what stands below it
         return block[1] + "".join(f"{line.rstrip()}\n" for line in printed.splitlines()) + block[4]
@@ -34,7 +37,7 @@ def renewed(page: str, run: Path) -> str:
 
 def test_the_examples_on_the_page_are_those_of_the_demo(demo: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert len(BLOCK.findall(page)) == 2
+    assert len(BLOCK.findall(page)) == 3
     assert page == renewed(page, demo), "renew it with: python -m tests.docs.test_comparing"
 
 

@@ -263,3 +263,35 @@ def test_the_first_turn_of_G1_holds_no_relevant_nugget_and_has_no_similarity(row
     assert not [
         row for row in rows if row["system"] == "G1" and row["measure"] == "DistrSim(RATINGS)" and row["turn"] == 1
     ]
+
+
+RATIOS = {"R": 0.098, "GF(RATINGS)": 0.7, "GF(ORIGIN)": 0.958}
+"""Section 6.2: "only about 9.8%", "only about 70.0%", "about 95.8%"; the first of R as printed, .0014 / .0143."""
+
+
+def test_ratios_of_G1_to_B1_are_those_of_section_6_2_and_one_topic_gives_them_no_interval(runs: Path) -> None:
+    asked = ("compare", "B1", "G1", "-m", ", ".join(RATIOS))
+    document = json.loads(printed(*asked, "--ratios", "--json", cwd=runs))
+    found = {row["measure"]: row for row in document["long"] if row["figure"] == "ratio"}
+    assert {name: round(row["estimate"], 3) for name, row in found.items()} == RATIOS | {"R": 0.097}
+    relevance = {
+        row["system"]: row["estimate"]
+        for row in document["long"]
+        if row["figure"] == "system" and row["measure"] == "R"
+    }
+    assert round(round(relevance["G1"], 4) / round(relevance["B1"], 4), 3) == RATIOS["R"]
+    for row in found.values():
+        assert (row["system"], row["other"], row["low"], row["high"]) == ("G1", "B1", None, None)
+        assert row["note"] == "one topic: nothing to resample" or "too few to show its tail" in row["note"]
+    shown = printed(*asked, "--ratios", cwd=runs)
+    assert "G1 / B1" in shown
+    assert all(f"{share}%" in shown for share in ("9.7", "70.0", "95.8"))
+
+
+def test_ratios_are_printed_only_if_they_are_asked_for(runs: Path) -> None:
+    asked = ("compare", "B1", "G1", "-m", "R")
+    plain, more = (json.loads(printed(*asked, *option, "--json", cwd=runs)) for option in ((), ("--ratios",)))
+    assert [row for row in more["long"] if row["figure"] != "ratio"] == plain["long"]
+    assert "ratio" not in {row["figure"] for row in plain["long"]}
+    assert "Fieller" not in printed(*asked, cwd=runs)
+    assert r"ratio" in printed(*asked, "--ratios", "--latex", cwd=runs)

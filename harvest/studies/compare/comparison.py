@@ -86,6 +86,7 @@ def compare_runs(
     guard: Guard = "unseen",
     by_type: bool = False,
     across_scoring: bool = False,
+    ratios: bool = False,
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
     scored: ScoreTable | None = None,
@@ -96,8 +97,9 @@ def compare_runs(
     `systems` are compared in the given order; () means all systems of the runs. `measures` () means the measures
     that `harvest score` shows by default. `by_type` repeats the comparison for each type of topic. With
     `guard="unseen"`, intervals for topics like these allow for a kind of topic that was not sampled.
-    `across_scoring` scores every run with the first audit's settings, even if the audits differ. `changes` override
-    the audits' scoring settings. If `scored` has scores of these runs under the audits' settings, they are reused.
+    `across_scoring` scores every run with the first audit's settings, even if the audits differ. `ratios` adds the
+    ratio of the figures to each pair. `changes` override the audits' scoring settings. If `scored` has scores of these
+    runs under the audits' settings, they are reused.
     `judges` selects whose judgments SWAN and WAN use (see `measure_values`).
 
     Raises InputError for fewer than two systems, for a measure that has no value for a single topic, and for runs
@@ -144,6 +146,7 @@ def compare_runs(
                 estimand,
                 guard,
                 seed,
+                ratios=ratios,
             )
             for part, topics in parts
             for key, measure in keys.items()
@@ -193,6 +196,8 @@ def compare_cells(
     estimand: Estimand,
     guard: Guard,
     seed: int,
+    *,
+    ratios: bool = False,
 ) -> MeasureComparison:
     """Compare all pairs of systems in one measure. `cells` has each system's values, and `lost` its losses.
     `aligned` restricts cells to the common topics. `part` is a type of topic, or None for all topics."""
@@ -217,6 +222,7 @@ def compare_cells(
         guard=guard,
         lost=lost,
         extreme=extreme,
+        ratios=ratios,
     )
 
 

@@ -120,6 +120,16 @@ def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair) -> Iterato
             estimate=middle,
             **{**interval_cells(around, level), "note": "median of the topics' differences, not their mean"},
         )
+    if pair.ratio is not None:
+        around = pair.ratio.interval
+        yield LongRow(
+            **_common_cells(found, one, pair.ratio.above, pair.ratio.below),
+            figure="ratio",
+            unit="ratio",
+            estimand=one.estimand,
+            estimate=pair.ratio.value,
+            **{**interval_cells(around, level), "high": around.high if math.isfinite(around.high) else math.nan},
+        )
     over = f"over the {len(found.systems)} systems compared" if len(found.systems) > 2 else ""
     yield LongRow(**common, figure="effect size", unit="ratio", estimate=pair.effect, note=over)
     own = "by topics' own ratios, without those where a side has none" if one.pooled else ""

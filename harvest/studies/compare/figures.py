@@ -16,6 +16,7 @@ from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
+from scoring.inference.ratios import Ratio
 from scoring.statistics.tukey import MOST_CLOSED
 from scoring.table import is_percentage
 from topics.counting import pluralize
@@ -51,6 +52,7 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
     yield table
     for line in _legend(found):
         yield Text(line, style="dim")
+    yield from _ratio_table(found)
     yield from _too_few_notes(found)
     yield from _explain_undecided(found)
     yield from _needed_notes(found)
@@ -135,6 +137,39 @@ def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
     effect = decimal(pair.effect, 2)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
     return name, value, p_text(pair.corrected), effect, counts, better_system(pair)
+
+
+def _ratio_table(found: Comparison) -> Iterator[RenderableType]:
+    """Yield a table of the lower figure of each pair in percent of the higher one, and why intervals are missing."""
+    table = figure_table("measure", ("ratio [low, high]",), min_width=14)
+    reasons: dict[str, list[str]] = {}
+    for measure in found.measures:
+        ratios = [one.ratio for one in measure.pairs if one.ratio is not None]
+        if ratios:
+            table.add_row(Text(measure_name(measure), style="bold"))
+        for one in ratios:
+            name = f"{printable(one.above, line=True)} / {printable(one.below, line=True)}"
+            table.add_row(*map(Text, (f"  {name}", _ratio_words(one))))
+            if one.interval.note:
+                said = measure_name(measure) + (f", {name}" if len(found.systems) > 2 else "")
+                reasons.setdefault(one.interval.note, []).append(said)
+    if table.row_count:
+        yield Text()
+        yield table
+        yield Text(
+            "ratio: the lower figure in percent of the higher one; [low, high]: every r for which the first figure "
+            "minus r times the second may be 0 (Fieller)",
+            style="dim",
+        )
+    yield from (Text(f"ratio of {_list_names(names)}: {why}", style="yellow") for why, names in reasons.items())
+
+
+def _ratio_words(one: Ratio) -> str:
+    if math.isnan(one.value):
+        return "n/a"
+    low, high = one.interval.low, one.interval.high
+    last = "…)" if math.isinf(high) else f"{decimal(100 * high, 1)}%]"
+    return f"{decimal(100 * one.value, 1)}%" + (f" [{decimal(100 * low, 1)}%, {last}" if low == low else "")
 
 
 def _legend(found: Comparison) -> Iterator[str]:
