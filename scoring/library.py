@@ -15,6 +15,7 @@ from scoring.forms.worst import CVAR, MAXIMUM, MINIMUM, QUANTILE, RATE
 from scoring.measure import Declaration, Measure, TermContext, read_plain_term, refuse_arguments
 from scoring.measures import group_fairness
 from scoring.measures.achieved import ACHIEVED, CUMULATIVE_ACHIEVED
+from scoring.measures.as_list import AS_LIST
 from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, LEVEL, PRECISION, RECALL, SQUARED_ERROR
 from scoring.measures.conversation_breakdown import BREAKDOWN
 from scoring.measures.dialogue_quality import QUALITY
@@ -73,6 +74,7 @@ OF_CONVERSATIONS = (
     F_FLAT,
     RECALL_OF_NUGGETS,
     WEIGHTED_RECALL,
+    AS_LIST,
     BREAKDOWN,
     TTFT,
     LATENCY,

@@ -34,7 +34,10 @@ SHARING = {
         for name in ("chats/test_probe.py", "test_audit.py", "test_fairweb.py", "test_kills.py", "test_replies.py")
     },
     "demo": {
-        *(f"tests/docs/test_{page}.py" for page in ("comparing", "planning", "report", "trees", "variance")),
+        *(
+            f"tests/docs/test_{page}.py"
+            for page in ("comparing", "planning", "rankings", "report", "trees", "variance")
+        ),
         "tests/harvest/tables/test_demo_picture.py",
     },
 }
