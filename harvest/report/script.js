@@ -238,6 +238,7 @@
     if (one.route) found.append(made("p", "small", "Labelled by " + one.route));
     if (one.why) found.append(items("because of:", one.why, one.moreWhy));
     if (one.nuggets) found.append(items("entities it names:", one.nuggets, one.nuggetsMore));
+    if (one.groups) found.append(items("groups of the relevant ones:", one.groups, one.groupsMore));
     if (one.judged) found.append(items("judged (score × weight):", one.judged, one.judgedMore));
     if (one.parts) found.append(items("came with it:", one.parts, one.moreParts));
     if (one.links) {

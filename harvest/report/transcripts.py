@@ -16,6 +16,7 @@ from urllib.parse import quote
 from harvest.report.judged import judged_items
 from harvest.studies.pairs.conversation_rows import outcome_words, part_lines
 from harvest.studies.scores.assessed import Assessed
+from harvest.studies.scores.group_shares import achieved_lines
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.witnessed import judge_systems, verdict_lines
 from harvest.tables.figures import printed_rows
@@ -72,6 +73,7 @@ def transcripts(
     `folders` maps each system to the run that recorded the system and to the system's name in that run. Addresses of
     evidence are relative to `beside`, the folder of the report. `assessed` has the judgments, if there are any."""
     scores, nuggets = _conversation_scores(scored, assessed), _entity_lines(scored, material)
+    groups = _group_lines(scored, material)
     valid = {(one.key, one.attempt) for one in material.finished}
     systems = {name: place for place, name in enumerate(material.systems)}
     topics = {topic.id: place for place, topic in enumerate(material.topics.topics)}
@@ -112,6 +114,7 @@ def transcripts(
                 turn["parts"] = [*turn.get("parts", ()), *map(_bounded_line, lines)]
         if counts:
             _add_lines(body, "nuggets", nuggets.get(key, {}))
+            _add_lines(body, "groups", groups.get(key, {}))
             _add_lines(body, "judged", judged_items(assessed, key, one) if assessed is not None else {})
         pictures = pictures or any(link for turn in body.get("turns", ()) for *_, link in turn.get("files", ()))
         held.append(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
@@ -171,6 +174,19 @@ def _entity_lines(scored: ScoreTable, material: Material) -> dict[tuple[str, str
                 words += f"; {figure.note}" if figure.note and figure.note != "unjudged" else ""
                 by_turn.setdefault(nugget.turn, []).append(words)
             if by_turn:
+                found[key.system, key.topic, key.trial] = by_turn
+    return found
+
+
+def _group_lines(scored: ScoreTable, material: Material) -> dict[tuple[str, str, int], dict[int, list[str]]]:
+    """Return what each turn achieves in each attribute set next to the target, by conversation and turn."""
+    sets = {topic.id: topic.type.attributes for topic in material.topics.topics}
+    found: dict[tuple[str, str, int], dict[int, list[str]]] = {}
+    for own in scored.each:
+        for at, key in enumerate(own.keys):
+            named = [one.nugget for one in own.nuggets(at) if one.nugget and one.measure == POSITION_WEIGHT.name]
+            attributes = [material.topics.attributes[name] for name in sets[key.topic]]
+            if by_turn := achieved_lines(named, attributes, scored.settings):
                 found[key.system, key.topic, key.trial] = by_turn
     return found
 

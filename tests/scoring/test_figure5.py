@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from harvest.report.document import make_report
+from recordings.log.run_folder import read
 from tests.support.checkout import DATA, DOCS
 from tests.support.command_line import harvest
 
@@ -211,6 +213,18 @@ def test_table_2_is_printed_whole_next_to_the_target(runs: Path) -> None:
     assert rows["S2"][0] == ["0", "0", "0", "1", "0.4049", "0.5000"]
     assert (rows["GF(RATINGS)"], rows["GF(ORIGIN)"]) == ([["0.4049", "0.5000"]], [["0.4303"]])
     assert "groups of RATINGS: 1 " in second
+
+
+def test_a_report_has_the_distributions_of_table_2_under_each_answer(runs: Path) -> None:
+    report = make_report([read(runs / "G1")], beside=runs)
+    (body,) = (one for chunk in report.chunks for one in json.loads(chunk))
+    first, second = body["turns"]
+    assert "groups" not in first
+    assert second["groups"] == [
+        "RATINGS: 0 0 0 1, target 0.25 0.25 0.25 0.25, similarity 0.4049 (RNOD)",
+        "ORIGIN: 0 0.8333 0 0 0 0.1667 0 0, target 0.2447 0.1118 0.0084 0.154 0.0992 0.2004 0.0802 0.1013, "
+        "similarity 0.4303 (JSD)",
+    ]
 
 
 def test_the_groups_of_a_conversation_are_in_its_json(runs: Path) -> None:

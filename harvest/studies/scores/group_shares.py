@@ -1,6 +1,6 @@
 """The achieved distributions of one conversation next to their targets, with the memberships behind them.
 
-This is Table 2 of [GFRC] with the memberships of Figure 5, as tables for people and as a JSON value.
+This is Table 2 of [GFRC] with the memberships of Figure 5, as tables for people, as a JSON value, and as lines.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from harvest.studies.scores.scorecard import Judges, Material
 from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation
-from scoring.fairness import GroupFairness
+from scoring.fairness import GroupFairness, group_fairness
 from scoring.material import Material as Ground
 from scoring.measures.group_fairness import FAIRNESS, set_fairness
 from scoring.nuggets import Nugget
@@ -87,6 +87,23 @@ def _nugget_name(nugget: Nugget, attribute: AttributeSet) -> str:
 def _share_text(share: float) -> str:
     """Format a share as the paper does, without zeros at the end: `0`, `0.6`, `0.8333`."""
     return decimal(share, 4).rstrip("0").rstrip(".")
+
+
+def achieved_lines(
+    nuggets: Sequence[Nugget], attributes: Sequence[AttributeSet], settings: Settings
+) -> dict[int, list[str]]:
+    """Return a line for each attribute set and each turn with a relevant nugget, by turn: the achieved distribution,
+    the target and the similarity. `nuggets` are those of one conversation, in reading order."""
+    found: dict[int, list[str]] = {}
+    turns = dict.fromkeys((one.turn for one in nuggets if one.relevant), 1)
+    for attribute in attributes if turns else ():
+        fairness = group_fairness(nuggets, turns, attribute, settings)[0]
+        target = " ".join(map(_share_text, attribute.gold))
+        for turn in fairness.turns:
+            shares = " ".join(map(_share_text, turn.achieved))
+            similar = f"similarity {decimal(turn.similarity, 4)} ({fairness.divergence})"
+            found.setdefault(turn.turn, []).append(f"{attribute.name}: {shares}, target {target}, {similar}")
+    return found
 
 
 def _reason(ground: Ground) -> str:
