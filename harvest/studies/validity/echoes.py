@@ -46,21 +46,22 @@ class Echo:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text as tokens: `spans` are their places in the text, and `grams` their runs of four with the place of each."""
+    """A text as tokens: `grams` are their runs of four, each with its first place among the `words`."""
 
     words: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]
     grams: dict[_Gram, int]
 
 
-@lru_cache(maxsize=2**12)  # what the user said about a topic is compared with the answers to all later ones
 def _as_text(text: str) -> _Text:
-    found = tuple(_TOKEN.finditer(text))
-    words = tuple(one[0].casefold() for one in found)
-    grams: dict[_Gram, int] = {}
-    for place in range(len(words) - _FEWEST_WORDS + 1):
-        grams.setdefault(words[place : place + _FEWEST_WORDS], place)
-    return _Text(words, tuple(one.span() for one in found), grams)
+    # Casefolding a whole text may split a word in two; then words would not be where they are in the text.
+    words = tuple("\n".join(_TOKEN.findall(text)).casefold().split("\n"))
+    runs = list(zip(*(words[start:] for start in range(_FEWEST_WORDS)), strict=False))
+    return _Text(words, dict(zip(reversed(runs), reversed(range(len(runs))), strict=True)))
+
+
+@lru_cache(maxsize=2**12)  # each is compared with the answers to all later topics
+def _user_text(said: str) -> _Text:
+    return _as_text(said)
 
 
 def find_echoes(finished: Sequence[Conversation]) -> tuple[Echo, ...]:
@@ -75,11 +76,11 @@ def find_echoes(finished: Sequence[Conversation]) -> tuple[Echo, ...]:
     wanted = {gram for _, grams in candidates for gram in grams}
     unprompted: set[_Gram] = set()
     for one in finished:
-        said = [turn.said for other in (one, *before[one.key]) for turn in other.turns]
-        heard = {gram for text in said for gram in _as_text(text).grams}
-        for turn in one.turns:
-            if turn.reply is not None:
-                unprompted |= (wanted & _as_text(turn.reply.answer.text).grams.keys()) - heard
+        answers = (turn.reply.answer.text for turn in one.turns if turn.reply is not None)
+        hits = {gram for text in answers for gram in wanted & _as_text(text).grams.keys()}
+        if hits:
+            said = [turn.said for other in (one, *before[one.key]) for turn in other.turns]
+            unprompted |= hits.difference(*(_user_text(text).grams for text in said))
     return tuple(echo for echo, grams in candidates if grams - unprompted)
 
 
@@ -112,10 +113,10 @@ def _earlier_conversations(finished: Sequence[Conversation]) -> dict[TrialKey, t
 def _shared_runs(one: Conversation, before: Iterable[Conversation]) -> Iterator[tuple[Echo, set[_Gram]]]:
     """Yield a long run of words that each answer shares with each earlier topic, and its runs of four words that the
     user did not say in this conversation."""
-    earlier = [(other.key.topic, turn.number, _as_text(turn.said)) for other in before for turn in other.turns]
+    earlier = [(other.key.topic, turn.number, _user_text(turn.said)) for other in before for turn in other.turns]
     own: set[_Gram] = set()
     for turn in one.turns:
-        own |= _as_text(turn.said).grams.keys()
+        own |= _user_text(turn.said).grams.keys()
         if turn.reply is None:
             continue
         text = turn.reply.answer.text
@@ -130,7 +131,8 @@ def _shared_runs(one: Conversation, before: Iterable[Conversation]) -> Iterator[
                     longest[topic] = max(longest.get(topic, (0.0, 0, 0, 0)), (size, -start, end, number))
         for topic, (_, start, end, number) in longest.items():
             grams = {answer.words[at : at + _FEWEST_WORDS] for at in range(-start, end - _FEWEST_WORDS + 1)}
-            words = " ".join(text[answer.spans[-start][0] : answer.spans[end - 1][1]].split())
+            tokens = list(_TOKEN.finditer(text))
+            words = " ".join(text[tokens[-start].start() : tokens[end - 1].end()].split())
             words = words.encode("utf-8", "replace").decode()  # without lone surrogates
             shown = words if len(words) <= _LONGEST_QUOTE else f"{words[: _LONGEST_QUOTE - 1]}…"
             yield Echo(one.key, turn.number, topic, number, shown), grams - own

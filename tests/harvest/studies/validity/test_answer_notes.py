@@ -91,6 +91,13 @@ def test_eight_characters_without_blanks_are_as_long_as_four_words(answer: str, 
     assert [echo.words for echo in find_echoes([first, then])] == ([words] if words else [])
 
 
+def test_the_words_are_those_of_the_answer_where_folding_case_would_split_one() -> None:
+    """A dotted capital I becomes two characters, of which the second belongs to no word."""
+    first = at(conversation(("When is the İstanbul film festival held?", "?"), topic="R011", system="B"), 1)
+    then = at(conversation(("And now?", "İ, İ: THE İSTANBUL film  festival."), topic="R012", system="B"), 2)
+    assert [echo.words for echo in find_echoes([first, then])] == ["THE İSTANBUL film festival"]
+
+
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=9), min_size=2, max_size=2))
 def test_an_echo_is_in_the_answer_and_in_the_words_of_the_earlier_topic(said: list[list[str]]) -> None:
     earlier, answer = (" ".join(words) for words in said)
