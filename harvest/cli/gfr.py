@@ -18,7 +18,7 @@ from harvest.terminal import people_console, printable
 from scoring.library import OF_LISTS
 from scoring.notation import parse
 from scoring.rankings.groups import Scale, files_by_set, read_groups
-from scoring.rankings.list_scores import GAINS, ListSettings, list_scores, read_qrels
+from scoring.rankings.list_scores import GAINS, UTILITY, ListSettings, list_scores, read_qrels
 from scoring.rankings.run import read_run
 from scoring.table import ScoreRow
 from topics.errors import InputError
@@ -27,6 +27,7 @@ from topics.identity import generator
 _NAME_WIDTH, _CELL_WIDTH = 26, 28
 _ORDER = [one.name for one in OF_LISTS]
 _GAIN = re.compile(r"L([0-9]{1,3})=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
+_WEIGHT = re.compile(r"([^\W\d][\w%-]*)=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
 _LIST_OPTIONS = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
 
 
@@ -60,6 +61,19 @@ def _parse_gains(context: click.Context, parameter: click.Parameter, value: tupl
     return found or dict(GAINS)
 
 
+def _parse_weights(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, float]:
+    """Parse `utility=2,RATINGS=1`, possibly split over several options, as a mapping from part of GFR to weight."""
+    found: dict[str, float] = {}
+    for part in ",".join(value).split(",") if value else ():
+        read = _WEIGHT.fullmatch(part.strip())
+        if read is None:
+            raise click.BadParameter(f"{part!r} does not give the weight of a part; write {UTILITY}=2,RATINGS=1")
+        if read[1] in found:
+            raise click.BadParameter(f"{read[1]} is given twice")
+        found[read[1]] = float(read[2])
+    return found
+
+
 @click.command(cls=_ListOptionCommand)
 @click.option("--qrels", required=True, metavar="F", help="Relevance assessments: topic document L<n>.")
 @click.option("--membership", multiple=True, metavar="F…", help="Group memberships (gmemb): topic document p1..pC.")
@@ -67,6 +81,13 @@ def _parse_gains(context: click.Context, parameter: click.Parameter, value: tupl
 @click.option("--run", "runs", required=True, multiple=True, metavar="F…", help="Ranked lists in TREC format.")
 @click.option(
     "--gains", multiple=True, callback=_parse_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3]."
+)
+@click.option(
+    "--weights",
+    multiple=True,
+    callback=_parse_weights,
+    metavar="PART=W,…",
+    help=f"Weights of GFR's parts: {UTILITY}, and attribute sets [1 each].",
 )
 @click.option("--cutoff", type=WholeNumberRange(1), metavar="N", help="How many documents of a list count [all].")
 @click.option("--ordinal", multiple=True, metavar="SET…", help="Sets whose groups are ordered.")
@@ -81,6 +102,7 @@ def command(
     gold: tuple[str, ...],
     runs: tuple[str, ...],
     gains: dict[int, float],
+    weights: dict[str, float],
     cutoff: int | None,
     ordinal: tuple[str, ...],
     nominal: tuple[str, ...],
@@ -97,7 +119,7 @@ def command(
     toy.M-RATINGS.gmemb and M-RATINGS.golddistr, or named explicitly as NAME=FILE. Options that take several files
     also accept --run A B C.
     """
-    settings = ListSettings(gains, cutoff, persistence, level, replications)
+    settings = ListSettings(gains, cutoff, persistence, level, replications, weights)
     both = set(ordinal) & set(nominal)
     if both:
         raise InputError(f"{', '.join(sorted(both))} cannot be both ordinal and nominal")
@@ -140,6 +162,9 @@ def command(
     for line in interval_notes([row for row in rows if row.topic is None]):
         console.print(line)
     given = ", ".join(f"L{grade}={gain:g}" for grade, gain in scores.settings.gains.items())
+    if weights:
+        shown = ", ".join(f"{part}={weight:g}" for part, weight in weights.items())
+        console.print(f"[dim]weights of GFR: {escape(printable(shown, line=True))}; other parts 1[/]")
     console.print(f"[dim]gains: {given}; all measures from 0 to 1, 1 is good[/]")
     for note in scores.notes:
         console.print(f"note: {escape(printable(note, line=True))}")

@@ -12,7 +12,7 @@ from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table
 from harvest.tables.figures import interval_notes
 from scoring.annotations.helpdesk_files import read_helpdesk_files
-from scoring.annotations.helpdesk_scores import helpdesk_rows
+from scoring.annotations.helpdesk_scores import MICRO, helpdesk_rows
 from topics.counting import pluralize
 
 _MAIN_PREFIXES = ("NMD(", "RSNOD(")
@@ -57,7 +57,7 @@ def evaluate(
         measures = [
             name
             for name in measures
-            if name.startswith(_JSON_ONLY_PREFIXES)
+            if (name.startswith(_JSON_ONLY_PREFIXES) and not name.endswith(MICRO))
             or (name.startswith(_MAIN_PREFIXES) and not name.startswith("-log2"))
         ]
     counted = f"{pluralize(len(material.gold), 'dialogue')}. Means of divergences: 0 is good. n: dialogues."

@@ -5,7 +5,7 @@
     [{id, turns: [{sender}], annotations: [{nugget: [type, …], quality: {A: level}}]}]
         annotations, official: the answers of each annotator, with the types and levels of STC-3
     [{id, nugget: [{type: p}], quality: {A: {level: p}}}]
-        a submission, official; either part may be missing
+        a submission, official; either part may be missing, and whole numbers of annotators may replace the p
 
 A `*.jsonl` file has one such object per line. A turn of these files is a block: everything that one side says in a row.
 """
@@ -233,10 +233,12 @@ def _read_distribution(value: JsonValue, names: tuple[str, ...]) -> Row:
     if unknown:
         raise value[unknown[0]].error(f"{unknown[0]!r} is not a known name", allowed=", ".join(names))
     row = tuple(value[name].weight() for name in names)
+    if sum(row) > 1 and all(isinstance(value[name].value, int) for name in names):
+        return tuple(count / sum(row) for count in row)
     if not abs(sum(row) - 1) <= _TOLERANCE:
         raise value.error(
             f"the probabilities sum to {sum(row):.9g}, not to 1",
-            allowed="a sum of 1 (within 0.000001)",
+            allowed="a sum of 1 (within 0.000001), or whole numbers of annotators",
             advice="write more digits, or divide by the sum",
         )
     return row

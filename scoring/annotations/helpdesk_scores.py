@@ -10,11 +10,13 @@ from scoring.annotations.held_out import mean_of_others
 from scoring.annotations.helpdesk_files import SIDES, AnnotatedDialogue, Estimate, HelpdeskMaterial
 from scoring.inference.bootstrap import Resampler
 from scoring.measures.dialogue_quality import minus_log2, quality_divergences
-from scoring.measures.nugget_detection import NUGGET_DIVERGENCES, dialogue_score, side_mean
+from scoring.measures.nugget_detection import NUGGET_DIVERGENCES, block_divergences, dialogue_score, side_mean
 from scoring.table import ScoreRow
 from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import generator
+
+MICRO = ", average=micro)"  # ends the name of a micro average
 
 BASELINES = ("baseline: uniform", "baseline: prior")
 
@@ -32,6 +34,8 @@ def helpdesk_rows(
     `NMD(A)` is the unweighted mean over dialogues of the divergence for question A, and `RNSS(nugget)` the mean of the
     dialogue score; 0 is good. `-log2 NMD(A)` is the form in official tables; it is infinite, and null in JSON, for a
     perfect predictor. n counts dialogues; intervals resample dialogues.
+    `RNSS(nugget, average=micro)` is the mean over all blocks (note 8), a ratio of sums over dialogues; its n counts
+    blocks.
     """
     if not 0 <= alpha <= 1:
         raise InputError(f"alpha is {alpha}, which is not a weight", allowed="a number from 0 to 1")
@@ -53,6 +57,7 @@ def helpdesk_rows(
         values = _divergences_by_measure(gold, estimates, alpha)
         if values:
             rows += _rows(name, names, values, resampler, level, note)
+            rows += _micro_rows(name, gold, estimates, resampler, level, note)
     return tuple(rows)
 
 
@@ -187,3 +192,52 @@ def _rows(
             )
         )
     yield from extras
+
+
+def _micro_rows(
+    name: str,
+    gold: Sequence[AnnotatedDialogue],
+    estimates: Mapping[str, Estimate],
+    resampler: Resampler,
+    level: float,
+    note: str,
+) -> Iterator[ScoreRow]:
+    """Yield the micro average of each divergence of nugget types: the mean over all blocks of all dialogues."""
+    predicted = [(dialogue, estimates[dialogue.name].nuggets) for dialogue in gold]
+    if any(rows is None for _, rows in predicted):
+        return
+    sums = np.zeros((len(gold), 1, len(NUGGET_DIVERGENCES)))
+    blocks = np.zeros_like(sums)
+    for number, (dialogue, rows) in enumerate(predicted):
+        blocks[number] = len(dialogue.sides)
+        for column, divergence in enumerate(NUGGET_DIVERGENCES.values()):
+            # The sides have different types, so their blocks cannot be compared in one array.
+            sums[number, 0, column] = math.fsum(
+                each
+                for side in SIDES
+                for each in block_divergences(
+                    [row for row, its in zip(rows or (), dialogue.sides, strict=True) if its == side],
+                    [row for row, its in zip(dialogue.nuggets, dialogue.sides, strict=True) if its == side],
+                    divergence,
+                )
+            )
+    intervals = resampler.ratios([dialogue.name for dialogue, _ in predicted], sums, blocks)
+    for column, (measure, interval) in enumerate(zip(NUGGET_DIVERGENCES, intervals, strict=True)):
+        count = int(blocks[:, 0, column].sum())
+        known = not math.isnan(interval.low)
+        yield ScoreRow(
+            measure=f"{measure}(nugget{MICRO}",
+            system=name,
+            topic=None,
+            topic_type=None,
+            trial=None,
+            value=math.fsum(sums[:, 0, column].tolist()) / count if count else math.nan,
+            n=count,
+            topics=int((blocks[:, 0, column] > 0).sum()),
+            low=interval.low,
+            high=interval.high,
+            level=level if known else None,
+            interval=interval.method if known else None,
+            resampled="dialogues" if known else None,
+            note="; ".join(part for part in (note, interval.note.replace("topic", "dialogue")) if part),
+        )

@@ -1,13 +1,14 @@
 """GF and GFR of a ranked list: group fairness weighted by the ranks at which users stop, and its mean with a utility.
 
     GF-X = sum over k of decay_k · (1 - X(achieved at k, gold)),   X one of JSD, NMD, RNOD
-    GFR  = unweighted mean of one utility (ERR or iRBU) and one GF for each attribute set
+    GFR  = (w_0 · utility + sum of w_m · GF_m) / (w_0 + … + w_M), the utility being ERR or iRBU, one GF for each set
 
 The achieved distribution at k is the mean membership of *all* the top k documents, relevant or not; a document of
 unknown groups counts as uniform. The GF of a conversation (`scoring.fairness`) uses relevant nuggets only, so the two
 are on different scales and must not be compared.
 
-Source: Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280); [GFRC] Eq. 1 with equal weights; NTCIREVAL's GFRcompute.
+Source: Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280); [GFRC] Eq. 1, with weights that sum to 1; with equal
+weights it is NTCIREVAL's GFRcompute.
 """
 
 import math
@@ -48,14 +49,20 @@ def list_fairness(
     return value
 
 
-def gfr(utility: float, fairness: Sequence[float]) -> float:
-    """Return GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1). The utility is ERR or iRBU.
+def gfr(utility: float, fairness: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """Return GFR, the weighted mean of a utility (ERR or iRBU) and the GF of each of M attribute sets, in [0, 1).
 
-    Returns NaN if a part is NaN, and if M is 0, because a utility alone does not measure fairness.
+    `weights` are w_0 of the utility and w_1 to w_M of the sets, at least 0; None for equal weights. Only their ratios
+    matter, and a part with weight 0 does not count, even if it is NaN. Returns NaN if another part is NaN, and if M is
+    0 or no set has a weight above 0, because a utility alone does not measure fairness.
     """
-    if not fairness:
+    shares = [1.0] * (1 + len(fairness)) if weights is None else list(weights)
+    if len(shares) != 1 + len(fairness) or min(shares) < 0:
+        raise ValueError("weights must be one for the utility and one for each attribute set, all at least 0")
+    if not any(shares[1:]):
         return math.nan
-    return math.fsum((utility, *fairness)) / (1 + len(fairness))
+    parts = [share * value for share, value in zip(shares, (utility, *fairness), strict=True) if share]
+    return math.fsum(parts) / math.fsum(shares)
 
 
 _of_lists = partial(
@@ -78,8 +85,8 @@ LIST_FAIRNESS = _of_lists(
 LIST_SUMMARY = _of_lists(
     name="GFR",
     sentence="A summary of a list's utility and group fairness; read it together with both.",
-    formula="mean of a utility (ERR or iRBU) and one GF for each attribute set",
-    undefined="no row where a topic has no set, or one of unknown scale",
+    formula="weighted mean of a utility (ERR or iRBU) and one GF for each attribute set; equal weights by default",
+    undefined="no row where a topic has no set, or one of unknown scale; NaN if all sets of a topic have weight 0",
     example="GFR(ERR, ordinal=RNOD)",
     parameters=(Parameter("ordinal", "X of sets whose groups have an order: RNOD or NMD"),),
     written=("GFR(ERR, ordinal=RNOD)",),

@@ -9,6 +9,8 @@ side. Predictions and gold are distributions over the types, which have no order
 A dialogue's score is alpha times the mean over customer blocks plus (1 - alpha) times the mean over helpdesk blocks
 ([STC3] Eq. 12), so that a talkative side does not weigh more. If one side says nothing, the score is the mean of the
 other side. A predictor's score is the unweighted mean over dialogues (Eq. 13), in [0, 1], and 0 is good.
+This is the macro average. The micro average (note 8) is the mean over all blocks of all dialogues, so that long
+dialogues weigh more.
 
 Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, §3.2.4.
 """
@@ -57,8 +59,19 @@ def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike],
         raise ValueError(f"predicted and gold must have equally many blocks, not {len(predicted)} and {len(gold)}")
     if not len(gold):
         return math.nan
-    each = divergence(np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64))
-    return math.fsum(each.tolist()) / len(gold)
+    return math.fsum(block_divergences(predicted, gold, divergence)) / len(gold)
+
+
+def block_divergences(
+    predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence
+) -> list[float]:
+    """Return the divergence of each of one side's blocks, from as many (T,) distributions over the side's T types."""
+    if not len(gold):
+        return []
+    found: list[float] = divergence(
+        np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64)
+    ).tolist()
+    return found
 
 
 def dialogue_score(customer: float, helpdesk: float, alpha: float = 0.5) -> float:

@@ -91,6 +91,9 @@ def read_qrels(path: str | PathLike[str]) -> Qrels:
 # 2^grade - 1, as in ERR's paper and in NTCIREVAL's guide.
 GAINS: Mapping[int, float] = MappingProxyType({1: 1.0, 2: 3.0})
 
+# The name of the utility among the weights of GFR.
+UTILITY = "utility"
+
 ALL_DOCUMENTS = "over all documents in the list; GF of conversations takes relevant nuggets only"
 
 _DIVERGENCES: Mapping[Scale | None, tuple[str, ...]] = {
@@ -111,7 +114,8 @@ class ListSettings:
     `gains` has the gain, from 0 to 10^6, of each relevance grade from 1 on; gmax is the largest gain. `cutoff` is the
     number of top documents that count, or None for all. `persistence` is p of iRBU, in (0, 1]. `level` is the
     confidence of the intervals, from .5 to .9999, and `replications` the number of bootstrap draws, from 100 to
-    1,000,000.
+    1,000,000. `weights` are w_0 of GFR, under the name `utility`, and w_m, under the names of attribute sets ([GFRC]
+    Eq. 1). They lie from 0 to 10^6 and are 1 for parts that are not named. Only their ratios matter.
     """
 
     gains: Mapping[int, float] = field(default_factory=lambda: GAINS)
@@ -119,6 +123,7 @@ class ListSettings:
     persistence: float = PERSISTENCE
     level: float = 0.95
     replications: int = 2000
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for grade, gain in self.gains.items():
@@ -136,6 +141,10 @@ class ListSettings:
         ):
             if not fine:
                 raise InputError(f"{name} {value} is not allowed", allowed=allowed)
+        for part, weight in self.weights.items():
+            if not 0 <= weight <= 1e6:
+                raise InputError(f"the weight {part}={weight:g} is not allowed", allowed="a number from 0 to 1000000")
+        object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
         object.__setattr__(self, "gains", MappingProxyType(dict(sorted(self.gains.items()))))
 
     def as_json(self) -> dict[str, object]:
@@ -146,7 +155,23 @@ class ListSettings:
             "persistence": self.persistence,
             "level": self.level,
             "replications": self.replications,
+            **({"weights": dict(self.weights)} if self.weights else {}),
         }
+
+    def weights_of(self, sets: Sequence[str]) -> list[float]:
+        """Return w_0 of the utility and w_m of each of the attribute sets, in their order."""
+        return [self.weights.get(name, 1.0) for name in (UTILITY, *sets)]
+
+    def check_weights(self, sets: Sequence[str]) -> None:
+        """Raise InputError for a weight of a set that does not exist, and if no set has a weight above 0."""
+        for name in self.weights:
+            if name not in (UTILITY, *sets):
+                raise InputError(f"weights: there is no attribute set {name!r}", allowed=", ".join((UTILITY, *sets)))
+        if sets and not any(self.weights_of(sets)[1:]):
+            raise InputError(
+                "weights: all attribute sets have weight 0, so GFR would measure no fairness",
+                advice="read the utility itself, or give a set a weight above 0",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +215,11 @@ def list_scores(
     count as nonrelevant (their number is `unjudged`), and documents without a membership get uniform shares
     (`unknown`). A set applies to the topics in its membership file, and GFR of a topic uses all sets of that topic.
     Topics that are not in the qrels are left out, with a note. One number is drawn from `rng`, for the bootstrap over
-    topics. Raises InputError for two runs with one name, and for a grade without a gain.
+    topics. Raises InputError for two runs with one name, for a grade without a gain, and for the weight of a set that
+    does not exist.
     """
     qrels.check_gains(settings.gains)
+    settings.check_weights([one.name for one in groups])
     names = [run.name for run in runs]
     for name in names:
         if names.count(name) > 1:
@@ -272,7 +299,9 @@ def _figures(
             parts = [found[one.name, ordinal if one.scale == "ordinal" else "JSD"] for one in here]
             by_order: tuple[tuple[str, Value], ...] = (("ordinal", Term(ordinal)),) if ordered else ()
             term = Term(LIST_SUMMARY.name, (utility,), (*by_order, *cut))
-            yield _Figure(term, gfr(value, parts), without, ALL_DOCUMENTS)
+            weighted = gfr(value, parts, settings.weights_of([one.name for one in here]))
+            note = ALL_DOCUMENTS if weighted == weighted else "every attribute set of this topic has weight 0"
+            yield _Figure(term, weighted, without, note)
 
 
 def _means(
@@ -290,6 +319,7 @@ def _means(
     intervals: Sequence[Interval] = resampler.means(topics, cells) if measures else ()
     for (measure, by_topic), interval in zip(measures.items(), intervals, strict=True):
         shown = interval if not math.isnan(interval.low) else no_interval(interval.note)
+        values = [row.value for row in by_topic.values() if not math.isnan(row.value)]
         about = next((row.note for row in by_topic.values() if row.n), "")
         yield ScoreRow(
             measure,
@@ -297,9 +327,9 @@ def _means(
             None,
             None,
             None,
-            math.fsum(row.value for row in by_topic.values()) / len(by_topic),
-            len(by_topic),
-            topics=len(by_topic),
+            math.fsum(values) / len(values) if values else math.nan,
+            len(values),
+            topics=len(values),
             low=shown.low,
             high=shown.high,
             level=level if shown.method else None,

@@ -206,6 +206,10 @@ def test_names_that_could_steer_a_terminal_are_shown_as_pictures(
         (["--persistence", "0"], "persistence"),
         (["--gains", "L1=1,L2=3", "--gains", "L1=2"], "L1 is given twice"),
         (["--ordinal", "AGE"], "there is no attribute set 'AGE'"),
+        (["--weights", "utility"], "'utility' does not give the weight of a part"),
+        (["--weights", "utility=1,utility=2"], "utility is given twice"),
+        (["--weights", "AGE=1"], "there is no attribute set 'AGE'"),
+        (["--weights", "utility=2000000"], "utility=2e+06 is not allowed"),
         (["--ordinal", "M-ORIGIN", "--nominal", "M-ORIGIN"], "cannot be both ordinal and nominal"),
         (["--run", "no-such-run"], "no-such-run: no such file"),
         (["stray"], "stray"),
@@ -218,6 +222,39 @@ def test_what_is_wrong_is_refused_with_one_message(
     out, err = run(capsys, *head, code=2)
     assert out == ""
     assert words in err
+
+
+def test_weights_of_parts_weigh_them_in_every_topic(capsys: pytest.CaptureFixture[str], example: list[str]) -> None:
+    plain, found = document(capsys, *example), document(capsys, *example, "--weights", "utility=3,M-RATINGS=0.5")
+    assert "weights" not in plain["settings"]
+    assert found["settings"]["weights"] == {"utility": 3.0, "M-RATINGS": 0.5}
+    values = {(row["system"], row["topic"], row["measure"]): row["value"] for row in plain["rows"]}
+    seen = 0
+    for row in found["rows"]:
+        term = parse(row["measure"])
+        if term.name != "GFR":
+            assert row["value"] == values[row["system"], row["topic"], row["measure"]]
+        elif row["topic"] is not None:
+            here = {
+                name: values.get((row["system"], row["topic"], f"GF({name}, by={by})"))
+                for name, by in (("M-RATINGS", str(term.get("ordinal"))), ("M-ORIGIN", "JSD"))
+            }
+            if row["topic"] != "movie":
+                continue
+            utility = values[row["system"], row["topic"], str(term.arguments[0])]
+            expected = (3 * utility + 0.5 * here["M-RATINGS"] + here["M-ORIGIN"]) / 4.5  # type: ignore[operator]
+            assert row["value"] == pytest.approx(expected, abs=1e-12)
+            seen += 1
+    assert seen
+
+
+def test_sets_of_a_topic_that_all_have_weight_0_leave_it_undefined(
+    capsys: pytest.CaptureFixture[str], example: list[str]
+) -> None:
+    rows = document(capsys, *example, "--weights", "M-ORIGIN=0,M-RATINGS=0")["rows"]
+    movies = [row for row in rows if row["topic"] == "movie" and row["measure"].startswith("GFR")]
+    assert movies
+    assert {(row["value"], row["note"]) for row in movies} == {(None, "every attribute set of this topic has weight 0")}
 
 
 def test_two_runs_of_one_name_are_refused(capsys: pytest.CaptureFixture[str], example: list[str]) -> None:

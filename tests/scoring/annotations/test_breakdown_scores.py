@@ -15,6 +15,7 @@ import pytest
 
 from scoring.annotations.breakdown_files import AnnotatedTurn, read_breakdown_files
 from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
+from scoring.measures.nugget_detection import CUSTOMER_TYPES, HELPDESK_TYPES
 from tests.support.checkout import DATA
 from tests.support.command_line import harvest
 from topics.errors import InputError
@@ -227,8 +228,9 @@ def test_the_table_fits_80_columns_has_an_n_for_every_value_and_the_interval_of_
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert max(map(len, lines)) <= 80
     figures = [line for line in lines if line.startswith("   baseline: ")]
-    assert len(figures) == 2 * 2 * 17
-    form = re.compile(r"   baseline: \w+ +(\d\.\d{4} \[\d?\.\d{4}, \d?\.\d{4}\]) +390")
+    assert len(figures) == 2 * (2 * 17 + 2)
+    blocks = sum(len(one["turns"]) for one in json.loads(STC3.read_text(encoding="utf-8"))["dialogues"])
+    form = re.compile(rf"   baseline: \w+ +(\d\.\d{{4}} \[\d?\.\d{{4}}, \d?\.\d{{4}}\]) +(390|{blocks})")
     assert [line for line in figures if not form.fullmatch(line)] == []
     assert any("resampled: dialogues" in line for line in lines)
 
@@ -262,7 +264,65 @@ def test_a_submission_of_one_subtask_has_no_rows_of_the_other_and_alpha_is_in_th
     (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, only)), encoding="utf-8")
     rows = document("helpdesk", "eval", STC3, tmp_path / "mine.jsonl", "--alpha", "0.8")["long"]
     mine = {row["measure"] for row in rows if row["system"] == "mine"}
-    assert mine == {f"{extra}{name}(nugget, alpha=0.8)" for extra in ("", "-log2 ") for name in ("RNSS", "JSD")}
+    of_dialogues = {f"{extra}{name}(nugget, alpha=0.8)" for extra in ("", "-log2 ") for name in ("RNSS", "JSD")}
+    assert mine == of_dialogues | {f"{name}(nugget, average=micro)" for name in ("RNSS", "JSD")}
+
+
+def _nugget_row(side: str, first: float) -> dict[str, float]:
+    """A row of predictions that gives the first type of a side this share, and the last type the rest."""
+    types = {"customer": CUSTOMER_TYPES, "helpdesk": HELPDESK_TYPES}[side]
+    return {**dict.fromkeys(types, 0.0), types[0]: first, types[-1]: 1 - first}
+
+
+def test_the_micro_average_weighs_every_block_alike_by_hand(tmp_path: Path) -> None:
+    """One annotator each. Dialogue d1 has four blocks, all predicted right but the last; d2 has one, predicted wrong.
+
+    RNSS of a wrong certain prediction is 1, of .5 against 1 it is sqrt(((.5)² + (.5)²) / 2) = .5. Macro average: d1 has
+    (0 + 0)/2 of the customer and (0 + .5)/2 of the helpdesk, .125; d2 has 1; their mean is .5625. Micro average:
+    (0 + 0 + 0 + .5 + 1)/5 = .3.
+    """
+    sides = ("customer", "helpdesk", "customer", "helpdesk")
+    first = {"customer": "CNUG0", "helpdesk": "HNUG"}
+    gold = [
+        {
+            "id": name,
+            "turns": [{"sender": side} for side in said],
+            "annotations": [{"nugget": [first[side] for side in said], "quality": {}}],
+        }
+        for name, said in (("d1", sides), ("d2", sides[:1]))
+    ]
+    shares = {"d1": (1, 1, 1, 0.5), "d2": (0,)}
+    mine = [
+        {"id": name, "nugget": [_nugget_row(side, share) for side, share in zip(sides, given)]}
+        for name, given in shares.items()
+    ]
+    (tmp_path / "gold.json").write_text(json.dumps(gold), encoding="utf-8")
+    (tmp_path / "mine.json").write_text(json.dumps(mine), encoding="utf-8")
+    rows = document("helpdesk", "eval", tmp_path / "gold.json", tmp_path / "mine.json")["long"]
+    assert value(rows, "mine", "RNSS(nugget)") == pytest.approx(0.5625, abs=1e-12)
+    assert value(rows, "mine", "RNSS(nugget, average=micro)") == pytest.approx(0.3, abs=1e-12)
+    (micro,) = (row for row in rows if row["system"] == "mine" and row["measure"] == "RNSS(nugget, average=micro)")
+    assert micro["n"] == 5
+
+
+def test_a_submission_may_count_annotators(tmp_path: Path) -> None:
+    counted, shares = uniform_submission(), uniform_submission()
+    for one in counted:
+        one["quality"] = {key: dict.fromkeys(levels, 2) for key, levels in one["quality"].items()}  # (2, 2, 2, 2, 2)
+        one["nugget"] = [dict.fromkeys(block, 3) for block in one["nugget"]]
+    (tmp_path / "counted.json").write_text(json.dumps(counted), encoding="utf-8")
+    (tmp_path / "shares.json").write_text(json.dumps(shares), encoding="utf-8")
+    rows = document("helpdesk", "eval", STC3, tmp_path / "counted.json", tmp_path / "shares.json")["long"]
+    measures = {row["measure"] for row in rows}
+    assert {"NMD(A)", "RNSS(nugget)"} <= measures
+    for measure in measures:
+        assert value(rows, "counted", measure) == pytest.approx(value(rows, "shares", measure), abs=1e-9)
+    counted[0]["quality"]["A"] = dict.fromkeys(counted[0]["quality"]["A"], 2.5)
+    (tmp_path / "counted.json").write_text(json.dumps(counted), encoding="utf-8")
+    done = wide("helpdesk", "eval", STC3, tmp_path / "counted.json")
+    assert done.returncode == 2
+    assert "sum to 12.5" in done.stderr
+    assert "whole numbers of annotators" in done.stderr
 
 
 def test_the_helpdesk_table_prints_plain_means_and_minus_log2_only_when_asked() -> None:

@@ -154,6 +154,29 @@ def test_gfr_is_the_plain_mean_of_its_parts_and_undefined_without_groups(utility
         assert 0 <= value <= 1
 
 
+def test_weights_are_those_of_eq_1_by_hand() -> None:
+    """Three documents with gains 1, 0, 3 and gmax 3, in the groups (1, 0), (0, 1), (1, 0); gold (.5, .5).
+
+    decay = .25, 0, .75 · .75 = .5625; utility = 1, 1/2, 1/3; similarity by NMD = .5, 1, 1 - 1/6. Eq. 1 with w = (2, 1),
+    divided by 3: (.25 · (2 · 1 + .5) + .5625 · (2/3 + 5/6)) / 3.
+    """
+    gains = [1.0, 0.0, 3.0]
+    fairness = float(list_fairness(gains, [[1, 0], [0, 1], [1, 0]], [0.5, 0.5], 3.0, nmd))
+    utility = float(err(gains, 3.0))
+    assert (utility, fairness) == pytest.approx((0.4375, 0.59375), abs=1e-12)
+    assert gfr(utility, [fairness], [2, 1]) == pytest.approx(1.46875 / 3, abs=1e-12)
+    assert gfr(utility, [fairness, 0.2], [1, 3, 0]) == pytest.approx((0.4375 + 3 * 0.59375) / 4, abs=1e-12)
+    assert gfr(utility, [fairness, math.nan], [1, 1, 0]) == pytest.approx((0.4375 + 0.59375) / 2, abs=1e-12)
+    assert math.isnan(gfr(utility, [fairness], [1, 0])), "a utility alone does not measure fairness"
+    with pytest.raises(ValueError, match="one for the utility"):
+        gfr(utility, [fairness], [1])
+
+
+@given(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=5), st.floats(0.01, 100))
+def test_equal_weights_of_any_size_are_none(utility: float, parts: list[float], weight: float) -> None:
+    assert gfr(utility, parts, [weight] * (1 + len(parts))) == pytest.approx(gfr(utility, parts))
+
+
 def test_an_empty_list_serves_nobody() -> None:
     assert err([], HIGHEST) == 0
     assert irbu([], HIGHEST) == 0
