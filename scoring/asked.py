@@ -21,6 +21,7 @@ from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.wan import Swan
 from scoring.table import ScoreRow
 from topics.counting import pluralize
+from topics.errors import InputError
 from topics.topic import Topic
 
 # Marks the notes in `Asked.coverage` about SWANs that do not compare.
@@ -91,7 +92,15 @@ class AskedMeasures:
             if measure.declaration.criterion is None:
                 return {one.name for one in schema}
             own.add(measure.declaration.criterion(measure, schema))
-        return own | {name for one in own for rule in schema[one].rules for name in rule.needs}
+        read = {(one, rule, name) for one in own for rule in schema[one].rules for name in rule.needs}
+        for one, rule, name in sorted(read, key=str):
+            if all(name != criterion.name for criterion in schema):
+                raise InputError(
+                    f"{one}: its rule {rule} reads the scores of {name}, a criterion that the schema {schema.name!r} "
+                    "does not have",
+                    advice=f"add the criterion {name} to the schema, or take the rule out of its scorers",
+                )
+        return own | {name for _, _, name in read}
 
     def _set_opinions(self) -> list[Opinion]:
         if not any(measure.form is not None and measure.form.of_sets for measure in self._judgment_measures):

@@ -42,6 +42,24 @@ def test_a_sheet_of_whole_turns_is_scored_over_whole_turns(run: Path, tmp_path: 
     assert "SWAN and WAN are taken over the nuggets of turns/2." in table["notes"]
 
 
+def test_a_rule_that_reads_a_criterion_of_another_schema_is_refused_with_what_is_missing(
+    run: Path, tmp_path: Path
+) -> None:
+    schema = tmp_path / "half.yaml"
+    schema.write_text(
+        "format: harvest-schema/1\nname: half\ncriteria:\n"
+        "  - {number: 11, name: Recoverability, level: turn, scorers: [recovery(sign=judged)]}\n",
+        encoding="utf-8",
+    )
+    refused = harvest("score", run, "--schema", schema, "-m", "WAN(Recoverability)", width=300)
+    assert refused.returncode == 2
+    assert (
+        "Recoverability: its rule recovery(sign=judged) reads the scores of User satisfaction, a criterion that the "
+        "schema 'half' does not have" in refused.stderr
+    )
+    assert "add the criterion User satisfaction to the schema" in refused.stderr
+
+
 def test_an_unknown_name_is_refused_with_those_that_need_no_layer(run: Path) -> None:
     refused = harvest("score", run, "-m", "SWAN", "--nuggets", "turn")
     assert refused.returncode == 2
