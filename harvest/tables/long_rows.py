@@ -114,7 +114,7 @@ class LongRow:
     - `study`: the name of the study, such as `compare`.
     - `run`: the names of the runs behind the figure, separated by commas.
     - `figure`: the kind of figure, such as `difference`.
-    - `system`, `other`: the systems; a difference is `system` minus `other`.
+    - `system`, `other`: the systems; a difference is `system` minus `other`, and a ratio `system` by `other`.
     - `node`: the path to a turn of a tree.
     - `entity`: a fact or an entity within a topic.
     - `estimand`: the topics about which the estimate, its interval and p generalize; "" for counts.
@@ -292,7 +292,8 @@ class _Cells:
 
     @staticmethod
     def system(row: LongRow) -> str:
-        return latex_text(row.system) + (f" $-$ {latex_text(row.other)}" if row.other else "")
+        sign = "/" if row.figure == "ratio" else "$-$"
+        return latex_text(row.system) + (f" {sign} {latex_text(row.other)}" if row.other else "")
 
     @staticmethod
     def replace_signs(words: str) -> str:

@@ -236,6 +236,20 @@ def test_intervals_of_ratios_cover_in_hostile_worlds(world: RatioWorld) -> None:
     assert held >= stats.binom.ppf(1e-4, printed, 0.93)
 
 
+@pytest.mark.parametrize(("failing", "ratio"), [((0.15, 0.3), 1.0), ((0.3, 0.3), 0.3), ((0.1, 0.5), 0.5)])
+def test_ratios_of_ratios_cover_however_seldom_a_system_fails(failing: tuple[float, float], ratio: float) -> None:
+    """Topics differ in how often they fail and in how well both systems recover."""
+    rng, held, printed = np.random.default_rng(3), 0, 0
+    for _ in range(40):
+        recovering = rng.beta(0.6, 0.6, (25, 1)) * [ratio, 1.0]
+        below = np.stack([rng.binomial(5, rng.beta(2 * rate, 2 * (1 - rate), 25)) for rate in failing], axis=1)
+        found = ratio_of(ratios_of_sums(rng.binomial(below, recovering).astype(float), below.astype(float)))
+        printed += found.interval.is_defined
+        held += found.interval.is_defined and covers(found, ratio)
+    assert printed > 30
+    assert held >= stats.binom.ppf(1e-4, printed, 0.93)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("estimand", ["like-these", "these"])
 @pytest.mark.parametrize(("world", "topics"), [(world, topics) for world in WORLDS for topics in world.topics])
