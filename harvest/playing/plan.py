@@ -124,7 +124,7 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
                     most_turns += turns
                     most_requests += turns * (1 + system.limits.retries) * system.limits.attempts
                 if works:
-                    heard = _latest_session(heard)
+                    heard = _latest_session(heard, renewed=bool(system.session_turns))
                     history = tuple(exchange for one in heard for exchange in one.exchanges)
                     number = session[0][0] if system.session == "fresh" else part
                     made.append(Sitting(tuple(works), history, len(heard), (trial, number)))
@@ -151,13 +151,15 @@ def _split_sessions(
         yield session
 
 
-def _latest_session(heard: list[Conversation]) -> list[Conversation]:
+def _latest_session(heard: list[Conversation], *, renewed: bool) -> list[Conversation]:
     """Return the recorded conversations of the session that is still open, in order. There are none if the system
-    closed its session, because the next conversation then begins a new one."""
+    closed its session, because the next conversation then begins a new one. There are none either if sessions are
+    renewed and these are not the first of one session, because topics were added and the session ended elsewhere."""
     opened = max((one.started_at for one in heard if one.place == 1), default="")
     latest = sorted((one for one in heard if one.started_at >= opened), key=lambda one: one.place)
     closed = bool(latest) and latest[-1].outcome is not None and latest[-1].outcome.kind == "system-ended"
-    return [] if closed else latest
+    moved = renewed and [one.place for one in latest] != list(range(1, len(latest) + 1))
+    return [] if closed or moved else latest
 
 
 def _work(

@@ -150,7 +150,7 @@ def _number_notes(
     found: dict[str, list[AnswerNote]] = {}
     there = [one for one in notes if one.key.topic in rows and one.key.system in columns and one.turn in turns]
     there.sort(key=lambda one: (rows[one.key.topic], columns[one.key.system], one.turn, one.key.trial))
-    for one in there:
+    for one in dict.fromkeys(there):  # several judgments of one answer may have the same note
         found.setdefault(one.words, []).append(one)
     return found
 

@@ -229,7 +229,9 @@ def _read_compact(turn: JsonValue, counts: Counts) -> tuple[str, _AnnotatedTurn,
     if turn.has_key("c") or turn.has_key("cr"):
         annotated = _read_counts(turn[_KEYS[counts]])
         other = _KEYS["revised" if counts == "workshop" else "workshop"]
-        again = _read_counts(turn[other]) if turn.has_key(other) else None
+        # Nobody annotated the turn again if the value is null or all counts are 0.
+        given = turn[other].value if turn.has_key(other) else None
+        again = _read_counts(turn[other]) if given and given != [0] * len(_ANNOTATED) else None
     return speaker, _AnnotatedTurn(_check_words(turn, text), annotated, again), turn
 
 

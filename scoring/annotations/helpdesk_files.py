@@ -233,7 +233,7 @@ def _read_distribution(value: JsonValue, names: tuple[str, ...]) -> Row:
     if unknown:
         raise value[unknown[0]].error(f"{unknown[0]!r} is not a known name", allowed=", ".join(names))
     row = tuple(value[name].weight() for name in names)
-    if sum(row) > 1 and all(isinstance(value[name].value, int) for name in names):
+    if sum(row) > 1 and all(share.is_integer() for share in map(float, row)):
         return tuple(count / sum(row) for count in row)
     if not abs(sum(row) - 1) <= _TOLERANCE:
         raise value.error(

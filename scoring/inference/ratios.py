@@ -4,10 +4,11 @@ A ratio r is plausible if the first figure and r times the second one may be equ
 
     { r >= 0 : the interval of the difference  a - r·b  includes 0 }          a, b: the figures of both sides
 
-(Fieller's method, with the interval of a difference that fits the design). So a ratio covers its true value as often as
-a difference does, and no figure is divided by one that may be 0. The interval excludes 1 if and only if that of the
-difference excludes 0, except for rounding. If b itself may be 0, the interval has no upper end; to leave it out then
-would keep those studies in which b happened to be large.
+(Fieller's method, with the interval of a difference that fits the design). So a ratio covers its true value as often
+as a difference does, and no figure is divided by one that may be 0. If the measure has a highest value, the interval
+excludes 1 if and only if that of the difference excludes 0, except for rounding. Otherwise the ratio also uses that no
+value is below 0, and its interval may exclude 1 where that of the difference includes 0. If b itself may be 0, the
+interval has no upper end; to leave it out then would keep those studies in which b happened to be large.
 
 The search is by the angle t of a·cos(t) - b·sin(t), which treats both sides alike: r = tan(t). For topics like these,
 topics get random weights and part of an unseen topic is added, as in `scoring.inference.differences`. The unseen

@@ -53,8 +53,10 @@ _EMPTY = "the conversation names no entity, so its list is empty"
 
 def ranked_entities(nuggets: Sequence[Nugget], *, relevant: bool = False) -> tuple[Nugget, ...]:
     """Return the first nugget of each entity, from rank 1 on. `nuggets` are all nuggets of one conversation, in reading
-    order, so positions never fall. With `relevant`, entities without a gain are left out of the list."""
-    return tuple([one for one in nuggets if not one.duplicate and (one.relevant or not relevant)])
+    order. Ranks follow their positions; nuggets at one position keep the reading order. With `relevant`, entities
+    without a gain are left out of the list."""
+    first = [one for one in nuggets if not one.duplicate and (one.relevant or not relevant)]
+    return tuple(sorted(first, key=lambda one: one.position))
 
 
 def _list_of(material: Material, measure: Measure) -> tuple[Nugget, ...]:
@@ -103,7 +105,8 @@ def _score(material: Material, measure: Measure) -> Figure:
     elif inside.name == LIST_SUMMARY.name:
         served = inside.arguments[0]
         assert isinstance(served, Term)
-        value = gfr(utility(served), [fairness(one, inside.get("ordinal")) for one in material.sets])
+        weights = [1.0, *(material.settings.weights.get(one.name, 1.0) for one in material.sets)]
+        value = gfr(utility(served), [fairness(one, inside.get("ordinal")) for one in material.sets], weights)
     else:
         value = utility(inside)
     unjudged = sum(one.unjudged for one in listed)

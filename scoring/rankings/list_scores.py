@@ -319,8 +319,9 @@ def _means(
     intervals: Sequence[Interval] = resampler.means(topics, cells) if measures else ()
     for (measure, by_topic), interval in zip(measures.items(), intervals, strict=True):
         shown = interval if not math.isnan(interval.low) else no_interval(interval.note)
-        values = [row.value for row in by_topic.values() if not math.isnan(row.value)]
-        about = next((row.note for row in by_topic.values() if row.n), "")
+        defined = [row for row in by_topic.values() if not math.isnan(row.value)]
+        values = [row.value for row in defined]
+        about = next((row.note for row in defined or by_topic.values() if row.n), "")
         yield ScoreRow(
             measure,
             system,
@@ -335,8 +336,8 @@ def _means(
             level=level if shown.method else None,
             interval=shown.method or None,
             resampled=shown.resampled or None,
-            unjudged=sum(row.unjudged for row in by_topic.values()),
-            unknown=sum(row.unknown for row in by_topic.values()),
+            unjudged=sum(row.unjudged for row in defined),
+            unknown=sum(row.unknown for row in defined),
             note="; ".join(note for note in (about, shown.note) if note),
         )
 

@@ -20,8 +20,12 @@ from scoring.words import CHARACTERS_A_WORD
 _FEWEST_WORDS = 4
 _LONGEST_QUOTE = 100  # characters
 _MOST_NAMED = 5  # in sentences; the others are counted
-_UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # kana and Han, in which each character is a token
-_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+# Kana, Han, Thai, Lao, Burmese and Khmer, which are written without spaces: each character is a token.
+_UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_MARKS = (  # of the scripts whose marks are no word characters
+    r"\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0981-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u102b-\u103e\u17b4-\u17d3"
+)
+_TOKEN = re.compile(rf"[{_UNSPACED}](?:(?!\w)[{_MARKS}])*|(?:(?![{_UNSPACED}])\w(?:(?!\w)[{_MARKS}])*)+")
 
 _Gram = tuple[str, ...]
 
@@ -95,18 +99,22 @@ def echo_sentences(finished: Sequence[Conversation], systems: Iterable[str]) -> 
 
 def _earlier_conversations(finished: Sequence[Conversation]) -> dict[TrialKey, tuple[Conversation, ...]]:
     """Return what came before each conversation in its session, in order. A session that was interrupted continues
-    under another name; then the places tell what came before."""
-    trials: dict[tuple[str, int], list[Conversation]] = {}
+    under another name: it continues the one of its trial that ends at the place before its first."""
+    sessions: dict[tuple[str, int], dict[str, dict[int, Conversation]]] = {}
     for one in sorted(finished, key=lambda one: one.started_at):
-        trials.setdefault((one.key.system, one.key.trial), []).append(one)
+        sessions.setdefault((one.key.system, one.key.trial), {}).setdefault(one.session, {})[one.place] = one
+    for trial in sessions.values():
+        ended: list[dict[int, Conversation]] = []  # those that nothing continues so far, in order of their begin
+        for own in trial.values():
+            before = [other for other in ended if max(other) == min(own) - 1]
+            if before:
+                ended = [other for other in ended if other is not before[-1]]
+                own.update(before[-1])
+            ended.append(own)
     found = {}
     for one in finished:
-        own: dict[int, Conversation] = {}
-        if one.place > 1:
-            rest = [other for other in trials[one.key.system, one.key.trial] if other.place < one.place]
-            own = {other.place: other for other in rest if other.started_at <= one.started_at}
-            own |= {other.place: other for other in rest if other.session == one.session}
-        found[one.key] = tuple(own[place] for place in sorted(own))
+        whole = sessions[one.key.system, one.key.trial][one.session]
+        found[one.key] = tuple(whole[place] for place in sorted(whole) if place < one.place)
     return found
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harvest.report.grid import grid_blocks
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.answer_notes import answer_notes
-from harvest.studies.validity.echoes import Echo, echo_sentences, find_echoes
+from harvest.studies.validity.echoes import _TOKEN, Echo, echo_sentences, find_echoes
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.formats.imports import record
@@ -63,6 +63,35 @@ def test_what_was_not_asked_earlier_in_the_session_is_no_echo() -> None:
 def test_a_renewed_session_has_not_heard_the_topics_of_the_one_before() -> None:
     between = at(conversation(("Which films are about clocks?", "Primer"), topic="M002", system="B"), 1, "B/2", "2")
     assert find_echoes([replace(R011, started_at="1"), between, at(R012, 2, "B/2", "3")]) == ()
+
+
+def test_a_renewed_session_that_is_taken_up_again_has_heard_its_own_topics_only() -> None:
+    """The first session ends at place 1, a second one is played to its end, then the first goes on."""
+    plain = [
+        conversation((ASKED.format(venue), "Nobody"), topic=topic, system="B")
+        for topic, venue in (("R021", "CHIIR"), ("R022", "ECIR"), ("R023", "ICTIR"))
+    ]
+    second = [at(one, place, "B/2", f"2026-01-01T01:0{place}:00Z") for place, one in enumerate(plain, 1)]
+    again = at(R012, 2, "B/1/2", "2026-01-01T02:00:00Z")
+    (echo,) = find_echoes([at(R011, 1, "B/1", "2026-01-01T00:00:00Z"), *second, again])
+    assert (echo.key.topic, echo.of) == ("R012", "R011")
+    elsewhere = at(R011, 1, "B/2", "2026-01-01T01:01:00Z")
+    assert find_echoes([at(plain[0], 1, "B/1", "2026-01-01T00:00:00Z"), elsewhere, *second[1:], again]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("विश्वविद्यालय", 1),
+        ("दिल्ली विश्वविद्यालय", 2),
+        ("தமிழ்நாடு", 1),
+        ("two e\u0301cole words", 3),
+        ("東京都", 3),
+        ("เชียงใหม่", 7),
+    ],
+)
+def test_marks_belong_to_the_word_or_character_before_them(text: str, tokens: int) -> None:
+    assert len(_TOKEN.findall(text)) == tokens
 
 
 def test_a_session_that_was_taken_up_again_under_another_name_has_heard_them() -> None:
