@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 # Returns the current time, with its time zone.
@@ -32,6 +32,14 @@ def stamp(time: datetime) -> str:
     if time.tzinfo is None:
         raise ValueError("the time has no time zone")
     return (time if time.tzinfo is UTC else time.astimezone(UTC)).isoformat(timespec="microseconds")
+
+
+def day_of(written: str) -> date | None:
+    """Return the day at the beginning of a text such as `2026-01-31` or a stamp; None if it does not begin with one."""
+    try:
+        return date.fromisoformat(written[:10])
+    except ValueError:
+        return None
 
 
 def unix_seconds(written: str) -> float:

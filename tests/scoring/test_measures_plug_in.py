@@ -121,7 +121,7 @@ def test_it_is_listed_and_explained_and_its_parameters_are_checked(installed: Pa
     }
     scores = [("score", str(SAMPLE), "-m", written) for written in wrong]
     every, one, *refusals = commands(installed, tmp_path, ("measures",), ("measures", "Brevity"), *scores)
-    assert "Brevity      How many of the answers have few words." in every.stdout
+    assert "Brevity How many of the answers have few words." in " ".join(every.stdout.split())
     assert "words= words of a short answer [12]" in " ".join(one.stdout.split())
     for refused, what in zip(refusals, wrong.values(), strict=True):
         assert refused.returncode == 2

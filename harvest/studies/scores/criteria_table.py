@@ -55,7 +55,7 @@ def criteria_tables(
                 weights = (decimal(one.weight, 4).rstrip("0").rstrip("."), str(one.weighting)) if one else ("–", "–")
                 table.add_row(Text(f"{number:>2} {name}"), *map(Text, (*weights, *map(_cell, found))))
         whole = [known.get((str(_pooled(Term(SWAN.name))), system)) for system in shown]
-        table.add_row(Text("SWAN", style="bold"), *map(Text, ("", "", *map(_cell, whole))))
+        table.add_row(Text(SWAN.name, style="bold"), *map(Text, ("", "", *map(_cell, whole))))
         yield table
     yield Text(
         "value, n scored nuggets, turns or topics, and whose scores they are, over all conversations together "

@@ -6,9 +6,9 @@ of the new and the old answer, several of them with | in between.
 
 import re
 from collections.abc import Mapping
-from datetime import date
 from functools import partial
 
+from recordings.files.times import day_of
 from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
 from topics.counting import pluralize
 
@@ -36,12 +36,12 @@ def _judge(sight: SetSight, *, days: int) -> SetVerdict | None:
     first new answer after it; the score is the mean of the scores at both ends. An answer with the words of both
     states is new, since it may tell of the change."""
     fields: Mapping[str, str] = sight.own[0].topic.fields if sight.own and sight.own[0].topic else {}
-    changed, new, old = _day(fields.get("changed_on", "")), _words(fields.get("now")), _words(fields.get("before"))
+    changed, new, old = day_of(fields.get("changed_on", "")), _words(fields.get("now")), _words(fields.get("before"))
     if changed is None or new is None or old is None:
         return None
     told: list[tuple[str, int, bool]] = []
     for one in sight.own:
-        day, text = _day(one.conversation.started_at), _answers(one)
+        day, text = day_of(one.conversation.started_at), _answers(one)
         delay = (day - changed).days if day is not None else -1
         if delay >= 0 and (new.search(text) or old.search(text)):
             told.append((one.conversation.started_at, delay, bool(new.search(text))))
@@ -57,13 +57,6 @@ def _judge(sight: SetSight, *, days: int) -> SetVerdict | None:
     return SetVerdict(
         (ends[0] + ends[1]) / 2, f"{since}new {until} after the change, in {pluralize(len(told), 'conversation')}"
     )
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text[:10])
-    except ValueError:
-        return None
 
 
 def _words(text: str | None) -> re.Pattern[str] | None:
