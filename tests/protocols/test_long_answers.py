@@ -6,6 +6,7 @@ long, where a quadratic rule would take 25 times and one that backtracks would n
 
 from __future__ import annotations
 
+import gc
 import time
 
 import pytest
@@ -57,13 +58,17 @@ TEXTS = {
 
 
 def seconds(rule: Rule, text: str, times: int = 3) -> float:
-    """The smallest of some CPU times: what else the machine does takes none of it."""
+    """The smallest of some CPU times: what else the machine does takes none of it, nor does the garbage of others."""
     sight = Sight(MOVIES, (Exchange("…", Answer(text)), Exchange("…", Answer(text + "."))), ("x",))
     taken = []
-    for _ in range(times):
-        start = time.process_time()
-        rule.judge(sight)
-        taken.append(time.process_time() - start)
+    gc.disable()  # a collection takes longer the more a process holds, and the tests before it left much
+    try:
+        for _ in range(times):
+            start = time.process_time()
+            rule.judge(sight)
+            taken.append(time.process_time() - start)
+    finally:
+        gc.enable()
     return min(taken)
 
 
@@ -86,7 +91,7 @@ def test_five_times_the_text_takes_every_rule_five_times_as_long_and_not_twenty_
     text = "".join(line.format(number, number, number, number + 1) for number in range(0, 26_000, 2))
     assert len(text) > 5 * size
     for name, rule in RULES.items():
-        assert seconds(rule, text[: 5 * size], 1) <= 20 * seconds(rule, text[:size], 2) + 0.1, name
+        assert seconds(rule, text[: 5 * size], 2) <= 20 * seconds(rule, text[:size], 2) + 0.1, name
 
 
 def test_evidence_stays_small_in_five_megabytes() -> None:
