@@ -26,7 +26,7 @@ from topics.identity import generator
 
 _NAME_WIDTH, _CELL_WIDTH = 26, 28
 _ORDER = [one.name for one in OF_LISTS]
-_GAIN = re.compile(r"L([0-9]{1,3})=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
+_GAIN = re.compile(r"(L(?:0|[1-9][0-9]{0,2}))=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
 _WEIGHT = re.compile(r"([^\W\d][\w%-]*)=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
 _LIST_OPTIONS = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
 
@@ -50,24 +50,21 @@ class _ListOptionCommand(click.Command):
 
 def _parse_gains(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[int, float]:
     """Parse `L1=1,L2=3`, possibly split over several options, as a mapping from grade to gain."""
-    found: dict[int, float] = {}
-    for part in ",".join(value).split(",") if value else ():
-        read = _GAIN.fullmatch(part.strip())
-        if read is None:
-            raise click.BadParameter(f"{part!r} does not give the gain of a grade; write L1=1,L2=3")
-        if int(read[1]) in found:
-            raise click.BadParameter(f"L{int(read[1])} is given twice")
-        found[int(read[1])] = float(read[2])
-    return found or dict(GAINS)
+    found = _parse_pairs(value, _GAIN, "the gain of a grade; write L1=1,L2=3")
+    return {int(grade.removeprefix("L")): gain for grade, gain in found.items()} or dict(GAINS)
 
 
 def _parse_weights(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, float]:
     """Parse `utility=2,RATINGS=1`, possibly split over several options, as a mapping from part of GFR to weight."""
+    return _parse_pairs(value, _WEIGHT, f"the weight of a part; write {UTILITY}=2,RATINGS=1")
+
+
+def _parse_pairs(value: tuple[str, ...], form: re.Pattern[str], what: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for part in ",".join(value).split(",") if value else ():
-        read = _WEIGHT.fullmatch(part.strip())
+        read = form.fullmatch(part.strip())
         if read is None:
-            raise click.BadParameter(f"{part!r} does not give the weight of a part; write {UTILITY}=2,RATINGS=1")
+            raise click.BadParameter(f"{part!r} does not give {what}")
         if read[1] in found:
             raise click.BadParameter(f"{read[1]} is given twice")
         found[read[1]] = float(read[2])

@@ -28,12 +28,9 @@ from simulators.act_table import ANY, STOP, UNKNOWN, ActSequence
 from simulators.hidden.model import HiddenModel, Part
 from topics.arrays import Counts, Floats
 
-# The dialogues of one person, at least one.
-Person = tuple[ActSequence, ...]
+Person = tuple[ActSequence, ...]  # the dialogues of one person, at least one
 
-# Numbers of states of the sizes in the mixture.
-STATES = (4, 8, 12)
-
+STATES = (4, 8, 12)  # of the sizes in the mixture
 CLASSES = (1, 2, 3)  # of people
 STARTS = 3  # because the likelihood has local maxima
 _FOLDS, _TRIED = 3, 2  # folds and starts when comparing sizes
@@ -307,8 +304,7 @@ def _forward_pass(parts: _Parameters, seen: _Dialogues) -> _ForwardPass:
 
 
 def _move_beliefs(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Floats:
-    """Return the product of beliefs (K, C, n, S) and transitions (K, A, S, S). `rows` selects the rows of n after
-    each answer."""
+    """Return beliefs (K, C, n, S) times transitions (K, A, S, S). `answers` has the rows of n after each answer."""
     if len(answers) == 1:
         moved: Floats = belief @ transitions
         return moved
@@ -356,8 +352,7 @@ def _run_em(parts: _Parameters, seen: _Dialogues) -> _Parameters:
 
 
 def _maximise(parts: _Parameters, seen: _Dialogues, passed: _ForwardPass, shares: Floats) -> _Parameters:
-    """Run one EM step: expected counts from the backward pass, then new parts. `shares` (K, C, P) is the posterior of
-    the classes."""
+    """Run one EM step: expected counts from the backward pass, then new parts. `shares` (K, C, P) are posteriors."""
     likely, beliefs, chances, _ = passed
     first = seen.spans[0].stop
     often = _sum_by(seen.which, shares[..., seen.whose], first)

@@ -144,3 +144,17 @@ def test_turns_that_no_session_can_have_are_refused(tmp_path: Path, system: str,
     with pytest.raises(InputError) as fault:
         load_audit(str(audit(tmp_path, f"name: A, driver: parrot, {system}")))
     assert words in str(fault.value)
+
+
+def test_a_topic_added_in_the_middle_of_a_session_begins_a_new_one(tmp_path: Path) -> None:
+    """Two topics fit into a session. After M001 and M003 were played, M002 and R001 join them: M003 is now the first
+    topic of a session, but has place 2 in the recording, so R001 begins a session of its own."""
+    system = "name: A, driver: parrot, session: continued, session_turns: 4"
+    play(audit(tmp_path, system, topics="M001, M003"), tmp_path / "run")
+    run = play(audit(tmp_path, system, topics="M001, M002, M003, R001"), tmp_path / "run")
+    assert [(one.key.topic, one.place) for one in trial(run, "A")] == [
+        ("M001", 1),
+        ("M002", 2),
+        ("M003", 2),
+        ("R001", 1),
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -126,6 +127,18 @@ def test_figure_5_ranks_are_the_order_of_its_word_counts() -> None:
     assert [(one.title, one.position) for one in listed] == [(title, position) for title, _, position, *_ in printed]
     weights = position_weight([one.position for one in listed], 1250)
     assert (np.diff(weights) < 0).all()  # what R weighs more has the higher rank
+
+
+def test_ranks_follow_positions_where_a_source_begins_before_a_link_and_ends_after_it() -> None:
+    listed = ranked_entities(seen(TALK, M002, GOLD).nuggets)
+    late = [replace(listed[0], position=listed[-1].position + 1), *listed[1:]]
+    assert ranked_entities(late) == (*listed[1:], late[0])
+
+
+def test_weights_of_sets_weigh_the_list_too() -> None:
+    alone = of("as_list(GF(ORIGIN))", weights={"RATINGS": 0}).value
+    utility = of("as_list(ERR)").value
+    assert of("as_list(GFR(ERR))", weights={"RATINGS": 0}).value == pytest.approx((utility + alone) / 2, abs=1e-12)
 
 
 def test_the_list_and_gf_cum_average_the_same_similarities() -> None:
