@@ -257,6 +257,19 @@ def test_sets_of_a_topic_that_all_have_weight_0_leave_it_undefined(
     assert {(row["value"], row["note"]) for row in movies} == {(None, "every attribute set of this topic has weight 0")}
 
 
+def test_the_mean_of_a_run_has_the_note_and_the_counts_of_the_topics_with_a_value(
+    capsys: pytest.CaptureFixture[str], example: list[str]
+) -> None:
+    rows = document(capsys, *example, "--weights", "R-HINDEX=0,R-GENDER=0")["rows"]
+    own = [row for row in rows if row["system"] == "first" and row["measure"] == "GFR(ERR, ordinal=NMD)"]
+    (mean,) = (row for row in own if row["topic"] is None)
+    without, *others = (row for row in own if row["topic"] is not None)
+    assert (without["topic"], without["value"], without["unknown"]) == ("researcher", None, 4)
+    assert "weight 0" in without["note"]
+    assert "weight 0" not in mean["note"]
+    assert (mean["n"], mean["unknown"]) == (len(others), sum(row["unknown"] for row in others))
+
+
 def test_two_runs_of_one_name_are_refused(capsys: pytest.CaptureFixture[str], example: list[str]) -> None:
     _, err = run(capsys, *example, example[-1], code=2)
     assert "2 runs are called 'second'" in err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.formats.dbdc import BREAKDOWNS, COUNTS, CRITERION, Counts, Dialogues, read_dialogues
+from recordings.formats.dbdc import BREAKDOWNS, COUNTS, CRITERION, Counts, Dialogues, read_dialogues, spoken_dialogues
 from recordings.judged.judgments import Target
 from scoring.annotations.breakdown_files import read_breakdown_files
 from scoring.measures.breakdown import likeliest_labels
@@ -82,6 +82,19 @@ def test_an_opening_that_was_annotated_stays(tmp_path: Path) -> None:
     found = written(tmp_path, log("d1", ("S", "Hello.", "XX"), ("U", "Hi.", ""), ("S", "Yes.", "O")))
     assert [(turn.said, turn.label) for turn in found.conversations[0].turns] == [("", "x"), ("Hi.", "o")]
     assert found.warnings == ()
+
+
+@pytest.mark.parametrize(("again", "counted"), [("null", None), ("[0, 0, 0]", None), ("[1, 0, 2]", (1, 0, 2))])
+@pytest.mark.parametrize(("counts", "keys"), [("workshop", ("c", "cr")), ("revised", ("cr", "c"))])
+def test_a_turn_that_nobody_annotated_again_is_read_by_its_one_annotation(
+    tmp_path: Path, again: str, counted: tuple[int, ...] | None, counts: Counts, keys: tuple[str, str]
+) -> None:
+    turn = f'{{"i": 1, "s": "S", "u": "Hello.", "{keys[0]}": [3, 0, 1], "{keys[1]}": {again}}}'
+    file = tmp_path / "dev.json"
+    file.write_text(f'{{"dialogues": [{{"id": "d", "turns": [{turn}]}}]}}', encoding="utf-8")
+    (dialogue,) = spoken_dialogues([file], counts=counts)
+    assert [(turn.counts, turn.again) for turn in dialogue.turns] == [((3, 0, 1), counted)]
+    assert [turn.label for one in read_dialogues([file], counts=counts).conversations for turn in one.turns] == ["o"]
 
 
 @pytest.mark.parametrize("counts", COUNTS)

@@ -317,6 +317,10 @@ def test_a_submission_may_count_annotators(tmp_path: Path) -> None:
     assert {"NMD(A)", "RNSS(nugget)"} <= measures
     for measure in measures:
         assert value(rows, "counted", measure) == pytest.approx(value(rows, "shares", measure), abs=1e-9)
+    counted[0]["quality"]["A"] = dict.fromkeys(counted[0]["quality"]["A"], 3.0)  # as data frames write them
+    (tmp_path / "frame.json").write_text(json.dumps(counted), encoding="utf-8")
+    rows = document("helpdesk", "eval", STC3, tmp_path / "frame.json", tmp_path / "shares.json")["long"]
+    assert value(rows, "frame", "NMD(A)") == pytest.approx(value(rows, "shares", "NMD(A)"), abs=1e-9)
     counted[0]["quality"]["A"] = dict.fromkeys(counted[0]["quality"]["A"], 2.5)
     (tmp_path / "counted.json").write_text(json.dumps(counted), encoding="utf-8")
     done = wide("helpdesk", "eval", STC3, tmp_path / "counted.json")

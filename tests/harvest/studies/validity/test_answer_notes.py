@@ -210,6 +210,21 @@ def test_the_grid_of_a_report_has_the_numbers_and_the_footnotes_below() -> None:
     assert table["rows"][1][3] == {"text": "M002, G, S1, trial 1", "href": "#topic=M002&system=G&turn=1"}
 
 
+def test_an_answer_that_several_people_note_alike_is_one_answer_of_the_footnote() -> None:
+    played = [conversation(("?", "At AIRS 2022."), system="B", trial=trial) for trial in (1, 2)]
+
+    def layer(author: str, trial: int, **place: int) -> Layer:
+        about: dict[str, str | int] = {"trial": played[trial - 1].trial_id, "attempt": 1, "turn": 1, **place}
+        return Layer("human", author, judgments=(Judgment(about, "Correctness", 0.0, "made up"),))
+
+    layers = (layer("ann", 1), layer("ben", 1), layer("ann", 1, start=3, end=12), layer("ann", 2))
+    held = Material(
+        topic_set(TOPICS.topics[0]), ("B",), tuple(played), {("B", "M002"): 1}, frozenset(), None, {}, (), (), layers
+    )
+    (table,) = (block["table"] for block in grid_blocks(held, []) if "table" in block)
+    assert [row[:3] for row in table["rows"]] == [["*1", "Correctness: made up", "2"]]
+
+
 def test_a_cell_that_counts_its_trials_has_each_number_once() -> None:
     again = [("?", f"A {movie(1)}"), ("?", f"A {movie(1)}")]
     played = [conversation(*again, labels="ox" if n % 2 else "oo", trial=n) for n in range(1, 13)]
