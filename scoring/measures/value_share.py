@@ -23,7 +23,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
     refuse_parameters(term, ())
     refuse_arguments(declaration, term)
     inside, schema = term.arguments[0], asking.schema
-    known = [one.name.replace(" ", "_") for one in schema if one.values]
+    known = [one.written_name for one in schema if one.values]
     try:
         criterion = schema[number_text(inside) if isinstance(inside, float) else str(inside)]
     except InputError as fault:
@@ -32,7 +32,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
         raise InputError(
             f"{term}: the criterion must have values, but {criterion.name} has scores",
             allowed=", ".join(known) or f"no criterion of the schema {schema.name!r}",
-            advice=f"write WAN({criterion.name.replace(' ', '_')}), or choose another --schema",
+            advice=f"write WAN({criterion.written_name}), or choose another --schema",
         )
     names = criterion.value_names
     if len(term.arguments) > 1:
@@ -40,7 +40,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
         if chosen is None:
             raise InputError(f"{term}: {criterion.name} does not have this value", allowed=", ".join(names))
         names = (chosen,)
-    of = Term(criterion.name.replace(" ", "_"))
+    of = Term(criterion.written_name)
     terms = [Term(declaration.name, (of, Term(name))) for name in names]
     return tuple(Measure(one, one, asking.settings, declaration) for one in terms)
 

@@ -65,18 +65,18 @@ def read_wan(declaration: Declaration, term: Term, asking: TermContext, *, sets:
     try:
         criterion = schema[name]
     except InputError as fault:
-        known = ", ".join(one.name.replace(" ", "_") for one in schema)
+        known = ", ".join(one.written_name for one in schema)
         raise InputError(f"{term}: {fault.what}", allowed=known) from None
     if criterion.level == "set" and not sets:
         raise InputError(
             f"{term}: {criterion.name} has only one score for all conversations of a topic",
-            allowed=", ".join(one.name.replace(" ", "_") for one in schema if one.level != "set"),
+            allowed=", ".join(one.written_name for one in schema if one.level != "set"),
             advice=f"write pooled({term})",
         )
     if criterion.values:
-        own = criterion.name.replace(" ", "_")
+        own = criterion.written_name
         raise InputError(f"{term}: {own} has values, not scores", advice=f"write share_of({own})")
-    term = Term(term.name, (Term(criterion.name.replace(" ", "_")),), term.parameters)
+    term = Term(term.name, (Term(criterion.written_name),), term.parameters)
     return read_weighted_term(declaration, term, asking)
 
 

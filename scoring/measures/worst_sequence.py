@@ -14,6 +14,7 @@ from scoring.measure import Declaration, Measure, Parameter, TermContext, apply_
 from scoring.measures.wan import criterion_of, read_wan
 from scoring.notation import Term, Value
 from scoring.swan.schema import PLACELESS
+from topics.counting import pluralize
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
         raise InputError(
             f"{term}: {criterion.name} does not score the system's turns one by one",
             allowed=", ".join(
-                one.name.replace(" ", "_")
+                one.written_name
                 for one in asking.schema
                 if one.level not in PLACELESS and one.speaker == "system" and not one.values
             ),
@@ -59,7 +60,8 @@ def _score(material: Material, measure: Measure) -> Figure:
         value = math.fsum(one.share * one.value for one in own) / whole
         if not value >= worst:  # also true of the first, since NaN is not comparable
             places = f"turns {turns[0]} to {turns[-1]}" if len(turns) > 1 else f"turn {turns[0]}"
-            worst, where = value, f"lowest in system {places}"
+            count = len({one.item.turn for one in own})
+            worst, where = value, f"lowest in system {places}, {count} of {pluralize(len(turns), 'turn')} scored"
     return Figure(measure.name, worst, len(scored), note=where or "it was not scored")
 
 

@@ -1,6 +1,7 @@
 """Schema files (`harvest-schema/1`), which declare the criteria for judging conversations."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -20,7 +21,9 @@ from topics.suggestions import suggestion
 from topics.text_file import decode
 from topics.yaml_values import Loc
 
-_RESERVED_CHARACTERS = re.compile(r"[(),=*]")
+# What `scoring.notation` reads as one name, and the characters that it cannot have.
+_WRITTEN_NAME = re.compile(r"[^\W\d][\w%-]*|%[\w%-]+")
+_UNWRITTEN = re.compile(r"[^\w%-]")
 _VALUE = re.compile(r"[^\W\d][\w%-]{0,39}\*?")
 Level = Literal["nugget", "turn", "dialogue", "set"]
 # Levels without a position in a conversation: each thing weighs 1.
@@ -73,6 +76,11 @@ class Criterion:
     speaker: Literal["system", "user"] = "system"
     values: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def written_name(self) -> str:
+        """The name as measures such as WAN(Fair_exposure) write it, see `write_name`."""
+        return write_name(self.name)
+
     def applies_to(self, item: Item) -> bool:
         """Return whether the criterion scores items with this speaker and, for the level nugget, this type."""
         return item.speaker == self.speaker and (self.level != "nugget" or item.type in self.types)
@@ -108,9 +116,11 @@ class Schema:
     about: str = ""
 
     def __getitem__(self, name: str) -> Criterion:
-        """Return the criterion of that name or number; `_` may replace blanks. Raises InputError with the nearest
-        name."""
-        folded = {_fold_name(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
+        """Return the criterion of that name, written name or number. Raises InputError with the nearest name."""
+        numbered = {str(one.number): one for one in self.criteria}
+        if name.strip() in numbered:
+            return numbered[name.strip()]
+        folded = {_fold_name(one.name): one for one in self.criteria}
         if _fold_name(name) in folded:
             return folded[_fold_name(name)]
         hint = suggestion(name, (one.name for one in self.criteria))
@@ -128,8 +138,15 @@ class Schema:
         return {one.name: one.weight for one in self.criteria}
 
 
+def write_name(name: str) -> str:
+    """Return a criterion's name as measures write it: `_` replaces every character but letters, digits, `_`, `-` and
+    `%`, and comes before a digit or `-` at the beginning. `Safety/Harm` is written Safety_Harm, `3D view` _3D_view."""
+    written = _UNWRITTEN.sub("_", unicodedata.normalize("NFC", name.strip()))
+    return written if _WRITTEN_NAME.fullmatch(written) else f"_{written}"
+
+
 def _fold_name(name: str) -> str:
-    return name.strip().casefold().replace(" ", "_")
+    return write_name(name).casefold()
 
 
 class _CriterionFile(StrictModel):
@@ -163,9 +180,10 @@ def read_schema(document: Document) -> Schema:
         for key, value in (("name", _fold_name(one.name)), ("number", one.number)):
             first = seen.setdefault((key, value), i)
             if first != i:
-                raise document.error(
-                    ("criteria", i, key), f"{key}: criterion {first + 1} of the file has the same {key}"
-                )
+                same = f"criterion {first + 1} of the file has the same {key}"
+                if key == "name" and file.criteria[first].name != one.name:
+                    same += f", since measures write both as {write_name(file.criteria[first].name)}, in any case"
+                raise document.error(("criteria", i, key), f"{key}: {same}")
         loc = ("criteria", i, "name")
         if one.name != one.name.strip() or one.name.isdecimal():
             raise document.error(loc, "name: the name is a number or has white space around it")
@@ -173,11 +191,11 @@ def read_schema(document: Document) -> Schema:
             raise document.error(
                 loc, f"name: {one.name!r} has another meaning in judgments", advice="choose another name"
             )
-        if not one.name.isprintable() or _RESERVED_CHARACTERS.search(one.name):
+        if not one.name.isprintable() or not any(map(str.isalnum, one.name)):
             raise document.error(
                 loc,
                 "name: the name cannot be written on one line in measures such as WAN(Correctness)",
-                allowed="any characters except line ends and ( ) , = *",
+                allowed="a letter or digit, and any other characters except line ends",
             )
     return Schema(
         file.name,

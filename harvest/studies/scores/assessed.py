@@ -43,7 +43,7 @@ class Assessed:
     @property
     def terms(self) -> dict[str, Term]:
         """The measures based on these scores: SWAN, under the key "", and the WAN of each criterion."""
-        named = {name: Term(WAN.name, (Term(name.replace(" ", "_")),)) for name in self.criteria}
+        named = {name: Term(WAN.name, (Term(self.schema[name].written_name),)) for name in self.criteria}
         return {"": Term(SWAN.name), **named}
 
     def weighed_scores(self, key: tuple[str, str, int]) -> list[WeighedScore]:

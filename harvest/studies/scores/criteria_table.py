@@ -70,7 +70,7 @@ def _pooled(term: Term) -> Term:
 
 
 def _term(one: Criterion) -> Term:
-    return _pooled(Term(WAN.name, (Term(one.name.replace(" ", "_")),)))
+    return _pooled(Term(WAN.name, (Term(one.written_name),)))
 
 
 def _cell(row: ScoreRow | None) -> str:

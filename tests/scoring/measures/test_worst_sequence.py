@@ -44,7 +44,7 @@ def test_the_worst_of_three_turns_in_a_row_is_found_and_named() -> None:
     value, n, note = worst("worst_sequence(Coherence)", 1, 1, 0.5, 0.5, 0.8, 1)
     assert value == pytest.approx((0.5 + 0.5 + 0.8) / 3)
     assert n == 6
-    assert "lowest in system turns 3 to 5" in note
+    assert "lowest in system turns 3 to 5, 3 of 3 turns scored" in note
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,10 @@ def test_the_length_of_a_sequence_is_chosen_and_a_short_conversation_is_one(turn
 def test_turns_without_a_score_are_in_no_mean_and_no_score_at_all_is_undefined() -> None:
     assert worst("worst_sequence(Coherence, turns=2)", 1, None, 0.5, None, None)[:2] == (0.5, 2)
     assert worst("worst_sequence(Coherence, turns=3)", 1, None, 0.5)[0] == 0.75
+    assert (
+        "lowest in system turns 2 to 4, 1 of 3 turns scored" in worst("worst_sequence(Coherence)", 1, None, 0, None)[2]
+    )
+    assert "lowest in system turn 2, 1 of 1 turn scored" in worst("worst_sequence(Coherence, turns=1)", 1, 0.5)[2]
     value, n, note = worst("worst_sequence(Coherence)", None, None)
     assert (math.isnan(value), n) == (True, 0)
     assert "it was not scored" in note

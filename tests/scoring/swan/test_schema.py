@@ -6,11 +6,15 @@ import math
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from scoring.notation import Term, parse
 from scoring.swan.rules.registry import RULES, parse_rule
-from scoring.swan.schema import SAMPLINGS, load_schema, shipped_schemas
+from scoring.swan.schema import SAMPLINGS, load_schema, read_schema, shipped_schemas, write_name
 from scoring.swan.wan import Wan, swan
 from scoring.swan.weighting import Linear, Uniform
+from topics.document import parse_document
 from topics.errors import InputError
 
 TABLE_1 = [  # [SWAN] Table 1, in its order
@@ -137,7 +141,22 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
         ),
         ("name: Correctness", 'name: "Corr\\nectness"', "5:11", "cannot be written on one line"),
         ("name: Correctness", 'name: "Corr\\e[31m"', "5:11", "cannot be written on one line"),
-        ("name: Correctness", "name: Correct(ness)", "5:11", "cannot be written on one line"),
+        ("name: Correctness", "name: '?!'", "5:11", "cannot be written on one line"),
+        ("name: Correctness", "name: '3'", "5:11", "the name is a number"),
+        (
+            "scorers: [human]",
+            "scorers: [human]\n  - {number: 4, name: correctness, level: turn, scorers: [human]}",
+            "9:23",
+            "name: criterion 1 of the file has the same name, since measures write both as Correctness, in any case",
+        ),
+        (
+            "name: Correctness\n    level: nugget\n    nuggets: F\n    scorers: [human]",
+            "name: Safety/Harm\n    level: turn\n    scorers: [human]\n"
+            "  - {number: 4, name: 'safety: harm', level: turn, scorers: [human]}\n"
+            "  - {number: 5, name: 'safety harm', level: turn, scorers: [human]}",
+            "9:23",
+            "name: criterion 1 of the file has the same name, since measures write both as Safety_Harm, in any case",
+        ),
         ("name: Correctness", "name: Nugget", "5:11", "has another meaning"),
         ("name: Correctness", "name: all", "5:11", "has another meaning"),
         ("number: 3", "number: three", "4:13", "a whole number"),
@@ -175,6 +194,41 @@ def test_what_is_wrong_with_the_values_of_a_criterion_is_said_with_line_and_colu
         load_schema(written(tmp_path, VALUES.replace(old, new)))
     assert f"mine.yaml:{where}" in str(raised.value)
     assert what in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "written_name"),
+    [
+        ("User's view", "User_s_view"),
+        ("Safety/Harm", "Safety_Harm"),
+        ("3D view", "_3D_view"),
+        ("Q&A: fit", "Q_A__fit"),
+        ("Correct(ness), = *", "Correct_ness______"),
+        ("-x", "_-x"),
+        ("%useful", "%useful"),
+        ("50% rule", "_50%_rule"),
+        ("Ge\u0301nie", "Génie"),
+        ("सत्यता", "सत_यत_"),
+        ("正確さ・明確さ", "正確さ_明確さ"),
+        ("U-shape of_it", "U-shape_of_it"),
+    ],
+)
+def test_a_criterion_of_any_name_is_found_by_its_name_and_by_the_name_that_measures_write(
+    name: str, written_name: str
+) -> None:
+    schema = read_schema(parse_document(ONE.replace("Correctness", f'"{name}"'), "mine.yaml"))
+    (criterion,) = schema
+    assert criterion.name == name
+    assert criterion.written_name == written_name
+    assert schema[name] is schema[written_name] is schema[written_name.upper()] is criterion
+    assert parse(f"WAN({written_name})") == Term("WAN", (Term(written_name),))
+
+
+@given(st.text(min_size=1, max_size=20))
+def test_every_written_name_is_one_name_of_a_measure_and_writes_itself(name: str) -> None:
+    written_name = write_name(name)
+    assert parse(f"WAN({written_name})") == Term("WAN", (Term(written_name),))
+    assert write_name(written_name) == written_name
 
 
 def test_a_criterion_with_values_has_them_in_the_order_of_the_file_and_in_any_case(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -101,6 +102,29 @@ def test_score_prints_the_table_alone_and_its_rows_as_json() -> None:
     for (measure, _), value in values.items():
         if measure == "pooled(WAN(Groundedness))" and value is not None:
             assert f"{value:.4f}" in line(text, "Groundedness")
+
+
+def test_criteria_whose_names_have_signs_are_scored_by_name_too(tmp_path: Path) -> None:
+    schema = tmp_path / "signs.yaml"
+    schema.write_text(
+        "format: harvest-schema/1\nname: signs\ncriteria:\n"
+        + "".join(
+            f'  - {{number: {n}, name: "{name}", level: turn, scorers: [{scorer}]}}\n'
+            for n, (name, scorer) in enumerate(
+                [("User's view", "human"), ("Safety/Harm", "label"), ("3D: view", "label"), ("Q&A", "invitation")]
+            )
+        ),
+        encoding="utf-8",
+    )
+    done = harvest("score", SAMPLE, "--criteria", "--schema", schema, width=160)
+    assert done.returncode == 0, done.stderr
+    assert UNSCORED in line(done.stdout, "User's view")
+    assert line(done.stdout, "Safety/Harm").split()[-3:] == line(done.stdout, "3D: view").split()[-3:]
+    asked = "pooled(WAN(_3d__view)), WAN(Q_A), worst_sequence(Safety_Harm)"
+    rows = json.loads(harvest("score", SAMPLE, "--schema", schema, "-m", asked, "--json").stdout)["rows"]
+    whole = {one["measure"]: one["value"] for one in rows if one["topic"] is one["topic_type"] is one["trial"] is None}
+    assert whole.keys() >= {"pooled(WAN(_3D__view))", "WAN(Q_A)", "worst_sequence(Safety_Harm)"}
+    assert f"{whole['pooled(WAN(_3D__view))']:.4f}" in line(done.stdout, "3D: view")
 
 
 @pytest.mark.parametrize("options", [("-m", "R"), ("-m", "SWAN")])
