@@ -86,13 +86,14 @@ class AskedMeasures:
             refuse_unsettled(self.assessments, judgments, schema, self._criteria())
 
     def _criteria(self) -> set[str]:
-        schema = self.judged().schema
+        schema, judgments = self.judged().schema, self.judged().judgments
         own: set[str] = set()
         for measure in self._judgment_measures:
             if measure.declaration.criterion is None:
                 return {one.name for one in schema}
             own.add(measure.declaration.criterion(measure, schema))
-        read = {(one, rule, name) for one in own for rule in schema[one].rules for name in rule.needs}
+        used = [(one, rule) for one in own for rule, _ in judgments.rules_in_use(schema[one])]
+        read = {(one, rule, name) for one, rule in used for name in rule.needs}
         for one, rule, name in sorted(read, key=str):
             if all(name != criterion.name for criterion in schema):
                 raise InputError(

@@ -92,7 +92,9 @@ def _parts(material: Material, measure: Measure, *, cumulative: bool) -> Iterato
     attribute, group = _place(material, measure)
     note, relevant = _note(attribute, group), material.relevant
     for turn in set_fairness(material, attribute, cumulative=cumulative)[0].turns:
-        counted = [one for one in relevant if one.turn == turn.turn or (cumulative and one.turn < turn.turn)]
+        # A turn without relevant nuggets counts as uniform, also if earlier turns have some.
+        first = 1 if cumulative and turn.nuggets else turn.turn
+        counted = [one for one in relevant if first <= one.turn <= turn.turn]
         unknown = sum(attribute.name in one.unknown for one in counted)
         yield Figure(measure.base_name, turn.achieved[group], turn.nuggets, turn.turn, unknown=unknown, note=note)
     for one in relevant:

@@ -243,10 +243,7 @@ def _apply_rules(
     known: Mapping[str, Mapping[Item, float]],
 ) -> _RuleVerdicts:
     ruled: dict[Item, tuple[Verdict, Source, int]] = {}
-    for rule in criterion.rules:
-        rank = judgments.precedence.rank("rule", str(rule))
-        if rank is None:
-            continue
+    for rule, rank in judgments.rules_in_use(criterion):
         seen = replace(sight, items=items, known=known)
         for verdict in rule.judge(seen):
             ruled.setdefault(verdict.item, (verdict, Source("rule", str(rule), rule.version), rank))

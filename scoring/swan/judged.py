@@ -25,6 +25,7 @@ from scoring.swan.extraction import BUILT_IN_EXTRACTORS, Extractor
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.precedence import DEFAULT_FOLDING, Opinion, Precedence, Vote, combine_votes
+from scoring.swan.rules.rule import Rule
 from scoring.swan.schema import Criterion, Schema
 from scoring.words import Passage
 from topics.errors import InputError, Place
@@ -141,6 +142,11 @@ class Judgments:
             dict(unjudged),
             opinions_by_kind,
         )
+
+    def rules_in_use(self, criterion: Criterion) -> list[tuple[Rule, int]]:
+        """Return the criterion's rules for items that the precedence uses, with the rank of each."""
+        ranked = [(rule, self.precedence.rank("rule", str(rule))) for rule in criterion.rules]
+        return [(rule, rank) for rule, rank in ranked if rank is not None]
 
     @property
     def extractor(self) -> Extractor | None:

@@ -23,7 +23,8 @@ def refuse_unsettled(
     """Raise an error if a score of `criteria` rests on one of several differing judgments of equal rank. The RunError
     says how to settle the judgments. Raises InputError if several authors of equal precedence extracted nuggets."""
     every = tuple(assessments)
-    needed = set(criteria) | {name for one in criteria for rule in schema[one].rules for name in rule.needs}
+    used = (rule for one in criteria for rule, _ in judgments.rules_in_use(schema[one]))
+    needed = {*criteria, *(name for rule in used for name in rule.needs)}
     asked = {(one.key.system, one.key.topic) for one in every}
     found = [
         _Unsettled(name, _place_text(one, item), opinion)

@@ -175,11 +175,14 @@ class Anchored:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """A weighting of rate ** (F·f + O·o), where f claims and o dialogue acts are the user's nuggets up to the item's
-    turn. Whatever the user has to say before an answer makes the answer worth less.
+    """A weighting of rate ** (F·f + O·o), in which f is the number of claims (nuggets of type F) and o the number of
+    dialogue acts (type O) of the user so far, including the user turn that the item answers. The more the user has to
+    say before an answer, the less the answer is worth.
 
-    The `rate` is in (0, 1], and `F` and `O`, the cost of a nugget of each type, are at least 0. The paper names the
-    number and type of user nuggets and leaves the function open ([SWAN] §2 (b)); this is `anchored` for the user.
+    The `rate` is in (0, 1]. `F` and `O` are the cost of one nugget of each type, from 0 to 1,000,000. An item weighs 1
+    if the user has said nothing that costs; a rate of 1, or costs of 0, give `uniform`. The paper names the number and
+    type of user nuggets and leaves the function open ([SWAN] §2 (b)); this one does for the user's nuggets what
+    `anchored` does for the system's.
     """
 
     rate: float = 0.9

@@ -58,6 +58,12 @@ _NAMED = lazy_pattern(
 
 # The criterion by which people judge user turns: 1 is satisfied with what the system said, 0 is dissatisfied.
 SATISFACTION = "User satisfaction"
+# Reasons of `simulators.reasons`, which this module cannot import, by which a user did not leave dissatisfied: it got
+# what it wanted, or could not have continued after any answer.
+_NO_JUDGMENT = frozenset(
+    {"satisfied", "goal-reached", "budget", "plan-done", "recorded-end", "no-branch", "endpoint-failed", "no-words"}
+    | {"user-fault"}
+)
 # Above this dissatisfaction, a user turn counts as bad: it is judged more dissatisfied than satisfied.
 _DISSATISFIED_FROM = 0.5
 
@@ -127,7 +133,7 @@ def judge_by_satisfaction(sight: Sight) -> Iterator[Verdict]:
                 after = 1.0 - satisfied[turns[i + 1].number]
                 why = f"dissatisfaction {before:.2f}, then {after:.2f}"
                 found[turn.number] = (max(0.0, before - after) / before, why)
-        elif outcome is not None and outcome.kind == "user-stopped":
+        elif outcome is not None and outcome.kind == "user-stopped" and outcome.reason not in _NO_JUDGMENT:
             found[turn.number] = (0.0, f"dissatisfaction {before:.2f}, then the user stopped")
     yield from (Verdict(item, *found[item.turn]) for item in sight.items if item.turn in found)
 
@@ -143,12 +149,13 @@ def recovery_rule(sign: str = "label") -> Rule:
     With sign=judged, the score is a degree. People judge the criterion *User satisfaction* of user turns, and d is 1
     minus their score. After a user turn with d_n above .5, the next turn scores (d_n - d_{n+1}) / d_n, but at least 0:
     the part of the dissatisfaction that is gone in the user turn that follows. It scores 0 if the user chooses to
-    stop. It gets no score if the protocol ended the conversation, or if nobody judged the user turn that follows.
+    stop. It gets no score if the protocol ended the conversation, if the recorded reason for stopping is no sign of
+    dissatisfaction (such as `satisfied` or `budget`), or if nobody judged the user turn that follows.
     """
     if sign == "judged":
         return Rule(
             name="recovery(sign=judged)",
-            version="1",
+            version="2",
             level="turn",
             needs=(SATISFACTION,),
             limits=f"needs {SATISFACTION} of the user turns before and after to be judged by people",

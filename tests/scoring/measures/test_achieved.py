@@ -50,6 +50,13 @@ def test_a_turn_without_relevant_entities_counts_as_uniform_where_gf_counts_it_s
     assert ends == {None: [0.125, 0.125, 0.125, 0.625], 1: [0.25] * 4, 2: [0, 0, 0, 1]}
 
 
+def test_a_turn_that_counts_as_uniform_has_no_entities_of_unknown_group() -> None:
+    gold = GoldTable([GoldEntry("M002", movie(1), 2, "", MappingProxyType({}))])
+    found = rows(conversation(("one", movie(1)), ("two", "None.")), gold, "D_cum(RATINGS, 1, irrelevant=uniform)")
+    own = [row for row in found if row.measure.startswith("D_cum") and row.turn and not row.entity]
+    assert [(row.turn, row.value, row.n, row.unknown) for row in own] == [(1, 0.25, 1, 1), (2, 0.25, 0, 0)]
+
+
 def test_turns_weigh_as_in_gf() -> None:
     titles = {entry.title: entry.entity for entry in paper_gold().entries("M002")}
     talk = conversation(("one", titles["Back to the Future"]), ("three", titles["Looper"]))

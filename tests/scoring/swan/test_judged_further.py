@@ -18,6 +18,7 @@ from scoring.swan.assessment import Assessment, TopicData, assess
 from scoring.swan.judged import Judgments
 from scoring.swan.rules.registry import parse_rule
 from scoring.swan.schema import read_schema
+from simulators.reasons import GOAL_REACHED, SATISFIED, WITHOUT_A_CHOICE
 from tests.support.checkout import DOCS
 from tests.support.scoring_examples import ATTRIBUTES, M002, conversation, filler, movie, paper_b1, paper_gold
 from topics.document import parse_document
@@ -44,9 +45,9 @@ def assessed(talk: Conversation, scores: Sequence[Score] = (), weights: Weights 
     return assess(talk, SCHEMA, Judgments.from_layers(layers, SCHEMA), data)
 
 
-def recoveries(satisfied: Sequence[float | None], *, ended: str = "completed") -> dict[int, float]:
+def recoveries(satisfied: Sequence[float | None], *, ended: str = "completed", why: str = "") -> dict[int, float]:
     """Recoverability by turn, if the user turns were judged as satisfied as this; None was not judged."""
-    talk = conversation(*[("ask", "reply")] * len(satisfied), outcome=Outcome(ended))
+    talk = conversation(*[("ask", "reply")] * len(satisfied), outcome=Outcome(ended, why))
     scores = [
         ("User satisfaction", Target(talk.trial_id, 1, turn, "user"), score)
         for turn, score in enumerate(satisfied, 1)
@@ -69,6 +70,18 @@ def test_without_the_next_user_turn_there_is_a_degree_only_if_the_user_chose_to_
     assert recoveries([1, 0], ended="user-stopped") == {2: 0.0}
     assert recoveries([1, 0, None], ended="user-stopped") == {}
     assert recoveries([None, None, None]) == {}
+
+
+@pytest.mark.parametrize(
+    ("why", "found"),
+    [
+        *((why, {2: 0.0}) for why in ("frustrated", "patience", "left", "person-left", "of a plug-in")),
+        *((why, {}) for why in sorted(WITHOUT_A_CHOICE | {SATISFIED, GOAL_REACHED})),
+    ],
+)
+def test_a_user_who_left_satisfied_or_could_not_go_on_is_no_failed_recovery(why: str, found: dict[int, float]) -> None:
+    assert recoveries([1, 0], ended="user-stopped", why=why) == found
+    assert recoveries([1, 0, 1], ended="user-stopped", why=why) == {2: 1.0}, "what was judged counts"
 
 
 @given(st.lists(st.sampled_from([0, 0.25, 0.5, 0.75, 1]), min_size=1, max_size=6))

@@ -58,6 +58,9 @@ def test_a_rule_that_reads_a_criterion_of_another_schema_is_refused_with_what_is
         "schema 'half' does not have" in refused.stderr
     )
     assert "add the criterion User satisfaction to the schema" in refused.stderr
+    people = harvest("score", run, "--schema", schema, "-m", "WAN(Recoverability)", "--judges", "human", "--json")
+    assert people.returncode == 0, people.stderr
+    assert {(one["value"], one["n"]) for one in json.loads(people.stdout)["rows"]} == {(None, 0)}
 
 
 def test_an_unknown_name_is_refused_with_those_that_need_no_layer(run: Path) -> None:
