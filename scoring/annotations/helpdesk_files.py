@@ -1,9 +1,11 @@
 """Files of annotated helpdesk dialogues (STC-3, DialEval) and of predictions, recognised by their content.
 
     {customer_types, helpdesk_types, quality_scale, dialogues: [{id, turns: [{sender, n}], quality: {A: […]}}]}
-        annotations, compact: how many annotators gave each type and each level, in the order of the head
+        annotations, compact: how many annotators gave each type and each level, in the order of the head; the scale is
+        a list of levels, or an object with a list for each question: {TS: ["1", "0", "-1"], CS: ["2", …, "-2"]}
     [{id, turns: [{sender}], annotations: [{nugget: [type, …], quality: {A: level}}]}]
-        annotations, official: the answers of each annotator, with the types and levels of STC-3
+        annotations, official: the answers of each annotator, with the types of STC-3, and its levels from 2 to -2; the
+        questions TS, TA, HA and CA of DCH-1 have the levels 1, 0 and -1 ([STC3] §2.4)
     [{id, nugget: [{type: p}], quality: {A: {level: p}}}]
         a submission, official; either part may be missing, and whole numbers of annotators may replace the p
 
@@ -11,7 +13,7 @@ A `*.jsonl` file has one such object per line. A turn of these files is a block:
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from topics.json_file import JsonValue, read_json
 Row = tuple[float, ...]
 SIDES = ("customer", "helpdesk")
 LEVELS = ("2", "1", "0", "-1", "-2")
+_THREE_LEVELS = dict.fromkeys(("TS", "TA", "HA", "CA"), ("1", "0", "-1"))  # of DCH-1, whose CS has five
 
 _FILE_KINDS = (
     '{"dialogues": […]}, objects with "id", "turns" and "annotations", or objects with "id" and "nugget" or "quality"'
@@ -32,15 +35,15 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 @dataclass(frozen=True, slots=True)
 class AnnotatedDialogue:
     """A dialogue with the annotators' distributions; all rows sum to 1. `sides` (blocks,) has the side of each block.
-    `nuggets` has one row for each block, over the `types` of the block's side. `quality` has a row over `levels` for
-    each question that anybody answered."""
+    `nuggets` has one row for each block, over the `types` of the block's side. `quality` has a row for each question
+    that anybody answered, over the `levels` of the question."""
 
     name: str
     sides: tuple[str, ...]
     nuggets: tuple[Row, ...]
     quality: Mapping[str, Row]
     types: Mapping[str, tuple[str, ...]]
-    levels: tuple[str, ...]
+    levels: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class _FileContents:
     def add_value(self, value: JsonValue, path: Path) -> None:
         if value.has_key("dialogues"):
             types = {side: _read_names(value[f"{side}_types"]) for side in SIDES}
-            levels = _read_names(value["quality_scale"])
+            levels = _read_scales(value["quality_scale"])
             for dialogue in value["dialogues"].elements():
                 self.add_annotation(dialogue, _read_compact(dialogue, types, levels))
         elif value.has_key("id") and value.has_key("annotations"):
@@ -135,14 +138,38 @@ def _read_names(value: JsonValue) -> tuple[str, ...]:
     return names
 
 
-def _read_compact(value: JsonValue, types: Mapping[str, tuple[str, ...]], levels: tuple[str, ...]) -> AnnotatedDialogue:
+def _read_scales(value: JsonValue) -> Callable[[JsonValue, str], tuple[str, ...]]:
+    """Return a function that takes a dialogue's `quality` and a question in it, and returns the question's levels."""
+    if isinstance(value.value, list):
+        levels = _read_names(value)
+        return lambda _, question: levels
+    if not isinstance(value.value, dict):
+        raise value.error("this is not a scale", allowed='["1", "0", "-1"], or {"TS": ["1", "0", "-1"], …} by question')
+    scales = {question: _read_names(value[question]) for question in value.keys()}  # noqa: SIM118
+
+    def levels_of(asked: JsonValue, question: str) -> tuple[str, ...]:
+        if question not in scales:
+            said = f"quality_scale has no levels of the question {question!r}"
+            raise asked[question].error(said, allowed=", ".join(scales))
+        return scales[question]
+
+    return levels_of
+
+
+def _read_compact(
+    value: JsonValue,
+    types: Mapping[str, tuple[str, ...]],
+    levels_of: Callable[[JsonValue, str], tuple[str, ...]],
+) -> AnnotatedDialogue:
     turns = value["turns"].elements()
     sides = tuple(turn["sender"].text(SIDES) for turn in turns)
     nuggets = tuple(_count_grades(turn["n"], types[side]) for turn, side in zip(turns, sides, strict=True))
     quality: dict[str, Row] = {}
+    levels: dict[str, tuple[str, ...]] = {}
     if value.has_key("quality"):
         asked = value["quality"]
-        quality = {_check_question(asked, key): _count_grades(asked[key], levels) for key in asked.keys()}  # noqa: SIM118
+        levels = {_check_question(asked, key): levels_of(asked, key) for key in asked.keys()}  # noqa: SIM118
+        quality = {key: _count_grades(asked[key], own) for key, own in levels.items()}
     return AnnotatedDialogue(value["id"].text(), sides, nuggets, quality, types, levels)
 
 
@@ -181,13 +208,14 @@ def _read_official(value: JsonValue) -> AnnotatedDialogue:
             block[types[side].index(entry.text(types[side]))] += 1
         for question in annotation["quality"].keys():  # noqa: SIM118
             entry = annotation["quality"][question]
-            level = str(entry.value)
-            if level not in LEVELS:
-                raise entry.error(f"{level} is not a level", allowed=", ".join(LEVELS))
-            quality.setdefault(_check_question(entry, question), [0] * len(LEVELS))[LEVELS.index(level)] += 1
+            level, levels = str(entry.value), _THREE_LEVELS.get(question, LEVELS)
+            if level not in levels:
+                raise entry.error(f"{level} is not a level", allowed=", ".join(levels))
+            quality.setdefault(_check_question(entry, question), [0] * len(levels))[levels.index(level)] += 1
     nuggets = tuple(_read_shares(value["annotations"], block) for block in blocks)
-    levels = {question: _read_shares(value["annotations"], counts) for question, counts in quality.items()}
-    return AnnotatedDialogue(value["id"].text(), sides, nuggets, levels, types, LEVELS)
+    rows = {question: _read_shares(value["annotations"], counts) for question, counts in quality.items()}
+    scales = {question: _THREE_LEVELS.get(question, LEVELS) for question in rows}
+    return AnnotatedDialogue(value["id"].text(), sides, nuggets, rows, types, scales)
 
 
 def _check_block_count(at: JsonValue, found: int, needed: int) -> None:
@@ -216,7 +244,7 @@ def _read_submission(
                 sides = zip(given, known.sides, strict=True)
                 blocks = tuple(_read_distribution(block, known.types[side]) for block, side in sides)
             if quality:
-                ratings = {name: _read_distribution(claim["quality"][name], known.levels) for name in known.quality}
+                ratings = {key: _read_distribution(claim["quality"][key], known.levels[key]) for key in known.quality}
             estimates[dialogue] = Estimate(blocks, ratings)
     missing = [dialogue for dialogue in gold if dialogue not in estimates]
     if missing:

@@ -77,7 +77,8 @@ def _predict_uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
 def _predict_prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
     """Predict the mean of all other dialogues by side and question. Returns None if there are no other dialogues, or if
     types or levels differ between dialogues."""
-    if len({(*dialogue.types.values(), dialogue.levels) for dialogue in gold}) > 1:
+    scales = {scale for dialogue in gold for scale in dialogue.levels.items()}
+    if len({tuple(dialogue.types.values()) for dialogue in gold}) > 1 or len(dict(scales)) < len(scales):
         return None
     blocks: dict[str, dict[str, tuple[float, ...]]] = {}
     for side in SIDES:
