@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain, count
 from types import MappingProxyType
 from typing import Annotated, Literal
 
@@ -13,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from protocols.graph import find_endless_loop, reachable_states, states_with_way_out
 from protocols.labels import Label
 from protocols.protocol import Protocol
-from protocols.rules.registry import read_rule
+from protocols.rules.registry import read_rule, rule_kinds
 from protocols.rules.rule import Rule
 from protocols.states import Edge, SimulatedUser, State, Target
 from protocols.wording import Fault, Wording, locate_fault, template_faults
@@ -52,9 +53,10 @@ class TargetEntry(StrictModel):
 
 
 class EdgeEntry(TargetEntry):
-    """An edge in a file: `{if: RULE, label: o, go: STATE}` or `{otherwise: true, label: x, stop: OUTCOME}`."""
+    """An edge in a file: `{if: RULE, label: o, go: STATE}` or `{otherwise: true, label: x, stop: OUTCOME}`. RULE is
+    the name of a rule, or the rule itself."""
 
-    if_: str | None = Field(default=None, alias="if")
+    if_: object = Field(default=None, alias="if")
     otherwise: Literal[True] | None = None
     label: Label
 
@@ -139,7 +141,8 @@ def read_protocol(document: Document) -> Protocol:
                     allowed="a letter, then letters, digits, - and _ (60 characters at most)",
                     key=True,
                 )
-    rules = _Rules(document, entry).read_all()
+    rules = _Rules(document, entry)
+    rules.read_all()
     if entry.start not in entry.states:
         raise _unknown_name(document, ("start",), "state", entry.start, entry.states)
     users = {name: _read_user(document, name, options) for name, options in entry.users.items()}
@@ -149,7 +152,7 @@ def read_protocol(document: Document) -> Protocol:
         version=entry.version,
         start=entry.start,
         states=MappingProxyType(states),
-        rules=MappingProxyType(rules),
+        rules=MappingProxyType(rules.in_order()),
         turn_limit=entry.turn_limit,
         no_match=entry.no_match.label if entry.no_match else None,
         about=entry.about,
@@ -173,11 +176,41 @@ class _Rules:
         self.document, self.entry = document, entry
         self.read: dict[str, Rule] = {}
         self.open: list[str] = []
+        self.inline: dict[str, Rule] = {}
 
-    def read_all(self) -> dict[str, Rule]:
+    def read_all(self) -> None:
         for name in self.entry.rules:
             self.read_named(name, ("rules", name))
-        return {name: self.read[name] for name in self.entry.rules}
+
+    def in_order(self) -> dict[str, Rule]:
+        """Return the named rules in the order of the file, and then those of the edges."""
+        return {**{name: self.read[name] for name in self.entry.rules}, **self.inline}
+
+    def read_condition(self, condition: object, loc: Loc) -> str:
+        """Return the name of an edge's rule. A rule that is written in the edge gets a name: its kind, with a number
+        if another rule has this name. Edges with equal rules share a name, so the file is as if it named the rule."""
+        if isinstance(condition, str):
+            if condition not in self.entry.rules and condition in rule_kinds():
+                what = f"no rule of this file is called {condition!r}, which is a kind of rule"
+                raise self.document.error(loc, what, advice=f"write the rule itself: {{{condition}: {{…}}}}")
+            self.read_named(condition, loc)
+            return condition
+        if not isinstance(condition, dict):
+            raise self.document.error(
+                loc,
+                "if must be a rule",
+                allowed="the name of a rule in this file, or one kind with its options, such as {urls: {at_least: 1}}",
+            )
+        rule = read_rule(self.document, loc, condition, self.read_named)
+        for name, other in self.inline.items():
+            if other == rule:
+                return name
+        kind = next(iter(condition))
+        kind = kind if NAME.fullmatch(f"{kind}-999") and kind not in _RESERVED["rules"] else "rule"
+        names = chain([kind], (f"{kind}-{number}" for number in count(2)))
+        name = next(name for name in names if name not in self.entry.rules and name not in self.inline)
+        self.inline[name] = rule
+        return name
 
     def read_named(self, name: str, loc: Loc) -> Rule:
         if name not in self.entry.rules:
@@ -221,9 +254,7 @@ def plain_value(value: object) -> object:
     return [plain_value(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def _read_state(
-    document: Document, name: str, state: StateEntry, entry: ProtocolEntry, rules: dict[str, Rule]
-) -> State:
+def _read_state(document: Document, name: str, state: StateEntry, entry: ProtocolEntry, rules: _Rules) -> State:
     loc: Loc = ("states", name)
     if state.user is not None and state.user not in entry.users:
         raise _unknown_name(document, (*loc, "user"), "user", state.user, entry.users)
@@ -237,8 +268,7 @@ def _read_state(
         here = (*loc, "edges", number)
         if number and state.edges[number - 1].otherwise:
             raise document.error(here, "this edge is never reached because it follows `otherwise`", advice="move it up")
-        if edge.if_ is not None and edge.if_ not in rules:
-            raise _unknown_name(document, (*here, "if"), "rule", edge.if_, rules)
+        rule = "" if edge.if_ is None else rules.read_condition(edge.if_, (*here, "if"))
         if edge.go != NEXT:
             target = _read_target(document, here, edge, entry)
         elif state.each is not None:
@@ -246,7 +276,7 @@ def _read_state(
         else:
             what = "next is only for states with each; this one has no list"
             raise document.error((*here, "go"), what, allowed=", ".join(entry.states))
-        edges.append(Edge(edge.if_ or "", edge.label, target))
+        edges.append(Edge(rule, edge.label, target))
     if not state.edges[-1].otherwise and entry.no_match is None:
         raise document.error(
             (*loc, "edges"),

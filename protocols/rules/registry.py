@@ -68,7 +68,9 @@ def read_rule(document: Document, loc: Loc, value: object, named: NamedRule) -> 
         return Reference(named(value, loc), value)
     if not isinstance(value, dict) or len(value) != 1:
         raise document.error(
-            loc, "a rule must be one kind with its options, such as {urls: {at_least: 1}}", allowed=", ".join(_kinds())
+            loc,
+            "a rule must be one kind with its options, such as {urls: {at_least: 1}}",
+            allowed=", ".join(rule_kinds()),
         )
     ((kind, options),) = value.items()
     inside = (*loc, kind)
@@ -80,16 +82,17 @@ def read_rule(document: Document, loc: Loc, value: object, named: NamedRule) -> 
             raise document.error(inside, f"{kind} needs a list of at least two rules")
         rules = tuple(read_rule(document, (*inside, place), item, named) for place, item in enumerate(options))
         return Any(rules) if kind == "any" else All(rules)
-    if kind not in _kinds():
-        hint = suggestion(kind, _kinds())
-        raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=", ".join(_kinds()), key=True)
+    if kind not in rule_kinds():
+        hint = suggestion(kind, rule_kinds())
+        raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=", ".join(rule_kinds()), key=True)
     if not isinstance(options, dict):
         raise document.error(inside, f"{kind}: options must be a mapping; write {{}} if there are none")
     rule: Rule = document.part(inside).validate_as(_model_of(kind))  # type: ignore[assignment]
     return rule
 
 
-def _kinds() -> tuple[str, ...]:
+def rule_kinds() -> tuple[str, ...]:
+    """Return the names of all kinds of rules, with those of plug-ins."""
     return (*sorted(KINDS_OF_RULES), *_COMPOSED, *_plug_in_kinds())
 
 

@@ -76,6 +76,37 @@ def test_a_sound_protocol_is_read(load: Callable[[str], Protocol]) -> None:
     assert protocol.most_turns(TOPIC) == 4
 
 
+def test_a_rule_on_an_edge_is_read_as_if_it_had_a_name(load: Callable[[str], Protocol]) -> None:
+    inline = SOUND.replace("if: refused, label: x", "if: {contains: {phrases: [Größe]}}, label: x").replace(
+        "      - {if: useful, label: o, go: next}",
+        "      - {if: {contains: {pattern: 'a{1,3}'}}, label: o, go: next}\n"
+        "      - {if: {contains: {phrases: [Größe]}}, label: o, go: next}\n"
+        "      - {if: {all: [useful, {not: blank}]}, label: o, go: next}",
+    )
+    protocol = load(inline)
+    assert [edge.rule for edge in protocol.states["play"].edges] == ["contains", "contains-2", "contains", "all"]
+    assert protocol.rule_versions["all"] == "all(urls/1 not(empty/2))"
+    named = inline.replace("{contains: {phrases: [Größe]}}", "contains").replace(
+        "{contains: {pattern: 'a{1,3}'}}", "contains-2"
+    )
+    named = named.replace("{all: [useful, {not: blank}]}", "all").replace(
+        "start: ask",
+        "  contains: {contains: {phrases: [Größe]}}\n  contains-2: {contains: {pattern: 'a{1,3}'}}\n"
+        "  all: {all: [useful, {not: blank}]}\nstart: ask",
+    )
+    assert protocol_hash(load(named)) == protocol_hash(protocol)
+    assert decode_protocol(json.loads(json.dumps(encode_protocol(protocol)))) == protocol
+
+
+def test_a_rule_on_an_edge_takes_no_name_that_the_file_uses(load: Callable[[str], Protocol]) -> None:
+    protocol = load(
+        SOUND.replace("  blank: {", "  empty: {refusal: {}}\n  blank: {").replace("if: refused", "if: {empty: {}}")
+    )
+    assert protocol.states["play"].edges[0].rule == "empty-2"
+    assert protocol.rule_versions["empty"] == "refusal/3"
+    assert protocol.rule_versions["empty-2"] == "empty/2"
+
+
 def at(line: int, column: int, *words: str) -> tuple[int, int, tuple[str, ...]]:
     return line, column, words
 
@@ -104,6 +135,14 @@ REFUSED = {
     "an unknown target": ("go: play", "go: plays", at(16, 36, "unknown state 'plays'", "'play'")),
     "an unknown rule on an edge": ("if: useful, label: o, go: play", "if: usefull, label: o, go: play",
                                    at(16, 14, "unknown rule 'usefull'", "useful, refused, blank")),
+    "a kind of rule as the name of one": ("if: useful, label: o, go: play", "if: refusal, label: o, go: play",
+                                          at(16, 14, "called 'refusal', which is a kind", "{refusal: {…}}")),
+    "a list of rules on an edge": ("if: useful, label: o, go: play", "if: [useful], label: o, go: play",
+                                   at(16, 14, "if must be a rule", "{urls: {at_least: 1}}")),
+    "an unknown kind on an edge": ("if: useful, label: o, go: play", "if: {url: {}}, label: o, go: play",
+                                   at(16, 15, "unknown rule 'url'", "'urls'")),
+    "an unknown name in a rule on an edge": ("if: useful, label: o, go: play", "if: {not: blanc}, label: o, go: play",
+                                             at(16, 20, "unknown rule 'blanc'", "'blank'")),
     "a missing label": ("{if: useful, label: o, go: play}", "{if: useful, go: play}", at(16, 9, "missing key 'label'")),
     "another label": ("label: x, stop: breakdown", "label: '-', stop: breakdown", at(17, 34, "label", "'o' or 'x'")),
     "both go and stop": ("go: play}", "go: play, stop: completed}", at(16, 9, "either go or stop", "both")),
