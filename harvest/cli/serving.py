@@ -140,7 +140,8 @@ def serve_questions(
     """Serve questions until the command is stopped, and save decisions in `folder`. `told` is printed after the
     number of decisions."""
     from harvest.judging.serving.desk import Desk
-    from harvest.judging.serving.serving import bind, make_links, serve
+    from harvest.judging.serving.serving import serve_desk
+    from harvest.serving.server import bind, make_links
 
     listening = bind(port)
     try:
@@ -183,7 +184,7 @@ def serve_questions(
                 adjudicating=adjudicating,
             )
             try:
-                await serve(desk, listening, tokens, print_progress, trouble)
+                await serve_desk(desk, listening, tokens, print_progress, trouble)
             finally:
                 for sentence in desk.summary():
                     click.echo(printable(sentence, line=True), err=True)

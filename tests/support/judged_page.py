@@ -10,8 +10,9 @@ from pathlib import Path
 
 from harvest.judging.serving.desk import Desk, scale_choices, value_choices
 from harvest.judging.serving.questions import Question, Sameness, questions
-from harvest.judging.serving.serving import bind, make_links, serve
+from harvest.judging.serving.serving import serve_desk
 from harvest.judging.sheets.asked_rows import assess_run, select_rows
+from harvest.serving.server import bind, make_links
 from recordings.judged.decisions import DecisionBook
 from recordings.log.run_folder import read
 from scoring.swan.schema import Schema, load_schema
@@ -56,7 +57,7 @@ async def served(run: Path, criteria: Sequence[str]) -> AsyncIterator[ServedPage
     port = int(listening.getsockname()[1])
     tokens, _ = make_links(PEOPLE, port)
     started = asyncio.Event()
-    serving = asyncio.create_task(serve(desk_of(run, book, criteria), listening, tokens, started.set))
+    serving = asyncio.create_task(serve_desk(desk_of(run, book, criteria), listening, tokens, started.set))
     try:
         async with asyncio.timeout(10):
             await started.wait()

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from harvest.judging.serving.guard import TOKEN_HEADER
+from harvest.serving.guard import TOKEN_HEADER
 from tests.support.command_line import harvest
 from tests.support.judging_command import serving
 from tests.support.reported import small_run

@@ -13,12 +13,20 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from harvest.judging.serving import guard, serving
-from harvest.judging.serving.guard import HEADERS, LARGEST_BODY
+from harvest.serving import guard, server
+from harvest.serving.guard import HEADERS, LARGEST_BODY
 from recordings.judged.decisions import read_decisions
 from recordings.log import journal
 from tests.support.checkout import ROOT
 from tests.support.judged_page import ServedPage, served
+
+FOLLOWED = {
+    "method": "GET",
+    "Sec_Fetch_Site": "same-site",
+    "Sec_Fetch_Mode": "navigate",
+    "Sec_Fetch_Dest": "document",
+}
+"""A link on a page of another port was followed."""
 
 DECISION = {"id": "0" * 16, "question": "?", "value": 1, "note": ""}
 
@@ -110,6 +118,10 @@ def request(
         (403, {"Sec_Fetch_Site": "cross-site"}),
         (403, {"Sec_Fetch_Site": "same-site"}),
         (403, {"Sec_Fetch_Site": "cross-site", "method": "GET", "path": "/page.js"}),
+        (403, {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "method": "GET", "path": "/"}),
+        (403, {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "no-cors", "method": "GET", "path": "/"}),
+        (403, {**FOLLOWED, "Sec_Fetch_Dest": "iframe", "path": "/"}),
+        (403, {**FOLLOWED, "path": "/api/work"}),
         (415, {"Content_Type": "text/plain"}),
         (415, {"Content_Type": "application/x-www-form-urlencoded"}),
         (415, {"Content_Type": "multipart/form-data; boundary=x"}),
@@ -181,7 +193,7 @@ async def test_a_websocket_that_a_server_would_offer_is_closed_before_it_is_acce
         assert isinstance(message, dict)
         sent.append(message)
 
-    stands = guard.Guard(nothing, guard.Addresses(1), {})  # type: ignore[arg-type]  # is never called
+    stands = guard.Guard(nothing, guard.Addresses(1), {}, ())  # type: ignore[arg-type]  # is never called
     await stands({"type": "websocket", "path": "/api/work", "headers": []}, nothing, send)
     assert [one["type"] for one in sent] == ["websocket.close"]
 
@@ -198,6 +210,10 @@ async def test_the_page_is_there_under_each_of_its_names_and_says_nothing_of_the
     assert (status, headers["content-type"]) == (200, f"{kind}; charset=utf-8")
     assert b"anna" not in body
     assert b"imdb" not in body.lower()
+
+
+async def test_a_link_on_another_page_of_this_machine_leads_to_the_page(page: ServedPage) -> None:
+    assert (await asked(page, request(page, path="/", body=b"", **FOLLOWED)))[0] == 200  # type: ignore[arg-type]
 
 
 async def test_every_answer_has_the_headers_that_keep_the_page_to_itself(page: ServedPage) -> None:
@@ -274,7 +290,7 @@ async def test_half_requests_keep_nobody_out(page: ServedPage) -> None:
 
 
 async def test_half_a_request_is_not_waited_for_for_ever(page: ServedPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving.TimedConnection, "head_seconds", 0.3)
+    monkeypatch.setattr(server.TimedConnection, "head_seconds", 0.3)
     whole = request(page, "GET", "/api/work", b"", without=("Content-Length",))
     for before in (b"", whole):  # also after a whole one
         reader, writer = await asyncio.open_connection("127.0.0.1", page.port)

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from harvest.judging.serving.guard import TOKEN_HEADER
+from harvest.serving.guard import TOKEN_HEADER
 from recordings.judged.decisions import read_decisions
 from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import read
@@ -486,7 +486,7 @@ def test_without_its_token_the_page_says_what_to_do(browser: Browser, page: Serv
     window.goto(f"http://127.0.0.1:{page.port}/")
     desk = Desk(window)
     desk.until("!document.getElementById('trouble').hidden")
-    assert "open the link that harvest annotate printed" in window.locator("#trouble").inner_text()
+    assert "open the link that was printed" in window.locator("#trouble").inner_text()
     context.close()
 
 

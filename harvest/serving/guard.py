@@ -1,4 +1,4 @@
-"""The guard of the page. It accepts only known requests to its own address, from its own page, with a valid link.
+"""The guard of a page on this machine. It accepts only requests that the page makes, from the page, with a valid link.
 
 The guard is plain ASGI around the whole application, so that it sees every kind of connection. Addresses are
 compared with a fixed list, never with each other: a name that a foreign DNS server resolves to 127.0.0.1 is not on
@@ -31,9 +31,10 @@ _CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
+_POLICY = b"content-security-policy"
 # Headers of every answer, including refusals.
 HEADERS: Sequence[tuple[bytes, bytes]] = (
-    (b"content-security-policy", _CONTENT_POLICY.encode()),
+    (_POLICY, _CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -43,9 +44,16 @@ HEADERS: Sequence[tuple[bytes, bytes]] = (
 )
 
 _HOST = re.compile(rb"(?:[A-Za-z0-9.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
-_PAGE_METHODS = {"/": "GET", "/page.css": "GET", "/page.js": "GET"}
-_API_METHODS = {"/api/work": "GET", "/api/answers": "POST"}
-_QUESTION_PATH = re.compile(r"/api/questions/[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Requests that a page makes. `path` is a regular expression for whole paths. If `public`, no token is needed,
+    because the answer reveals nothing, or because the path itself has a secret in it."""
+
+    path: str
+    method: str = "GET"
+    public: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +90,13 @@ class _Refused(Exception):
 @dataclass(frozen=True, slots=True)
 class Guard:
     """An ASGI application that checks requests before it passes them to `app`, together with their complete body.
-    In the scope, `harvest.person` is the person who sent the request. `tokens` has the token of each person."""
+    In the scope, `harvest.person` is the person who sent the request. `tokens` has the token of each person. An answer
+    with a content security policy of its own keeps this policy."""
 
     app: App
     addresses: Addresses
     tokens: Mapping[str, str]
+    allowed: Sequence[Allowed]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -112,9 +122,9 @@ class Guard:
 
         async def sent(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                own = {name for name, _ in HEADERS}
-                kept = [one for one in message.get("headers", []) if one[0].lower() not in own]
-                message = {**message, "headers": [*kept, *HEADERS]}
+                given = {name.lower(): value for name, value in message.get("headers", [])}
+                fixed = {**dict(HEADERS), _POLICY: given.get(_POLICY, _CONTENT_POLICY.encode())}
+                message = {**message, "headers": [*({**given, **fixed}).items()]}
             await send(message)
 
         await self.app(scope, whole, sent)
@@ -122,18 +132,17 @@ class Guard:
     def _person(self, scope: Scope) -> str:
         """Return who sent the request, or "" for the page itself, which reveals nothing. Raises _Refused."""
         headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
+        allowed = next((one for one in self.allowed if re.fullmatch(one.path, scope["path"])), None)
         self._check_host(_header_values(headers, b"host"))
-        self._check_origin(headers, scope["method"])
-        path = scope["path"]
-        allowed = _PAGE_METHODS.get(path) or _API_METHODS.get(path) or ("GET" if _QUESTION_PATH.fullmatch(path) else "")
-        if not allowed:
+        self._check_origin(headers, scope["method"], leads_here=allowed is not None and allowed.public)
+        if allowed is None:
             raise _Refused(404, "this address does not exist")
-        if scope["method"] != allowed:
-            raise _Refused(405, f"this address accepts only {allowed}", (b"allow", allowed.encode()))
-        if path in _PAGE_METHODS:
+        if scope["method"] != allowed.method:
+            raise _Refused(405, f"this address accepts only {allowed.method}", (b"allow", allowed.method.encode()))
+        if allowed.public:
             return ""
         person = self._token_holder(_header_values(headers, TOKEN_HEADER.encode()))
-        if allowed == "POST":
+        if allowed.method == "POST":
             kinds = _header_values(headers, b"content-type")
             if len(kinds) != 1 or kinds[0].lower().replace(b" ", b"") not in (
                 b"application/json",
@@ -152,13 +161,21 @@ class Guard:
                 "ends, or start with --port",
             )
 
-    def _check_origin(self, headers: Sequence[tuple[bytes, bytes]], method: str) -> None:
+    def _check_origin(self, headers: Sequence[tuple[bytes, bytes]], method: str, *, leads_here: bool) -> None:
+        """Check that a request comes from the page itself. If `leads_here`, a link on another page of this machine may
+        lead to the address."""
         origins, sites = _header_values(headers, b"origin"), _header_values(headers, b"sec-fetch-site")
         if any(origin not in self.addresses.origins for origin in origins) or len(origins) > 1:
             raise _Refused(403, f"requests are accepted only from the page at {self.addresses}")
         if method not in ("GET", "HEAD") and not origins:
             raise _Refused(403, "a request that changes data must have an Origin header")
-        if any(site not in (b"same-origin", b"none") for site in sites):
+        follows_link = (
+            leads_here
+            and _header_values(headers, b"sec-fetch-mode") == [b"navigate"]
+            and _header_values(headers, b"sec-fetch-dest") == [b"document"]  # and not as a frame
+        )
+        accepted = (b"same-origin", b"none", b"same-site") if follows_link else (b"same-origin", b"none")
+        if any(site not in accepted for site in sites):
             raise _Refused(403, f"requests are accepted only from the page at {self.addresses}")
 
     def _token_holder(self, given: Sequence[bytes]) -> str:
@@ -169,7 +186,7 @@ class Guard:
         if not found:
             raise _Refused(
                 401,
-                "this link is not valid or has expired: open the link that harvest annotate printed when it started",
+                "this link is not valid or has expired: open the link that was printed when the page was started",
                 (b"www-authenticate", b"Harvest-Token"),
             )
         return found

@@ -1,0 +1,1 @@
+"""Pages that this machine alone can open: their server, and the guard before it."""
