@@ -16,7 +16,16 @@ from scoring.measure import Declaration, Measure, TermContext, read_plain_term, 
 from scoring.measures import group_fairness
 from scoring.measures.achieved import ACHIEVED, CUMULATIVE_ACHIEVED
 from scoring.measures.as_list import AS_LIST
-from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, LEVEL, PRECISION, RECALL, SQUARED_ERROR
+from scoring.measures.breakdown import (
+    ACCURACY,
+    DIVERGENCE,
+    F1,
+    LEVEL,
+    ORDERED_DIVERGENCE,
+    PRECISION,
+    RECALL,
+    SQUARED_ERROR,
+)
 from scoring.measures.conversation_breakdown import BREAKDOWN
 from scoring.measures.dialogue_quality import QUALITY
 from scoring.measures.err import ERR
@@ -100,7 +109,18 @@ OF_CONVERSATIONS = (
 OF_LISTS = (ERR, IRBU, LIST_SUMMARY, LIST_FAIRNESS)
 
 # Those of predictors, which `harvest breakdown eval` and `harvest helpdesk eval` compute.
-OF_PREDICTORS = (ACCURACY, PRECISION, RECALL, F1, DIVERGENCE, SQUARED_ERROR, LEVEL, *QUALITY, *NUGGETS)
+OF_PREDICTORS = (
+    ACCURACY,
+    PRECISION,
+    RECALL,
+    F1,
+    DIVERGENCE,
+    SQUARED_ERROR,
+    ORDERED_DIVERGENCE,
+    LEVEL,
+    *QUALITY,
+    *NUGGETS,
+)
 
 _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_CONVERSATIONS})
 

@@ -130,12 +130,13 @@ def evaluate(
         turns, dialogues = len(material.gold), len({turn.dialogue for turn in material.gold})
         yield Text(
             f"{pluralize(turns, 'turn')} of {pluralize(dialogues, 'dialogue')}. Accuracy, P, R and F1: 1 is good; "
-            "JSD (bits) and MSE: 0 is good. n: turns; of P labels given, of R gold labels, of F1 turns with either.",
+            "JSD (bits), MSE and SNOD: 0 is good. n: turns; of P labels given, of R gold labels, of F1 turns with "
+            "either.",
             style="dim",
         )
         yield from interval_notes([row for row in rows if row.measure in measures])
         if not every:
-            said = "Other groupings, precision, recall, and each system separately: --all or --json"
+            said = "Other groupings, SNOD, precision, recall, and each system separately: --all or --json"
             yield Text(said, style="dim")
         if reliability:
             yield from reliability_tables(material)

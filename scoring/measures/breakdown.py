@@ -10,15 +10,19 @@ same order in ties).
     P(PB+B) …               precision, … with T and X as one label                             1 is good
     JSD(O,T,X) …            mean over turns of the divergence, in bits                         0 is good
     MSE(O,T,X) …            mean over turns of the mean over bins of (p - q)²                  0 is good
+    SNOD(O,T,X)             mean over turns of the order-aware divergence                      0 is good
     rate(B), rate(PB+B)     mean over turns of the predicted probability: a level, not a quality
 
-The distances exist for three groupings: (O,T,X), (O,T+X) and (O+T,X). MSE(O,T,X) lies in [0, 2/3]; its two-bin forms
-and all other measures lie in [0, 1]. Every figure is a ratio of sums over turns, so all turns weigh the same.
+JSD and MSE exist for three groupings: (O,T,X), (O,T+X) and (O+T,X). MSE(O,T,X) lies in [0, 2/3]; its two-bin forms
+and all other measures lie in [0, 1]. Only SNOD uses the order O, T, X: if all annotators say O, the prediction T is
+half as far off as X. With two bins it would equal MSE. Every figure is a ratio of sums over turns, so all turns weigh
+the same.
 
 F1(PB+B) alone means little: calling every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on
 the evaluation data. Print it together with baselines, as `harvest breakdown eval` does.
 
-Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
+Sources: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017; SNOD from [STC3]
+(Sakai, EVIA 2017) Eq. 10, whose §2.2 observes that MSE and JSD ignore the order of the bins.
 """
 
 import math
@@ -29,7 +33,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from scoring.divergences import jsd
+from scoring.divergences import jsd, snod
 from scoring.figure import Good
 from scoring.measure import Declaration
 from topics.arrays import Floats
@@ -124,6 +128,7 @@ def figures(
         for of, distance in distances
         for name, (a, b) in bins.items()
     ]
+    found.append(Figure(f"{ORDERED_DIVERGENCE.name}({','.join(LABELS)})", ORDERED_DIVERGENCE, snod(p, q), one, len(p)))
     return tuple(found)
 
 
@@ -163,13 +168,14 @@ def _declare(
     example: str = "",
     undefined: str = "no turn",
     top: bool = True,
+    source: str = "DBDC3 (Higashinaka et al., DSTC6 2017)",
 ) -> Declaration:
     return Declaration(
         name=name,
         sentence=sentence,
         of="predictor",
         formula=formula,
-        source="DBDC3 (Higashinaka et al., DSTC6 2017)",
+        source=source,
         undefined=undefined,
         example=example or f"{name}(B)",
         n=n,
@@ -202,6 +208,15 @@ SQUARED_ERROR = _declare(
     good="low",
     example="MSE(O,T,X)",
     top=False,
+)
+ORDERED_DIVERGENCE = _declare(
+    "SNOD",
+    "How far the predicted distribution is from that of the annotators, by the distance between labels.",
+    "mean over turns of (OD(p,q) + OD(q,p)) / 2 / (L - 1), for L = 3 labels in the order O, T, X",
+    good="low",
+    example="SNOD(O,T,X)",
+    top=False,
+    source="[STC3] Eq. 10, §2.2",
 )
 LEVEL = _declare(
     "rate",

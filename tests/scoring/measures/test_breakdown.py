@@ -66,6 +66,16 @@ def test_distances_are_means_over_turns_and_mse_is_a_mean_over_bins() -> None:
     assert [found[f"JSD({name})"] for name in GROUPINGS] == pytest.approx([0.5, 0.5, 0.5])
 
 
+def test_snod_of_a_turn_is_half_as_far_for_t_as_for_x_in_place_of_o() -> None:
+    assert values([[0, 1, 0]], [[1, 0, 0]])["SNOD(O,T,X)"] == 0.5
+    assert values([[0, 0, 1]], [[1, 0, 0]])["SNOD(O,T,X)"] == 1
+    # OD to the gold: 2·.2² + .3² = .17. Back, the mean over three bins: (.59 + .29 + .17) / 3 = .35.
+    # Their mean is .26, over L - 1 = 2: .13.
+    # The second turn is predicted exactly.
+    found = values([[0.2, 0.3, 0.5], [0.2, 0.3, 0.5]], [[0.0, 0.0, 1.0], [0.2, 0.3, 0.5]])
+    assert found["SNOD(O,T,X)"] == pytest.approx(0.13 / 2)
+
+
 def test_a_predictor_that_never_says_breakdown_has_no_precision_and_an_f1_of_0() -> None:
     found = {figure.measure: figure for figure in figures([[1, 0, 0]] * 2, [[0, 0, 1], [1, 0, 0]])}
     assert math.isnan(found["P(B)"].value)
@@ -174,7 +184,7 @@ def test_every_measure_lies_in_its_range_and_the_gold_itself_is_perfect(
             assert 0 <= value <= (2 / 3 + 1e-12 if name == "MSE(O,T,X)" else 1), name
     for name, value in values(q, q).items():
         if not math.isnan(value):
-            assert value == pytest.approx(0 if name[:3] in ("JSD", "MSE") else 1, abs=1e-12), name
+            assert value == pytest.approx(0 if name.startswith(("JSD", "MSE", "SNOD")) else 1, abs=1e-12), name
 
 
 @settings(deadline=None)
