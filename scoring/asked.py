@@ -170,8 +170,10 @@ class AskedMeasures:
 
     def _correct_row(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
         measure = next((one for one in self.measures if one.form is None and one.name == row.measure), None)
-        weighting = measure.declaration.weighting if measure is not None else None
-        if measure is None or weighting is None:
+        if measure is None or measure.declaration.weighting is None:
+            return row
+        weighting = measure.declaration.weighting(measure, self.judged().schema)
+        if weighting is None:
             return row
         if UNCHECKED not in (row.scorers or "") or row.topic is not None or row.trial is not None:
             return row
@@ -183,7 +185,7 @@ class AskedMeasures:
                 if one.key.system == row.system and row.topic_type in (None, types.get(one.key.topic))
             ),
             self._criterion(measure),
-            weighting(measure, self.judged().schema),
+            weighting,
             level=level,
             design=self.designs.get(row.system, INDEPENDENT),
         )

@@ -109,7 +109,7 @@ class Declaration:
     - `criterion`: the criterion that a measure of judgments depends on, as named in the schema, or None for all.
     - `of_values`: True if the measure depends on values that judges chose, not on scores.
     - `weighting`: the weighting of a mean of the scores of one criterion, so that people's judgments can correct
-      models'.
+      models'. It is None if they cannot, because the measure averages other items than those that were judged.
     - `swan`: the criteria that enter a mean over criteria.
     - `of_sets`: True if the form also includes criteria that are scored once for a topic.
 
@@ -151,7 +151,7 @@ class Declaration:
     notes: Callable[[Collection[Conversation]], Iterator[str]] | None = None
     criterion: Callable[[Measure, Schema], str] | None = None
     of_values: bool = False
-    weighting: Callable[[Measure, Schema], Weighting] | None = None
+    weighting: Callable[[Measure, Schema], Weighting | None] | None = None
     swan: Callable[[Material, Measure], Swan] | None = None
     of_sets: bool = False
     parts: Callable[[Material, Measure], Iterable[Figure]] | None = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
 from scoring.measure import Declaration, Measure, TermContext, refuse_arguments, refuse_parameters
-from scoring.measures.wan import WEIGHTS, drop_scorers, read_weighted_term, weighted_schema
+from scoring.measures.wan import TURN_SCORES, WEIGHTS, drop_scorers, read_weighted_term, weighted_schema
 from scoring.notation import Term
 from scoring.swan.wan import Swan
 
@@ -43,7 +43,7 @@ SWAN = Declaration(
     example="SWAN(weights=linear(L=1250))",
     n="scored nuggets and turns",
     needs=("judgments",),
-    parameters=(WEIGHTS,),
+    parameters=(WEIGHTS, TURN_SCORES),
     legend="mean of criteria",
     score=_score,
     read=_read_term,

@@ -90,11 +90,39 @@ class Assessment:
 
     def wans(self, schema: Schema) -> dict[str, Wan]:
         """Return WAN^c by criterion, leaving out criteria of sets of conversations."""
-        return {
-            one.name: wan(self.scored[one.name], one.name, one.weighting, items=len(self.items[one.name]))
-            for one in schema
-            if one.level != "set"
-        }
+        found = {}
+        for one in schema:
+            if one.level != "set":
+                scored, items = self.averaged_items(one)
+                found[one.name] = wan(scored, one.name, one.weighting, items=items)
+        return found
+
+    def averaged_items(self, criterion: Criterion) -> tuple[tuple[ScoredItem, ...], int]:
+        """Return the scored items that WAN^c averages, and the number of items with and without a score.
+
+        These are the items that were scored, unless `criterion.first_nugget` asks for the form of [SWAN] §3: the
+        score of a turn becomes that of its first nugget, and the turn's other nuggets score 0. A turn without nuggets
+        remains one item.
+        """
+        scored, items = self.scored[criterion.name], self.items[criterion.name]
+        if not criterion.first_nugget:
+            return scored, len(items)
+        nuggets: dict[int, list[Nugget]] = {}
+        for one in sorted(self.nuggets, key=lambda nugget: nugget.start):
+            if one.speaker == "system" and one.type != "E":
+                nuggets.setdefault(one.turn, []).append(one)
+        found: list[ScoredItem] = []
+        for entry in scored:
+            turn = entry.item
+            own = [
+                replace(
+                    turn, start=one.start, end=one.end, type=one.type, position=one.position, seen=turn.seen + before
+                )
+                for before, one in enumerate(nuggets.get(turn.turn, ()))
+            ]
+            first, *others = own or [turn]
+            found += [replace(entry, item=first), *(replace(entry, item=other, value=0.0) for other in others)]
+        return tuple(found), sum(max(1, len(nuggets.get(item.turn, ()))) for item in items)
 
     def swan(self, schema: Schema) -> Swan:
         """Return the SWAN of this conversation alone."""
@@ -206,8 +234,8 @@ def conversation_wans(assessments: Sequence[Assessment], schema: Schema) -> list
         name = criterion.name
         if criterion.level == "set":
             continue
-        items = [len(one.items[name]) for one in assessments]
-        each = wans([one.scored[name] for one in assessments], name, criterion.weighting, items)
+        averaged = [one.averaged_items(criterion) for one in assessments]
+        each = wans([scored for scored, _ in averaged], name, criterion.weighting, [items for _, items in averaged])
         for own, one in zip(found, each, strict=True):
             own[name] = one
     return found

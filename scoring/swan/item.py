@@ -1,7 +1,7 @@
 """Items, which are scored by criteria, with their positions, and scores with their sources.
 
-In [SWAN] §3 the first nugget of a turn gets the turn's score and the other nuggets get 0, so the sum would also be
-divided by the weights of the other nuggets. Here a turn-level criterion has exactly one item per turn.
+A turn-level criterion has exactly one item per turn. In [SWAN] §3 the first nugget of a turn has the turn's score and
+the other nuggets have 0, so the sum is also divided by their weights; `Assessment.averaged_items` makes these items.
 """
 
 from bisect import bisect_right

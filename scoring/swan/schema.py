@@ -60,6 +60,8 @@ class Criterion:
     - `speaker`: the side whose turns are scored; other levels score the system.
     - `values`: each value with its meaning if the criterion has unordered values instead of scores. Such a criterion
       is in no WAN, and the share of each value is computed.
+    - `first_nugget`: True if the score of a system turn is the score of its first nugget in WAN ([SWAN] §3), and
+      the turn's other nuggets score 0.
     """
 
     number: int
@@ -75,6 +77,7 @@ class Criterion:
     set_rules: tuple[SetRule, ...] = ()
     speaker: Literal["system", "user"] = "system"
     values: tuple[tuple[str, str], ...] = ()
+    first_nugget: bool = False
 
     @property
     def written_name(self) -> str:

@@ -264,6 +264,8 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("of_pooled(GF)", "is not a pooled reading"),
         ("of_pooled(SWAN)", "is not a pooled reading"),
         ("SWAN(weights=heavy)", "is not a weighting"),
+        ("SWAN(turn_scores=last_nugget)", "last_nugget is not a form of turn-level scores"),
+        ("WAN(Correctness, turn_scores=first_nugget)", "Correctness does not score system turns"),
         ("SWAN(weights=3)", "is not a weighting"),
         ("WAN", "takes 1 argument, not 0"),
         ("WAN(Correctnes)", "did you mean 'Correctness'?"),
