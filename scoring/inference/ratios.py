@@ -5,15 +5,16 @@ A ratio r is plausible if the first figure and r times the second one may be equ
     { r >= 0 : the interval of the difference  a - r·b  includes 0 }          a, b: the figures of both sides
 
 (Fieller's method, with the interval of a difference that fits the design). So a ratio covers its true value as often
-as a difference does, and no figure is divided by one that may be 0. If the measure has a highest value, the interval
-excludes 1 if and only if that of the difference excludes 0, except for rounding. Otherwise the ratio also uses that no
-value is below 0, and its interval may exclude 1 where that of the difference includes 0. If b itself may be 0, the
-interval has no upper end; to leave it out then would keep those studies in which b happened to be large.
+as a difference does, and no figure is divided by one that may be 0. The interval includes 1 whenever that of the
+difference includes 0. If b itself may be 0, the interval has no upper end; to leave it out then would keep those
+studies in which b happened to be large.
 
 The search is by the angle t of a·cos(t) - b·sin(t), which treats both sides alike: r = tan(t). For topics like these,
 topics get random weights and part of an unseen topic is added, as in `scoring.inference.differences`. The unseen
 topic's a·cos(t) - b·sin(t) lies between -top·sin(t) and top·cos(t), since values are never below 0. If the measure has
-no end near its values, the unseen topic lies within the tail that was seen, and top is the end of each side's tail.
+no end near its values, the unseen topic lies within the tail that was seen, and top is the end of that side's tail or
+of the tail of the difference, whichever is further away. With each side's own tail alone, the ratio excluded 1 in 118
+of 400 studies of lognormal levels in which the difference included 0.
 
 Sources: E. C. Fieller, Journal of the Royal Statistical Society B 16 (1954), 175-185; for figures that are themselves
 ratios of sums, R. G. Newcombe, Statistical Methods in Medical Research 25 (2016), 1774-1778 (MOVER-R).
@@ -96,7 +97,7 @@ def compare_ratio(
 
     def ends_of(one: Aligned) -> tuple[float, float]:
         may_be_zero = _may_be_zero(one, first, second, rng, estimand, level, reach, guard)
-        return _search_ends(float(one.figures[first]), float(one.figures[second]), may_be_zero)
+        return _search_ends(float(one.figures[first]), float(one.figures[second]), difference, may_be_zero)
 
     ends = [ends_of(one) for one in (aligned, *bounds)]
     interval = replace(
@@ -110,21 +111,21 @@ def compare_ratio(
     return Ratio(*names, float(low / high), interval)
 
 
-def _search_ends(above: float, below: float, may_be_zero: MayBeZero) -> tuple[float, float]:
-    """Return the ends of the ratios around above/below that may be true: 0 or more, and infinity or less."""
-    middle = math.atan2(above, below)
+def _search_ends(above: float, below: float, difference: Interval, may_be_zero: MayBeZero) -> tuple[float, float]:
+    """Return the ends of the ratios around above/below that may be true: 0 or more, and infinity or less. If the
+    interval of the difference includes 0, they lie around 1, too."""
+    inner = [math.atan2(above, below), *([math.pi / 4] if difference.contains(0.0) else [])]
 
-    def search(outside: float) -> float:
+    def search(inside: float, outside: float) -> float:
         if may_be_zero(outside):
             return outside
-        inside = middle
         for _ in range(_HALVINGS):
             half = (inside + outside) / 2
             inside, outside = (half, outside) if may_be_zero(half) else (inside, half)
         return outside
 
-    last = search(math.pi / 2)
-    return math.tan(search(0.0)), math.inf if last == math.pi / 2 else math.tan(last)
+    last = search(max(inner), math.pi / 2)
+    return math.tan(search(min(inner), 0.0)), math.inf if last == math.pi / 2 else math.tan(last)
 
 
 def _may_be_zero(
@@ -185,7 +186,11 @@ def _means_may_be_equal(above: Floats, sizes: Floats, level: float, reach: float
     weights = unit_weights(len(sums))
     one, other = weighted_sums(np.ascontiguousarray(sums), np.ascontiguousarray(weights[:-1]))
     unseen = weights[-1] * sizes.max()
-    tops = np.full(2, reach) if math.isfinite(reach) else unseen_positions(means)[1]
+    if math.isfinite(reach):
+        tops = np.full(2, reach)
+    else:
+        low, high = unseen_positions(means[:, :1] - means[:, 1:])[:, 0]
+        tops = np.maximum(unseen_positions(means)[1], [high, -low])
     most, tail = highest_low_end(len(sums), level), (1 - level) / 2
 
     def may_be_zero(angle: float) -> bool:
