@@ -109,7 +109,7 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
                 if trial <= audit.trials_with(topic)
                 and (audit.shard is None or audit.shard.includes(topic.id, trial, audit.seed, session=system.session))
             ]
-            for part, session in enumerate(_split_sessions(topics, system, audit.protocol)):
+            for part, session in enumerate(split_sessions(topics, system, audit.protocol)):
                 works: list[Work] = []
                 heard: list[Conversation] = []
                 for _, topic in session:
@@ -132,7 +132,7 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
     return Plan(sittings, planned, done, most_turns, most_requests)
 
 
-def _split_sessions(
+def split_sessions(
     topics: Sequence[tuple[int, Topic]], system: System, protocol: Protocol
 ) -> Iterator[list[tuple[int, Topic]]]:
     """Yield the topics of each session of a trial, in order. A session that is renewed counts the turns that its

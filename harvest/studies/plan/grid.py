@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from harvest.audits.audit import Audit
+from harvest.audits.system import System
+from harvest.playing.plan import split_sessions
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material
@@ -209,10 +211,27 @@ def _costs(audit: Audit, observed: tuple[float, float] | None, mix: Mix) -> tupl
     conversations, seconds = sum(mix) * groups, []
     for system in audit.systems:
         limits = system.limits
-        at_once = limits.concurrency if system.session == "fresh" else min(limits.concurrency, max(mix) * groups)
+        at_once = limits.concurrency
+        if system.session == "continued":
+            at_once = min(at_once, _count_sessions(audit, system, mix) * groups)
         paced = limits.spacing * turns * conversations
         if observed:
             seconds.append(max(paced, observed[1] * conversations / at_once))
         else:
             seconds.append(paced or math.nan)
     return round(turns * sum(mix) * len(audit.played)), max(seconds) / 3600
+
+
+def _count_sessions(audit: Audit, system: System, mix: Mix) -> int:
+    """Return the number of a continued system's sessions with one group. A design with more topics than the audit has
+    the audit's topics repeatedly."""
+    topics = audit.topics.topics
+    return sum(
+        1
+        for trial in range(max(mix))
+        for _ in split_sessions(
+            [(place, topics[place % len(topics)]) for place, trials in enumerate(mix) if trial < trials],
+            system,
+            audit.protocol,
+        )
+    )

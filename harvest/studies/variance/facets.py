@@ -16,8 +16,8 @@ from recordings.files.json_text import Json
 @dataclass(frozen=True, slots=True)
 class Facets:
     """The facets of one system in a study. `system` is its name in the audit, without arm or kind of session. `arm`
-    is "" if there are no arms, and `group` is "" if there are no groups of users. `session` is `fresh` or
-    `continued`. `run` is "" if each system was recorded in one run only."""
+    is "" if there are no arms, and `group` is "" if there are no groups of users. `session` is `fresh`, `continued`, or
+    `continued up to N turns` if sessions are renewed. `run` is "" if each system was recorded in one run only."""
 
     system: str
     arm: str
@@ -60,7 +60,7 @@ def system_facets(gathered: Gathered) -> dict[str, Facets]:
                 system=first.setdefault(_identity(definition) or system, own),
                 arm=_text_at(definition, "arm", ""),
                 group=_text_at(definition, "group", ""),
-                session="continued" if _text_at(definition, "session", "") == "continued" else "fresh",
+                session=_session(definition),
                 run=place,
             )
             # One definition under two names is two systems: the audit's author wants them apart.
@@ -91,6 +91,13 @@ def _identity(definition: Json) -> str:
 
 
 _NAMING_KEYS = ("name", "system", "session", "session_turns", "arm", "changes", "group", "levels")
+
+
+def _session(definition: Json) -> str:
+    if _text_at(definition, "session", "") != "continued":
+        return "fresh"
+    turns = _text_at(definition, "session_turns", "")
+    return f"continued up to {turns} turns" if turns else "continued"
 
 
 def _text_at(definition: Json, key: str, default: str) -> str:

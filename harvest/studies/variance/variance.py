@@ -150,8 +150,8 @@ def study_variance(
     twins: dict[str, str] = {}  # systems with continued sessions, and the same ones with fresh sessions in the same run
     for group in facet_groups(kinds):
         if group.facet == "session":
-            session = {kinds[name].session: name for name in group.names}
-            twins[session["continued"]] = session["fresh"]
+            fresh = [name for name in group.names if kinds[name].session == "fresh"]
+            twins.update({name: fresh[0] for name in group.names if fresh and name != fresh[0]})
     needed = tuple(dict.fromkeys((*chosen, *(twins[name] for name in chosen if name in twins))))
     scored, notes = measure_values(needed, material, others, settings, judges)
     values = {name: scored.get(name, {}) | gathered.shares(name) for name in needed}

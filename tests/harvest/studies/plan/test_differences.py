@@ -64,6 +64,26 @@ def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(aud
     assert design.hours == pytest.approx(8 * 2 * 2 * 2 / 3600), "a turn of A every two seconds, B at the same time"
 
 
+@pytest.mark.parametrize(
+    ("session", "at_once"),
+    [("fresh", 8), ("continued", 2), ("continued, session_turns: 4", 6), ("continued, session_turns: 2", 8)],
+)
+def test_sessions_that_are_renewed_are_played_at_once(tmp_path: Path, pilot: Path, session: str, at_once: int) -> None:
+    """Two trials of six topics with two turns each: sessions of two topics are three in a trial, of one topic six."""
+    path = tmp_path / "audit.yaml"
+    system = f"  - {{name: A, driver: parrot, session: {session}, concurrency: 8}}\n"
+    path.write_text(AUDIT + system + "  - {name: B, driver: parrot, concurrency: 1000}\n")
+    found = planned(str(path), run=read(pilot), topics=(6, 12))
+    assert found.model.basis.observed is not None
+    seconds = found.model.basis.observed[1]
+    assert [design.hours for design in found.grid.designs] == pytest.approx(
+        [
+            topics * 2 * seconds / min(8, at_once * topics / 6 if "turns" in session else at_once) / 3600
+            for topics in (6, 12)
+        ]
+    )
+
+
 def test_the_audits_own_numbers_of_trials_are_planned_with(audit: str) -> None:
     Path(audit).write_text(Path(audit).read_text() + "trials_of: {M001: 12, R002: 2}\n")
     found = planned(audit)

@@ -133,6 +133,26 @@ def test_a_session_that_is_renewed_tires_less_and_a_trial_stays_one_unit(tmp_pat
     assert "go on from topic to topic" in found.split.topic.interval.note
 
 
+def test_sessions_of_several_lengths_have_one_fresh_twin(tmp_path: Path) -> None:
+    """The bot fails on all but the first four topics of a session: on 4 of 8, on 2 of 8, and never."""
+    names = (("whole", "continued"), ("six", "continued, session_turns: 6"), ("four", "continued, session_turns: 4"))
+    systems = "".join(SYSTEM.format(name, session, "session") for name, session in (*names, ("alone", "fresh")))
+    study = study_variance([read(played(tmp_path, systems))])
+    key = ("%useful", 1)
+    lost = {one.system: (one.fresh, one.carried.lost) for one in study.each[key] if one.carried is not None}
+    assert {name: twin for name, (twin, _) in lost.items()} == dict.fromkeys(("whole", "six", "four"), "alone")
+    assert [lost[name][1] for name in ("whole", "six", "four")] == pytest.approx([-4 / 8, -2 / 8, 0])
+    ((group, _),) = study.between[key]
+    assert (group.title, group.names) == ("4 kinds of session together", ("whole", "six", "four", "alone"))
+
+
+def test_renewed_sessions_alone_have_no_twin(tmp_path: Path) -> None:
+    systems = (SYSTEM.format(f"of {turns}", f"continued, session_turns: {turns}", "session") for turns in (4, 6))
+    study = study_variance([read(played(tmp_path, "".join(systems)))])
+    assert [one.fresh for one in study.each["%useful", 1]] == [None, None]
+    assert [group.names for group, _ in study.between["%useful", 1]] == [("of 4", "of 6")]
+
+
 def test_of_seconds_nothing_is_counted_that_chance_decides(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["variance", str(run), "--system", "steady", "-m", "latency"])
