@@ -17,17 +17,13 @@ from rich.text import Text
 
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.pages.witness.judgement import Verdict
-from harvest.studies.pairs import conversation_pairs, conversation_rows
-from harvest.studies.pairs.beside import pair_line, pair_lines, summary_lines
-from harvest.studies.pairs.conversation_pairs import ConversationPair, Side
-from harvest.studies.runs.side_by_side import refuse_repeated_runs
+from harvest.studies.pairs import conversation_rows
 from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts
-from harvest.terminal import people_console, print_message, printable, terminal_width, wrap_lines
+from harvest.terminal import people_console, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import LARGEST_NUMBER, Conversation
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, shard_note
-from topics.counting import pluralize
 from topics.errors import InputError, Place
 
 if TYPE_CHECKING:
@@ -78,15 +74,22 @@ def command(
     sides may be recordings of one system.
     """
     if beside is not None:
-        if system is not None or attempt is not None or every or groups:
+        if system is not None or attempt is not None or every:
             raise InputError(
-                "--system, --attempt, --all and --groups cannot be used with --beside", advice="name both: --beside A,B"
+                "--system, --attempt and --all cannot be used with --beside", advice="name both: --beside A,B"
             )
-        from harvest.cli.show import show_side_by_side  # brings numpy, which a list of trials does not need
+        from harvest.cli.show_beside import show_side_by_side  # late: numpy, which a list of trials does not need
 
         recordings = [read(run) for run in runs]
         show_side_by_side(
-            recordings, beside, topic=topic, trial=trial, flipped=flipped, as_text=as_text, as_json=as_json
+            recordings,
+            beside,
+            topic=topic,
+            trial=trial,
+            flipped=flipped,
+            as_text=as_text,
+            groups=groups,
+            as_json=as_json,
         )
         return
     if flipped:
@@ -124,11 +127,14 @@ def command(
         )
     whole = as_text or len(chosen) == 1 or (bool(chosen) and None not in (system, topic, trial))
     if groups and chosen and not whole:
-        raise InputError(
-            f"--groups is about single conversations, but {pluralize(len(chosen), 'trial')} would be listed",
-            advice="select one with --system, --topic and --trial, or print all with --text",
-        )
-    grounds = _gold_grounds(recorded, chosen) if groups else {}
+        from harvest.cli.show_beside import listed_groups_error
+
+        raise listed_groups_error(len(chosen), "--system, --topic and --trial")
+    grounds: Mapping[tuple[str, int], Ground] = {}
+    if groups:
+        from harvest.studies.scores.group_shares import gold_grounds  # late: numpy
+
+        grounds = gold_grounds(recorded, chosen)
     if as_json:
         document = _listing_document(recorded, chosen, whole=whole)
         for conversation, row in zip(chosen, document["trials"], strict=True):
@@ -169,19 +175,6 @@ def _worded_turns(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     models = models_of(run)
     return worded_turns(chosen, models, known, dict.fromkeys(models, run.path))
-
-
-def _gold_grounds(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int], Ground]:
-    """Return the valid conversations, by trial and attempt, as input of measures."""
-    from harvest.studies.scores.gathered import gather_runs  # late: numpy
-    from harvest.studies.scores.group_shares import gold_ground
-
-    gathered = gather_runs(run)
-    return {
-        (one.trial_id, one.attempt): gold_ground(gathered.material, gathered.settings, one)
-        for one in chosen
-        if one.valid
-    }
 
 
 def _check_name(run: Run, what: str, given: str | None, known: list[str]) -> None:
@@ -309,77 +302,3 @@ def _print_conversation(
     if conversation.outcome and conversation.outcome.choice:
         chosen = conversation_rows.choice_line(conversation.outcome.choice, conversation.outcome.reason)
         console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
-
-
-def show_side_by_side(
-    runs: Sequence[Run],
-    given: str,
-    *,
-    topic: str | None,
-    trial: int | None,
-    flipped: bool,
-    as_text: bool,
-    as_json: bool,
-) -> None:
-    """Print pairs of conversations, selected by `given` (such as `A,B`), topic and trial. With `flipped`, only pairs
-    with different labels are printed. The conversations are printed in full if a topic is given, if only one pair is
-    selected or if `as_text` is true; otherwise the pairs are only listed."""
-    refuse_repeated_runs(runs)
-    sides = conversation_pairs.choose_sides(runs, given)
-    every = conversation_pairs.pair_conversations(*sides)
-    chosen = [one for one in every if topic in (None, one.topic) and trial in (None, one.trial)]
-    if not chosen:
-        raise _no_pair_error(every, sides, topic, trial)
-    shown = [one for one in chosen if one.differing_turns] if flipped else chosen
-    whole = as_text or topic is not None or len(chosen) == 1
-    for sentence in dict.fromkeys(sentence for run in runs for sentence in run.damage):
-        print_message(printable(f"damage: {sentence}", line=True))
-    if as_json:
-        trials = [
-            {
-                "topic": one.topic,
-                "trial": one.trial,
-                "flipped": list(one.differing_turns),
-                "conversations": [
-                    conversation_rows.conversation_row(each, whole=whole) if each else None
-                    for each in (one.left, one.right)
-                ],
-            }
-            for one in shown
-        ]
-        named = [{"name": side.name, "system": side.system, "run": str(side.run.path)} for side in sides]
-        click.echo(json.dumps({"format": "harvest-beside/1", "sides": named, "trials": trials}))
-        return
-    console = people_console()
-    for one in shown:
-        if whole:
-            for line in pair_lines(one, sides, console):
-                console.print(line, soft_wrap=True)
-            console.print()
-        else:
-            click.echo(pair_line(one, sides))
-    if len(chosen) > 1 or flipped:
-        if shown and not whole:
-            click.echo()
-        both = sum(one.left is not None and one.right is not None for one in chosen)
-        counted = pluralize(len(chosen), "trial")
-        click.echo(f"{len(shown)} shown of {counted}; {both} with a valid attempt on both sides")
-        said = list(summary_lines(list(conversation_pairs.label_differences(chosen)), sides))
-        for sentence in said or ["no turn has a label on both sides"]:
-            click.echo(sentence)
-
-
-def _no_pair_error(
-    every: Sequence[ConversationPair], sides: tuple[Side, Side], topic: str | None, trial: int | None
-) -> InputError:
-    names = [side.name for side in sides]
-    neither = f"neither {' nor '.join(names)}"
-    topics = list(dict.fromkeys(one.topic for one in every))
-    if not every:
-        return InputError(f"nothing is recorded of {' and '.join(names)}")
-    if topic is not None and topic not in topics:
-        listed = ", ".join(topics[:8]) + (", …" if len(topics) > 8 else "")
-        return InputError(f"{neither} was tried on topic {topic!r}", allowed=listed)
-    trials = sorted({one.trial for one in every if topic in (None, one.topic)})
-    listed = ", ".join(map(str, trials[:8])) + (", …" if len(trials) > 8 else "")
-    return InputError(f"{neither} has a trial {trial}{f' on {topic}' if topic else ''}", allowed=listed)

@@ -242,6 +242,30 @@ def test_the_groups_of_a_conversation_are_in_its_json(runs: Path) -> None:
     assert "groups" not in json.loads(printed("show", "B1", "--json", cwd=runs))["trials"][0]
 
 
+def test_two_conversations_side_by_side_have_the_groups_of_both(runs: Path) -> None:
+    beside = ("show", "B1", "G1", "--beside", "B1,G1", "--groups")
+    text = printed(*beside, cwd=runs)
+    for system in ("B1", "G1"):
+        alone = printed("show", system, "--groups", cwd=runs).partition("outcome:")[2].partition("\n")[2].strip()
+        assert f"\n{system}\n" in text
+        assert alone in text.partition(f"\n{system}\n")[2]
+    (trial,) = json.loads(printed(*beside, "--json", cwd=runs))["trials"]
+    for system, one in zip(("B1", "G1"), trial["conversations"], strict=True):
+        (shown,) = json.loads(printed("show", system, "--groups", "--json", cwd=runs))["trials"]
+        assert one["groups"] == shown["groups"]
+    (plain,) = json.loads(printed(*beside[:-1], "--json", cwd=runs))["trials"]
+    assert all("groups" not in one for one in plain["conversations"])
+
+
+def test_a_list_of_pairs_has_no_groups(demo: Path) -> None:
+    done = harvest("show", demo, "--beside", "A,B", "--groups")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--groups is about single conversations, but 225 trials would be listed" in " ".join(done.stderr.split())
+    assert "GF(" in printed(
+        "show", str(demo), "--beside", "A,B", "--groups", "--topic", "M001", "--trial", "1", cwd=demo
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -251,7 +275,6 @@ def test_the_groups_of_a_conversation_are_in_its_json(runs: Path) -> None:
         (("score", "B1", "-m", "D(RATINGS, 1.5)"), "RATINGS has no group number 1.5"),
         (("score", "B1", "-m", "D(RATINGS, 1) S2"), "D has no parameter turn"),
         (("score", "B1", "-m", "Q(D(RATINGS))"), "D(RATINGS) stands for several measures, and Q is taken of one"),
-        (("show", "B1", "--beside", "B1,B1", "--groups"), "--groups cannot be used with --beside"),
     ],
 )
 def test_groups_that_cannot_be_shown_are_refused(runs: Path, words: tuple[str, ...], said: str) -> None:

@@ -9,10 +9,12 @@ from functools import partial
 from rich.table import Table
 from rich.text import Text
 
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Judges, Material
 from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation
+from recordings.log.run_folder import Run
 from scoring.fairness import GroupFairness, group_fairness
 from scoring.material import Material as Ground
 from scoring.measures.group_fairness import FAIRNESS, set_fairness
@@ -24,6 +26,16 @@ from topics.errors import InputError
 
 _NAME_WIDTH, _CELL_WIDTH = 17, 7  # with edges: eight groups and a divergence take 80 columns, and each number 6
 _DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processors
+
+
+def gold_grounds(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int], Ground]:
+    """Return the valid conversations of a run, by trial and attempt, as input of measures."""
+    gathered = gather_runs(run)
+    return {
+        (one.trial_id, one.attempt): gold_ground(gathered.material, gathered.settings, one)
+        for one in chosen
+        if one.valid
+    }
 
 
 def gold_ground(material: Material, settings: Settings, conversation: Conversation) -> Ground:

@@ -145,7 +145,7 @@ def test_the_document_has_the_rows_of_both_sides(tmp_path: Path) -> None:
         (["--beside", "A,C"], "no system of these runs is called 'C'"),
         (["--beside", "A,B", "--topic", "M009"], "neither A nor B was tried on topic 'M009'"),
         (["--beside", "A,B", "--topic", "M003", "--trial", "7"], "neither A nor B has a trial 7 on M003"),
-        (["--beside", "A,B", "--system", "A"], "--system, --attempt, --all and --groups cannot be used with --beside"),
+        (["--beside", "A,B", "--system", "A"], "--system, --attempt and --all cannot be used with --beside"),
         (["--flipped"], "--flipped can only be used with --beside"),
         (["run"], "only one run can be shown, but several were given"),
         (["run", "--beside", "A,B"], "the same run is given twice"),
