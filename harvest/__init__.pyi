@@ -2,7 +2,9 @@
 from .audits.audit import Audit as Audit
 from .audits.audit import load_audit as load_audit
 from .drivers.registry import build_driver as build_driver
+from .playing.play import aplay as aplay
 from .playing.play import play as play
+from .studies.compare.comparison import compare_runs as compare_runs
 from .studies.scores.gathered import score_runs as score_runs
 from .systems.driver import Capabilities as Capabilities
 from .systems.driver import Denied as Denied
@@ -29,7 +31,9 @@ __all__ = [
     "Session",
     "Surroundings",
     "Unanswered",
+    "aplay",
     "build_driver",
+    "compare_runs",
     "load_audit",
     "play",
     "score_runs",

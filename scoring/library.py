@@ -5,6 +5,7 @@ Echo = "echo_measures.echo:ECHO"        # a Declaration of single conversations,
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from types import MappingProxyType
 
@@ -123,6 +124,24 @@ OF_PREDICTORS = (
 )
 
 _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_CONVERSATIONS})
+_GIVEN: dict[str, Declaration] = {}
+
+
+def make_known(one: Declaration) -> Term:
+    """Make a measure of conversations known to this process, and return the term that asks for it.
+
+    It is then read wherever a measure is named, as the measure of an installed distribution is, but only computed if
+    asked for. A measure that was given before under the same name is replaced, as when the cell of a notebook is run
+    again. Raises InputError if the declaration is not valid, or if another measure has its name.
+    """
+    try:
+        _check_declaration(one.name, one)
+    except TypeError as error:
+        raise InputError(f"the measure {one.name}: {error}") from None
+    if one.name in _OWN or any(other.name == one.name for other in plug_ins()):
+        raise InputError(f"there is a measure {one.name} already", advice="give yours another name")
+    _GIVEN[one.name] = replace(one, shown="asked")
+    return Term(one.name)
 
 
 @cache
@@ -154,17 +173,19 @@ def unasked_plug_ins() -> tuple[str, ...]:
 
 
 def measures() -> tuple[Declaration, ...]:
-    """Return all measures of conversations: Harvest's own measures, then the measures of other distributions."""
-    return (*OF_CONVERSATIONS, *plug_ins())
+    """Return all measures of conversations: Harvest's own measures, then the measures of other distributions, and
+    those that were made known to this process."""
+    return (*OF_CONVERSATIONS, *plug_ins(), *_GIVEN.values())
 
 
 def declared(name: str) -> Declaration | None:
     """Return the declaration of the measure at the beginning of a printed name, as GF in `GF(ATTRS, by=NMD)`, or
     None."""
-    own = _OWN.get(name.partition("(")[0])
+    bare = name.partition("(")[0]
+    own = _OWN.get(bare) or _GIVEN.get(bare)
     if own is not None:
         return own
-    return next((one for one in plug_ins() if one.name == name.partition("(")[0]), None)
+    return next((one for one in plug_ins() if one.name == bare), None)
 
 
 def range_of(name: str) -> tuple[float, float]:

@@ -13,7 +13,9 @@ from scoring.columns import Columns
 from scoring.library import declared
 from scoring.notation import Term, parse
 from scoring.settings import Settings
+from topics.counting import pluralize
 from topics.decimals import decimal
+from topics.html_table import html_table
 
 FORMAT = "harvest-scores/1"
 
@@ -156,7 +158,7 @@ class DeferredRows:
         return self.rows if self.of == "conversation" else tuple(self.make(False))
 
 
-@dataclass(frozen=True)  # without slots, so that derived values are cached
+@dataclass(frozen=True, repr=False)  # without slots, so that derived values are cached
 class ScoreTable:
     """All rows of one scoring run, in order: by system, and within a system conversations, topics, trials, types and
     all.
@@ -191,6 +193,24 @@ class ScoreTable:
     def single(self, of: Single) -> Iterator[ScoreRow]:
         """Yield the rows of single conversations, topics or trials, without intervals. No other row is made."""
         return (row for one in self.parts if isinstance(one, DeferredRows) and one.of == of for row in one.values)
+
+    def __repr__(self) -> str:
+        systems = dict.fromkeys(row.system for row in self.joint)
+        return f"<ScoreTable of {', '.join(systems)}: {pluralize(len(self._whole), 'figure')} over all topics>"
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            f"{repr(self)[1:-1]}. Each has its interval and its n; rows has the figures of topics, trials and turns.",
+            ("measure", "system", "value", "low", "high", "n", "note"),
+            (
+                (row.label, row.system, *map(row.shown, (row.value, row.low, row.high)), str(row.n), row.note)
+                for row in self._whole
+            ),
+        )
+
+    @property
+    def _whole(self) -> list[ScoreRow]:
+        return [row for row in self.joint if row.topic_type is None]
 
     def as_json(self) -> dict[str, object]:
         """Return the `harvest-scores/1` document: format, settings, notes, rows. Equal scores give equal documents."""

@@ -249,7 +249,7 @@ class _Connector(aiohttp.TCPConnector):
             connection = await super().connect(req, traces, timeout)
             protocol, transport = connection.protocol, connection.transport
             assert protocol is not None
-            assert isinstance(transport, asyncio.Transport)
+            assert transport is not None  # not always an asyncio.Transport: uvloop has its own
             reading = transport.get_protocol()
             if not isinstance(reading, _HeadFirstProtocol):  # a new connection
                 reading = _HeadFirstProtocol(protocol)

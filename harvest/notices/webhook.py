@@ -1,6 +1,5 @@
 """A webhook that receives figures and verdicts as JSON, but no text of a conversation or from a system."""
 
-import asyncio
 import json
 import math
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from harvest.drivers.options import WireOptions
 from harvest.drivers.wire import Request, Wire
 from harvest.notices.bulletin import Bulletin, Estimate, Notice, plain
 from harvest.systems.driver import DriverError, Surroundings
+from recordings.log.own_loop import run_to_end
 from topics.errors import InputError
 from topics.target import parse_target
 
@@ -95,7 +95,7 @@ def send(bulletin: Bulletin, url: str, *, seconds: float = 10.0) -> str:
             await wire.close()
 
     try:
-        status = asyncio.run(post())
+        status = run_to_end(post())
     except DriverError as fault:
         return fault.reason
     except (InputError, ValueError, OSError):  # their messages may repeat the address

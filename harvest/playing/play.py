@@ -1,8 +1,9 @@
 """Playing of an audit into a run folder, which may contain an earlier part of the run."""
 
-import asyncio
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
@@ -15,6 +16,7 @@ from harvest.systems.limits import Gates, local_gate
 from recordings.conversations.conversation import Outcome
 from recordings.judged.gold_layers import keep_gold
 from recordings.log.continuation import extend_header, refuse_differences
+from recordings.log.own_loop import run_to_end
 from recordings.log.run_folder import Run, event_file_sizes, is_run, read
 from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
@@ -36,19 +38,50 @@ class SilentWatcher:
     def pace_lowered(self, system: str, why: str) -> None: ...
 
 
-def play(audit: Audit | str | PathLike[str], out: str | PathLike[str]) -> Run:
+def play(audit: Audit | str | PathLike[str], out: str | PathLike[str], *, progress: bool | None = None) -> Run:
     """Play the rest of an audit into the run folder `out`, and read the run.
 
     `audit` is an audit, its file, or a shipped name such as `demo`. Finished trials are skipped; invalid and
-    interrupted trials are tried again. Inside a running event loop, await `play_audit` instead. Raises InputError if
-    the audit cannot be played, and RunError if the run belongs to another audit.
+    interrupted trials are tried again. `progress` is whether to show on standard error how far the run is; by default,
+    only notebooks show it. In a notebook, or wherever else an event loop is running, the loop waits until the run has
+    ended; await `aplay` to let it go on. Raises InputError if the audit cannot be played, and RunError if the run
+    belongs to another audit.
     """
-    resolved = audit if isinstance(audit, Audit) else load_audit(str(audit))
+    return run_to_end(aplay(audit, out, progress=progress))
+
+
+async def aplay(audit: Audit | str | PathLike[str], out: str | PathLike[str], *, progress: bool | None = None) -> Run:
+    """Play as `play` does, in the running event loop. If the task is cancelled, the current turns are given up, and
+    every earlier turn is in the run."""
+    shown = _in_notebook() if progress is None else progress
+    resolved, folder = audit if isinstance(audit, Audit) else load_audit(str(audit)), _absolute(out)
     try:
-        asyncio.run(play_audit(resolved, Path(out).absolute()))
+        await play_audit(resolved, folder, watching=partial(_displayed, resolved) if shown else _silent)
     except* HarvestError as group:
         raise first_error(group) from None
     return read(out)
+
+
+def _in_notebook() -> bool:
+    return "ipykernel" in sys.modules
+
+
+def _absolute(out: str | PathLike[str]) -> Path:
+    return Path(out).absolute()
+
+
+def _silent(plan: Plan, damage: tuple[str, ...]) -> AbstractContextManager[Watcher]:
+    return nullcontext(SilentWatcher())
+
+
+def _displayed(audit: Audit, plan: Plan, damage: tuple[str, ...]) -> AbstractContextManager[Watcher]:
+    from rich.console import Console  # late, like the display: most callers want neither
+
+    from harvest.playing.progress import Display
+
+    # A notebook says that it is a terminal, and shows every frame of a bar.
+    lines = False if _in_notebook() else None
+    return Display(Console(stderr=True, force_jupyter=False, force_terminal=lines), audit.played, plan)
 
 
 async def play_audit(
@@ -56,7 +89,7 @@ async def play_audit(
     folder: Path,
     *,
     worker: str = "",
-    watching: Watching = lambda plan, damage: nullcontext(SilentWatcher()),
+    watching: Watching = _silent,
     gates: Gates = local_gate,
 ) -> Path | None:
     """Play the rest of an audit into `folder`, and return the file of events, or None if nothing was left to play.

@@ -1,6 +1,5 @@
 """Import of conversations that were recorded elsewhere into a run folder."""
 
-import asyncio
 import math
 import re
 import unicodedata
@@ -21,6 +20,7 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.files.times import Now, unix_seconds, utc_now
 from recordings.log.header import Header, make_header
+from recordings.log.own_loop import run_to_end
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
 from recordings.secrets.redaction import Redactor
@@ -78,7 +78,7 @@ def record(
     secrets: Iterable[str] = (),
     clock: Now = utc_now,
 ) -> ImportCounts:
-    """Write conversations into a new run folder, or add them to a run of imports. Not for use in a running event loop.
+    """Write conversations into a new run folder, or add them to a run of imports.
 
     A conversation that is already in the run in the same words is skipped, and repeated conversations are written once.
     Raises RunError, before anything is written, if a different conversation has the same trial and attempt, or if the
@@ -99,7 +99,7 @@ def record(
                 f"two different conversations have the same name: {_describe_trial(one)}",
                 advice="give them different trials or systems, in the files or with --trial or --system",
             )
-    written = asyncio.run(_record_new(Path(run), given, header, tuple(secrets), clock))
+    written = run_to_end(_record_new(Path(run), given, header, tuple(secrets), clock))
     return ImportCounts(written, len(several) - written)
 
 

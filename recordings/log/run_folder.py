@@ -4,7 +4,8 @@ lock, so a run can be read while it is being written."""
 import os
 import shlex
 import stat
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,12 +23,13 @@ from recordings.files.json_text import BLOCK, Json, parse_row, read_blocks, read
 from recordings.log.chain import chain_file, closed_lines
 from recordings.log.header import DISTRIBUTION, Header, topic_order
 from recordings.log.store import read_header
-from topics.counting import pluralize
+from topics.counting import plural, pluralize
 from topics.errors import Place
+from topics.html_table import html_table
 from topics.regular_file import open_inside, read_inside
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run as read from its folder.
 
@@ -60,6 +62,28 @@ class Run:
     def failures(self) -> tuple[Failed, ...]:
         """Failures of connections to systems, in the order of the attempts."""
         return tuple(failure for attempt in self.attempts for failure in attempt.failures)
+
+    def __repr__(self) -> str:
+        counts = _count_attempts(self.attempts)
+        return f"<Run {self.path.name}: {', '.join(pluralize(n, kind) for kind, n in counts.items())}>"
+
+    def _repr_html_(self) -> str:
+        by_system: dict[str, list[Attempt]] = {name: [] for name in self.header.systems}
+        for attempt in self.attempts:
+            by_system.setdefault(attempt.started.key.system, []).append(attempt)
+        kinds = list(_count_attempts(self.attempts))
+        counted = {name: _count_attempts(attempts) for name, attempts in by_system.items()}
+        rows = ([name, *(str(counts.get(kind, 0)) for kind in kinds)] for name, counts in counted.items())
+        return html_table(repr(self)[1:-1], ["system", *map(plural, kinds)], rows)
+
+
+def _count_attempts(attempts: Sequence[Attempt]) -> Mapping[str, int]:
+    """Count finished trials and their topics, and invalid and interrupted attempts if there are any."""
+    finished = {attempt.started.key for attempt in attempts if attempt.valid}
+    failed = Counter(
+        "invalid attempt" if attempt.has_ended else "interrupted attempt" for attempt in attempts if not attempt.valid
+    )
+    return {"finished trial": len(finished), "topic": len({key.topic for key in finished}), **failed}
 
 
 def first_valid(conversations: Iterable[Conversation]) -> tuple[Conversation, ...]:

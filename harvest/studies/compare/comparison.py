@@ -12,28 +12,29 @@ from harvest.studies.runs.readings import Contrast, recorded_scoring
 from harvest.studies.runs.side_by_side import failures_clause, no_valid_trials_clause, silent_systems
 from harvest.studies.scores import trial_values
 from harvest.studies.scores.arms import armed_systems, is_armed
-from harvest.studies.scores.gathered import Gathered, gather_runs
+from harvest.studies.scores.gathered import Gathered, Recorded, gather_runs, requested_terms
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import Key, Values
 from harvest.studies.trees.parted_systems import PartedSystems, cores, parted_systems
 from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
+from harvest.tables.comparison_words import better_system, interval_words, measure_name, p_text, signed
 from recordings.files.json_text import Json
 from recordings.files.times import unix_seconds
-from recordings.log.run_folder import Run
 from scoring.comparison.pairs import MeasureComparison, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.paired import Estimand, Guard
 from scoring.library import declared, read_term
-from scoring.measure import Measure
+from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
 from scoring.settings import SETTINGS, Settings
-from scoring.table import ScoreTable
+from scoring.table import ScoreTable, is_percentage, shown_value
 from topics.counting import pluralize
 from topics.errors import InputError
+from topics.html_table import html_table
 from topics.identity import generator
 
 _SESSION_NOTE = (
@@ -42,7 +43,7 @@ _SESSION_NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """A comparison of systems in every measure.
 
@@ -76,12 +77,37 @@ class Comparison:
         """Systems whose pairs have no winner."""
         return self.selected | self.unlike
 
+    def __repr__(self) -> str:
+        topics = max((len(one.topics) for one in self.measures), default=0)
+        compared = f"{pluralize(len(self.measures), 'measure')} over {pluralize(topics, 'topic')}"
+        return f"<Comparison of {', '.join(self.systems)}: {compared}>"
+
+    def _repr_html_(self) -> str:
+        of = "topics like these" if self.estimand == "like-these" else "these topics"
+        return html_table(
+            f"{repr(self)[1:-1]}; intervals and p are for {of}",
+            ("measure", "first", "second", "its figure", "its figure", "first − second", "p, corrected", "better"),
+            (
+                (
+                    measure_name(one),
+                    pair.first,
+                    pair.second,
+                    *(shown_value(one.measure, one.figures[name]) for name in (pair.first, pair.second)),
+                    f"{signed(one, pair.value)} {interval_words(pair.interval, share=is_percentage(one.measure))}",
+                    p_text(pair.corrected),
+                    better_system(pair),
+                )
+                for one in self.measures
+                for pair in one.pairs
+            ),
+        )
+
 
 def compare_runs(
-    runs: Sequence[Run] | Gathered,
+    runs: Sequence[Recorded] | Gathered,
     *,
     systems: Sequence[str] = (),
-    measures: Sequence[Term] = (),
+    measures: Sequence[str | Term | Declaration] = (),
     estimand: Estimand = "like-these",
     guard: Guard = "unseen",
     by_type: bool = False,
@@ -92,14 +118,14 @@ def compare_runs(
     scored: ScoreTable | None = None,
     judges: Judges | None = None,
 ) -> Comparison:
-    """Compare systems over the topics that all systems tried in the same wording.
+    """Compare systems over the topics that all systems tried in the same wording, as `harvest compare` does.
 
-    `systems` are compared in the given order; () means all systems of the runs. `measures` () means the measures
-    that `harvest score` shows by default. `by_type` repeats the comparison for each type of topic. With
-    `guard="unseen"`, intervals for topics like these allow for a kind of topic that was not sampled.
-    `across_scoring` scores every run with the first audit's settings, even if the audits differ. `ratios` adds the
-    ratio of the figures to each pair. `changes` override the audits' scoring settings. If `scored` has scores of these
-    runs under the audits' settings, they are reused.
+    `runs` are run folders, or runs that were already read. `systems` are compared in the given order; () means all
+    systems of the runs. `measures` are as in `harvest.score_runs`, but () means those that `harvest score` shows by
+    default. `by_type` repeats the comparison for each type of topic. With `guard="unseen"`, intervals for topics like
+    these allow for a kind of topic that was not sampled. `across_scoring` scores every run with the first audit's
+    settings, even if the audits differ. `ratios` adds the ratio of the figures to each pair. `changes` override the
+    audits' scoring settings. If `scored` has scores of these runs under the audits' settings, they are reused.
     `judges` selects whose judgments SWAN and WAN use (see `measure_values`).
 
     Raises InputError for fewer than two systems, for a measure that has no value for a single topic, and for runs
@@ -109,11 +135,11 @@ def compare_runs(
     if across_scoring:
         first = Settings.of(recorded_scoring(gathered.runs[0]), gathered.changes)
         gathered = replace(gathered, changes={name: getattr(first, name) for name in SETTINGS})
-    runs, material, settings = gathered.runs, gathered.material, gathered.settings
+    material, settings = gathered.material, gathered.settings
     chosen = _choose_systems(gathered, systems)
     continued = tuple(name for name in chosen if name in material.continued)
     judges = judges or Judges()
-    wanted = list(_understand_terms(measures, settings, material, judges))
+    wanted = list(_understand_terms(requested_terms(measures), settings, material, judges))
     values, notes = _system_values(chosen, gathered, wanted, scored, judges)
     keys = _compared_keys(wanted, values, asked=bool(measures))
     played = {one.key.topic for one in material.finished if one.key.system in chosen}
@@ -169,7 +195,7 @@ def compare_runs(
         unplayed={name: max(0, planned[name] - done[name] - lost[name]) for name in chosen},
         contrasts=gathered.beside.contrasts,
         notes=(
-            *(() if systems or len(runs) > 1 else material.silent),
+            *(() if systems or len(gathered.runs) > 1 else material.silent),
             *material.alike,
             *material.reread,
             *notes,

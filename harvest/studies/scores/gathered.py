@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds, reread_sentence
 from harvest.studies.runs.side_by_side import SideBySide, find_contrasts, refuse_repeated_runs, run_names
@@ -22,7 +22,9 @@ from recordings.log.header import topic_value
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, refuse_shard
 from scoring.inference.design import Design
-from scoring.notation import parse_all
+from scoring.library import make_known
+from scoring.measure import Declaration
+from scoring.notation import Term, parse_all
 from scoring.settings import Settings, scoring_settings
 from scoring.table import ScoreTable
 from simulators.probing.recorded import contains_probe
@@ -162,26 +164,30 @@ class Gathered:
         return tuple(name for names in recorded.values() for name in names)
 
 
+Recorded: TypeAlias = Run | str | PathLike[str]  # a run folder, or a run that was already read
+
+
 def gather_runs(
-    runs: Run | Sequence[Run] | Gathered,
+    runs: Run | Sequence[Recorded] | Gathered,
     changes: Mapping[str, Any] | None = None,
     *,
     judged: bool = False,
     whole: bool = False,
 ) -> Gathered:
-    """Prepare runs for studies. The arguments are as in `Gathered`. If `runs` is a `Gathered` already, it is
-    returned unchanged, and the other arguments are ignored. Raises InputError if a run is given twice."""
+    """Prepare runs for studies, and read those that are given by their folders. The arguments are as in `Gathered`. If
+    `runs` is a `Gathered` already, it is returned unchanged, and the other arguments are ignored. Raises InputError if
+    a run is given twice."""
     if isinstance(runs, Gathered):
         return runs
-    given = (runs,) if isinstance(runs, Run) else tuple(runs)
+    given = (runs,) if isinstance(runs, Run) else tuple(one if isinstance(one, Run) else read(one) for one in runs)
     if len(given) > 1:
         refuse_repeated_runs(given)
     return Gathered(given, changes or {}, judged, whole)
 
 
 def score_runs(
-    *runs: Run | str | PathLike[str],
-    measures: Sequence[str] = (),
+    *runs: Recorded,
+    measures: Sequence[str | Declaration] = (),
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> ScoreTable:
@@ -189,14 +195,27 @@ def score_runs(
 
     `runs` are run folders, or runs that were already read. Several runs are scored side by side over the topics
     that all runs tried. If several runs recorded a system, it is called `system@run`. `measures` are computed in
-    addition to the default measures and are written as in tables, for example `["CVaR(R)"]`. `settings` override
-    scoring settings of the audit (`scoring.Settings`). `seed` is for the bootstrap; the same runs, settings and
-    seed give the same table. Raises InputError for an unknown measure or setting, and if the runs cannot be
-    compared.
+    addition to the default measures and are written as in tables, for example `["CVaR(R)"]`, or are declarations of
+    measures of your own. `settings` override scoring settings of the audit (`scoring.Settings`). `seed` is for the
+    bootstrap; the same runs, settings and seed give the same table. Raises InputError for an unknown measure or
+    setting, for a declaration that is not valid, and if the runs cannot be compared.
     """
-    read_runs = [run if isinstance(run, Run) else read(run) for run in runs]
-    terms = tuple(dict.fromkeys(term for text in measures for term in parse_all(text)))
-    return score_material(gather_runs(read_runs, settings).material, settings, seed=seed, measures=terms)
+    return score_material(gather_runs(runs, settings).material, settings, seed=seed, measures=requested_terms(measures))
+
+
+def requested_terms(measures: Sequence[str | Term | Declaration]) -> tuple[Term, ...]:
+    """Return the terms that measures are written as, each once, and make declared measures known (see `make_known`).
+    Raises InputError for text that cannot be read, and for a declaration that is not valid."""
+    found: dict[Term, None] = {}
+    for one in measures:
+        match one:
+            case Term():
+                found[one] = None
+            case Declaration():
+                found[make_known(one)] = None
+            case _:
+                found.update(dict.fromkeys(parse_all(one)))
+    return tuple(found)
 
 
 def recorded_design(run: Run, systems: Collection[str]) -> Design:

@@ -1,0 +1,57 @@
+"""Coroutines run to their end, whether or not an event loop is running: in scripts, notebooks and servers."""
+
+import signal
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+_Result = TypeVar("_Result")
+
+
+def run_to_end(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run `work` in an event loop of its own, and return its result.
+
+    If this thread runs an event loop already, as in a notebook, `work` is run by another thread while this thread, and
+    its loop, wait. KeyboardInterrupt cancels `work`, and is raised when `work` has closed its resources.
+    """
+    import asyncio  # late: reading a run needs no event loop
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+
+    from concurrent.futures import Future, ThreadPoolExecutor
+    from contextvars import copy_context
+
+    cancel: Future[Any] = Future()
+
+    async def cancellable() -> _Result:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        cancel.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await work
+
+    with ThreadPoolExecutor(1, "harvest") as thread, _interruptible():
+        running = thread.submit(copy_context().run, asyncio.run, cancellable())
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            with suppress(RuntimeError):  # the loop is closed, because the work has just ended
+                cancel.result()()
+            raise
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGINT raise KeyboardInterrupt, although `asyncio.run` has it cancel the task that waits here, which would
+    only be noticed after the wait."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,83 @@
+"""docs/python.md in a notebook: every example is a cell, run by a Jupyter kernel, and shows what the page shows."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests.support.checkout import DOCS
+
+TABLES = """\
+import harvest, recordings
+run = harvest.play(harvest.load_audit("demo", only=("M001", "M002", "R001"), trials=2), "shown")
+---
+run
+---
+harvest.score_runs(run)
+---
+harvest.compare_runs([run])
+---
+again = await harvest.aplay("demo", "whole", progress=False)
+len(again.finished)
+"""
+
+
+def executed(cells: list[str], folder: Path) -> list[list[Any]]:
+    """The outputs of each cell, after a kernel ran all of them in `folder`."""
+    code: list[dict[str, Any]] = [
+        {"cell_type": "code", "source": one, "metadata": {}, "outputs": [], "execution_count": None} for one in cells
+    ]
+    written = json.dumps({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": code})
+    notebook = nbformat.reads(written, as_version=4)  # type: ignore[no-untyped-call]
+    NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    ).execute()
+    return [cell.outputs for cell in notebook.cells]
+
+
+def plain(outputs: list[Any]) -> str:
+    texts = [
+        one.text if one.output_type == "stream" else one.data["text/plain"] + "\n"
+        for one in outputs
+        if one.output_type == "execute_result" or (one.output_type == "stream" and one.name == "stdout")
+    ]
+    return "".join(texts)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quiet(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A kernel that writes nothing into the home folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
+        patch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+        yield
+
+
+@pytest.mark.filterwarnings("default")  # of Jupyter
+def test_the_page_shows_what_a_notebook_shows(tmp_path: Path) -> None:
+    page = doctest.DocTestParser().get_examples((DOCS / "python.md").read_text(encoding="utf-8"))
+    cells = [re.sub(r"asyncio\.run\((\w+\(\))\)", r"(await \1)", one.source) for one in page]
+    shown = executed(cells, tmp_path)
+    assert len(page) > 30
+    for example, outputs in zip(page, shown, strict=True):
+        # A notebook breaks a long list over lines.
+        assert "".join(plain(outputs).split()) == "".join(example.want.split()), example.source
+
+
+@pytest.mark.filterwarnings("default")
+def test_runs_tables_and_comparisons_are_tables_in_a_notebook_and_play_says_how_far_it_is(tmp_path: Path) -> None:
+    played, run, scores, comparison, awaited = executed(TABLES.split("---\n"), tmp_path)
+    assert "12 of 12 trials (A: o " in "".join(one.text for one in played if one.output_type == "stream")
+    for (one,), heading in ((run, "finished trials"), (scores, "low"), (comparison, "p, corrected")):
+        assert len(one.data["text/plain"]) < 120
+        assert f">{heading}</th>" in one.data["text/html"]
+    assert plain(awaited) == "450\n"
+    assert [one.output_type for one in awaited] == ["execute_result"]
