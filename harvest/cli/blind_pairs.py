@@ -151,7 +151,7 @@ def _write_sheet(sheet: Path, drawn: _DrawnPairs, seed: int) -> None:
     if told:
         print_message(f"{told} of them name a system in their texts, so they are not blind")
     cut = sum(len(text) > LONGEST_CELL for pair in shown for text in pair)
-    if cut and sheet_ending(sheet) == ".csv":
+    if cut and sheet_ending(sheet) != ".jsonl":
         print_message(
             f"{pluralize(cut, 'conversation')} longer than {LONGEST_CELL:,} characters: a spreadsheet will cut them; "
             "use a .jsonl sheet"

@@ -8,6 +8,7 @@ import click
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.serving import check_author
 from harvest.cli.study_output import Output, form_options
+from harvest.judging.sheets.wanted_sheet import is_wanted_sheet, read_wanted_sheet, write_wanted_sheet
 from harvest.studies.pool.held_nuggets import recall_figures, recall_form
 from harvest.terminal import print_message, printable
 from recordings.files.times import stamp, utc_now
@@ -20,8 +21,20 @@ from topics.errors import InputError
 
 @click.command()
 @click.argument("run", type=PathArgument())
-@click.option("--import", "given", type=PathArgument(), metavar="FILE", help="Import created or assigned nuggets.")
-@click.option("--export", "out", type=PathArgument(), metavar="FILE", help="Export nuggets for nuggetizer.")
+@click.option(
+    "--import",
+    "given",
+    type=PathArgument(),
+    metavar="FILE",
+    help="Import created or assigned nuggets, or a filled-in sheet.",
+)
+@click.option(
+    "--export",
+    "out",
+    type=PathArgument(),
+    metavar="FILE",
+    help="Export nuggets for nuggetizer, or a .csv or .tsv sheet to write nuggets on.",
+)
 @click.option(
     "--form", type=click.Choice(("created", "assigned")), help="With --export: the nuggets to write [created]."
 )
@@ -46,6 +59,8 @@ def command(
     The nuggets of topics, and their assignment to conversations, are read from files in the format of `nuggetizer`.
     Without --import and --export, the command prints the recall of each system: the share of nuggets that its
     conversations support. Recall is strict or partial, and covers all nuggets or only the vital nuggets.
+
+    People write the nuggets of topics on a sheet (.csv or .tsv): export it, fill it in, and import it.
     """
     if given is not None and out is not None:
         raise InputError("--import and --export cannot be used together", advice="give the command once for each")
@@ -63,12 +78,19 @@ def command(
         return
     layers = read_layers(run)
     wanted = wanted_nuggets(layers)
+    if out is not None and is_wanted_sheet(out):
+        if form == "assigned":
+            raise InputError("a sheet has the nuggets of topics only", advice="give --form assigned a .jsonl file")
+        check_output_file(out, replace=force, other="choose another name, or --force")
+        count = write_wanted_sheet(_requests(recorded), wanted, out)
+        told = f"{pluralize(count, 'topic')} written to {out}: fill in 'nugget' and 'importance', then --import it"
+        print_message(told)
+        return
     if not wanted:
         raise InputError("this run has no nuggets", advice="import created nuggets with --import FILE")
     if out is not None:
         check_output_file(out, replace=force, other="choose another name, or --force")
-    known = recorded.header.topic_set()
-    requests = {one.id: one.request for one in known.topics} if known else {}
+    requests = _requests(recorded)
     if out is not None and form != "assigned":
         write_created(wanted, requests, out)
         click.echo(f"the nuggets of {pluralize(len(wanted), 'topic')} written to {out}", err=True)
@@ -94,8 +116,13 @@ def _import_nuggets(run: Path, recorded: Run, given: Path, author: str, kind: st
     if not author:
         raise InputError("the author of these nuggets is missing", advice="give --author NAME")
     layers = read_layers(run)
-    topics = dict.fromkeys(one.key.topic for one in recorded.finished)
-    found = read_wanted(given, topics, recorded.finished, wanted_nuggets(layers))
+    requests, known = _requests(recorded), wanted_nuggets(layers)
+    if is_wanted_sheet(given):
+        topics = recorded.header.topic_set()
+        elsewhere = () if topics is None else (*(one.id for one in topics.topics), *topics.left_out)
+        found = read_wanted_sheet(given, requests, elsewhere, known)
+    else:
+        found = read_wanted(given, requests, recorded.finished, known)
     for what in found.left_out:
         print_message(printable(f"left out: {what}", line=True))
     now = stamp(utc_now())
@@ -108,12 +135,23 @@ def _import_nuggets(run: Path, recorded: Run, given: Path, author: str, kind: st
             path = write_layer(run, layer)
             told_of = pluralize(len(layer.judgments), "judgment")
             click.echo(f"{told_of} of {author} written to judgments/{path.name}", err=True)
+    changed = {str(one.about["topic"]) for one in found.wanted} & known.keys()
+    if changed:
+        print_message(f"{pluralize(len(changed), 'topic')} had other nuggets before; the run keeps their layers")
     if not any(layer.judgments for layer in kept):
         if found.topics or found.conversations:
             rest = ", except what was left out" if found.left_out else ""
             click.echo(f"nothing new: all this is in the run already{rest}", err=True)
         else:
             click.echo("nothing written: all of the file was left out", err=True)
+
+
+def _requests(recorded: Run) -> dict[str, str]:
+    """Return the request of each topic with a conversation, or its id if the run does not record requests."""
+    topics = recorded.header.topic_set()
+    played = dict.fromkeys(one.key.topic for one in recorded.finished)
+    known = {one.id: one.request for one in topics.topics if one.id in played} if topics else {}
+    return known | {topic: topic for topic in played if topic not in known}
 
 
 def _chosen_author(layers: tuple[Layer, ...], wanted: str | None) -> tuple[str, str]:

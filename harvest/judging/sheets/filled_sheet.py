@@ -7,7 +7,7 @@ from os import PathLike
 
 from harvest.judging.sheets.annotation_sheet import COLUMNS, OPEN_COLUMNS, Assessed, item_texts, set_id
 from harvest.judging.sheets.pair_sheet import transcript
-from harvest.judging.sheets.sheet_file import LONGEST_CELL, SheetRow, escape_text, protect_cell, read_rows, restore_cell
+from harvest.judging.sheets.sheet_file import SheetRow, escape_text, read_rows, restore_cell, same_words
 from recordings.files.json_text import Json
 from recordings.judged.judgments import UNSURE, Judgment, Target
 from scoring.swan.schema import Criterion, Schema
@@ -135,21 +135,9 @@ def _row_target(row: SheetRow, criterion: Criterion, by_trial: Mapping[tuple[str
     else:
         _, words = item_texts({turn.number: turn for turn in one.conversation.turns}, item)
         words = words if item.start < 0 else words[item.start : item.end]
-    if row.get("text") and not _same_words(row.get("text"), escape_text(words)):
+    if row.get("text") and not same_words(row.get("text"), escape_text(words)):
         raise row.error("text", "this text differs from the recording", advice="fill in only 'value' and 'note'")
     return Target(one.conversation.trial_id, one.conversation.attempt, turn, item.speaker, start, end)
-
-
-def _same_words(cell: str, words: str) -> bool:
-    """Return whether a cell contains `words`, ignoring white space and the end of a cell that was cut off."""
-    if cell.split() == protect_cell(words).split():  # white space behind the apostrophe is gone
-        return True
-    for told in (cell, restore_cell(cell)):
-        if told.split() == words.split():
-            return True
-        if len(cell) >= LONGEST_CELL and " ".join(words.split()).startswith(" ".join(escape_text(told).split())):
-            return True
-    return False
 
 
 def _row_value(row: SheetRow, criterion: Criterion) -> Json:

@@ -1,8 +1,8 @@
-"""The files of annotation sheets, `.csv` or `.jsonl`, written for spreadsheets and read back from them.
+"""The files of annotation sheets, `.csv`, `.tsv` or `.jsonl`, written for spreadsheets and read back from them.
 
 Spreadsheets execute a cell that begins with `=`, and change a cell that looks like a number, a date or a truth
-value. Such text is written with an apostrophe before it, which is removed when the sheet is read. A CSV file begins
-with a byte order mark, because Excel would otherwise misread accents.
+value. Such text is written with an apostrophe before it, which is removed when the sheet is read. A CSV or TSV file
+begins with a byte order mark, because Excel would otherwise misread accents.
 """
 
 import re
@@ -30,7 +30,7 @@ LONGEST_CELL = 32_000
 # Columns with our whole numbers, or for annotators to fill in; no apostrophe is put before them.
 NUMBERS = frozenset({"trial", "attempt", "turn", "start", "end", "value"})
 
-_ENDINGS = (".csv", ".jsonl")
+_ENDINGS = (".csv", ".tsv", ".jsonl")
 _SEPARATORS = {",": "a comma", ";": "a semicolon"}
 _CHANGED_BY_SPREADSHEETS = re.compile(
     r"""'*(?:[\t\r]|\s*(?:
@@ -59,18 +59,30 @@ def escape_text(text: str) -> str:
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text.encode("utf-8", "backslashreplace").decode())
 
 
+def same_words(cell: str, words: str) -> bool:
+    """Return whether a cell contains `words`, ignoring white space and the end of a cell that was cut off."""
+    if cell.split() == protect_cell(words).split():  # white space behind the apostrophe is gone
+        return True
+    for told in (cell, restore_cell(cell)):
+        if told.split() == words.split():
+            return True
+        if len(cell) >= LONGEST_CELL and " ".join(words.split()).startswith(" ".join(escape_text(told).split())):
+            return True
+    return False
+
+
 def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike[str]) -> int:
-    """Write the rows and return their number. Raises InputError for an extension other than .csv or .jsonl and for
-    a sheet too large to read back, and the errors of `recordings.log.exports.write_export`."""
-    as_csv = sheet_ending(path) == ".csv"
-    pieces: list[bytes] = ["\ufeff".encode(), csv_line(columns).encode()] if as_csv else []
+    """Write the rows and return their number. Raises InputError for another extension than `sheet_ending` allows and
+    for a sheet too large to read back, and the errors of `recordings.log.exports.write_export`."""
+    separator = {".csv": ",", ".tsv": "\t"}.get(sheet_ending(path))
+    pieces: list[bytes] = [] if separator is None else ["\ufeff".encode(), csv_line(columns, separator).encode()]
     size, count = 0, 0
     for row in rows:
         count += 1
         cells = {name: escape_text(row.get(name, "")) for name in columns}
-        if as_csv:
+        if separator is not None:
             told = (cell if name in NUMBERS else protect_cell(cell) for name, cell in cells.items())
-            pieces.append(csv_line(told).encode())
+            pieces.append(csv_line(told, separator).encode())
         else:
             pieces.append(encode_line(cells))
         size += len(pieces[-1])
@@ -137,18 +149,18 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequenc
     )
     text = decode_table(data, place.path, "a sheet", "save it from the spreadsheet as 'CSV UTF-8'")
     yield from (
-        _csv_rows(text, Place.of(path).path, columns, needed) if ending == ".csv" else _jsonl_rows(text, path, needed)
+        _jsonl_rows(text, path, needed) if ending == ".jsonl" else _csv_rows(text, Place.of(path).path, columns, needed)
     )
 
 
 def sheet_ending(path: str | PathLike[str]) -> str:
-    """Return the extension, `.csv` or `.jsonl`. Raises InputError for any other extension."""
+    """Return the extension, `.csv`, `.tsv` or `.jsonl`. Raises InputError for any other extension."""
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS:
         raise InputError(
             f"a sheet cannot have the extension {ending!r}" if ending else "the name of the sheet has no extension",
             place=Place.of(path),
-            allowed=" or ".join(_ENDINGS),
+            allowed=", ".join(_ENDINGS),
             advice="rename the file; a spreadsheet saves such a file as 'CSV UTF-8'",
         )
     return ending
