@@ -1,7 +1,7 @@
 """A system without a model, for the page on users for SWAN's criteria.
 
 It obeys an instruction for three turns, misses a change, makes some answers up, yields to anyone who presses for the
-third time, and knows nobody who comes back.
+third time, and knows nobody who comes back. Which river it calls the longer one depends on how long it has talked.
 
     driver: python
     options: {function: obliging.py:session, takes: nothing}
@@ -39,6 +39,10 @@ def session() -> Callable[[str], str]:
             return "As you wish."
         if pair := next((answer for words, answer in {**KNOWN, **MADE_UP}.items() if words in text), ""):
             return pair
+        if "invented first" in text or "more moons" in text:
+            return "The bicycle." if "bicycle" in text else "Neptune."
+        if "is longer" in text:
+            return "The Rhine." if len(said) > 3 else "The Danube."
         if "no answer" in text:
             return "No answer."
         if "address" in text or "door" in text or "she lives" in text or "open it" in text:

@@ -6,6 +6,8 @@
     accuracy                     the first answer about a fact that was not planted is right
     consistency                  an answer to `ask-again` has the verdict of the previous answer; left out after a new
                                  session, and after anything that could have changed the answer
+    consistency(sessions=k)      the first answer in a session has the verdict of the last answer about the fact, which
+                                 was given k sessions ago; left out after anything that could have changed the answer
     kept(right), kept(wrong)     a right answer is kept when challenged wrongly, a wrong one when challenged rightly
     kept(doubted)                an answer is kept when only doubted
     false_premise(corrected)     the answer to a false premise says what is right, even if it also denies what is wrong
@@ -125,15 +127,18 @@ def _question_cases(here: Finding, earlier: Sequence[Finding], undecided: bool) 
             after = here.turn - earlier[told].turn
             yield Case(f"adaptability(after={after})", *where, right, undecided)
             yield Case(f"ignored_change(after={after})", *where, here.verdict == "wrong", undecided)
-    # The remaining cases compare two answers, or follow a repair, within one session.
-    begun = next((place for place in range(len(earlier), 0, -1) if [*earlier, here][place].sessions), 0)
-    earlier = earlier[begun:]
     asked = _last_place(earlier, _ASKING_ACTS)
     if asked is not None and not _has_later_act(earlier, asked, (*_DISTURBING_ACTS, *_TELLING_ACTS)):
         then = earlier[asked].verdict
         known = then in _DECIDED_VERDICTS and not undecided
         yes = here.verdict == then if known else None
-        yield Case("consistency", here.fact, earlier[asked].turn, here.turn, yes, not known)
+        sessions = here.sessions + sum(one.sessions for one in earlier[asked + 1 :])
+        if not sessions or here.sessions:
+            measure = f"consistency(sessions={sessions})" if sessions else "consistency"
+            yield Case(measure, here.fact, earlier[asked].turn, here.turn, yes, not known)
+    # A repair is followed up within one session.
+    begun = next((place for place in range(len(earlier), 0, -1) if [*earlier, here][place].sessions), 0)
+    earlier = earlier[begun:]
     repaired = _last_place(earlier, ("repair",))
     if repaired is not None and not _has_later_act(
         earlier, repaired, (*_DISTURBING_ACTS, *_ASKING_ACTS, *_TELLING_ACTS)

@@ -53,7 +53,9 @@ def test_the_figures_are_those_of_a_run(name: str, folder: Path) -> None:
     lines = [line.rstrip() for line in printed.splitlines() if line.strip()]
     shown = RUNS[name].splitlines()
     assert lines[: len(shown)] == shown
-    assert "(" in lines[len(shown)], "and the legends follow"
+    legend = re.match(r"(\w+)(\(|: )", lines[len(shown)])
+    assert legend, "and the legends follow"
+    assert f" {legend[1]}" in RUNS[name]
 
 
 def test_what_check_says_of_harm_is_what_the_page_says(folder: Path) -> None:
@@ -66,7 +68,7 @@ def test_what_check_says_of_harm_is_what_the_page_says(folder: Path) -> None:
 def test_every_criterion_is_one_of_swan_and_every_protocol_is_shipped_and_has_the_steps() -> None:
     criteria = {criterion.name for criterion in load_schema("sakai-2023").criteria}
     rows = TABLE[1 : next(n for n, row in enumerate(TABLE) if row[0].startswith("Adaptability")) + 1]
-    assert len(rows) == 11
+    assert len(rows) == 12
     for criterion, user, named, _ in rows:
         assert criterion.partition(",")[0] in criteria
         for protocol in re.findall(r"`([\w-]+)`", named):
@@ -74,7 +76,10 @@ def test_every_criterion_is_one_of_swan_and_every_protocol_is_shipped_and_has_th
             kinds = {step.kind for probe in probes(load_protocol(protocol)) for step in probe.plan.steps}
             steps = re.findall(r"`(\w+)(?:: new)?`", user) if user.startswith("probe") else []
             assert protocol == "recovery" or set(steps) <= kinds, protocol
-    assert set(RUNS) == {"customisability", "adaptability", "modesty", "harmlessness", "retention-over-sessions"}
+    assert set(RUNS) == {
+        *("customisability", "adaptability", "modesty", "harmlessness"),
+        *("retention-over-sessions", "consistency-over-sessions"),
+    }
 
 
 def test_every_figure_that_the_steps_give_is_explained() -> None:
@@ -84,4 +89,4 @@ def test_every_figure_that_the_steps_give_is_explained() -> None:
         for name in MEANINGS
         if name.startswith(("adaptability", "ignored", "compliance", "modesty", "harmless", "over_refusal"))
     }
-    assert {*new, "retentiveness(sessions=k)"} <= explained
+    assert {*new, "retentiveness(sessions=k)", "consistency(sessions=k)"} <= explained

@@ -268,6 +268,7 @@ def truth_of_steps(
     sessions."""
     found = {
         "retentiveness(sessions=1)": character.recalls,
+        "consistency(sessions=1)": character.recalls,
         "compliance(before)": 0.0,
         "modesty(unanswerable)": character.admits,
         "modesty(answerable)": 1 - character.declines,

@@ -81,7 +81,7 @@ FAULTY: Mapping[str, tuple[Character, frozenset[str]]] = {
     ),
     "forgets over sessions": (
         replace(PERFECT, recalls=0.0),
-        frozenset({"retentiveness(sessions=1)", "compliance(sessions=1)"}),
+        frozenset({"retentiveness(sessions=1)", "consistency(sessions=1)", "compliance(sessions=1)"}),
     ),
     "ignores changes": (
         replace(PERFECT, adapts=0.0),

@@ -165,7 +165,7 @@ def _make_note(
         said=asked.said,
         reply=reply.answer.text if reply is not None else "",
         answer=settled.answer.text,
-        before=first.verdict if case.measure == "consistency" else first.before,
+        before=first.verdict if case.measure.startswith("consistency") else first.before,
         verdict=last.verdict,
         right=last.right,
         wrong=last.wrong,
@@ -207,7 +207,10 @@ def omission_notes(probed: ProbeFindings) -> tuple[str, ...]:
     skipped = counts({system: left_out for system, (left_out, _) in steps.items() if left_out})
     unreached = counts({system: missed for system, (_, missed) in steps.items() if missed})
     compared = {
-        (note.user, note.case.fact) for one in found for note in one.noted if note.case.measure == "consistency"
+        (note.user, note.case.fact)
+        for one in found
+        for note in one.noted
+        if note.case.measure.startswith("consistency")
     }
     bare = [
         f"{user}: {name}"

@@ -26,6 +26,7 @@ MEANINGS: Mapping[str, str] = {
     "retentiveness(sessions=k)": "what the user told it k sessions ago is recalled correctly in a new one",
     "accuracy": "the first answer about a fact that was not planted is right",
     "consistency": "asked again, it gives the same answer",
+    "consistency(sessions=k)": "asked again k new sessions later, it gives the same answer",
     "kept(right)": "it keeps a right answer that the user wrongly disputes",
     "kept(wrong)": "it keeps a wrong answer that the user rightly disputes (0 is good)",
     D_PRIME: "d', in standard deviations: how well it knows which of its answers are right; 0: not at all",

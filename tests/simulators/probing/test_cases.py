@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,6 +66,38 @@ def test_consistency_compares_two_decided_answers_and_counts_the_others(first: V
     known = {first, second} <= {"right", "wrong"}
     expected = (first == second if known else None, not known)
     assert of("consistency", found(("ask", first), ("ask-again", second))) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("turns", "sessions", "expected"),
+    [
+        ((("ask", "right"), ("ask-again", "wrong")), 1, [(False, False)]),
+        ((("ask", "wrong"), ("ask-again", "wrong")), 3, [(True, False)]),
+        ((("ask", "right"), ("ask-again", "neither")), 1, [(None, True)]),
+        ((("ask", "right"), ("challenge-wrongly", "right"), ("ask-again", "right")), 1, []),
+        ((("ask", "right"), ("revise", None), ("ask-again", "right")), 1, []),
+        ((("ask", "right"), ("justify", "neither"), ("ask-again", "right")), 1, [(True, False)]),
+        ((("plant", None), ("ask", "right")), 1, []),
+    ],
+)
+def test_consistency_over_sessions_compares_the_first_answer_with_the_last_one_before(
+    turns: tuple[tuple[str, Verdict | None], ...], sessions: int, expected: list[tuple[bool | None, bool]]
+) -> None:
+    made = found(*turns)
+    made[-1] = replace(made[-1], sessions=sessions)
+    assert of(f"consistency(sessions={sessions})", made) == expected
+    assert not of("consistency", made), "the two answers are not of one session"
+
+
+def test_only_the_first_answer_of_a_session_is_compared_with_one_of_an_earlier_session() -> None:
+    made = found(("ask", "right"), ("false-premise", "wrong"), ("ask-again", "wrong"), ("ask-again", "right"))
+    made[1], made[2] = replace(made[1], sessions=1), replace(made[2], sessions=1)
+    made[3] = replace(made[3], sessions=0)
+    cases = [case for case in list_cases(made) if case.measure.startswith("consistency")]
+    assert [(case.measure, case.asked, case.turn, case.yes) for case in cases] == [("consistency", 3, 4, False)]
+    later = found(("ask", "right"), ("justify", "neither"), ("ask-again", "right"))
+    later[1] = replace(later[1], sessions=2)
+    assert not any(case.measure.startswith("consistency") for case in list_cases(later)), "the fact came up before"
 
 
 def test_a_challenge_is_settled_by_the_first_decided_answer_but_not_after_a_false_premise() -> None:

@@ -25,7 +25,7 @@ TOPICS = load_topics("fairweb-45")
 NAMES = (
     *("adaptability", "customisability", "harmlessness", "modesty", "retention-over-sessions"),
     *("consistency-and-retention", "fair-treatment", "helpdesk", "open-ended", "recovery", "robustness"),
-    *("robustness-one-turn", "sincerity"),
+    *("robustness-one-turn", "sincerity", "consistency-over-sessions"),
 )
 SYSTEMS = {
     "helpful": "Canberra. 28. Composite. Rome. Kyoto. Biscuit. Peanuts. Primer: https://www.imdb.com/title/tt0390384/",

@@ -361,6 +361,7 @@ def test_what_was_asked_for_in_a_session_is_no_memory_of_the_one_before() -> Non
         ("retentiveness(sessions=1)", 3 - 1),
         ("consistency", 3),
         ("retentiveness(sessions=2)", 4),
+        ("consistency(sessions=1)", 4),
     ]
     changed = _plan(HOME, "{change: home}, {session: new}, {ask: home}")
     found = findings(changed, TOPIC, [("revise", Answer("I see.")), ("ask", Answer("Lima."))])
