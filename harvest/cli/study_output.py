@@ -60,6 +60,8 @@ def form_options(command: _Command) -> _Command:
     @wraps(command)
     def with_output(*arguments: Any, figures: tuple[Path, ...] = (), **others: Any) -> Any:
         forms = [name for name in FORMS if others.pop(f"as_{name}")]
+        if forms == ["latex", "long"]:  # --latex --long: the long one of the two
+            forms.remove("latex")
         check_output(figures, *(True for _ in forms))
         return command(*arguments, output=Output(forms[0] if forms else "", figures), **others)
 

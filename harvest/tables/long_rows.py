@@ -8,7 +8,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Protocol
 
@@ -277,10 +277,14 @@ def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = 
         if row.level is not None and row.interval and not math.isnan(row.low)
     )
     lines += [f"% intervals: {' '.join(method.split())}" for method in methods]
+    return "\n".join([*lines, *source_comments(sources)]) + "\n"
+
+
+def source_comments(sources: Sequence[Mapping[str, Json]]) -> Iterator[str]:
+    """Yield a comment of LaTeX for each run, with its date and the hashes of its protocol and topics."""
     for one in sources:
         said = ", ".join(f"{name} {one[name]}" for name in ("created_at", "protocol", "topics") if one.get(name))
-        lines.append(f"% run {' '.join(str(one.get('run')).split())}: {said}")
-    return "\n".join(lines) + "\n"
+        yield f"% run {' '.join(str(one.get('run')).split())}: {said}"
 
 
 class _Cells:

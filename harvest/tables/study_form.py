@@ -25,7 +25,8 @@ class StudyForm:
     returns each figure once. `tables` returns the output for people, given the width of their terminal in columns. In
     this output, a string, or a text with `no_wrap`, is printed as one line. `sources` are the runs behind the study,
     as described by `harvest.studies.runs.sources`. `chart` returns an SVG file, and is None if the study has no
-    picture. `details` are the kinds of figures that a LaTeX table leaves out.
+    picture. `paper` returns a short table in LaTeX, and is None if the study has none. `details` are the kinds of
+    figures that a table of all figures in LaTeX leaves out.
     """
 
     head: Mapping[str, Any]
@@ -33,6 +34,7 @@ class StudyForm:
     tables: Callable[[int], Iterable[RenderableType]]
     sources: Sequence[Mapping[str, Json]] = ()
     chart: Callable[[], str] | None = None
+    paper: Callable[[], str] | None = None
     details: Collection[str] = ()
 
     def document(self) -> dict[str, Any]:
@@ -61,8 +63,13 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         ),
         "csv": Form("Every figure as a row of CSV on standard output.", lambda study: csv_rows(study.rows())),
         "latex": Form(
-            "A table of the figures in LaTeX on standard output.",
-            lambda study: long_latex([row for row in study.rows() if row.figure not in study.details], study.sources),
+            "A table for a paper, in LaTeX, on standard output.",
+            lambda study: study.paper() if study.paper is not None else _long_table(study),
         ),
+        "long": Form("A table of all figures in LaTeX on standard output.", lambda study: _long_table(study)),
     }
 )
+
+
+def _long_table(study: StudyForm) -> str:
+    return long_latex([row for row in study.rows() if row.figure not in study.details], study.sources)

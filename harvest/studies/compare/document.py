@@ -7,6 +7,7 @@ from typing import Any
 from harvest.studies.compare.chart import comparison_chart
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.compare.figures import comparison_tables
+from harvest.studies.compare.paper import comparison_latex
 from harvest.studies.trees.parted_systems import PartedSystems
 from harvest.studies.trees.parting_figures import parting_document
 from harvest.tables.long_rows import LongRow, bound_cells, interval_cells, unit_of
@@ -56,6 +57,7 @@ def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
         tables=lambda width: comparison_tables(found, width=width, details=details),
         sources=found.runs,
         chart=lambda: comparison_chart(found, details=details),
+        paper=lambda: comparison_latex(found),
         details=_TOPIC_FIGURES,
     )
 

@@ -188,7 +188,7 @@ def _legend(found: Comparison) -> Iterator[str]:
     many = sum(one.topic_type is None for one in found.measures)
     measures = f"; not corrected over the {many} measures" if many > 1 else ""
     also = " and the interval excludes 0" + (" at the level for all pairs" if several else "")
-    yield f"p: {_test_words(found)}{measures}; better: if p is at most {alpha}{also}; ?: cannot tell"
+    yield f"p: {name_test(found)}{measures}; better: if p is at most {alpha}{also}; ?: cannot tell"
     shown = f" over the {len(found.systems)} systems shown" if several else ""
     yield f"effect: difference / √(residual variance{shown}); W/T/L: topics won, tied and lost by the first system"
     pooled = dict.fromkeys(one.label for one in found.measures if one.pooled)
@@ -210,7 +210,8 @@ def _assumptions(found: Comparison) -> list[str]:
     return [part if labels.keys() == every else f"{part} ({', '.join(labels)})" for part, labels in by_part.items()]
 
 
-def _test_words(found: Comparison) -> str:
+def name_test(found: Comparison) -> str:
+    """Return the name of the test behind the p values, and how they are corrected."""
     several = len(found.systems) > 2
     by_ratio = next((one.label for one in found.measures if one.pooled), "")
     together = {name for one in found.measures for name in one.sessions}

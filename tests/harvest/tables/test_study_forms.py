@@ -7,6 +7,8 @@ import io
 import json
 import math
 import re
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -179,19 +181,56 @@ def test_a_tree_has_a_row_for_each_branch_and_end_and_for_scores(run: Path) -> N
     assert "% run run: " in latex
 
 
+@pytest.mark.parametrize("form", ["--latex", "--long"])
 @pytest.mark.parametrize("study", ["compare", "variance", "plan"])
 def test_every_line_of_latex_has_as_many_cells_as_the_table_has_columns(
-    study: str, commands: dict[str, Sequence[object]]
+    study: str, form: str, commands: dict[str, Sequence[object]]
 ) -> None:
-    lines = printed(*commands[study], "--latex").splitlines()
-    columns = re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", lines[0])
-    assert columns is not None
+    lines = printed(*commands[study], form).splitlines()
+    (columns,) = filter(None, (re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", line) for line in lines))
     cells = [line for line in lines if line.endswith(r"\\")]
     assert {len(re.split(r"(?<!\\)&", line)) for line in cells} == {len(columns[1])}
     assert any(line.startswith("% run run: created_at 20") for line in lines)
     body = "\n".join(line for line in lines if not line.startswith("%"))
-    assert not re.search(r"(?<!\\)[%_#]", body), "a comment or a subscript to LaTeX"
+    assert not re.search(r"(?<!\\)[%_#]", re.sub(r"\$[^$]*\$", "", body)), "a comment or a subscript to LaTeX"
     assert not re.search("[→×■−]", body), "letters that pdfLaTeX has not"
+
+
+def test_the_table_for_a_paper_has_the_figures_of_the_long_form(run: Path) -> None:
+    table = json.loads(printed("compare", run, "--json"))["long"]
+    latex = printed("compare", run, "--latex")
+    (line,) = (line for line in latex.splitlines() if line.startswith(r"ave\%useful"))
+    found = one(table, measure="ave%useful", figure="difference")
+    left, right = (one(table, measure="ave%useful", figure="system", system=name)["estimate"] for name in ("A_1", "B"))
+    cells = [cell.strip() for cell in line.removesuffix(r" \\").split(" & ")]
+    assert cells[1:3] == [rf"{100 * left:.1f}\%", rf"{100 * right:.1f}\%"]
+    ends = [f"{100 * found[name]:+.1f}" for name in ("estimate", "low", "high")]
+    assert [
+        *re.findall(r"[+-][0-9.]+", cells[3].replace("$", "")),
+        *re.findall(r"[+-][0-9.]+", cells[4].replace("$", "")),
+    ] == ends
+    assert cells[5] == f"{found['p_corrected']:.3f}"[1:]
+    assert cells[7] == "6"
+    assert "A\\_1 and B over 6 topics with 3 trials of each. Intervals (95\\%, " in latex
+    assert "and $p$ are for topics like these" in latex
+    these = printed("compare", run, "--latex", "--estimand", "these", "--level", "0.9")
+    assert "Intervals (90\\%, " in these
+    assert "and $p$ are for these topics" in these
+
+
+@pytest.mark.soak  # a TeX engine is a large thing to install
+def test_tables_compile(run: Path, commands: dict[str, Sequence[object]], tmp_path: Path) -> None:
+    if shutil.which("pdflatex") is None:
+        pytest.skip("needs pdflatex with booktabs, such as Debian's texlive-latex-recommended")
+    tables = [printed(*commands[study], form) for study in ("compare", "variance") for form in ("--latex", "--long")]
+    tables.append(printed("score", run, "--latex"))
+    (tmp_path / "tables.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs}\begin{document}" + "\n\n".join(tables) + r"\end{document}",
+        encoding="utf-8",
+    )
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_numbers_of_latex_are_as_people_read_them() -> None:
@@ -226,4 +265,4 @@ def test_two_forms_at_once_are_refused(
     study: str, forms: tuple[str, str], commands: dict[str, Sequence[object]]
 ) -> None:
     done = harvest(*commands[study], *forms)
-    assert (done.returncode, "--json, --csv and --latex cannot be used together" in done.stderr) == (2, True)
+    assert (done.returncode, "--json, --csv, --latex and --long cannot be used together" in done.stderr) == (2, True)
