@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scoring.annotations.helpdesk_blocks import SIDES, Block, read_blocks
 from scoring.measures.nugget_detection import CUSTOMER_TYPES, HELPDESK_TYPES
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 
 Row = tuple[float, ...]
-SIDES = ("customer", "helpdesk")
 LEVELS = ("2", "1", "0", "-1", "-2")
 _THREE_LEVELS = dict.fromkeys(("TS", "TA", "HA", "CA"), ("1", "0", "-1"))  # of DCH-1, whose CS has five
 
@@ -36,7 +36,8 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 class AnnotatedDialogue:
     """A dialogue with the annotators' distributions; all rows sum to 1. `sides` (blocks,) has the side of each block.
     `nuggets` has one row for each block, over the `types` of the block's side. `quality` has a row for each question
-    that anybody answered, over the `levels` of the question."""
+    that anybody answered, over the `levels` of the question. `blocks` (blocks,) has the lengths, and texts if there
+    are any; None if the file has no lengths."""
 
     name: str
     sides: tuple[str, ...]
@@ -44,6 +45,7 @@ class AnnotatedDialogue:
     quality: Mapping[str, Row]
     types: Mapping[str, tuple[str, ...]]
     levels: Mapping[str, tuple[str, ...]]
+    blocks: tuple[Block, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ def _read_compact(
         asked = value["quality"]
         levels = {_check_question(asked, key): levels_of(asked, key) for key in asked.keys()}  # noqa: SIM118
         quality = {key: _count_grades(asked[key], own) for key, own in levels.items()}
-    return AnnotatedDialogue(value["id"].text(), sides, nuggets, quality, types, levels)
+    return AnnotatedDialogue(value["id"].text(), sides, nuggets, quality, types, levels, read_blocks(value))
 
 
 def _check_question(value: JsonValue, name: str) -> str:
@@ -215,7 +217,7 @@ def _read_official(value: JsonValue) -> AnnotatedDialogue:
     nuggets = tuple(_read_shares(value["annotations"], block) for block in blocks)
     rows = {question: _read_shares(value["annotations"], counts) for question, counts in quality.items()}
     scales = {question: _THREE_LEVELS.get(question, LEVELS) for question in rows}
-    return AnnotatedDialogue(value["id"].text(), sides, nuggets, rows, types, scales)
+    return AnnotatedDialogue(value["id"].text(), sides, nuggets, rows, types, scales, read_blocks(value))
 
 
 def _check_block_count(at: JsonValue, found: int, needed: int) -> None:

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from scoring.annotations.held_out import mean_of_others
-from scoring.annotations.helpdesk_files import SIDES, AnnotatedDialogue, Estimate, HelpdeskMaterial
+from scoring.annotations.helpdesk_blocks import SIDES
+from scoring.annotations.helpdesk_files import AnnotatedDialogue, Estimate, HelpdeskMaterial
 from scoring.inference.bootstrap import Resampler
+from scoring.inference.differences import as_interval, guarded_differences
 from scoring.measures.dialogue_quality import minus_log2, quality_divergences
 from scoring.measures.nugget_detection import NUGGET_DIVERGENCES, block_divergences, dialogue_score, side_mean
 from scoring.table import ScoreRow
@@ -18,7 +20,7 @@ from topics.identity import generator
 
 MICRO = ", average=micro)"  # ends the name of a micro average
 
-BASELINES = ("baseline: uniform", "baseline: prior")
+BASELINES = ("baseline: uniform", "baseline: prior", "baseline: majority")
 
 
 def helpdesk_rows(
@@ -42,14 +44,7 @@ def helpdesk_rows(
     taken = {submission.name for submission in material.submissions} & set(BASELINES)
     if taken:
         raise InputError(f"a submission cannot be called {min(taken)!r}", advice="rename its file")
-    gold = sorted(material.gold, key=lambda dialogue: dialogue.name)  # independent of the order of files
-    predictors: list[tuple[str, Mapping[str, Estimate], str]] = [
-        (submission.name, submission.estimates, "") for submission in material.submissions
-    ]
-    predictors.append((BASELINES[0], _predict_uniform(gold), "one share for each level and type"))
-    prior = _predict_prior(gold)
-    if prior is not None:
-        predictors.append((BASELINES[1], prior, "the mean of the other dialogues"))
+    gold, predictors = _predictors(material)
     names = [dialogue.name for dialogue in gold]
     resampler = Resampler(generator(seed, "helpdesk"), replications=replications, level=level)
     rows: list[ScoreRow] = []
@@ -59,6 +54,74 @@ def helpdesk_rows(
             rows += _rows(name, names, values, resampler, level, note)
             rows += _micro_rows(name, gold, estimates, resampler, level, note)
     return tuple(rows)
+
+
+def helpdesk_differences(
+    material: HelpdeskMaterial, *, alpha: float = 0.5, level: float = 0.95
+) -> tuple[tuple[ScoreRow, str], ...]:
+    """Return a row for each measure, submission and baseline, with the name of the baseline: the mean over dialogues of
+    the submission's divergence minus the baseline's, so that a submission that is better has a difference below 0.
+
+    The difference is paired: it is taken over the dialogues in which both have a value. Its interval allows for a kind
+    of dialogue that is not among them (`scoring.inference.differences`).
+    """
+    gold, predictors = _predictors(material)
+    columns = {name: _divergences_by_measure(gold, estimates, alpha) for name, estimates, _ in predictors}
+    own = [(one.name, other) for one in material.submissions for other in BASELINES if other in columns]
+    found: list[tuple[ScoreRow, str]] = []
+    for name, other in own:
+        for measure, column in columns[name].items():
+            each = column - columns[other][measure]
+            each = each[~np.isnan(each)]
+            count = len(each)
+            ends = guarded_differences(each[:, None], np.ones((count, 1)), level=level, reach=1.0)
+            interval = as_interval(ends, 0, reach=1.0, units=count, unit="dialogue")
+            row = ScoreRow(
+                measure=measure,
+                system=name,
+                topic=None,
+                topic_type=None,
+                trial=None,
+                value=math.fsum(each.tolist()) / count if count else math.nan,
+                n=count,
+                topics=count,
+                low=interval.low,
+                high=interval.high,
+                level=level if interval.is_defined else None,
+                interval=interval.method if interval.is_defined else None,
+                resampled="dialogues" if interval.is_defined else None,
+                note=interval.note,
+            )
+            found.append((row, other))
+    return tuple(found)
+
+
+def _predictors(
+    material: HelpdeskMaterial,
+) -> tuple[list[AnnotatedDialogue], list[tuple[str, Mapping[str, Estimate], str]]]:
+    """Return the dialogues by name, and the name, predictions and note of each submission and each baseline."""
+    gold = sorted(material.gold, key=lambda dialogue: dialogue.name)  # independent of the order of files
+    predictors: list[tuple[str, Mapping[str, Estimate], str]] = [
+        (submission.name, submission.estimates, "") for submission in material.submissions
+    ]
+    predictors.append((BASELINES[0], _predict_uniform(gold), "one share for each level and type"))
+    prior = _predict_prior(gold)
+    if prior is not None:
+        predictors.append((BASELINES[1], prior, "the mean of the other dialogues"))
+        majority = {name: _predict_likeliest(estimate) for name, estimate in prior.items()}
+        predictors.append((BASELINES[2], majority, "all on what is most frequent in the other dialogues"))
+    return gold, predictors
+
+
+def _predict_likeliest(prior: Estimate) -> Estimate:
+    def all_on_one(row: Sequence[float]) -> tuple[float, ...]:
+        most = row.index(max(row))
+        return tuple(float(place == most) for place in range(len(row)))
+
+    return Estimate(
+        tuple(map(all_on_one, prior.nuggets or ())),
+        {key: all_on_one(row) for key, row in (prior.quality or {}).items()},
+    )
 
 
 def _predict_uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:

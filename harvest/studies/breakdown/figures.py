@@ -52,12 +52,16 @@ def predictor_form(
     settings: Mapping[str, Any],
     notes: Sequence[str],
     seed: int,
+    differences: Sequence[tuple[ScoreRow, str]] = (),
 ) -> StudyForm:
-    """Return the printable form of an evaluation of predictors. `study` is its name."""
+    """Return the printable form of an evaluation of predictors. `study` is its name. `differences` are rows, each with
+    the name of the baseline that was subtracted."""
 
     def long_rows() -> Iterator[LongRow]:
         for row in rows:
             yield LongRow(study=study, run="", figure="score", unit="value", **score_cells(row))
+        for row, other in differences:
+            yield LongRow(study=study, run="", figure="difference", unit="value", other=other, **score_cells(row))
 
     return StudyForm(
         head={"format": f"harvest-{study}-scores/2", "settings": settings, "notes": list(notes), "seed": seed},
