@@ -25,7 +25,7 @@ _JSON_ONLY_PREFIXES = ("RNSS(nugget", "JSD(nugget")
 
 @click.group()
 def command() -> None:
-    """Predict quality and nugget types of helpdesk dialogues, and evaluate predictions of them (STC-3)."""
+    """Predict quality and nuggets of helpdesk dialogues, and evaluate predictions (STC-3)."""
 
 
 command.add_command(train_command, "train")
@@ -82,10 +82,12 @@ def evaluate(
             or (name.startswith(_MAIN_PREFIXES) and not name.startswith("-log2"))
         ]
     counted = f"{pluralize(len(material.gold), 'dialogue')}. Means of divergences: 0 is good. n: dialogues."
+    if differences:
+        counted += " Differences are paired by dialogue."
     tables: list[RenderableType] = [predictor_table(rows, measures)]
     for name in dict.fromkeys(row.system for row, _ in differences):
         named = [replace(row, system=f"− {other}") for row, other in differences if row.system == name]
-        title = f"{name}, minus each baseline, dialogue by dialogue (below 0 is better)"
+        title = f"{name} − each baseline (below 0 is better)"
         tables.append(predictor_table(named, measures, title=title))
     tables += [
         Text(counted, style="dim"),

@@ -66,7 +66,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "breakdown": _Entry(
             "harvest.cli.breakdown", "Detect dialogue breakdown, and evaluate predictions of it (DBDC)."
         ),
-        "helpdesk": _Entry("harvest.cli.helpdesk", "Evaluate predictions for helpdesk dialogues (STC-3)."),
+        "helpdesk": _Entry("harvest.cli.helpdesk", "Predict quality and nuggets of helpdesk dialogues (STC-3)."),
     },
     "Watch": {
         "bless": _Entry("harvest.cli.bless", "Make recorded runs the baseline of later audits."),

@@ -4,6 +4,7 @@ import json
 import math
 import random
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.annotations.held_out import mean_of_others
 from scoring.annotations.helpdesk_blocks import (
     BLOCK_FEATURES,
     DIALOGUE_FEATURES,
@@ -20,11 +22,11 @@ from scoring.annotations.helpdesk_blocks import (
     spoken_blocks,
     words_said,
 )
-from scoring.annotations.helpdesk_files import AnnotatedDialogue, read_helpdesk_files
+from scoring.annotations.helpdesk_files import AnnotatedDialogue, Estimate, HelpdeskSubmission, read_helpdesk_files
 from scoring.annotations.helpdesk_predictor import LinearShares, load_predictor
-from scoring.annotations.helpdesk_scores import BASELINES, helpdesk_differences
+from scoring.annotations.helpdesk_scores import BASELINES, helpdesk_differences, helpdesk_rows
 from scoring.annotations.helpdesk_training import cross_validate, train
-from tests.support.checkout import DATA
+from tests.support.checkout import DATA, DOCS
 from topics.errors import InputError
 
 COUNTS = DATA / "stc3" / "stc3_test_gold_counts.json"
@@ -263,3 +265,30 @@ def test_a_file_without_a_predictor_is_refused_by_file_line_and_column(tmp_path:
         load_predictor(tmp_path / "mine.json")
     assert said in str(caught.value)
     assert "mine.json:" in str(caught.value)
+
+
+def test_the_place_of_a_block_is_most_of_what_is_known_about_its_nuggets() -> None:
+    """The figures on docs/dialogues.md: the prior of the first block of each side, and of later ones."""
+    found: dict[str, list[tuple[float, ...]]] = {one.name: [()] * len(one.sides) for one in GOLD}
+    for side, first in product(TYPES, (True, False)):
+        blocks = [
+            (one.name, at, one.nuggets[at])
+            for one in GOLD
+            for at, its in enumerate(one.sides)
+            if its == side and (one.sides.index(side) == at) == first
+        ]
+        prior = mean_of_others([row for _, _, row in blocks], [name for name, _, _ in blocks])
+        for (name, at, _), row in zip(blocks, prior.tolist(), strict=True):
+            found[name][at] = tuple(row)
+    estimates = {name: Estimate(tuple(rows), None) for name, rows in found.items()}
+    by_place = HelpdeskSubmission("place", estimates, nuggets=True, quality=False)
+    silent = [replace(one, blocks=tuple(replace(block, words=0) for block in one.blocks or ())) for one in GOLD]
+    deaf = replace(cross_validate(silent), name="without lengths")
+    material = replace(read_helpdesk_files([COUNTS]), submissions=(cross_validate(GOLD), by_place, deaf))
+    value = {(row.system, row.measure): row.value for row in helpdesk_rows(material, replications=100)}
+    shown = [value["place", "RNSS(nugget)"], value["place", "JSD(nugget)"]]
+    shown += [value["predictor, cross-validated", name] for name in ("RNSS(nugget)", "JSD(nugget)", "NMD(A)")]
+    shown += [value["without lengths", f"NMD({question})"] for question in "ASE"]
+    assert [f"{one:.4f}" for one in shown] == "0.1638 0.0617 0.1457 0.0523 0.1238 0.1343 0.1370 0.1277".split()
+    page = (DOCS / "dialogues.md").read_text(encoding="utf-8")
+    assert [one for one in shown if f"{one:.4f}"[1:] not in page] == []
