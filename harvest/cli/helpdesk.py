@@ -25,7 +25,7 @@ _JSON_ONLY_PREFIXES = ("RNSS(nugget", "JSD(nugget")
 
 @click.group()
 def command() -> None:
-    """Predict quality and nuggets of helpdesk dialogues, and evaluate predictions (STC-3)."""
+    """Predict quality and nuggets of helpdesk dialogues (STC-3)."""
 
 
 command.add_command(train_command, "train")

@@ -289,6 +289,15 @@ def test_the_place_of_a_block_is_most_of_what_is_known_about_its_nuggets() -> No
     shown = [value["place", "RNSS(nugget)"], value["place", "JSD(nugget)"]]
     shown += [value["predictor, cross-validated", name] for name in ("RNSS(nugget)", "JSD(nugget)", "NMD(A)")]
     shown += [value["without lengths", f"NMD({question})"] for question in "ASE"]
-    assert [f"{one:.4f}" for one in shown] == "0.1638 0.0617 0.1457 0.0523 0.1238 0.1343 0.1370 0.1277".split()
+    assert [f"{one:.4f}" for one in shown] == [
+        "0.1638",
+        "0.0617",
+        "0.1457",
+        "0.0523",
+        "0.1238",
+        "0.1343",
+        "0.1370",
+        "0.1277",
+    ]
     page = (DOCS / "dialogues.md").read_text(encoding="utf-8")
     assert [one for one in shown if f"{one:.4f}"[1:] not in page] == []
