@@ -14,7 +14,7 @@ import numpy as np
 
 from scoring.annotations.held_out import split_by_unit
 from scoring.annotations.helpdesk_blocks import SIDES, Block, block_values, dialogue_values, words_said
-from scoring.annotations.helpdesk_files import AnnotatedDialogue, HelpdeskSubmission
+from scoring.annotations.helpdesk_files import AnnotatedDialogue, Estimate, HelpdeskSubmission
 from scoring.annotations.helpdesk_predictor import NAME, LinearShares, Predictor
 from topics.arrays import Floats
 from topics.counting import pluralize
@@ -88,7 +88,7 @@ def cross_validate(dialogues: Sequence[AnnotatedDialogue], seed: int = 0) -> Hel
             f"cross-validation needs more than {pluralize(len(gold), 'annotated dialogue')}",
             allowed=f"at least {FEWEST * FOLDS // (FOLDS - 1) + 1}",
         )
-    estimates = {}
+    estimates: dict[str, Estimate] = {}
     parts = split_by_unit([one.name for one in gold], folds=FOLDS, rng=generator(seed, "helpdesk", "folds"))
     for training, test in parts:
         predictor = train([gold[at] for at in np.flatnonzero(training)])

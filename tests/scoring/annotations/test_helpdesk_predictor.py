@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -241,7 +242,7 @@ def test_too_few_dialogues_are_not_cross_validated() -> None:
     assert len(cross_validate([spoken(f"d{at:02}", "a", "b") for at in range(12)]).estimates) == 12
 
 
-BROKEN = {
+BROKEN: dict[str, tuple[Callable[[str], str], str]] = {
     "not JSON": (lambda text: text[:-3], "mine.json:"),
     "no predictor": (
         lambda text: '{"format": "harvest-breakdown/2"}',
