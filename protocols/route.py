@@ -67,7 +67,7 @@ class Evidence:
 class Route:
     """One decision: in `state`, the answer to user turn `turn` (from 1) got `label` and led to `target`. `rule` is
     the rule's name in the protocol, `otherwise`, or `no-match`. `version` is the version of the rule's code, which
-    lets `harvest replay-routes` report differences. `target` is the name of the next state, or `stop:<outcome>`."""
+    lets `harvest relabel` report differences. `target` is the name of the next state, or `stop:<outcome>`."""
 
     turn: int
     state: str

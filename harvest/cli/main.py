@@ -1,6 +1,6 @@
 """The `harvest` command: the list of its commands, and the conversion of errors into messages and exit codes.
 
-Exit codes: 0 the command is done; 1 a threshold of the audit was missed, or a path changed; 2 the command line or a
+Exit codes: 0 the command is done; 1 a threshold of the audit was missed, or a label changed; 2 the command line or a
 file is wrong; 3 too many trials are invalid; 70 Harvest itself has a bug; 130 the command was interrupted. Figures
 and JSON go to standard output, and everything else to standard error.
 """
@@ -55,9 +55,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     "Look": {
         "report": _Entry("harvest.cli.report", "Write one HTML page about recorded runs."),
         "tree": _Entry("harvest.cli.tree", "Merge a run's repeated trials into conversation trees."),
-        "replay-routes": _Entry(
-            "harvest.cli.replay_routes", "Check whether today's rules would take the recorded paths."
-        ),
+        "relabel": _Entry("harvest.cli.relabel", "Label recorded answers again, and show what changes."),
         "reread": _Entry("harvest.cli.rereading", "Read stored pages again with today's code, and show what changed."),
     },
     "Score": {

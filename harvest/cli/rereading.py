@@ -13,7 +13,7 @@ import click
 from harvest.cli.parameters import PathArgument
 from harvest.drivers.rereading import read_reply, reply_exhibit, separate_thoughts
 from harvest.pages.chats.reread import FoundAnswer, RereadAnswer, read_again
-from harvest.studies.attribute.rerouting import Rerouted, refit_evidence, reroute
+from harvest.studies.relabel.rerouting import Rerouted, refit_evidence, reroute
 from harvest.systems.driver import DriverError
 from harvest.terminal import print_message, printable
 from protocols.answer import PARTS, Answer
@@ -213,7 +213,7 @@ def _difference_lines(one: _Revised) -> Iterator[str]:
         if turn not in told:
             yield printable(f"{_turn_name(one.conversation, turn)}: the same text{_label_change(one, turn)}", line=True)
     for turn in one.path.other_rules:
-        yield f"  turn {turn}: today's rules decide differently on the recorded text too, see harvest replay-routes"
+        yield f"  turn {turn}: today's rules decide differently on the recorded text too, see harvest relabel"
     if one.path.parted:
         yield printable(f"  takes another path: {one.path.because}", line=True)
     if one.outcome is not None and one.conversation.outcome is not None:

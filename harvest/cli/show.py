@@ -28,6 +28,7 @@ from topics.errors import InputError, Place
 
 if TYPE_CHECKING:
     from harvest.studies.validity.worded_turns import WordedTurn
+    from protocols.route_words import RuleFinding
     from scoring.material import Material as Ground
 
 _LONGEST_PART = 300  # characters of thoughts and the like; --json has the complete texts
@@ -158,7 +159,14 @@ def command(
                 for one in _worded_turns(recorded, [conversation])
                 if one.fault
             }
-            _print_conversation(console, conversation, of_failure, verdicts, faults)
+            _print_conversation(
+                console,
+                conversation,
+                of_failure,
+                verdicts,
+                faults,
+                conversation_rows.rule_findings(recorded, conversation),
+            )
             if ground := grounds.get(mine):
                 from harvest.studies.scores.group_shares import group_tables  # late: numpy
 
@@ -240,10 +248,11 @@ def _print_conversation(
     of_failure: Mapping[str, str],
     verdicts: Mapping[tuple[str, int, int], Verdict],
     faults: Mapping[int, str],
+    findings: Mapping[int, Sequence[RuleFinding]],
 ) -> None:
     """Print a conversation. `of_failure` maps names to evidence files of a failure of this attempt. `verdicts` are
     the comparisons of its turns with the network traffic. `faults` maps turns to faults in the text that a model
-    wrote for the user."""
+    wrote for the user. `findings` maps turns to how the rules judged the answers."""
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     title += f" · user {conversation.member}" if conversation.member else ""
@@ -285,13 +294,8 @@ def _print_conversation(
             style = "yellow" if verdict is not None and verdict.word == "differs" else "dim"
             console.print(Text(f"  {printable(line, line=True)}", style=style), soft_wrap=True)
         if turn.route is not None:
-            route = f"  {turn.route.rule} ({turn.route.version}) -> {turn.route.target}"
-            console.print(Text(printable(route, line=True), style="dim"))
-            for piece in turn.route.evidence[:5]:
-                note = f"  {piece.note}: " if piece.note not in ("", piece.quote) else "  "
-                console.print(Text(note + printable(piece.quote, line=True)[:100], style="dim"), soft_wrap=True)
-            if len(turn.route.evidence) > 5:
-                console.print(Text(f"  … and {len(turn.route.evidence) - 5} more", style="dim"))
+            for line in conversation_rows.route_lines(turn.route, findings.get(turn.number, ())):
+                console.print(Text(f"  {printable(line, line=True)}", style="dim"), soft_wrap=True)
         for name, address in turn.reply.evidence.items():
             console.print(Text(f"  evidence {name}: {address}", style="dim"), soft_wrap=True)
     for name, address in of_failure.items():

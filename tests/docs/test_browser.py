@@ -11,7 +11,7 @@ from harvest.drivers.browser import EvidenceKind
 from harvest.pages.browser.busy_signs import FIRM, LOOSE
 from harvest.pages.browser.call_guard import END_REASONS
 from harvest.pages.chats.opening import WALLS
-from harvest.studies.attribute.rerouting import PARTED_REASON
+from harvest.studies.relabel.rerouting import PARTED_REASON
 from tests.support.checkout import ROOT
 
 PAGE = (ROOT / "docs" / "browser.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.parrot.parrot import Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES
-from harvest.studies.attribute.rerouting import reroute
+from harvest.studies.relabel.rerouting import reroute
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import advance, begin, retrace
 from protocols.library import decode_protocol, encode_protocol, load_protocol, protocol_hash
@@ -279,9 +279,9 @@ def test_a_run_records_who_said_a_turn_and_its_rules_can_be_asked_again(
     assert spoken == {one.key: [(turn.said, turn.act) for turn in one.turns] for one in run.finished}
     capsys.readouterr()
     with pytest.raises(SystemExit) as done:
-        main(["replay-routes", str(tmp_path / "run"), "--fail-on-change"])
+        main(["relabel", str(tmp_path / "run"), "--fail-on-change"])
     assert done.value.code == 0
-    assert "10 conversations, 0 would take another path" in capsys.readouterr().out
+    assert "0 of 10 conversations would have gone on otherwise." in capsys.readouterr().out
 
 
 def test_the_truth_of_a_parrot_is_not_made_up_where_a_simulated_user_speaks(protocol: Protocol) -> None:

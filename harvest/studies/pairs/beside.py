@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harvest.studies.pairs.conversation_pairs import ConversationPair, LabelDifference, Side
-from harvest.studies.pairs.conversation_rows import label_line, outcome_words, part_lines
+from harvest.studies.pairs.conversation_rows import label_line, outcome_words, part_lines, route_lines
 from harvest.terminal import printable
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation, SystemTurn, Turn
@@ -279,7 +279,7 @@ def _answer_text(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], part
         cut = shown if len(shown) <= _LONGEST_PART else f"{shown[:_LONGEST_PART]}…"
         found.append("\n").append_text(page.mark_spans(cut, [(0, len(cut))], side))
     if turn.route is not None:
-        found.append(printable(f"\n{turn.route.rule} ({turn.route.version}) -> {turn.route.target}"), "dim")
+        found.append(printable(f"\n{route_lines(turn.route)[0]}"), "dim")
     return found
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from protocols.answer import Answer
-from protocols.route import Choice
+from protocols.route import Choice, Route
+from protocols.route_words import RuleFinding, decision_words, evidence_words
 from recordings.conversations.answer_parts import choice_row, parts_row
 from recordings.conversations.conversation import Conversation, Turn
+from recordings.log.run_folder import Run
 from topics.languages import language_of
 
 if TYPE_CHECKING:
@@ -83,6 +86,41 @@ def part_lines(answer: Answer) -> list[str]:
     if answer.refusal:
         lines.append(f"refusal: {answer.refusal}")
     return lines
+
+
+def rule_findings(run: Run, one: Conversation) -> dict[int, Sequence[RuleFinding]]:
+    """Return how the rules of the run's protocol judged each answer, by turn, if today's rules decide as recorded."""
+    if all(turn.route is None for turn in one.turns):
+        return {}
+    from protocols.explanation import explain_route  # late: it brings the rules, which a list of trials does not need
+
+    protocol, topics = run.header.played_protocol(), run.header.topic_set()
+    known = {topic.id: topic for topic in topics.topics} if topics else {}
+    if protocol is None or one.key.topic not in known:
+        return {}
+    found: dict[int, Sequence[RuleFinding]] = {}
+    for turn in one.turns:
+        if turn.route is not None:
+            labels = [earlier.label or "" for earlier in one.turns[: turn.number - 1]]
+            found[turn.number] = explain_route(
+                protocol, known[one.key.topic], one.exchanges[: turn.number], labels, turn.route
+            )
+    return found
+
+
+def route_lines(route: Route, findings: Sequence[RuleFinding] = ()) -> list[str]:
+    """Describe a decision: the label, what came next, and how each rule that was tried judged the answer. Without
+    `findings`, the recorded evidence takes their place."""
+    end = route.target.removeprefix("stop:")
+    following = f"{route.label}, then {route.target}" if end == route.target else f"{route.label}, then the end ({end})"
+    if not findings or all(found.name != route.rule for found in findings):
+        following += f": {decision_words(route)}"
+    told = [
+        f"{found.name} is {'met' if found.met else 'not met'}: {found.why}".removesuffix(": ") for found in findings
+    ]
+    if not findings and (recorded := evidence_words(route.evidence)):
+        told = [recorded]
+    return [following, *(f"  {line}" for line in told)]
 
 
 def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, Any]:

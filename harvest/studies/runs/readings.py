@@ -173,7 +173,7 @@ def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
             yield Contrast(
                 "rules",
                 f"answers were labelled by rules of other versions, {said}: one answer may have another label; "
-                "`harvest replay-routes` shows today's",
+                "`harvest relabel` shows today's",
                 {**by_run},
             )
 

@@ -244,7 +244,7 @@ def _impossible_path(one: Conversation, number: int, decision: Decision) -> Inpu
     return InputError(
         f"{one.key.system}, {one.key.topic}, trial {one.key.trial}: at turn {number} the user {did} "
         f"({decision.act}), which none of the users that the run names can have done",
-        advice="rules or users may have changed since: `harvest replay-routes` shows whether rules have",
+        advice="rules or users may have changed since: `harvest relabel` shows whether rules have",
     )
 
 

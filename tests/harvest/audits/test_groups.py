@@ -372,7 +372,7 @@ def test_a_run_shows_scores_trees_and_bounds_by_group(tmp_path: Path, capsys: py
         ["show"],
         ["tree", "--system", "A [younger]"],
         ["score"],
-        ["replay-routes"],
+        ["relabel"],
         ["export", "--format", "messages", "--out", str(lines)],
     ):
         with pytest.raises(SystemExit) as done:

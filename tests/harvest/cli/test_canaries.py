@@ -257,7 +257,7 @@ export run --format messages --out messages --all
 export run --format gfrc --out transcripts --all
 annotate run --export sheet.csv --criterion Fluency
 annotate run --extract nuggets.yaml
-replay-routes run --json
+relabel run --json
 run calm.yaml --out calm
 bless calm --out baseline.json -m ave%useful
 run calm.yaml --out calmer

@@ -54,10 +54,10 @@ def test_bash_completes_with_the_script(tmp_path: Path) -> None:
     script.write_text(harvest("completion", "bash").stdout)
     asked = f"""
         source {script}
-        COMP_WORDS=(harvest repl) COMP_CWORD=1
-        _harvest_completion harvest repl harvest
+        COMP_WORDS=(harvest rela) COMP_CWORD=1
+        _harvest_completion harvest rela harvest
         echo "${{COMPREPLY[@]}}"
     """
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     done = subprocess.run([bash, "-c", asked], env=environment, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.split() == ["replay-routes"]
+    assert done.stdout.split() == ["relabel"]

@@ -96,7 +96,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "export": ("export", "RUN", "--format", "gfrc", "--out", "OUT"),
     "merge": ("merge", "RUN", "--out", "OUT"),
     "reread": ("reread", "RUN"),
-    "replay-routes": ("replay-routes", "RUN"),
+    "relabel": ("relabel", "RUN"),
     "annotate": ("annotate", "RUN", "--export", "SHEET"),
     "pairs": ("annotate", "RUN", "--pairs", "SHEET"),
     "serve": ("annotate", "RUN", "--serve", "--port", "0", "--author", "a", "--criterion", "Fluency"),
@@ -309,7 +309,7 @@ def test_a_trap_in_place_of_kept_scores_is_one_message(trap: str, run: Path, sai
         ("check", "TRAP.yaml"),
         ("simulate", "fit", "TRAP.jsonl", "--out", "OUT"),
         ("simulate", "check", "RUN", "TRAP.jsonl"),
-        ("replay-routes", "RUN", "--protocol", "TRAP.yaml"),
+        ("relabel", "RUN", "--protocol", "TRAP.yaml"),
     ],
 )
 def test_a_trap_in_place_of_a_file_that_is_named_is_one_message(

@@ -165,7 +165,7 @@ JSON = [
     ("compare", "run", "--json"),
     ("variance", "run", "--json"),
     (*TREE, "--format", "json"),
-    ("replay-routes", "run", "--json"),
+    ("relabel", "run", "--json"),
     ("show", "run", "--json"),
     ("verify", "run", "--json"),
 ]
@@ -192,7 +192,7 @@ SHOWN = [
     (*TREE, "--format", "text"),
     (*TREE, "--format", "mermaid"),
     (*TREE, "--format", "dot"),
-    ("replay-routes", "run"),
+    ("relabel", "run"),
     ("show", "run"),
     ("show", "run", "--beside", "one,two"),
     *(("show", "run", "--system", "one", "--topic", "M001", "--trial", str(trial)) for trial in (1, 2, 3)),

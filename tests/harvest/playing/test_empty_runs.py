@@ -82,7 +82,7 @@ def _commands(run: str, other: str) -> list[str]:
         f"export {run} --format messages --out messages.jsonl --all --force",
         "import --format messages messages.jsonl --out imported-messages",
         f"merge {run} {other} --out merged",
-        f"replay-routes {run}",
+        f"relabel {run}",
         f"reread {run} --out again",
     ]
 

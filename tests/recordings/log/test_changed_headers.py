@@ -139,7 +139,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "export": ("export", "RUN", "--format", "gfrc", "--out", "OUT"),
     "run": ("run", "AUDIT", "--out", "RUN"),
     "reread": ("reread", "RUN"),
-    "replay-routes": ("replay-routes", "RUN"),
+    "relabel": ("relabel", "RUN"),
     "annotate": ("annotate", "RUN"),
     "check": ("check", "AUDIT", "--out", "RUN"),
     "simulate check": ("simulate", "check", "RUN", "RUN"),

@@ -1,4 +1,4 @@
-"""Repeat the decisions of a recorded conversation after its answers were read again.
+"""Repeat the decisions of a recorded conversation, with another protocol or after its answers were read again.
 
 The recorded user turns cannot change. Decisions are therefore repeated only as long as the protocol would still
 have said the recorded words. Once the protocol would take another path, the later turns cannot be decided.
@@ -12,6 +12,7 @@ from protocols.interpreter import retrace
 from protocols.protocol import Protocol
 from protocols.route import Ask, Route, Say, Stop
 from recordings.conversations.conversation import INVALID, Conversation, Outcome, Turn
+from recordings.conversations.endings import is_bad_ending
 from simulators.wrappers.wrapped import REWORDING
 from topics.topic import Topic
 
@@ -37,20 +38,26 @@ class Rerouted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Path:
-    """The protocol's repeated decisions by turn. `parted` and `because` are as in `Rerouted`. `outcome` is None if
-    the conversation would continue."""
+class DecidedPath:
+    """A protocol's decisions along a recorded conversation, by turn.
+
+    If the protocol would leave the recorded path, `because` describes how, and `parted` is the turn after which it
+    would; 0 means that it opens with other words. `cut` is the outcome if it would stop there, so that the whole
+    conversation is known. On the recorded path, `because` is "", and `outcome` is the protocol's end; None if the
+    conversation would continue, or if the protocol did not decide its end.
+    """
 
     routes: Mapping[int, Route]
     parted: int = 0
     because: str = ""
     outcome: Outcome | None = None
+    cut: Outcome | None = None
 
 
 def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> Rerouted:
     """Repeat a conversation's decisions with `answers`, by turn, in place of the recorded answers."""
-    before = _decided_path(protocol, topic, conversation, {})
-    after = _decided_path(protocol, topic, conversation, answers)
+    before = decided_path(protocol, topic, conversation, {})
+    after = decided_path(protocol, topic, conversation, answers)
     routes: dict[int, Route] = {}
     other_rules: list[int] = []
     for turn in conversation.turns:
@@ -61,7 +68,7 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
             if turn.number in answers:
                 routes[turn.number] = refit_evidence(recorded, answers[turn.number])
             continue
-        # `harvest replay-routes` reports what only the rules decide differently.
+        # `harvest relabel` reports what only the rules decide differently.
         if turn.number in answers or (old is not None and _decision_key(old) != _decision_key(new)):
             routes[turn.number] = new
             if old is not None and _decision_key(old) != _decision_key(recorded):
@@ -91,27 +98,50 @@ def _decision_key(route: Route) -> tuple[str, str, str]:
     return route.label, route.rule, route.target
 
 
-def _decided_path(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> _Path:
+def decided_path(
+    protocol: Protocol,
+    topic: Topic,
+    conversation: Conversation,
+    answers: Mapping[int, Answer] | None = None,
+    *,
+    bound: bool = True,
+) -> DecidedPath:
+    """Return what the protocol decides about a conversation, with `answers` in place of the recorded answers of these
+    turns. If the user was not `bound` to a protocol, as people are not, any words and any end match."""
     answered = [turn for turn in conversation.turns if turn.reply is not None]
-    exchanges = tuple(Exchange(turn.said, _answer_heard(turn, answers)) for turn in answered)
-    reworded = conversation.user in REWORDING
-    actions = retrace(protocol, topic, exchanges, reworded=reworded)
+    exchanges = tuple(Exchange(turn.said, _answer_heard(turn, answers or {})) for turn in answered)
+    any_words = not bound or conversation.user in REWORDING
+    actions = retrace(protocol, topic, exchanges, reworded=any_words)
     routes: dict[int, Route] = {}
+    if conversation.turns and not (any_words or _says(actions[0], conversation.turns[0])):
+        return DecidedPath(routes, because=_describe_parting(0, actions[0], conversation.turns[0]))
     for turn, action in zip(answered, actions[1:], strict=False):
         assert action.route is not None
         routes[turn.number] = action.route
         following = next((one for one in conversation.turns if one.number == turn.number + 1), None)
         outcome = conversation.outcome
         if following is not None:
-            if isinstance(action, Stop) or (isinstance(action, Say) and action.text != following.said and not reworded):
-                return _Path(routes, turn.number, _describe_parting(turn, action, f"the user said {following.said!r}"))
+            if isinstance(action, Stop):
+                because = _describe_parting(turn.number, action, following)
+                return DecidedPath(routes, turn.number, because, cut=Outcome(action.outcome, action.reason))
+            if not (any_words or _says(action, following)):
+                return DecidedPath(routes, turn.number, _describe_parting(turn.number, action, following))
         elif isinstance(action, Stop):
-            return _Path(routes, outcome=Outcome(action.outcome, action.reason))
-        elif isinstance(action, Ask) and outcome is not None and outcome.kind == "user-stopped":
-            return _Path(routes, outcome=outcome)  # leaving is this user's own decision, as its words are
+            end = Outcome(action.outcome, action.reason)
+            own = outcome is not None and not bound and not is_bad_ending(end)
+            return DecidedPath(routes, outcome=outcome if own else end)
+        elif outcome is not None and (not bound or (isinstance(action, Ask) and outcome.kind == "user-stopped")):
+            return DecidedPath(routes, outcome=outcome)  # leaving is this user's own decision, as its words are
         elif outcome is not None and outcome.kind not in (INVALID, "system-ended"):
-            return _Path(routes, turn.number, _describe_parting(turn, action, "the conversation ended"))
-    return _Path(routes)
+            return DecidedPath(routes, turn.number, _describe_parting(turn.number, action, None))
+    return DecidedPath(routes)
+
+
+def _says(action: Say | Ask | Stop, turn: Turn) -> bool:
+    """Return True if the recorded turn is what the action says. A simulated user may have said anything."""
+    if isinstance(action, Ask):
+        return turn.user == action.user
+    return isinstance(action, Say) and action.text == turn.said
 
 
 def _answer_heard(turn: Turn, answers: Mapping[int, Answer]) -> Answer:
@@ -119,7 +149,7 @@ def _answer_heard(turn: Turn, answers: Mapping[int, Answer]) -> Answer:
     return answers.get(turn.number, turn.reply.answer)
 
 
-def _describe_parting(turn: Turn, action: Say | Ask | Stop, then: str) -> str:
+def _describe_parting(after: int, action: Say | Ask | Stop, following: Turn | None) -> str:
     match action:
         case Say():
             would = f"would say {action.text[:120]!r}"
@@ -127,4 +157,6 @@ def _describe_parting(turn: Turn, action: Say | Ask | Stop, then: str) -> str:
             would = f"would let user {action.user!r} speak"
         case Stop():
             would = f"would stop ({action.outcome})"
-    return f"after the answer to turn {turn.number} the protocol {would}; in the recording, {then[:140]}"
+    then = f"the user said {following.said[:120]!r}" if following is not None else "the conversation ended"
+    where = f"after the answer to turn {after}" if after else "at the opening"
+    return f"{where} the protocol {would}; in the recording, {then}"

@@ -1,0 +1,236 @@
+"""Printed sentences, tables and long-form rows of runs whose answers were labelled again."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from harvest.studies.relabel.relabelling import Course, Figure, Relabelled, Relabelling
+from harvest.studies.runs.side_by_side import run_names
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.trial_values import Key, key_name
+from harvest.tables.comparison_words import interval_words
+from harvest.tables.figure_table import figure_table
+from harvest.tables.figures import shown_with_interval
+from harvest.tables.long_rows import LongRow, interval_cells, score_cells, unit_of
+from harvest.tables.study_form import StudyForm
+from harvest.terminal import printable
+from protocols.library import protocol_hash
+from protocols.route_words import decision_words
+from scoring.table import ScoreRow, is_percentage
+from topics.counting import pluralize
+from topics.decimals import format_change
+from topics.shown_names import shorten
+
+FORMAT = "harvest-relabel/1"
+
+_MOST_LISTED = 10  # conversations
+_LONGEST_REASON = 200  # characters
+_COURSES: dict[Course, str] = {
+    "other end": "would have ended with another outcome",
+    "shorter": "would have ended earlier, and {is_} known as far as {it} would have gone",
+    "unknown": "would have gone on otherwise",
+}
+_LEGEND = "[low, high]: {level:g}% interval for {of}; change: over the same conversations, of percentages in points"
+_BOUNDS = (
+    "a value A to B: conversations would have gone on otherwise, and nobody knows how; A counts each of their unknown "
+    "turns as useless, B as useful, and the interval holds both"
+)
+
+
+def relabel_form(found: Sequence[Relabelling], *, every: bool = False) -> StudyForm:
+    """Return the printable form of several runs. With `every`, all changed conversations are listed, and not only the
+    first 10 of a run."""
+    names = run_names([one.run for one in found])
+    return StudyForm(
+        head={"format": FORMAT, "runs": [_as_json(name, one) for name, one in zip(names, found, strict=True)]},
+        rows=lambda: (row for name, one in zip(names, found, strict=True) for row in _rows(name, one)),
+        tables=lambda _: (part for name, one in zip(names, found, strict=True) for part in _tables(name, one, every)),
+        sources=sources([one.run for one in found]),
+    )
+
+
+def _tables(name: str, one: Relabelling, every: bool) -> Iterator[RenderableType]:
+    yield Text(printable(f"{name}, with protocol {one.protocol.name}", line=True), style="bold")
+    yield from map(Text, summary_lines(one))
+    if one.figures:
+        yield from _figure_parts(one)
+    changed = [each for each in one.conversations if each.changes or each.course != "same"]
+    for each in changed if every else changed[:_MOST_LISTED]:
+        for line in _conversation_lines(one, each):
+            yield Text(printable(line, line=True), no_wrap=True)
+    if not every and len(changed) > _MOST_LISTED:
+        yield Text(
+            f"… and {pluralize(len(changed) - _MOST_LISTED, 'more conversation')}: --all lists them", style="dim"
+        )
+
+
+def summary_lines(one: Relabelling) -> Iterator[str]:
+    """Yield sentences that count the changed labels and the conversations that would have taken another course."""
+    total = len(one.conversations)
+    changed = one.kinds.total()
+    kinds = ", ".join(f"{was or 'none'} → {now}: {count}" for (was, now), count in one.kinds.most_common())
+    verb = "changes" if changed == 1 else "change"
+    yield f"{changed} of {pluralize(one.labels, 'label')} {verb}{f' ({kinds})' if kinds else ''}."
+    for course, words in _COURSES.items():
+        count = one.count(course)
+        if count or course == "unknown":
+            said = words.format(is_="is" if count == 1 else "are", it="it" if count == 1 else "they")
+            yield f"{count} of {pluralize(total, 'conversation')} {said}."
+    if one.other_versions:
+        verb = "was" if one.other_versions == 1 else "were"
+        decisions = f"{pluralize(one.other_versions, 'decision')} that did not change {verb}"
+        yield f"{decisions} recorded with other versions of the rules."
+    if not one.bound:
+        yield "No protocol was recorded, so whatever the users said counts as said by this one."
+
+
+def _figure_parts(one: Relabelling) -> Iterator[RenderableType]:
+    shown = {at: figure for at, figure in one.figures.items() if _has_value(figure) and not figure.is_same}
+    same = sum(_has_value(figure) and figure.is_same for figure in one.figures.values())
+    if shown:
+        table = figure_table("system", ("before [low, high]", "after [low, high]", "change [low, high]"), max_width=26)
+        for key in dict.fromkeys(key for _, key in shown):
+            table.add_row(Text(key_name(key), style="bold"))
+            for (system, of), figure in shown.items():
+                if of == key:
+                    table.add_row(Text(f"  {printable(system, line=True)}"), *map(Text, _cells(key, figure)))
+        yield table
+        of = "these topics" if one.settings.estimand == "these" else "topics like these"
+        yield Text(_LEGEND.format(level=100 * one.settings.level, of=of), style="dim")
+        if any(len(figure.after) > 1 for figure in shown.values()):
+            yield Text(_BOUNDS, style="dim")
+        withheld = [f"{key_name(key)} of {system}" for (system, key), figure in shown.items() if not figure.after]
+        if withheld:
+            named = printable(", ".join(withheld), line=True)
+            yield Text(f"withheld: {named}: conversations would have gone on otherwise", style="yellow")
+    if same:
+        verb = "is" if same == 1 else "are"
+        yield Text(f"{pluralize(same, 'figure')} {verb} the same before and after", style="dim")
+
+
+def _has_value(figure: Figure) -> bool:
+    rows = (*((figure.before,) if figure.before else ()), *figure.after)
+    return any(not math.isnan(row.value) for row in rows)
+
+
+def _cells(key: Key, figure: Figure) -> tuple[str, str, str]:
+    share = is_percentage(key[0])
+    before = shown_with_interval(figure.before) if figure.before else "n/a"
+    if not figure.after:
+        return before, "withheld", "withheld"
+    row = _envelope(figure.after)
+    after = shown_with_interval(row)
+    values = list(dict.fromkeys(format_change(one.value, share=share) for one in figure.change if one.n))
+    if not figure.is_known:
+        ends = [one.shown(one.value) for one in figure.after]
+        after = " ".join(filter(None, (" to ".join(dict.fromkeys(ends)), after.partition(" ")[2])))
+    change = f"{' to '.join(values)} {interval_words(figure.change_interval, share=share)}".strip()
+    return before, after, change or "n/a"
+
+
+def _envelope(rows: Sequence[ScoreRow]) -> ScoreRow:
+    """Return the first row with an interval that holds those of all rows; there is none if one of them has none."""
+    low, high = (math.nan, math.nan) if any(math.isnan(row.low) for row in rows) else _ends(rows)
+    return replace(rows[0], low=low, high=high)
+
+
+def _ends(rows: Sequence[ScoreRow]) -> tuple[float, float]:
+    return min(row.low for row in rows), max(row.high for row in rows)
+
+
+def _conversation_lines(one: Relabelling, each: Relabelled) -> Iterator[str]:
+    key, attempt = each.recorded.key, each.recorded.attempt
+    name = f"{key.system} {key.topic} trial {key.trial}{f' attempt {attempt}' if attempt > 1 else ''}"
+    for change in each.changes:
+        findings = "; ".join(f"{found.name}: {found.why}" for found in one.explain(each, change) if found.why)
+        because = decision_words(change.route) + (f" ({shorten(findings, _LONGEST_REASON)})" if findings else "")
+        yield f"{name}, turn {change.turn}: {change.was or 'no label'} → {change.now}, because {because}"
+    if each.because:
+        yield f"{name}: {each.because}"
+    elif each.course == "other end":
+        was, now = (one.outcome.kind if one.outcome else "interrupted" for one in (each.recorded, each.known))
+        yield f"{name}: would have ended as {now}, not {was}"
+
+
+def _as_json(name: str, one: Relabelling) -> dict[str, Any]:
+    return {
+        "run": name,
+        "protocol": {"name": one.protocol.name, "version": one.protocol.version, "hash": protocol_hash(one.protocol)},
+        "protocol_recorded": one.bound,
+        "conversations": len(one.conversations),
+        "labels": one.labels,
+        "labels_changed": one.kinds.total(),
+        "kinds": [{"was": was or None, "now": now, "n": n} for (was, now), n in one.kinds.most_common()],
+        "other_end": one.count("other end"),
+        "shorter": one.count("shorter"),
+        "gone_on_otherwise": one.count("unknown"),
+        "decisions_by_other_rule_versions": one.other_versions,
+        "changed": [
+            _conversation_json(one, each) for each in one.conversations if each.changes or each.course != "same"
+        ],
+    }
+
+
+def _conversation_json(one: Relabelling, each: Relabelled) -> dict[str, Any]:
+    key = each.recorded.key
+    ends = [side.outcome.kind if side.outcome else None for side in (each.recorded, each.known)]
+    return {
+        "system": key.system,
+        "topic": key.topic,
+        "trial": key.trial,
+        "attempt": each.recorded.attempt,
+        "course": each.course,
+        "because": each.because or None,
+        "outcome_was": ends[0],
+        "outcome_now": None if each.course == "unknown" else ends[1],
+        "labels": [
+            {
+                "turn": change.turn,
+                "was": change.was or None,
+                "now": change.now,
+                "rule": change.route.rule,
+                "target": change.route.target,
+                "rules": [
+                    {"name": found.name, "met": found.met, "why": found.why} for found in one.explain(each, change)
+                ],
+            }
+            for change in each.changes
+        ],
+    }
+
+
+def _rows(name: str, one: Relabelling) -> Iterator[LongRow]:
+    """Yield each figure before and after, and its change."""
+    for (system, key), figure in one.figures.items():
+        base: dict[str, Any] = {"study": "relabel", "run": name, "unit": unit_of(is_percentage(key[0]))}
+        estimand = {"estimand": one.settings.estimand}
+        if figure.before is not None:
+            yield LongRow(figure="before", **base, **estimand, **score_cells(figure.before))
+        if figure.after:
+            cells = score_cells(_envelope(figure.after))
+            if not figure.is_known:
+                ends = [row.value for row in figure.after]
+                cells |= {"estimate": math.nan, "lowest": ends[0], "highest": ends[1], "note": _BOUNDS}
+            yield LongRow(figure="after", **base, **estimand, **cells)
+        else:
+            cells = {"measure": key[0], "turn": key[1], "system": system, "note": figure.change_interval.note}
+            yield LongRow(figure="after", **base, **estimand, **cells)
+        values = [change.value for change in figure.change]
+        known = len(values) == 1
+        yield LongRow(
+            figure="change",
+            **base,
+            **estimand,
+            measure=key[0],
+            turn=key[1],
+            system=system,
+            estimate=values[0] if known else math.nan,
+            lowest=math.nan if known or not values else values[0],
+            highest=math.nan if known or not values else values[-1],
+            pairs=figure.change[0].n if figure.change else None,
+            **interval_cells(figure.change_interval, one.settings.level),
+        )

@@ -1,0 +1,304 @@
+"""New protocols on old answers: labels, paths and figures, worked by hand and held against what is then played."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harvest.audits.audit import load_audit
+from harvest.playing.play import play
+from harvest.studies.relabel.relabelling import Figure, Relabelling, relabel
+from harvest.studies.scores.gathered import score_runs
+from protocols.answer import Answer
+from protocols.library import load_protocol
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.formats.imports import import_header, record
+from recordings.log.run_folder import Run, read
+from scoring.notation import parse_all
+from tests.support.command_line import harvest
+from topics.errors import InputError
+from topics.library import load_topics
+
+# By topic: the first answer, and the second, whatever was asked.
+ANSWERS = {
+    "both": ("Ein Kredit mit 3%.", "Der Kredit läuft 5 Jahre."),
+    "first": ("Ein Kredit mit 4%.", "Ein Darlehen."),
+    "second": ("Ein Darlehen.", "Ein Kredit."),
+    "none": ("Guten Tag.", "Ein Darlehen."),
+}
+BANK = """\
+format: harvest-protocol/1
+name: bank
+version: 1
+rules:
+  good: {contains: {phrases: [Kredit]}}
+start: ask
+states:
+  ask:
+    say: "{{ topic.request }}"
+    edges: [{if: good, label: o, go: more}, {otherwise: true, label: x, go: again}]
+  more:
+    say: Und weiter?
+    edges: [{if: good, label: o, stop: completed}, {otherwise: true, label: x, stop: completed}]
+  again:
+    say: Noch einmal?
+    edges: [{if: good, label: o, stop: completed}, {otherwise: true, label: x, stop: completed}]
+"""
+LOAN = "{contains: {phrases: [Kredit, Darlehen]}}"
+FIRST = "    edges: [{if: good, label: o, go: more}"
+SECOND = "    edges: [{if: good, label: o, stop: completed}"
+CHANGED = {
+    "labels alone": BANK.replace(SECOND, SECOND.replace("good", LOAN)),
+    "another path": BANK.replace(FIRST, FIRST.replace("good", LOAN)),
+    "an earlier end": BANK.replace(FIRST, FIRST.replace("go: more", "stop: completed")).replace(
+        BANK[BANK.index("  more:") : BANK.index("  again:")], ""
+    ),
+    "a later end": BANK.replace("label: x, stop: completed}]\n  again", "label: x, go: last}]\n  again")
+    + '  last: {say: "Bitte!", edges: [{if: good, label: o, stop: completed}, '
+    "{otherwise: true, label: x, stop: completed}]}\n",
+    "another end": BANK[: BANK.index("  again:")].replace("label: x, go: again", "label: x, stop: breakdown"),
+    "another opening": BANK.replace("{{ topic.request }}", "Guten Tag. {{ topic.request }}"),
+}  # fmt: skip
+
+
+def audit_of(folder: Path, protocol: str, **system: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "bank.py").write_text(
+        f"ANSWERS = {ANSWERS!r}\n\n\ndef answer(text, history):\n"
+        "    first = history[0]['content'] if history else text\n"
+        "    return ANSWERS[first.removeprefix('Guten Tag. ')][min(sum(one['role'] == 'user' for one in history), 1)]\n"
+    )
+    (folder / "protocol.yaml").write_text(protocol)
+    topics = {
+        "format": "harvest-topics/1",
+        "name": "bank",
+        "types": {"loan": {"asks_for": "a loan"}},
+        "topics": [{"id": name, "type": "loan", "request": name} for name in ANSWERS],
+    }
+    (folder / "topics.yaml").write_text(json.dumps(topics))
+    options = {"function": "bank.py:answer", "takes": "history"}
+    audit = {
+        "format": "harvest-audit/1",
+        "name": "bank",
+        "topics": "topics.yaml",
+        "protocol": "protocol.yaml",
+        "trials": 1,
+        "systems": [{"name": "Sparkasse", "driver": "python", "options": options, **system}],
+    }
+    (folder / "audit.yaml").write_text(json.dumps(audit))
+    return folder / "audit.yaml"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("bank")
+    return play(load_audit(audit_of(folder, BANK)), folder / "run")
+
+
+def relabelled(run: Run, protocol: str, folder: Path) -> Relabelling:
+    path = folder / "new.yaml"
+    path.write_text(protocol)
+    return relabel(run, load_protocol(path))
+
+
+def values(found: Relabelling, name: str, turn: int | None = None) -> tuple[float, list[float]]:
+    figure = found.figures["Sparkasse", (name, turn)]
+    assert figure.before is not None
+    return figure.before.value, [row.value for row in figure.after]
+
+
+def test_labels_alone_change_figures_and_no_path(run: Run, tmp_path: Path) -> None:
+    found = relabelled(run, CHANGED["labels alone"], tmp_path)
+    assert {one.recorded.key.topic: [c.turn for c in one.changes] for one in found.conversations if one.changes} == {
+        "first": [2],
+        "none": [2],
+    }
+    # `second` says Kredit in turn 2; `first` and `none` say Darlehen, which counts only in `more`.
+    assert values(found, "%useful", 2) == (0.5, [1.0])
+    assert values(found, "ave%useful") == (0.5, [0.75])
+    (change,) = found.figures["Sparkasse", ("ave%useful", None)].change
+    assert change.value == 0.25
+    assert found.count("same") == 4
+    assert (found.labels, found.kinds) == (8, {("x", "o"): 2})
+
+
+def test_where_the_user_would_have_gone_on_otherwise_figures_are_bounded(run: Run, tmp_path: Path) -> None:
+    found = relabelled(run, CHANGED["another path"], tmp_path)
+    (parted,) = [one for one in found.conversations if one.course == "unknown"]
+    assert parted.recorded.key.topic == "second"
+    assert "would say 'Und weiter?'; in the recording, the user said 'Noch einmal?'" in parted.because
+    assert [turn.label for turn in parted.known.turns] == ["o"]
+    assert values(found, "%useful", 1) == (0.5, [0.75]), "the first turn is known"
+    assert values(found, "%useful", 2) == (0.5, [0.25, 0.5])
+    assert values(found, "ave%useful") == (0.5, [0.5, 0.625])
+    assert values(found, "%recovery") == (0.5, [0.0]), "only `none` still fails first"
+    figure = found.figures["Sparkasse", ("ave%useful", None)]
+    assert [one.value for one in figure.change] == [0.0, 0.125]
+    interval = figure.change_interval
+    assert interval.low == min(one.interval.low for one in figure.change) < 0.0
+    assert interval.high == max(one.interval.high for one in figure.change) > 0.125
+
+
+def test_an_earlier_end_leaves_out_what_was_said_after_it(run: Run, tmp_path: Path) -> None:
+    found = relabelled(run, CHANGED["an earlier end"], tmp_path)
+    assert found.count("shorter") == 2
+    assert values(found, "%useful", 2) == (0.5, [0.5]), "of `second` and `none`"
+    assert values(found, "ave%useful") == (0.5, [0.625])
+
+
+def test_another_end_counts_the_turns_that_it_prevents(run: Run, tmp_path: Path) -> None:
+    found = relabelled(run, CHANGED["another end"], tmp_path)
+    ends = {one.recorded.key.topic: one.known.outcome.kind for one in found.conversations if one.known.outcome}
+    assert ends == {"both": "completed", "first": "completed", "second": "breakdown", "none": "breakdown"}
+    # The breakdown after turn 1 prevents turn 2 of `second` and `none`, which counts against the system.
+    assert values(found, "%useful", 2) == (0.5, [0.25])
+    assert values(found, "ave%useful") == (0.5, [0.375])
+
+
+def test_another_opening_leaves_nothing_known(run: Run, tmp_path: Path) -> None:
+    found = relabelled(run, CHANGED["another opening"], tmp_path)
+    assert (found.count("unknown"), found.labels) == (4, 0)
+    assert values(found, "ave%useful") == (0.5, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_what_is_then_played_has_the_known_labels_and_figures_within_the_bounds(
+    changed: str, run: Run, tmp_path: Path
+) -> None:
+    found = relabelled(run, CHANGED[changed], tmp_path)
+    played = play(load_audit(audit_of(tmp_path / "played", CHANGED[changed])), tmp_path / "played" / "run")
+    truth = {one.key: one for one in played.finished}
+    assert len(truth) == len(found.conversations) == 4
+    for one in found.conversations:
+        now = truth[one.recorded.key]
+        known = [(turn.said, turn.label, turn.state) for turn in one.known.turns]
+        assert known == [(turn.said, turn.label, turn.state) for turn in now.turns][: len(known)]
+        if one.course != "unknown":
+            assert len(known) == len(now.turns)
+            assert replace(one.known.outcome, missing=None) == now.outcome  # type: ignore[type-var]
+    rows = {(row.measure, row.turn): row for row in score_runs(played).joint if row.topic is None and row.trial is None}
+    for (_, key), figure in found.figures.items():
+        if key not in rows or math.isnan(rows[key].value):
+            continue
+        ends = [row.value for row in figure.after]
+        assert min(ends) <= rows[key].value <= max(ends), key
+        if len(figure.after) == 1:
+            assert (figure.after[0].low, figure.after[0].n) == pytest.approx((rows[key].low, rows[key].n), nan_ok=True)
+
+
+def test_a_measure_that_nothing_bounds_is_withheld_where_a_path_differs(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text(CHANGED["another path"])
+    found = relabel(run, load_protocol(tmp_path / "new.yaml"), measures=parse_all("latency"))
+    figure = found.figures["Sparkasse", ("latency", None)]
+    assert figure.before is not None
+    assert not math.isnan(figure.before.value)
+    assert figure.after == ()
+    assert not figure.change_interval.is_defined
+
+
+def test_after_a_changed_label_a_simulated_user_might_have_gone_on_otherwise(tmp_path: Path) -> None:
+    listening = BANK[: BANK.index("start:")] + (
+        "turn_limit: 4\nusers: {visitor: {simulator: random, leave: 0.2}}\nstart: ask\nstates:\n"
+        '  ask: {say: "{{ topic.request }}", edges: [{otherwise: true, label: x, go: wander}]}\n'
+        "  wander:\n    user: visitor\n"
+        "    edges: [{if: good, label: o, go: wander}, {otherwise: true, label: x, go: wander}]\n"
+    )
+    recorded = play(load_audit(audit_of(tmp_path / "old", listening)), tmp_path / "old" / "run")
+    assert not relabel(recorded).differs
+    # Only from its second turn on does the user hear the label of the answer before.
+    first = relabelled(
+        recorded, listening.replace("label: x, go: wander}]}\n  w", "label: o, go: wander}]}\n  w"), tmp_path
+    )
+    assert {(change.turn, one.course) for one in first.conversations for change in one.changes} == {(1, "same")}
+    swapped = listening.replace("{if: good, label: o", "{if: good, label: x")
+    found = relabelled(recorded, swapped, tmp_path)
+    for one in found.conversations:
+        left = one.recorded.outcome is not None and one.recorded.outcome.kind == "user-stopped"
+        heard = [change for change in one.changes if left or change.turn < len(one.recorded.turns)]
+        assert (one.course == "unknown") == bool(heard)
+        if heard:
+            assert one.known.turns[-1].number == one.changes[0].turn
+            assert "the user 'visitor' would have heard the label x, not o" in one.because
+    assert found.count("unknown") > 0
+
+
+def test_in_a_session_that_goes_on_nothing_later_is_known(tmp_path: Path) -> None:
+    audit = load_audit(audit_of(tmp_path / "old", BANK, session="continued"))
+    recorded = play(audit, tmp_path / "old" / "run")
+    places = {one.key.topic: one.place for one in recorded.finished}
+    found = relabelled(recorded, CHANGED["an earlier end"], tmp_path)
+    first = min(one.recorded.place for one in found.conversations if one.course == "shorter")
+    for one in found.conversations:
+        assert (one.course == "unknown") == (places[one.recorded.key.topic] > first)
+
+
+def test_an_import_has_the_labels_of_a_protocol_whatever_was_said(tmp_path: Path) -> None:
+    audit_of(tmp_path, BANK)
+    talks = [
+        Conversation(
+            TrialKey("S", name, 1),
+            f"talk-{name}",
+            1,
+            tuple(Turn(at, "", said, SystemTurn(Answer.of(each))) for at, (said, each) in enumerate(turns, 1)),
+            Outcome("user-stopped", "imported"),
+            user="imported",
+        )
+        for name, answers in ANSWERS.items()
+        for turns in [tuple(zip(("Hallo", "Hm"), answers, strict=True))]
+    ]
+    record(tmp_path / "logs", talks, import_header(talks, load_topics(tmp_path / "topics.yaml")))
+    found = relabel(read(tmp_path / "logs"), load_protocol(tmp_path / "protocol.yaml"))
+    assert not found.bound
+    assert [[turn.label for turn in one.known.turns] for one in found.conversations] == [
+        ["o", "o"],
+        ["o", "x"],
+        ["x", "o"],
+        ["x", "x"],
+    ]
+    assert found.count("same") == 4
+    with pytest.raises(InputError, match="no protocol was recorded"):
+        relabel(read(tmp_path / "logs"))
+
+
+def test_the_command_says_what_changes_and_lists_it(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text(CHANGED["another path"])
+    done = harvest("relabel", run.path, "--protocol", tmp_path / "new.yaml", "--fail-on-change", width=200)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[1:3] == [
+        "1 of 7 labels changes (x → o: 1).",
+        "1 of 4 conversations would have gone on otherwise.",
+    ]
+    (line,) = [line for line in lines if "turn 1: x → o" in line]
+    assert line.startswith("Sparkasse second trial 1, turn 1: x → o, because contains is met (contains: ")
+    assert "“Darlehen”" in line
+    assert any("25.0% to 50.0% [" in line for line in lines)
+    same = harvest("relabel", run.path, "--fail-on-change")
+    assert same.returncode == 0
+    assert "0 of 8 labels change." in same.stdout
+
+
+def test_the_document_of_several_runs_names_each_changed_conversation(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text(CHANGED["another path"])
+    other = play(load_audit(audit_of(tmp_path / "other", BANK)), tmp_path / "other" / "again")
+    done = harvest("relabel", run.path, other.path, "--protocol", tmp_path / "new.yaml", "--json")
+    document = json.loads(done.stdout)
+    assert document["format"] == "harvest-relabel/1"
+    assert [one["run"] for one in document["runs"]] == ["run", "again"]
+    (changed,) = document["runs"][1]["changed"]
+    assert (changed["topic"], changed["course"], changed["outcome_now"]) == ("second", "unknown", None)
+    assert changed["labels"][0]["rules"] == [{"name": "contains", "met": True, "why": "one of the phrases: “Darlehen”"}]
+    rows = [row for row in document["long"] if (row["run"], row["measure"], row["turn"]) == ("run", "%useful", 2)]
+    assert [(row["figure"], row["estimate"], row["lowest"], row["highest"]) for row in rows] == [
+        ("before", 0.5, 0.5, 0.5),
+        ("after", None, 0.25, 0.5),
+        ("change", None, -0.25, 0.0),
+    ]
+
+
+def test_a_figure_without_a_value_before_is_no_unchanged_one() -> None:
+    assert not Figure(None, (), ()).is_same
