@@ -99,8 +99,8 @@ def _figure_parts(one: Relabelling) -> Iterator[RenderableType]:
                 if of == key:
                     table.add_row(Text(f"  {printable(system, line=True)}"), *map(Text, _cells(key, figure)))
         yield table
-        of = "these topics" if one.settings.estimand == "these" else "topics like these"
-        yield Text(_LEGEND.format(level=100 * one.settings.level, of=of), style="dim")
+        kind = "these topics" if one.settings.estimand == "these" else "topics like these"
+        yield Text(_LEGEND.format(level=100 * one.settings.level, of=kind), style="dim")
         if any(len(figure.after) > 1 for figure in shown.values()):
             yield Text(_BOUNDS, style="dim")
         withheld = [f"{key_name(key)} of {system}" for (system, key), figure in shown.items() if not figure.after]
@@ -206,31 +206,30 @@ def _conversation_json(one: Relabelling, each: Relabelled) -> dict[str, Any]:
 def _rows(name: str, one: Relabelling) -> Iterator[LongRow]:
     """Yield each figure before and after, and its change."""
     for (system, key), figure in one.figures.items():
-        base: dict[str, Any] = {"study": "relabel", "run": name, "unit": unit_of(is_percentage(key[0]))}
-        estimand = {"estimand": one.settings.estimand}
-        if figure.before is not None:
-            yield LongRow(figure="before", **base, **estimand, **score_cells(figure.before))
-        if figure.after:
-            cells = score_cells(_envelope(figure.after))
-            if not figure.is_known:
-                ends = [row.value for row in figure.after]
-                cells |= {"estimate": math.nan, "lowest": ends[0], "highest": ends[1], "note": _BOUNDS}
-            yield LongRow(figure="after", **base, **estimand, **cells)
-        else:
-            cells = {"measure": key[0], "turn": key[1], "system": system, "note": figure.change_interval.note}
-            yield LongRow(figure="after", **base, **estimand, **cells)
-        values = [change.value for change in figure.change]
-        known = len(values) == 1
-        yield LongRow(
-            figure="change",
-            **base,
-            **estimand,
+        base = LongRow(
+            study="relabel",
+            run=name,
+            figure="before",
+            unit=unit_of(is_percentage(key[0])),
             measure=key[0],
             turn=key[1],
             system=system,
-            estimate=values[0] if known else math.nan,
-            lowest=math.nan if known or not values else values[0],
-            highest=math.nan if known or not values else values[-1],
+            estimand=one.settings.estimand,
+        )
+        if figure.before is not None:
+            yield replace(base, **score_cells(figure.before))
+        cells = score_cells(_envelope(figure.after)) if figure.after else {"note": figure.change_interval.note}
+        ends = [row.value for row in figure.after]
+        if len(ends) > 1:
+            cells |= {"estimate": math.nan, "lowest": ends[0], "highest": ends[1], "note": _BOUNDS}
+        yield replace(base, figure="after", **cells)
+        values = [change.value for change in figure.change]
+        yield replace(
+            base,
+            figure="change",
+            estimate=values[0] if len(values) == 1 else math.nan,
+            lowest=values[0] if len(values) > 1 else math.nan,
+            highest=values[-1] if len(values) > 1 else math.nan,
             pairs=figure.change[0].n if figure.change else None,
             **interval_cells(figure.change_interval, one.settings.level),
         )

@@ -65,7 +65,7 @@ CHANGED = {
 }  # fmt: skip
 
 
-def audit_of(folder: Path, protocol: str, **system: object) -> Path:
+def audit_of(folder: Path, protocol: str, **system: object) -> str:
     folder.mkdir(exist_ok=True)
     (folder / "bank.py").write_text(
         f"ANSWERS = {ANSWERS!r}\n\n\ndef answer(text, history):\n"
@@ -90,7 +90,7 @@ def audit_of(folder: Path, protocol: str, **system: object) -> Path:
         "systems": [{"name": "Sparkasse", "driver": "python", "options": options, **system}],
     }
     (folder / "audit.yaml").write_text(json.dumps(audit))
-    return folder / "audit.yaml"
+    return str(folder / "audit.yaml")
 
 
 @pytest.fixture(scope="module")
