@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from harvest.studies.pairs.conversation_rows import route_lines
 from protocols.answer import Answer, Exchange
+from protocols.explanation import explain_route
 from protocols.interpreter import advance, begin
 from protocols.library import load_protocol
 from protocols.route import Say
@@ -38,7 +40,7 @@ def test_the_protocol_shown_is_read_and_plays(tmp_path: Path) -> None:
 
 
 def test_the_message_shown_is_the_one_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (shown,) = blocks("text")
+    shown, _ = blocks("text")
     (protocol,) = blocks("yaml")
     monkeypatch.chdir(tmp_path)
     text = protocol.replace("topic.request", "topic.reqest")
@@ -58,6 +60,19 @@ def test_the_route_shown_is_the_one_taken() -> None:
     action, _ = advance(protocol, topic, position, [Exchange(action.text, answer)])
     assert action.route is not None
     assert json.loads(shown) == json.loads(json.dumps(asdict(action.route)))
+
+
+def test_the_explanation_shown_is_the_one_printed() -> None:
+    _, shown = blocks("text")
+    protocol, topic = load_protocol("fairweb-two-round"), load_topics("fairweb-45")["M002"]
+    action, position = begin(protocol, topic)
+    assert isinstance(action, Say)
+    answer = Answer.of("I like Primer (2004).")
+    assert f"`{answer.text}`" in PAGE
+    exchanges = [Exchange(action.text, answer)]
+    route = advance(protocol, topic, position, exchanges)[0].route
+    assert route is not None
+    assert route_lines(route, explain_route(protocol, topic, exchanges, [], route)) == shown.splitlines()
 
 
 def test_every_rule_every_kind_of_url_and_every_variable_is_described() -> None:

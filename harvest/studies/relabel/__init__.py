@@ -1,1 +1,1 @@
-"""Decisions about recorded answers, made again by another protocol, by today's rules, or after reading anew."""
+"""Decisions about recorded answers, made again by another protocol, by today's rules, or after reading again."""
