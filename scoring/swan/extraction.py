@@ -63,10 +63,16 @@ def split_sentence(
         if found is None:
             break
         stop = start + len(text[start : start + ahead + found.length].rstrip())
-        yield start, stop, found
         joining = _JOINING.match(text, stop, end)
-        start = joining.end() if joining else stop
-        if not any(letter.isalnum() for letter in text[start:end]):
+        following = joining.end() if joining else stop
+        # A number with a full stop, as in `Yes, 1. It is.`, makes no claim of its own, unless nothing comes after it.
+        numbered = any(map(str.isalnum, text[following:end])) and not has_word(text[following:end])
+        if numbered and text[end:].strip():
+            yield start, end, found
+            return
+        yield start, stop, found
+        start = following
+        if not any(map(str.isalnum, text[start:end])):
             return
     spans = [(start, end)] if whole else list(_split_clauses(text, start, end))
     for first, last in spans:
@@ -99,7 +105,7 @@ def _split_clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
 
 # Name and version of the rule extractor; the version is raised whenever the nuggets of a text could change. The
 # extractors of sentences and turns share the version, because they use the rules.
-RULES = "rules/2"
+RULES = "rules/3"
 
 
 class Extractor(Protocol):
@@ -108,7 +114,7 @@ class Extractor(Protocol):
 
     @property
     def version(self) -> str:
-        """The name and version, recorded with every nugget: `rules/2`, or a model with the hash of its prompt."""
+        """The name and version, recorded with every nugget: `rules/3`, or a model with the hash of its prompt."""
         ...
 
     def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterable[Candidate]:

@@ -263,6 +263,12 @@ def test_a_mark_goes_with_the_words_before_it_and_a_clause_without_a_word_is_non
     assert told("The shop is open; :) :)") == [("F", "The shop is open; :) :)")]
 
 
+def test_a_number_after_an_opening_belongs_to_it_unless_the_turn_ends_there() -> None:
+    assert told("Yes, 1. It is red.", before="Is there a lift?") == [("YES-ANSWER", "Yes, 1."), ("F", "It is red.")]
+    assert told("Yes, 1.", before="Is there a lift?") == [("YES-ANSWER", "Yes"), ("F", "1.")]
+    assert told("Yes, 12 of them. It is red.")[1:] == [("F", "12 of them."), ("F", "It is red.")]
+
+
 WORDS = st.sampled_from(
     ["Menü", "karte", "It", "is", "open", "Paris", "am", "der", "Mai", "and", "we", "店", "это", "Yes,", "5", "1999"]
 )
@@ -271,6 +277,7 @@ MARKS = st.sampled_from(
 )
 
 
+@example([("Yes,", " 1. "), ("It", ". ")])  # the number is no item's, and claims nothing alone
 @example([("Yes,", " 1. ")])  # nothing follows the number, so that it is no item's
 @given(st.lists(st.tuples(WORDS, MARKS), min_size=1, max_size=25))
 def test_every_nugget_has_a_word_and_no_word_is_lost(parts: list[tuple[str, str]]) -> None:

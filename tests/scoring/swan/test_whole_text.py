@@ -127,8 +127,8 @@ def test_scores_of_other_words_are_orphans_except_where_the_words_are_the_same()
 
 def test_whole_sentences_and_turns_are_named_in_a_note_and_the_rules_are_not() -> None:
     for name, note in (
-        ("sentences", ("SWAN and WAN are taken over the nuggets of sentences/2.",)),
-        ("turns", ("SWAN and WAN are taken over the nuggets of turns/2.",)),
+        ("sentences", ("SWAN and WAN are taken over the nuggets of sentences/3.",)),
+        ("turns", ("SWAN and WAN are taken over the nuggets of turns/3.",)),
         ("rules", ()),
     ):
         found, judgments = judged(name)
