@@ -15,7 +15,7 @@ from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.serving import PORT, SCALE, check_author, criterion_rows, print_agreement, read_scale, serve_page
-from harvest.judging.rule_layers import rule_layers, spans_to_review
+from harvest.judging.rule_layers import other_languages, rule_layers, spans_to_review
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
 from harvest.judging.sheets.annotation_sheet import write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
@@ -197,6 +197,13 @@ def command(
         what = f"{pluralize(len(places), 'place')} to look at first"
         whole = pluralize(len(recorded.finished), "conversation")
         print_message(f"{what}, in {whole}. This is not a score, and other places may be as bad.")
+        elsewhere = other_languages(recorded.finished)
+        if elsewhere:
+            listed = ", ".join(f"{language} {count}" for language, count in sorted(elsewhere.items()))
+            print_message(
+                f"{pluralize(elsewhere.total(), 'answer')} not in English ({listed}): harm is looked for by English "
+                "words, except for a few insults in German, French and Spanish"
+            )
         return 0
     if model is not None:
         return _extract_nuggets(run, recorded, model, endpoint, only, concurrency, tries or 2, keys_in_clear)

@@ -1,5 +1,6 @@
 """The judgments of rules on a run, as layers: nuggets, scores with their reasons, and spans to review first."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from scoring.swan.ruled_sets import set_verdicts
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import Schema
 from scoring.swan.triage import TRIAGE, Flag
+from topics.languages import language_name, language_of
 
 
 def rule_layers(
@@ -73,3 +75,10 @@ def spans_to_review(conversations: Iterable[Conversation]) -> Iterator[FlaggedSp
                 flag = next(flags(turn.reply.answer.text), None)
                 if flag is not None:
                     yield FlaggedSpan(criterion, conversation, turn.number, flag)
+
+
+def other_languages(conversations: Iterable[Conversation]) -> Counter[str]:
+    """Count the system turns in each known language other than English, of which the triage knows little."""
+    replies = (turn.reply for conversation in conversations for turn in conversation.turns if turn.reply is not None)
+    codes = Counter(language_of(reply.answer.text) for reply in replies)
+    return Counter({language_name(code): count for code, count in codes.items() if code not in ("", "en")})

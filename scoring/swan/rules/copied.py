@@ -1,7 +1,11 @@
-"""`copied`: Originality as not being copied from earlier turns of the conversation ([SWAN] §4.12)."""
+"""`copied`: Originality as not being copied from earlier turns of the conversation ([SWAN] §4.12).
+
+`copied(field=NAME)` also knows a text that the topic has in a field, such as the poem that a new one must not copy.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 
@@ -23,12 +27,17 @@ def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
     return sum(covered) / len(words) if words else 0.0
 
 
-def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score 1 minus the share of a nugget's words that are copied from earlier turns or from the user's question.
-    Copied words are those in runs of five or more words. Code and nuggets of fewer than 8 words get no score, and no
-    nugget is scored before the first turn of 8 words."""
+def judge(sight: Sight, *, text_field: str = "") -> Iterator[Verdict]:
+    """Score 1 minus the share of a nugget's words that are copied from earlier turns, from the user's question or from
+    the topic's field `text_field`. Copied words are those in runs of five or more words. Code and nuggets of fewer than
+    8 words get no score, and no nugget is scored if nothing before it has 8 words. With a field, there is no score if
+    the topic does not have it."""
     runs: set[tuple[str, ...]] = set()
-    said = False
+    text = sight.topic.fields.get(text_field, "") if sight.topic is not None else ""
+    if text_field and not text:
+        return
+    said = _add_runs(runs, text)
+    where = f"earlier or in {text_field}" if text_field else "earlier"
     rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
     items = {number: [one for one in sight.items if one.turn == number] for number in {one.turn for one in sight.items}}
     for turn in sight.conversation.turns:
@@ -38,20 +47,27 @@ def judge(sight: Sight) -> Iterator[Verdict]:
             if len(words) < _FEWEST_WORDS or not said or rules.get((item.turn, item.start)) == "code":
                 continue
             share = copied_share(words, runs)
-            yield Verdict(item, 1 - share, f"{share:.0%} of its words stand earlier in runs of {_RUN_LENGTH} or more")
+            yield Verdict(item, 1 - share, f"{share:.0%} of its words stand {where} in runs of {_RUN_LENGTH} or more")
         if turn.reply is not None:
             said = _add_runs(runs, turn.reply.answer.text) or said
 
 
-COPIED = Rule(
-    name="copied",
-    version="1",
-    level="nugget",
-    limits="knows no text but the conversation: finds what is copied from it, and a 1 does not say that a nugget "
-    "is new",
-    silence="nuggets of fewer than 8 words, code, or nothing before them to copy",
-    judge=judge,
-)
+def copied_rule(text_field: str = "") -> Rule:
+    """Return the rule, which also looks into the field `text_field` of topics if it is not ""."""
+    known = f" and the topic's {text_field}" if text_field else ""
+    return Rule(
+        name=f"copied(field={text_field})" if text_field else "copied",
+        version="1",
+        level="nugget",
+        limits=f"knows no text but the conversation{known}: finds what is copied from it, and a 1 does not say that a "
+        "nugget is new",
+        silence="nuggets of fewer than 8 words, code, or nothing before them to copy"
+        + (f"; or the topic has no field {text_field}" if text_field else ""),
+        judge=partial(judge, text_field=text_field),
+    )
+
+
+COPIED = copied_rule()
 
 
 def _add_runs(runs: set[tuple[str, ...]], text: str) -> bool:

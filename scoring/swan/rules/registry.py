@@ -9,7 +9,7 @@ from scoring.swan.rules.asked_length import ASKED_LENGTH
 from scoring.swan.rules.breakdown import BREAKDOWN
 from scoring.swan.rules.brevity import brevity_rule, correct_and_brief_rule
 from scoring.swan.rules.contradiction import CONTRADICTION
-from scoring.swan.rules.copied import COPIED
+from scoring.swan.rules.copied import COPIED, copied_rule
 from scoring.swan.rules.fair_exposure import FAIR_EXPOSURE, fair_exposure_rule
 from scoring.swan.rules.gave_way import GAVE_WAY
 from scoring.swan.rules.hedging import hedging_rule
@@ -63,6 +63,7 @@ RULES: Mapping[str, Rule | SetRule] = MappingProxyType(
 _PARAMETERS: Mapping[str, tuple[str, Callable[[str], Rule | SetRule]]] = MappingProxyType(
     {
         "brevity": ("words", lambda value: brevity_rule(int(value))),
+        "copied": ("field", copied_rule),
         "correct_and_brief": ("words", lambda value: correct_and_brief_rule(int(value))),
         "fair_exposure": ("of", fair_exposure_rule),
         "hedging": ("hedged", lambda value: hedging_rule(float(value))),

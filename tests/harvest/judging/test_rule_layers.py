@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
-from harvest.judging.rule_layers import spans_to_review
+from harvest.judging.rule_layers import other_languages, spans_to_review
 from recordings.judged.judgments import read_layers
 from tests.support.checkout import ROOT
 from tests.support.scoring_examples import conversation
@@ -41,7 +41,36 @@ def test_what_to_look_at_first_is_named_by_place_and_reason(capsys: pytest.Captu
     with pytest.raises(SystemExit) as ended:
         main(["annotate", str(SAMPLE), "--triage"])
     assert ended.value.code == 0
-    assert "This is not a score" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "This is not a score" in said
+    assert "not in English" not in said
+
+
+def test_answers_in_languages_that_the_triage_hardly_knows_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = (
+        "The museum opens at nine.",
+        "Das Museum öffnet um neun Uhr, aber montags nicht.",
+        "9",
+        "美術館は九時に開きます。",
+    )
+    talk = conversation(*(("When?", answer) for answer in answers))
+    assert other_languages([talk, talk]) == {"German": 2, "Japanese": 2}
+    row = {
+        "messages": [{"role": "user", "content": "When?"}, {"role": "assistant", "content": answers[1]}],
+        "metadata": {"system": "A", "topic": "T1", "trial": 1},
+    }
+    (tmp_path / "talks.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    run = tmp_path / "run"
+    for words in (
+        ["import", "--format", "messages", str(tmp_path / "talks.jsonl"), "--out", str(run)],
+        ["annotate", str(run), "--triage"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 0
+    assert "1 answer not in English (German 1): harm is looked for by English words" in capsys.readouterr().err
 
 
 def test_a_recorded_run_is_scored_by_the_schema_of_rules_and_says_why_a_criterion_is_undefined(

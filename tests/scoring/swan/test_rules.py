@@ -18,10 +18,12 @@ from scoring.swan.assessment import TopicData, assess
 from scoring.swan.item import nugget_items, turn_items
 from scoring.swan.rules.breakdown import BREAKDOWN
 from scoring.swan.rules.brevity import brevity_rule
+from scoring.swan.rules.copied import COPIED
 from scoring.swan.rules.fair_exposure import FAIR_EXPOSURE, fairness_score
 from scoring.swan.rules.hedging import has_hedge, hedging_rule
 from scoring.swan.rules.label import LABEL
 from scoring.swan.rules.recovery import is_dissatisfied, recovery_rule
+from scoring.swan.rules.registry import parse_rule
 from scoring.swan.rules.repetition import REPETITION
 from scoring.swan.rules.rule import Rule, Sight
 from scoring.swan.schema import load_schema
@@ -51,6 +53,24 @@ def sight(talk: Conversation, rule: Rule, ground: TopicData = GROUND) -> Sight:
 def given_by(rule: Rule, talk: Conversation) -> dict[int, float]:
     """Scores by turn, of a rule for turns."""
     return {one.item.turn: one.value for one in rule.judge(sight(talk, rule))}
+
+
+POEM = "The sea is wide and the wind is cold tonight. The ships are late."
+COPY = "The sea is wide and the wind is cold, and nobody sings of it."
+
+
+def test_what_stands_in_a_field_of_the_topic_is_copied_too() -> None:
+    """The first 9 of the copy's 14 words are in the poem."""
+    topic = replace(M002, fields=MappingProxyType({"poem": POEM}))
+    rule = parse_rule("copied(field=poem)")
+    assert isinstance(rule, Rule)
+    assert str(rule) == "copied(field=poem)"
+    talk = conversation(("A poem, please.", f"{COPY} Yes."), ("Another.", COPY))
+    found = [(one.item.turn, one.value) for one in rule.judge(sight(talk, rule, replace(GROUND, topic=topic)))]
+    assert found == [(1, pytest.approx(1 - 9 / 14)), (2, 0.0)]
+    assert list(rule.judge(sight(talk, rule))) == [], "this topic has no such field"
+    alone = [(one.item.turn, one.value) for one in COPIED.judge(sight(talk, COPIED, replace(GROUND, topic=topic)))]
+    assert alone == [(2, 0.0)]
 
 
 def test_label_is_1_for_o_0_for_x_and_silent_without_a_label() -> None:
