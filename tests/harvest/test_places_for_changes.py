@@ -830,7 +830,7 @@ def test_a_form_of_output_of_studies(build: Build) -> None:
     assert "The names of all figures." in house.harvest("compare", "--help")
     assert "ICC(1)\n" in house.harvest("variance", "run", "--names")
     said = house.harvest("compare", "run", "--names", "--csv", code=2)
-    assert "--json, --names, --csv and --latex cannot be used together" in said
+    assert "--json, --names, --csv, --latex and --long cannot be used together" in said
 
 
 @pytest.mark.soak
