@@ -25,36 +25,40 @@ _NOT_APPLICABLE = "n/a – it does not apply here"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One possible decision: its key on the keyboard (a digit, or U), its value, and its label on the page."""
+    """One possible decision: its key on the keyboard, its value, and its label on the page. A key is never a digit,
+    because a digit that stands for a score would be mistaken for the score."""
 
     key: str
     value: Json
     words: str
 
 
+_LETTERS = "ABCDEFGHI"
+
+
 def scale_choices(scale: Sequence[float]) -> tuple[Choice, ...]:
     """Return the choices of a scale with at most nine scores from 0 to 1 in ascending order."""
     scores = (
-        Choice(str(key), value, f"{value:g} – {_SCORE_LABELS[value]}" if value in _SCORE_LABELS else f"{value:g}")
-        for key, value in enumerate(map(float, scale), 1)
+        Choice(key, value, f"{value:g} – {_SCORE_LABELS[value]}" if value in _SCORE_LABELS else f"{value:g}")
+        for key, value in zip(_LETTERS, map(float, scale), strict=False)
     )
-    return (*scores, Choice("0", None, _NOT_APPLICABLE), Choice("U", UNSURE, _CANNOT_TELL))
+    return (*scores, Choice("-", None, _NOT_APPLICABLE), Choice("U", UNSURE, _CANNOT_TELL))
 
 
 def value_choices(values: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
     """Return the choices for at most nine values, each with its meaning."""
     named = (
-        Choice(str(key), name, f"{name} – {meaning}" if meaning else name)
-        for key, (name, meaning) in enumerate(values, 1)
+        Choice(key, name, f"{name} – {meaning}" if meaning else name)
+        for key, (name, meaning) in zip(_LETTERS, values, strict=False)
     )
-    return (*named, Choice("0", None, _NOT_APPLICABLE), Choice("U", UNSURE, _CANNOT_TELL))
+    return (*named, Choice("-", None, _NOT_APPLICABLE), Choice("U", UNSURE, _CANNOT_TELL))
 
 
 # The values are those of a sheet of pairs.
 PAIR_CHOICES = (
-    Choice("1", "left", "left – the left one is better"),
-    Choice("2", "tie", "tie – neither is better"),
-    Choice("3", "right", "right – the right one is better"),
+    Choice("L", "left", "left – the left one is better"),
+    Choice("T", "tie", "tie – neither is better"),
+    Choice("R", "right", "right – the right one is better"),
     Choice("U", UNSURE, _CANNOT_TELL),
 )
 

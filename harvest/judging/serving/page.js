@@ -219,7 +219,7 @@
 
   const covered = (one, id) => {
     if (!one.cover || lifted.has(id)) return bubble(one);
-    const button = made("button", "", "Show it (C)");
+    const button = made("button", "", "Show it (V)");
     button.type = "button";
     button.addEventListener("click", lift);
     return made("div", "cover" + (one.asked ? " asked" : ""), made("p", "", "Covered: it may contain " + one.cover + "."), button);
@@ -315,7 +315,7 @@
     const chosen = at("choices").querySelector("input:checked");
     const id = here();
     if (!chosen) {
-      at("saved").textContent = "Choose first: a digit, or U";
+      at("saved").textContent = "Choose first: press the letter beside a choice";
       return;
     }
     if (document.documentElement.dataset.shown !== id) {
@@ -373,7 +373,7 @@
     s: ["skip to the next open decision", () => goOpen(place + 1)],
     z: ["undo the last decision", undo],
     j: ["jump to a number, or to what you were unsure of", jump],
-    c: ["show what is covered", lift],
+    v: ["view what is covered", lift],
     "?": ["this list", () => openKeys()],
   };
 
@@ -420,7 +420,8 @@
       if (event.key === "ArrowLeft") back(); else go(place + 1);
     } else if (single()) {
       const key = event.key.toLowerCase();
-      if (/^[0-9u]$/.test(key)) { event.preventDefault(); choose(key.toUpperCase()); }
+      if (choices().some(([one]) => one === key.toUpperCase())) { event.preventDefault(); choose(key.toUpperCase()); }
+      else if (/^[0-9]$/.test(key)) at("saved").textContent = "Digits choose nothing: press the letter beside the score";
       else if (key in KEYS) { event.preventDefault(); if (!event.repeat || key === "s") KEYS[key][1](); }
     }
   };

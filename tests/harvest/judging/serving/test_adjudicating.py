@@ -87,12 +87,12 @@ def test_what_people_differ_on_is_decided_on_the_page_with_a_reason(run: Path, p
         page.set_viewport_size({"width": 1280, "height": 800})
         total = page.evaluate("document.getElementById('bar').max")
         assert 1 <= total <= differ, "what trials share is asked once"
-        page.keyboard.press("3")
+        page.keyboard.press("c")
         page.keyboard.press("Enter")
         assert page.evaluate("document.getElementById('saved').textContent") == "Say why, then Ctrl+Enter"
         page.keyboard.press("Escape")  # it is in the note already
         for done in range(int(total)):
-            page.keyboard.press("3")
+            page.keyboard.press("c")
             page.keyboard.press("n")
             page.keyboard.type("both commas stand")
             page.keyboard.press("Control+Enter")

@@ -69,6 +69,9 @@ def strange(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_run(folder, "  - {name: A, driver: python, options: {function: 'strange.py:answer'}}\n", trials=1)
 
 
+KEYS = {"a": 0, "b": 0.5, "c": 1, "-": None, "u": "unsure", "l": "left", "t": "tie", "r": "right"}
+
+
 @dataclass
 class Desk:
     """One person's window. said: what was decided last, by question."""
@@ -103,7 +106,7 @@ class Desk:
             self.page.keyboard.press("Control+Enter")
         else:
             self.page.keyboard.press("Enter")
-        self.said[question] = [{"1": 0, "2": 0.5, "3": 1, "0": None, "u": "unsure"}[key], note]
+        self.said[question] = [KEYS[key], note]
         self.made += 1
         self.until(f"document.documentElement.dataset.question !== {json.dumps(question)} || {self.over}")
 
@@ -142,7 +145,7 @@ def sitting(
 def session(browser: Browser, run: Path, words: tuple[str, ...], kills: int) -> int:
     """Two people decide all there is, while their server is killed, their network goes and they reload; what they said
     is then on disk, once each. How many decisions were made."""
-    keys = ("3", "1", "2", "0", "u")
+    keys = ("c", "a", "b", "-", "u")
     with serving(run, *words) as server:
         with (
             sitting(browser, server.links["anna"], lossy=True) as (anna, net),
@@ -170,7 +173,7 @@ def session(browser: Browser, run: Path, words: tuple[str, ...], kills: int) -> 
                     anna.until("document.documentElement.dataset.ready")
                 if i == total // 10:
                     before = anna.value("question")
-                    anna.decide("1")
+                    anna.decide("a")
                     anna.page.keyboard.press("z")
                     anna.until(f"document.documentElement.dataset.question === {json.dumps(before)}")
                     anna.said.pop(before)
@@ -233,7 +236,7 @@ def test_every_code_point_arrives_and_what_is_marked_is_what_is_judged(
                 known = asked[desk.until_shown()]
                 if desk.page.locator(".cover").count():
                     assert "it may contain violence" in desk.page.locator(".cover").first.inner_text()
-                    desk.page.keyboard.press("c")
+                    desk.page.keyboard.press("v")
                     desk.until_shown()
                 turn = texts[str(known.about[0]["trial"])].turns[known.turn - 1]
                 assert turn.reply is not None
@@ -242,7 +245,7 @@ def test_every_code_point_arrives_and_what_is_marked_is_what_is_judged(
                 whole = desk.page.locator(".said.asked").evaluate(points)
                 assert "".join(map(chr, whole)) == turn.reply.answer.text
                 assert "".join(map(chr, marked)) == turn.reply.answer.text[known.start : known.end]
-                desk.decide("3", note)
+                desk.decide("c", note)
                 seen += 1
             desk.until_saved()
             assert (seen, desk.page.title()) == (9, "Annotate – Harvest")
@@ -276,17 +279,21 @@ def test_everything_works_by_keyboard_alone_and_breaks_no_rule_of_axe(
         assert "#" not in window.url, "the token does not stay in the address"
         assert window.locator(".cover").count() > 0
         assert violations(window) == []
-        keys.press("c")
+        keys.press("v")
         desk.until("document.querySelectorAll('mark').length === 1")
         assert window.evaluate(fits), "nothing is cut off at the side"
         assert violations(window) == []
         first = desk.value("question")
         keys.press("Enter")
         assert window.locator("#saved").inner_text().startswith("Choose first")
-        desk.decide("3")
+        desk.decide("c")
         second = desk.until_shown()
+        for digit in "0135":
+            keys.press(digit)
+        assert window.locator("#choices input:checked").count() == 0
+        assert window.locator("#saved").inner_text() == "Digits choose nothing: press the letter beside the score"
         keys.press("u")
-        keys.press("2")
+        keys.press("b")
         keys.press("n")
         keys.type("1 2 z ? j")
         assert window.locator("#note").input_value() == "1 2 z ? j", "keys are letters while one writes"
@@ -319,11 +326,11 @@ def test_everything_works_by_keyboard_alone_and_breaks_no_rule_of_axe(
         keys.press("ArrowRight")
         keys.press("s")
         while not window.evaluate(desk.over):
-            desk.decide("0")
+            desk.decide("-")
         desk.until_saved()
         assert window.locator("#counts").inner_text().startswith("6 of 6")
         last = desk.value("question")
-        keys.press("3")
+        keys.press("c")
         keys.press("Enter")
         assert window.locator("#save").is_disabled(), "who is faster than the page changes nothing at its end"
         assert "To change one, go back" in window.locator("#asked").inner_text()
@@ -342,7 +349,7 @@ def test_blind_pairs_are_chosen_side_by_side_and_counted_as_those_of_a_sheet(
     words = ("--pairs", str(sheet), "--sample", "6")
     for first in (True, False):  # the second goes on with the pairs of the first
         with serving(audited, *words) as server:
-            for name, width, key in (("anna", 320, "1"), ("ben", 1280, "3")):
+            for name, width, key in (("anna", 320, "l"), ("ben", 1280, "r")):
                 with sitting(browser, server.links[name], width) as (desk, _net):
                     desk.until_shown()
                     titles = desk.page.locator(".part")
@@ -352,7 +359,7 @@ def test_blind_pairs_are_chosen_side_by_side_and_counted_as_those_of_a_sheet(
                     assert not first or violations(desk.page) == []
                     assert desk.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
                     for i in range(3):
-                        desk.decide("2" if i == 2 else key)
+                        desk.decide("t" if i == 2 else key)
                     desk.until_saved()
     done = harvest("preferences", tmp_path / "pairs.judged", "--key", tmp_path / "pairs.key.json", "--json")
     assert done.returncode == 0, done.stderr
@@ -381,7 +388,7 @@ def test_tab_alone_reaches_everything_and_single_keys_can_be_switched_off(browse
         window.locator("#single").uncheck()
         keys.press("Escape")
         before = desk.value("question")
-        for key in ("1", "u", "z", "j", "s", "?"):
+        for key in ("a", "u", "z", "j", "s", "?"):
             keys.press(key)
         assert window.locator("dialog[open]").count() == 0
         assert desk.value("question") == before
@@ -393,7 +400,7 @@ def test_two_windows_of_one_person_send_each_decision_once(browser: Browser, pag
         second = Desk(context.new_page())
         second.page.goto(page.links["two"])
         second.until("document.documentElement.dataset.ready")
-        for key in ("1", "2", "3"):
+        for key in ("a", "b", "c"):
             first.decide(key)
             second.decide(key)
         first.until_saved()
@@ -405,8 +412,8 @@ def test_two_windows_of_one_person_send_each_decision_once(browser: Browser, pag
 def test_a_browser_that_keeps_nothing_loses_nothing_while_the_page_is_open(browser: Browser, page: Server) -> None:
     with sitting(browser, page.links["full"]) as (desk, _):
         desk.page.evaluate("void (Storage.prototype.setItem = () => { throw new DOMException() })")
-        desk.decide("1")
-        desk.decide("2")
+        desk.decide("a")
+        desk.decide("b")
         desk.until_saved()
     assert sum(one.by == "full" for one in read_decisions(page.run).standing) == 2
 
