@@ -23,7 +23,7 @@ def judgment_options(command: _Command) -> _Command:
         click.option(
             "--nuggets",
             metavar="NAME",
-            help="Nuggets that SWAN scores: rules, sentences, turns, or the name of a layer [rules].",
+            help="Nuggets that SWAN scores: rules, sentences, lines, turns, or the name of a layer [rules].",
         ),
         click.option(
             "--judgments",

@@ -65,6 +65,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
             "harvest.cli.breakdown", "Detect dialogue breakdown, and evaluate predictions of it (DBDC)."
         ),
         "helpdesk": _Entry("harvest.cli.helpdesk", "Predict quality and nuggets of helpdesk dialogues (STC-3)."),
+        "structured": _Entry("harvest.cli.structured", "Evaluate structured answers by line (experimental)."),
     },
     "Watch": {
         "bless": _Entry("harvest.cli.bless", "Make recorded runs the baseline of later audits."),

@@ -5,13 +5,13 @@ every other piece is a claim (type F). In other languages sentences are not spli
 recognised, and **every other sentence is one nugget of type F** under the rule name `unknown-language`, so that these
 nuggets can be counted and excluded. A fenced block of code is one nugget of type F.
 
-If atomic nuggets are not needed, whole sentences or whole turns can be nuggets instead ([SWAN] §2, note 5).
+If atomic nuggets are not needed, whole sentences, lines or turns can be nuggets instead ([SWAN] §2, note 5).
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
 from typing import Literal, Protocol
@@ -21,6 +21,7 @@ from scoring.nuggets import Nugget as Entity
 from scoring.swan.acts import FoundAct, act, normalise_marks
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.openings import find_opening
+from scoring.swan.structure import read_structure
 from scoring.words import Passage, UnitChoice, UserWords, passages
 from topics.late_pattern import lazy_pattern
 from topics.sentences import Sentence, has_word, sentences
@@ -178,7 +179,32 @@ class WholeTextExtractor:
             yield Candidate(start, end, main.type, main.rule, main.act)
 
 
-_BUILT_IN: tuple[Extractor, ...] = (RuleExtractor(), WholeTextExtractor("sentences"), WholeTextExtractor("turns"))
+@dataclass(frozen=True, slots=True)
+class LineExtractor:
+    """Extractor that treats every line of an answer as one nugget, without headings and lists of documents
+    (`scoring.swan.structure`). A line is a claim (type F) unless the rules find only dialogue acts in it."""
+
+    @property
+    def version(self) -> str:
+        return f"lines/{RULES.partition('/')[2]}"
+
+    def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterator[Candidate]:
+        """Yield the lines of `passage` in order."""
+        pieces = list(RuleExtractor().candidates(passage, earlier))
+        starts = [one.start for one in pieces]
+        for line in read_structure(passage.text).units:
+            first = max(0, bisect_right(starts, line.start) - 1)
+            # A sentence may go on from the line before.
+            inside = [one for one in pieces[first : bisect_left(starts, line.end)] if one.end > line.start]
+            claim = Candidate(line.start, line.end, "F", "line")
+            main = max(inside, key=lambda one: (one.type == "F", one.end - one.start), default=claim)
+            yield replace(main, start=line.start, end=line.end)
+
+
+_BUILT_IN: tuple[Extractor, ...] = (
+    *(RuleExtractor(), LineExtractor()),
+    *(WholeTextExtractor("sentences"), WholeTextExtractor("turns")),
+)
 # The extractors that need no layer of nuggets, by name and by name with version.
 BUILT_IN_EXTRACTORS: Mapping[str, Extractor] = MappingProxyType(
     {name: one for one in _BUILT_IN for name in (one.version.partition("/")[0], one.version)}

@@ -103,9 +103,9 @@ class Precedence:
     """The sources of judgments that are used, in order: kinds, or pairs of kind and author.
 
     `nuggets` selects the nuggets to score. It is the author of a layer, or `author/version`; or `rules` for the
-    current rules, `sentences` for whole sentences, or `turns` for whole turns; or "" for the newest layer of a usable
-    kind except models. If there is no such layer, "" means the rules. `folding` is how the votes of several authors
-    are combined: a name in `FOLDINGS`, or the name of the only judge to use.
+    current rules; or `sentences`, `lines` or `turns` for whole sentences, lines or turns; or "" for the newest layer
+    of a usable kind except models. If there is no such layer, "" means the rules. `folding` is how the votes of
+    several authors are combined: a name in `FOLDINGS`, or the name of the only judge to use.
     """
 
     entries: tuple[tuple[str, str], ...] = (("human", ""), ("rule", ""))

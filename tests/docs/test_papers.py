@@ -55,7 +55,8 @@ def is_expression(span: str) -> bool:
 
 def entries() -> list[Entry]:
     found = []
-    for paper, section in re.findall(r"^## (GFRC|SWAN|STC-3)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL):
+    sections = r"^## (GFRC|SWAN|STC-3|Structured answers)\n(.*?)(?=^## |\Z)"
+    for paper, section in re.findall(sections, TEXT, re.MULTILINE | re.DOTALL):
         for line in re.findall(r"^\| §.*$", section, re.MULTILINE):
             place, says, here, prints = (cell.strip() for cell in line[1:-1].split("|"))
             found.append(Entry(paper, place, says, here, prints))

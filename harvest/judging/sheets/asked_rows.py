@@ -21,16 +21,25 @@ from topics.identity import generator
 
 
 def assess_run(
-    run: str | PathLike[str], recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = ""
+    run: str | PathLike[str],
+    recorded: Run,
+    schema: Schema,
+    *,
+    kept: bool = True,
+    nuggets: str = "",
+    judges: Precedence | None = None,
 ) -> list[Assessed]:
     """Return the finished conversations with their items. If `kept`, nuggets come from layers; otherwise, they are
-    new."""
+    new. The scores are those of rules, or, with `judges`, also of people and models; `judges` then names the
+    nuggets."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)
     # People's scores must neither suppress a rule's score nor change the rows of a sheet.
     only_rules = Precedence((("rule", ""),), nuggets)
     judgments = Judgments.from_layers(read_layers(run), schema, only_rules) if kept else Judgments(only_rules)
-    if kept:
+    if judges is not None:
+        judgments = Judgments.from_layers(read_layers(run), schema, judges)
+    elif kept:
         judgments = Judgments(only_rules, layers=judgments.layers)
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     found = []

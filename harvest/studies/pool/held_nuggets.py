@@ -6,7 +6,7 @@ A reading combines `strict` or `partial` with `all` or `vital`. With `strict`, o
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,11 +33,11 @@ _SUPPORT_VALUES = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "part
 
 
 @dataclass(frozen=True, slots=True)
-class RecallFigure:
-    """A system's mean recall, in [0, 1]: conversations are averaged within a topic, and then topics. `value` is NaN
+class MeanFigure:
+    """A system's mean of a share in [0, 1]: conversations are averaged within a topic, and then topics. `value` is NaN
     if no conversation has a value. `n` is the number of conversations with a value and `topics` the number of
-    their topics. `unassigned` is the number of valid conversations in which some nugget of the topic was not
-    assigned."""
+    their topics. `unassigned` is the number of valid conversations that could not be evaluated, such as those in which
+    some nugget of the topic was not assigned."""
 
     system: str
     reading: str
@@ -46,6 +46,29 @@ class RecallFigure:
     n: int
     topics: int
     unassigned: int
+
+
+def mean_figures(
+    system: str,
+    readings: Sequence[str],
+    cells: Mapping[str, Sequence[Sequence[float]]],
+    resampler: Resampler,
+    unassigned: int,
+) -> Iterator[MeanFigure]:
+    """Yield a system's figure for each reading, with an interval from resampling topics. `cells` has a row for each
+    conversation, by topic, with one value in [0, 1] or NaN for each of `readings`."""
+    topics = list(cells)
+    most = max(map(len, cells.values()), default=1)
+    values = np.full((len(topics), most, len(readings)), math.nan)
+    for row, topic in enumerate(topics):
+        values[row, : len(cells[topic])] = cells[topic]
+    intervals = resampler.means(topics, values)
+    for column, reading in enumerate(readings):
+        here = [[cell[column] for cell in rows if not math.isnan(cell[column])] for rows in cells.values()]
+        means = [math.fsum(rows) / len(rows) for rows in here if rows]
+        value = math.fsum(means) / len(means) if means else math.nan
+        count = sum(map(len, here))
+        yield MeanFigure(system, reading, value, intervals[column], count, len(means), unassigned)
 
 
 def nugget_recall(wanted: Mapping[str, str], said: Mapping[str, str], reading: str) -> float:
@@ -63,66 +86,58 @@ def recall_figures(
     *,
     seed: int = 0,
     level: float = 0.95,
-) -> tuple[RecallFigure, ...]:
+) -> tuple[MeanFigure, ...]:
     """Return the recall of each system in each of `READINGS`, with intervals from resampling topics."""
-    found = []
+    found: list[MeanFigure] = []
     for system in dict.fromkeys(one.key.system for one in conversations):
         own = [one for one in conversations if one.key.system == system and one.key.topic in wanted]
         said = {id(one): held.get((one.trial_id, one.attempt), {}) for one in own}
         done = [one for one in own if said[id(one)].keys() == wanted[one.key.topic].keys()]
-        topics = list(dict.fromkeys(one.key.topic for one in done))
-        cells: dict[str, list[list[float]]] = {topic: [] for topic in topics}
+        cells: dict[str, list[list[float]]] = {one.key.topic: [] for one in done}
         for one in done:
             nuggets = wanted[one.key.topic]
             cells[one.key.topic].append([nugget_recall(nuggets, said[id(one)], reading) for reading in READINGS])
-        most = max(map(len, cells.values()), default=1)
-        values = np.full((len(topics), most, len(READINGS)), math.nan)
-        for row, topic in enumerate(topics):
-            values[row, : len(cells[topic])] = cells[topic]
-        intervals = Resampler(generator(seed, "held", system), level=level).means(topics, values)
-        for column, reading in enumerate(READINGS):
-            here = [[cell[column] for cell in rows if not math.isnan(cell[column])] for rows in cells.values()]
-            means = [math.fsum(rows) / len(rows) for rows in here if rows]
-            value = math.fsum(means) / len(means) if means else math.nan
-            count = sum(map(len, here))
-            left = len(own) - len(done)
-            found.append(RecallFigure(system, reading, value, intervals[column], count, len(means), left))
+        resampler = Resampler(generator(seed, "held", system), level=level)
+        found += mean_figures(system, READINGS, cells, resampler, len(own) - len(done))
     return tuple(found)
 
 
-def recall_form(run: Run, figures: Sequence[RecallFigure], kind: str, name: str, seed: int) -> StudyForm:
+def recall_form(run: Run, figures: Sequence[MeanFigure], kind: str, name: str, seed: int) -> StudyForm:
     """Return the printable form of these figures. `kind` and `name` describe the author of the assignments, such as
     `model` and `gpt`."""
     unassigned = {one.system: one.unassigned for one in figures}
 
-    def rows() -> Iterator[LongRow]:
-        for one in figures:
-            yield LongRow(
-                study="nuggets",
-                run=run.path.resolve().name,
-                figure="nuggets held",
-                unit="share",
-                measure=one.reading,
-                system=one.system,
-                estimate=one.value,
-                topics=one.topics,
-                n=one.n,
-                **interval_cells(one.interval, 0.95),
-            )
-
     by = {"kind": kind, "name": name, "checked": kind == "human"}
     return StudyForm(
         head={"format": FORMAT, "by": by, "seed": seed, "unassigned": unassigned},
-        rows=rows,
-        tables=lambda _: [_recall_table(figures)],
+        rows=lambda: mean_rows(figures, "nuggets", run.path.resolve().name, "nuggets held"),
+        tables=lambda _: [mean_table(figures, "held")],
         sources=sources([run]),
     )
 
 
-def _recall_table(figures: Sequence[RecallFigure]) -> Table:
+def mean_rows(figures: Iterable[MeanFigure], study: str, run: str, figure: str) -> Iterator[LongRow]:
+    """Yield a row in long form for each figure."""
+    for one in figures:
+        yield LongRow(
+            study=study,
+            run=run,
+            figure=figure,
+            unit="share",
+            measure=one.reading,
+            system=one.system,
+            estimate=one.value,
+            topics=one.topics,
+            n=one.n,
+            **interval_cells(one.interval, 0.95),
+        )
+
+
+def mean_table(figures: Sequence[MeanFigure], reading: str) -> Table:
+    """Return a table with a line for each figure. `reading` is the heading of the column of readings."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("system", overflow="fold")
-    table.add_column("held", no_wrap=True)
+    table.add_column(reading, no_wrap=True)
     of = estimand_of(one.interval.resampled for one in figures if one.interval.is_defined)
     for heading in (f"share [low, high]\n{of}".strip(), "n", "topics"):
         table.add_column(Text(heading), justify="right", no_wrap=True)

@@ -138,7 +138,7 @@ def test_whole_sentences_and_turns_are_named_in_a_note_and_the_rules_are_not() -
 def test_an_unknown_extractor_is_refused_with_the_names_that_need_no_layer() -> None:
     with pytest.raises(InputError, match="there is no layer with nuggets of 'sentence'") as caught:
         Judgments.from_layers([], SCHEMA, Precedence(nuggets="sentence"))
-    assert caught.value.allowed == "rules, sentences, turns"
+    assert caught.value.allowed == "lines, rules, sentences, turns"
 
 
 def told(unit: str, *exchanges: tuple[str, str]) -> list[tuple[str, str, str]]:

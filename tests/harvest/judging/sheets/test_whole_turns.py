@@ -67,4 +67,4 @@ def test_an_unknown_name_is_refused_with_those_that_need_no_layer(run: Path) -> 
     refused = harvest("score", run, "-m", "SWAN", "--nuggets", "turn")
     assert refused.returncode == 2
     assert "there is no layer with nuggets of 'turn'" in refused.stderr
-    assert "allowed: rules, sentences, turns" in refused.stderr
+    assert "allowed: lines, rules, sentences, turns" in refused.stderr
