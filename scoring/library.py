@@ -32,6 +32,7 @@ from scoring.measures.dialogue_quality import QUALITY
 from scoring.measures.err import ERR
 from scoring.measures.f_measure import F_FLAT
 from scoring.measures.gfr import LIST_FAIRNESS, LIST_SUMMARY
+from scoring.measures.helpdesk_utility import UCH
 from scoring.measures.irbu import IRBU
 from scoring.measures.latency import LATENCY, TTFT
 from scoring.measures.nugget_detection import NUGGETS
@@ -77,6 +78,7 @@ OF_CONVERSATIONS = (
     WORST_SEQUENCE,
     U_MEASURE,
     U_IA,
+    UCH,
     S_MEASURE,
     S_FLAT,
     T_MEASURE,

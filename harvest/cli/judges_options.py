@@ -73,6 +73,6 @@ def check_judges(judges: Judges, measures: Collection[Term]) -> None:
     if judges == Judges() or any("judgments" in one.needs for one in known):
         return
     raise InputError(
-        "--schema, --judges, --judgments and --nuggets only affect SWAN, WAN and share_of",
+        "--schema, --judges, --judgments and --nuggets only affect measures of judgments, such as SWAN and share_of",
         advice="add such a measure: --measure SWAN, or --measure 'WAN(Correctness)'",
     )

@@ -12,6 +12,7 @@ from harvest.cli.measures import command
 from harvest.studies.scores.measure_tables import every_measure, markdown_table
 from scoring.library import OF_CONVERSATIONS, good_end, range_of, read_term
 from scoring.measure import Declaration
+from scoring.measures.helpdesk_utility import UCH
 from scoring.measures.value_share import SHARE
 from scoring.notation import parse
 from scoring.settings import Settings
@@ -34,7 +35,7 @@ def by_name(one: Declaration) -> str:
 
 @pytest.mark.parametrize("one", ASKABLE, ids=by_name)
 def test_the_example_of_every_measure_can_be_asked_for_as_it_stands(one: Declaration) -> None:
-    schema = load_schema("dialeval-nuggets" if one is SHARE else "sakai-2023")
+    schema = load_schema("dialeval-nuggets" if one in (SHARE, UCH) else "sakai-2023")
     made = read_term(parse(one.example), Settings(), load_topics("fairweb-45"), schema)
     assert one in (made[-1].form, made[-1].declaration)
     assert made[-1].term == parse(one.example)
