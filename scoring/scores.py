@@ -348,8 +348,8 @@ def _notes(
         yield f"{pluralize(missing, 'planned trial')} not played yet: in no figure."
     if not_asked:
         yield (
-            f"{pluralize(not_asked, 'conversation')} ended before the protocol's last turn without breaking down: the "
-            "turns not asked count neither for nor against."
+            f"{pluralize(not_asked, 'conversation')} ended early without breaking down; turns that were not asked are "
+            "not counted."
         )
     if unknown_ends:
         yield (

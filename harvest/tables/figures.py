@@ -145,10 +145,13 @@ def _legend(rows: Sequence[ScoreRow]) -> str:
     neutral = [name for name, one in found.items() if good[name] == "neither" and not one.legend]
     usual = list(dict.fromkeys(row.measure for row in rows if good.get(row.measure, "high") == "high"))
     usual = [name for name in usual if name not in unbounded]
-    if usual:
+    shares = [name for name in usual if is_percentage(name)]
+    if shares:
+        said.append("percentages: 100% is good")
+    if len(usual) > len(shares):
         # Named, if there are others without a note.
-        short = dict.fromkeys(name.partition("(")[0] for name in usual)
-        which = f": {', '.join(short)}" if neutral or unbounded else ""
+        short = dict.fromkeys(name.partition("(")[0] for name in usual if name not in shares)
+        which = f": {', '.join(short)}" if neutral or unbounded or shares else ""
         said.append("from 0 to 1, 1 is good" + (which or (", except for failures" if failures else "")))
     if unbounded:
         said.append(f"from 0 upwards, high is good: {', '.join(unbounded)}")

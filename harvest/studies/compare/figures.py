@@ -28,9 +28,11 @@ _MOST_LINES = 8  # topics named in a note
 _MOST_NEEDED = 100_000  # more than anybody plays
 
 
-def comparison_tables(found: Comparison, *, width: int, details: bool = False) -> Iterator[RenderableType]:
+def comparison_tables(
+    found: Comparison, *, width: int, details: bool = False, parting: bool = True
+) -> Iterator[RenderableType]:
     """Yield a sentence for each pair, a table of figures, a table of differences, and notes. With `details`, a note
-    names the topics that drive each difference."""
+    names the topics that drive each difference, and with `parting`, notes say where conversations part."""
     for pair in found.measures[0].pairs if found.measures else ():
         yield _sentence(found, pair.first, pair.second)
     yield Text(_scope_sentence(found), style="dim")
@@ -57,7 +59,7 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
     yield from _explain_undecided(found)
     yield from _needed_notes(found)
     yield from _driver_notes(found, details=details)
-    for parted in found.parted:
+    for parted in found.parted if parting else ():
         yield Text()
         for line in parting_lines(parted, found.recorded, found.settings.level):
             if line.startswith(COMMAND):  # unbroken, so that it can be copied
@@ -102,8 +104,8 @@ def _scope_sentence(found: Comparison) -> str:
     trials = pluralize(most, "trial") if fewest == most else f"{fewest} to {most} trials"
     over = f"over {pluralize(topics, 'common topic')} with {trials} of each"
     if found.estimand == "like-these":
-        return f"{over.capitalize()}. This speaks of topics like these: would other topics show it, too?"
-    return f"{over.capitalize()}. This speaks of these topics: would more trials of them show it, too?"
+        return f"{over.capitalize()}. Would it hold for other topics of this kind?"
+    return f"{over.capitalize()}. Would it hold for more trials of these topics?"
 
 
 def _figures(found: Comparison, width: int) -> Iterator[Table]:
@@ -241,7 +243,7 @@ def _too_few_notes(found: Comparison) -> Iterator[Text]:
     counts = {len(one.topics): pair.least for one in found.measures for pair in one.pairs if pair.verdict == "too few"}
     if found.estimand == "like-these" and any(len(one.topics) == 1 for one in found.measures):
         yield Text(
-            "one topic says nothing of others like it: --estimand these compares its conversations, as independent",
+            "with one topic, use --estimand these, which compares its conversations as independent ones",
             style="yellow",
         )
     notes = dict.fromkeys(

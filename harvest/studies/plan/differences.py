@@ -354,16 +354,11 @@ def plan_difference(
     notes = pilot.notes if pilot else ()
     moved = pilot is not None and components.shape == "yes or no" and "mean" not in given
     if pilot and moved and abs(pilot.mean - components.mean) > _LEAST_REPORTED:
-        level = f"at {100 * components.mean:.1f}%, which is simulated"
+        simulated = f"Trials are simulated at {100 * components.mean:.1f}%, where they vary as much"
         if pilot.systems == 1:
-            said = (
-                f"the pilot's system averages {100 * pilot.mean:.1f}%; its trials vary as much as those of one {level}"
-            )
+            said = f"the pilot's system averages {100 * pilot.mean:.1f}%. {simulated}"
         else:
-            said = (
-                f"the pilot's systems average {100 * pilot.mean:.1f}%, but at different levels; trials vary as much as "
-                f"theirs {level}"
-            )
+            said = f"the pilot's systems average {100 * pilot.mean:.1f}%, but are at different levels. {simulated}"
         notes = (*notes, said)
     model = DifferenceModel(
         basis=basis,

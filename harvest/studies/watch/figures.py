@@ -84,8 +84,8 @@ def _legend(found: Watched) -> str:
         f"most {100 * BUDGET:g}%) that another audit confirmed{later}; it lasts until two audits "
         "are back near the baseline; fell, rose: its interval lies beyond what matters, and one audit is not enough "
         f"for an alarm; {interval}; alarm: evidence as a share of what raises one; *: shown only, raises no alarm; q: "
-        "among all figures that are only shown and have a q as small, the expected share that did not differ (none is "
-        f"printed above {_DISCOVERY:g})"
+        "the smallest false discovery rate, over all figures that are shown only, at which this one counts as changed "
+        f"(Benjamini-Yekutieli; none is printed above {_DISCOVERY:g})"
     )
 
 

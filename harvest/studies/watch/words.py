@@ -162,12 +162,12 @@ def settling_words(one: Settling) -> str:
             f"would settle it is unknown: bless {FEWEST_RUNS} runs or more"
         )
     near = one.hindrance == "edge"
-    why = "it may well lie at the edge of what matters" if near else "the baseline is not known well enough"
+    why = "the difference may be as large as what matters" if near else "the baseline is not known well enough"
     instead = "another" if near else "a larger"
     other = "further audits add evidence" if near else "bless more runs"
     return (
-        f"{why}: even {_more_trials(one.most)} would settle it with a chance of {100 * one.chance:.0f}%; "
-        f"{other}, or let {instead} difference matter (--matters)"
+        f"{why}, so more trials will hardly settle this (a chance of {100 * one.chance:.0f}% with "
+        f"{_more_trials(one.most)}); {other}, or let {instead} difference matter (--matters)"
     )
 
 

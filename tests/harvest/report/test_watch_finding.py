@@ -130,8 +130,8 @@ def test_the_same_asks_for_nothing_and_what_cannot_be_told_for_trials(story: Sto
     assert unsure.next == "7 more trials of each topic would settle it with a chance of 80%."
     assert unsure.command == "harvest reaudit AUDIT --extend 7"
     edge, _ = said(story, gated(verdict="cannot tell", alarm=False, settles=Settling(0, 0.61, 96, "edge")))
-    assert edge.next.startswith("It may well lie at the edge of what matters: even 96 more trials of each topic would ")
-    assert (edge.command, "a chance of 61%" in edge.next) == ("", True)
+    assert edge.next.startswith("The difference may be as large as what matters, so more trials will hardly ")
+    assert (edge.command, "(a chance of 61% with 96 more trials of each topic)" in edge.next) == ("", True)
 
 
 def test_what_could_not_be_measured_or_compared_is_never_the_same(story: Story) -> None:

@@ -126,7 +126,7 @@ def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(
     assert row["verdict"] == "cannot tell"
     assert needed["estimate"] > 8
     said = " ".join(" ".join(rest).split())
-    assert "Over 8 common topics with 10 trials of each. This speaks of topics like these" in said
+    assert "Over 8 common topics with 10 trials of each. Would it hold for other topics of this kind?" in said
     assert f"roughly {round_roughly(needed['estimate'])} topics like these" in said
     assert f"driven by {parts[0]['topic']} " in said
     assert sum(one["estimate"] for one in parts) == pytest.approx(row["estimate"])
@@ -134,7 +134,7 @@ def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(
     assert abs(without) < abs(row["estimate"])
     assert row["low"] < row["estimate"] < row["high"]
     these = harvest("compare", run, "-m", "%useful S1", "--estimand", "these", width=80).stdout
-    assert "This speaks of these topics" in " ".join(these.split())
+    assert "Would it hold for more trials of these topics?" in " ".join(these.split())
 
 
 def test_a_difference_that_is_found_is_a_sentence_with_its_size_and_every_system_has_its_letters(
@@ -171,7 +171,7 @@ def test_topics_without_a_valid_trial_are_left_out_for_all_and_counted(tmp_path:
 
 def test_of_one_topic_it_is_said_that_its_conversations_can_be_compared(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", {"A": {"M01": ["oo"] * 9 + ["xo"]}, "B": {"M01": ["xx"] * 9 + ["ox", "oo"]}})
-    advice = "one topic says nothing of others like it: --estimand these compares its conversations, as independent"
+    advice = "with one topic, use --estimand these, which compares its conversations as independent ones"
     told = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
     assert "A and B: too few topics to tell in ave%useful." in told
     assert advice in told
