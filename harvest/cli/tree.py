@@ -139,15 +139,15 @@ def command(
         tree_scores(tree, term, scored.values, level=level, design=design) if term else None
         for tree, design in zip(trees, designs, strict=True)
     ]
+    protocol = recorded.header.protocol
     shown = [
-        tree_figures(tree, level=level, interval=interval, scores=scores, design=design)
+        tree_figures(tree, level=level, interval=interval, scores=scores, design=design, protocol=protocol)
         for tree, scores, design in zip(trees, laid, designs, strict=True)
     ]
 
     def draw() -> str:
         from harvest.tables.drawing.picture import picture
 
-        protocol = recorded.header.protocol
         name = str(protocol.get("name", "")) if isinstance(protocol, dict) else ""
         drawings, said = tree_drawings(shown, name, least=least or 0.0, most=most or 12)
         return picture(drawings, said, width=8.0 * (width or 120))

@@ -1,11 +1,12 @@
 """Statistics of the branches of a tree, as columns for files and as printed text."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import isnan
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isnan, nan
 from typing import Any
 
 from harvest.studies.trees.tree_scores import TreeScores
+from harvest.studies.trees.ways import closed_nodes
 from recordings.conversations.conversation import TrialKey
 from recordings.trees.node_text import format_percent, one_line, shorten
 from recordings.trees.tree import ConversationTree
@@ -31,7 +32,9 @@ class TreeFigures:
     """A tree with its transition probabilities. N is the number of its nodes. `paths` is the estimated probability
     of conversations that no trial took. `scores` are the scores of the trials, if requested. `named` has how
     often each kind of ending was seen, or None unless the ending of every trial is known. If trials depend on
-    each other, `note` explains why shares have no interval or a special interval; otherwise, it is ""."""
+    each other, `note` explains why shares have no interval or a special interval; otherwise, it is "". `closed` has
+    the nodes after which trials took every way that the protocol allows, with the number of ways (see
+    `closed_nodes`). No words say that another branch is possible there, and what had to happen has no interval."""
 
     tree: ConversationTree
     found: Transitions
@@ -39,18 +42,22 @@ class TreeFigures:
     scores: TreeScores | None = None
     named: EndShares | None = None
     note: str = ""
+    closed: Mapping[int, int] = field(default_factory=dict)
 
     def branches(self) -> tuple[str, ...]:
         """Return, for each node, the share of the branch to the node, such as `12/20 60% [39, 78]`, and the mean
         score."""
         tree, found = self.tree, self.found
-        shares = self._shares(tree.visits, found.n, found.probability, found.low, found.high)
+        low, high = self._without_certain(found.low, tree.parent), self._without_certain(found.high, tree.parent)
+        shares = self._shares(tree.visits, found.n, found.probability, low, high)
         return tuple(f"{share}{mean}" for share, mean in zip(shares, self._score_columns(), strict=True))
 
     def stops(self) -> tuple[str, ...]:
         """Return, for each node, the share of conversations that end there, in the format of `branches`."""
         tree, found = self.tree, self.found
-        shares = self._shares(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
+        nodes = range(len(tree))
+        low, high = self._without_certain(found.stop_low, nodes), self._without_certain(found.stop_high, nodes)
+        shares = self._shares(tree.stops, tree.visits, found.stop, low, high)
         return tuple(f"{share}{' ' * len(mean)}" for share, mean in zip(shares, self._score_columns(), strict=True))
 
     def _score_columns(self) -> tuple[str, ...]:
@@ -67,18 +74,27 @@ class TreeFigures:
     def words(self) -> tuple[tuple[str, str, str], ...]:
         """Return, for each node, the share, the counts `12/20` and the interval of the branch to the node."""
         tree, found = self.tree, self.found
-        return _share_words(tree.visits, found.n, found.probability, found.low, found.high)
+        low, high = self._without_certain(found.low, tree.parent), self._without_certain(found.high, tree.parent)
+        return _share_words(tree.visits, found.n, found.probability, low, high)
 
     def stop_words(self) -> tuple[tuple[str, str, str], ...]:
         """Return, for each node, the share, the counts `12/20` and the interval of conversations that end there."""
         tree, found = self.tree, self.found
-        return _share_words(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
+        nodes = range(len(tree))
+        low, high = self._without_certain(found.stop_low, nodes), self._without_certain(found.stop_high, nodes)
+        return _share_words(tree.stops, tree.visits, found.stop, low, high)
+
+    def _without_certain(self, ends: Any, nodes: Any) -> Any:
+        """Replace the ends of intervals by NaN where the protocol allows one way only. `nodes` (N,) are the nodes at
+        which the ways part."""
+        return [nan if self.closed.get(int(node)) == 1 else end for node, end in zip(nodes, ends.tolist(), strict=True)]
 
     def _shares(self, k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[str, ...]:
         width = 2 * len(str(self.tree.n)) + 1
+        none = "" if all(map(isnan, low)) else " " * len("[  0, 100]")
         found = []
         for count, total, value, bottom, top in zip(k, n, share, low, high):
-            interval = f"[{100 * bottom:3.0f},{100 * top:4.0f}]" if not isnan(bottom) else ""
+            interval = f"[{100 * bottom:3.0f},{100 * top:4.0f}]" if not isnan(bottom) else none
             found.append(f"{f'{count}/{total}':>{width}} {format_percent(value):>4} {interval}")
         return tuple(found)
 
@@ -105,7 +121,9 @@ class TreeFigures:
         found = dict[int, list[tuple[str, Words]]]()
         if self.named is not None:
             one = self.named
-            words = _share_words(one.k, one.n, one.k / one.n, one.low, one.high)
+            nodes = one.ends.node
+            low, high = self._without_certain(one.low, nodes), self._without_certain(one.high, nodes)
+            words = _share_words(one.k, one.n, one.k / one.n, low, high)
             for node, name, own in zip(one.ends.node.tolist(), one.ends.name, words, strict=True):
                 found.setdefault(node, []).append((shorten(one_line(name), _LONGEST_END), own))
         return found
@@ -115,7 +133,9 @@ class TreeFigures:
         found = dict[int, list[tuple[str, str]]]()
         if self.named is not None:
             one, blank = self.named, " " * max(map(len, self._score_columns()), default=0)
-            shares = self._shares(one.k, one.n, one.k / one.n, one.low, one.high)
+            nodes = one.ends.node
+            low, high = self._without_certain(one.low, nodes), self._without_certain(one.high, nodes)
+            shares = self._shares(one.k, one.n, one.k / one.n, low, high)
             for node, name, share in zip(one.ends.node.tolist(), one.ends.name, shares, strict=True):
                 found.setdefault(node, []).append((shorten(one_line(name), _LONGEST_END), f"{share}{blank}"))
         return found
@@ -131,12 +151,15 @@ class TreeFigures:
         said = []
         for node in range(len(self.tree)):
             branches, ended = int(self.found.branches[node]), int(self.tree.stops[node])
-            tell = branches > 1 or (branches == 1 and ended > 0)
+            tell = node not in self.closed and (branches > 1 or (branches == 1 and ended > 0))
             said.append(_unseen_words(mass, node, "another branch", self.found.over_topics) if tell else "")
         return tuple(said)
 
     def unseen_paths(self) -> str:
-        """Return the estimated probability of a new conversation as text, or "" if it is undefined."""
+        """Return the estimated probability of a new conversation as text, or "" if it is undefined or the protocol
+        allows no other conversation."""
+        if len(self.closed) == len(self.tree):
+            return ""
         return _unseen_words(self.paths, (), "another conversation", self.found.over_topics)
 
     def columns(self) -> dict[str, Sequence[object]]:
@@ -164,8 +187,10 @@ def tree_figures(
     interval: IntervalName = "wilson",
     scores: TreeScores | None = None,
     design: Design = INDEPENDENT,
+    protocol: object = None,
 ) -> TreeFigures:
-    """Return the statistics of a tree. `design` describes how its trials depend on each other. Raises InputError as
+    """Return the statistics of a tree. `design` describes how its trials depend on each other, and `protocol` is the
+    protocol in the header of the run, if it is known. Raises InputError as
     `scoring.stochastic.transitions.transitions` does."""
     names = list(dict.fromkeys(one.key.topic for one in tree.trials))
     clusters, of = design.rows(names)
@@ -188,7 +213,7 @@ def tree_figures(
         note += "; how much is unseen is not estimated"
     ended = tree.end_names()
     named = end_shares(tree, ended, found, topics, sessions, withheld=withheld) if all(ended) else None
-    return TreeFigures(tree, found, paths, scores, named, note)
+    return TreeFigures(tree, found, paths, scores, named, note, closed_nodes(tree, protocol))
 
 
 def _session(key: TrialKey) -> tuple[str, int]:

@@ -44,7 +44,7 @@ def _unseen_notes(figures: Sequence[TreeFigures]) -> list[str]:
     said = "another branch: unseen branches (Good-Turing)"
     if any(one.found.over_topics for one in shown):
         said += "; over several topics, what a trial of one more topic would do"
-    return [f"{said}; shown only where trials diverged; where all took one branch, see its interval"]
+    return [f"{said}; shown only where trials diverged and may go another way; of one branch alone, see its interval"]
 
 
 def intervals(one: TreeFigures) -> str:
@@ -56,9 +56,11 @@ def intervals(one: TreeFigures) -> str:
 
 def _share_notes(figures: Sequence[TreeFigures]) -> list[str]:
     pooled = any(one.found.over_topics for one in figures)
+    certain = any(1 in one.closed.values() for one in figures)
     said = "several topics are pooled, and trials of one topic are alike: the intervals hold for topics like these"
     return [
         *([f"{said} ({METHOD} topic)"] if pooled else []),
+        *(["no interval: the protocol leaves no choice there"] if certain else []),
         *dict.fromkeys(one.note for one in figures if one.note),
         *(
             f"{key.speaker} turns are one branch by {key.name} ({key.version}): {key.reason}"

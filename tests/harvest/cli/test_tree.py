@@ -18,6 +18,7 @@ import pytest
 from harvest.cli import main
 from harvest.studies.trees.figures import tree_figures
 from harvest.studies.trees.folded_trees import fold_trees, merging_named
+from harvest.studies.trees.ways import closed_nodes
 from recordings.conversations.conversation import Outcome, TrialKey
 from recordings.events.events import TrialEnded, TrialStarted
 from recordings.log.header import make_header, trial_identity
@@ -166,10 +167,12 @@ def test_diagrams_come_with_shares_and_intervals(run: Path, capsys: pytest.Captu
     assert sum(data["speaker"] == "" for _, data in graph.nodes(data=True)) == 2
     mermaid = _tree(capsys, str(run), "--format", "mermaid")
     assert mermaid.startswith("flowchart TD\n")
-    assert "24/24 100#37; #91;29, 100#93;" in mermaid  # 24 trials of three topics
+    assert "24/24 100#37;|" in mermaid, "24 trials of three topics, which had to begin so: no interval"
+    assert re.search(r"\d+/24 \d+#37; #91;\d+, \d+#93;", mermaid)
     dot = _tree(capsys, str(run), "--format", "dot")
     assert dot.startswith("digraph harvest {")
-    assert 't0n0 -> t0n1 [label="24/24 100% [29, 100]"]' in dot
+    assert 't0n0 -> t0n1 [label="24/24 100%"]' in dot
+    assert re.search(r't0n1 -> t0n2 \[label="\d+/24 \d+% \[\d+, \d+\]"\]', dot)
 
 
 @pytest.mark.parametrize("form", ["dot", "mermaid"])
@@ -177,11 +180,12 @@ def test_diagrams_say_what_no_trial_did_which_intervals_they_have_and_why_turns_
     run: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     text = _tree(
-        capsys, str(run), "--system", "B", "--format", form, "--interval", "jeffreys", "--score", "GF(RATINGS)"
+        capsys, str(run), "--system", "A", "--format", form, "--interval", "jeffreys", "--score", "GF(RATINGS)"
     )
     text = re.sub(r"#(\d+);", lambda found: chr(int(found[1])), text).replace("\\n", " ").replace("<br/>", " ")
-    trees, _ = fold_trees(read(run), system="B")
-    told = [said for said in tree_figures(trees[0]).unseen() if said]
+    recorded = read(run)
+    trees, _ = fold_trees(recorded, system="A")
+    told = [said for said in tree_figures(trees[0], protocol=recorded.header.protocol).unseen() if said]
     assert told
     assert [said for said in told if f"? {said}" not in text] == []
     assert text.count("95% interval in percent (over topics)") == 1
@@ -368,10 +372,11 @@ def test_a_note_says_which_turns_go_by_recorded_acts_and_which_by_rules() -> Non
     assert [merging_named("act").user.function(turn) for turn in mixed.turns][1] == "insist"
 
 
-def test_another_branch_is_told_where_trials_parted_and_the_legend_says_so(
+def test_another_branch_is_told_where_trials_parted_and_the_protocol_allows_one(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trees, _ = fold_trees(read(run), system="B")
+    recorded = read(run)
+    trees, _ = fold_trees(recorded, system="B")
     told = tree_figures(trees[0]).unseen()
     for node in range(len(trees[0])):
         parted = trees[0].branches[node] + (trees[0].stops[node] > 0) > 1
@@ -379,8 +384,12 @@ def test_another_branch_is_told_where_trials_parted_and_the_legend_says_so(
     ended = [node for node in range(len(told)) if told[node] and trees[0].branches[node] == 1]
     assert len(ended) == 1  # after S x, some end and the others go on one way
     text = _tree(capsys, str(run), "--system", "B", "--format", "text", "--width", "200")
-    assert text.count("? another branch: about") == sum(map(bool, told))
-    assert "shown only where trials diverged; where all took one branch, see its interval" in text
+    closed = closed_nodes(trees[0], recorded.header.protocol)
+    assert ended[0] in closed, "after S x, a breakdown or insisting: there is no third way"
+    assert text.count("? another branch: about") == sum(map(bool, told)) - sum(bool(told[node]) for node in closed)
+    text = _tree(capsys, str(run), "--format", "text", "--width", "200")
+    assert "shown only where trials diverged and may go another way; of one branch alone, see its interval" in text
+    assert "no interval: the protocol leaves no choice there" in text
 
 
 def test_a_single_trial_claims_nothing_about_other_branches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
