@@ -1,7 +1,8 @@
 """Blocks, the plain values that make up a section of a report.
 
-A block is a dict with one of the keys `text`, `table`, `picture`, `details`, `command`, `grid`, `tree` or `heat`.
-Tables and sentences printed by commands are converted to blocks unchanged, so that a report shows the same figures.
+A block is a dict with one of the keys `text`, `list`, `table`, `picture`, `details`, `command`, `forest`, `topics`,
+`grids`, `tree` or `heat`. Tables and sentences printed by commands are converted to blocks unchanged, so that a report
+shows the same figures.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,8 @@ _TONES = {"dim": "dim", "yellow": "warn", "bold": "strong", "bold red": "warn"}
 
 
 def text(words: str, tone: str = "") -> Block:
-    """Return a paragraph. Its tone is `dim` for explanations, `warn` for warnings, `strong` for headings, or ""."""
+    """Return a paragraph. Its tone is `dim` for explanations, `key` for those that are never folded, `warn` for
+    warnings, `strong` or `heading` for headings, or ""."""
     return {"text": words, "tone": tone}
 
 
@@ -40,9 +42,35 @@ def details(summary: str, blocks: Iterable[Block]) -> Block:
     return {"details": summary, "blocks": list(blocks)}
 
 
+def arrange(blocks: Iterable[Block]) -> list[Block]:
+    """Arrange a section: what was found, with its warnings as one list after the first picture or table, then what
+    the reader opens, and last, closed, the explanations. A section of explanations alone is left as it is."""
+    given = list(blocks)
+    dim = [one for one in given if one.get("tone") == "dim"]
+    warnings = [one["text"] for one in given if one.get("tone") == "warn"]
+    closed = [one for one in given if "details" in one]
+    shown = [one for one in given if one.get("tone") not in ("dim", "warn") and "details" not in one]
+    if warnings:
+        first = next((place + 1 for place, one in enumerate(shown) if not {*one} & {"text", "list"}), len(shown))
+        shown.insert(first, {"list": warnings, "tone": "warn"})
+    if not shown and not closed:
+        return given
+    return [*shown, *closed, *([details("How to read this", dim)] if dim else [])]
+
+
 def as_blocks(parts: Iterable[RenderableType], caption: str = "") -> list[Block]:
-    """Convert the printed output of a study to blocks. Screen readers read `caption` as the name of each table."""
-    return [block for part in parts for block in _as_block(part, caption)]
+    """Convert the printed output of a study to blocks. Screen readers read `caption` as the name of each table. Lines
+    that begin with a dash become a list."""
+    found: list[Block] = []
+    for block in (block for part in parts for block in _as_block(part, caption)):
+        item = str(block.get("text", "")).removeprefix("- ")
+        if not block.get("text", "").startswith("- "):
+            found.append(block)
+        elif found and "list" in found[-1] and found[-1]["tone"] == block["tone"]:
+            found[-1]["list"].append(item)
+        else:
+            found.append({"list": [item], "tone": block["tone"]})
+    return found
 
 
 def _as_block(part: RenderableType, caption: str) -> list[Block]:

@@ -1,10 +1,12 @@
 """Conversation trees on a page, with the frequency of each turn and links to the conversations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harvest.report.blocks import Block, text
+from harvest.report.blocks import Block, details, picture, text
+from harvest.report.finding import MOST_SYSTEMS
+from harvest.report.flow import Flow, flow_chart
 from harvest.report.grid import address
 from harvest.studies.scores.gathered import Gathered, recorded_design
 from harvest.studies.trees.figures import TreeFigures, tree_figures
@@ -31,12 +33,17 @@ class Branches:
     index: tuple[Mapping[str, Any], ...]
 
 
-def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], level: float) -> Branches:
+def branches(
+    gathered: Gathered,
+    places: Mapping[tuple[str, str, int], int],
+    level: float,
+    marked: Collection[tuple[str, ...]] = (),
+) -> Branches:
     """Return the trees of all runs, merged as in `harvest tree`. `places` maps system, topic and trial to the
-    position of a conversation in the index."""
+    position of a conversation in the index. `marked` are paths of turns at which two systems differ."""
     blocks: list[Block] = []
     index: list[Mapping[str, Any]] = []
-    drawn: list[TreeFigures] = []
+    flows: list[Flow] = []
     beyond = 0
     for run, names in zip(gathered.runs, gathered.names, strict=True):
         try:
@@ -49,10 +56,14 @@ def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], lev
             if len(index) >= _MOST_TREES:
                 beyond += 1
                 continue
-            figures = tree_figures(tree, level=level, design=recorded_design(run, tree.scope.systems))
+            design = recorded_design(run, tree.scope.systems)
+            figures = tree_figures(tree, level=level, design=design, protocol=run.header.protocol)
             chosen = select_branches(tree, most=_MOST_BRANCHES, nodes=_MOST_NODES)
             words = (figures.words(), figures.stop_words(), figures.unseen(), figures.ends())
-            blocks.append({"tree": _DrawnTree(figures, chosen, len(index), *words).as_block(names)})
+            shown = _DrawnTree(figures, chosen, len(index), *words).as_block(names)
+            blocks.append(details(f"Every turn of {shown['title']}", [{"tree": shown}]))
+            of = ", ".join(names.get(name, name) for name in tree.scope.systems)
+            flows.append(Flow(of or shown["title"], figures, chosen, len(index), marked))
             index.append(
                 {
                     "ends": {
@@ -63,10 +74,11 @@ def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], lev
                     "sizes": {str(node): int(tree.size[node]) for node in chosen.nodes},
                 }
             )
-            drawn.append(figures)
     if beyond:
         blocks.append(text(f"{pluralize(beyond, 'further tree')}: harvest tree RUN prints them all.", "warn"))
-    blocks += [text(sentence, "dim") for sentence in (legend(drawn) if drawn else ())]
+    blocks += [text(sentence, "dim") for sentence in (legend([one.figures for one in flows]) if flows else ())]
+    if 0 < len(flows) <= MOST_SYSTEMS:
+        blocks.insert(0, picture(flow_chart(flows)))
     return Branches(tuple(blocks), tuple(index))
 
 

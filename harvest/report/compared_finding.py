@@ -286,6 +286,6 @@ class _FindingWriter:
         )
 
     def _command(self, pair: Pair) -> str:
-        paths = " ".join(shlex.quote(str(run)) for run in self.runs)
+        paths = " ".join(shlex.quote(finding.shown_path(run)) for run in self.runs)
         command = f"harvest show {paths} --beside {shlex.quote(f'{pair.first},{pair.second}')}"
         return f"{command} --topic {shlex.quote(pair.drivers[0].topic)}" if pair.drivers else command

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from harvest.report import sections
-from harvest.report.blocks import Block, as_blocks, details, table, text
+from harvest.report.bars import Bar
+from harvest.report.blocks import Block, arrange, as_blocks, details, table, text
 from harvest.report.branches import Branches, branches
+from harvest.report.compared import compared_blocks, parted_paths
 from harvest.report.compared_finding import comparison_finding
-from harvest.report.finding import Finding, main_measure, single_finding
+from harvest.report.finding import Finding, main_measure, shown_path, single_finding
 from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence
-from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
+from harvest.report.opening import bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
 from harvest.report.transcripts import transcripts
 from harvest.report.watch_finding import unmeasured_finding, watch_finding
 from harvest.studies.compare.comparison import Comparison, compare_runs
@@ -76,6 +78,7 @@ def make_report(
     """
     gathered = gather_runs(runs)
     material = gathered.material
+    command = [shown_path(path) if (path := Path(word)).is_absolute() else word for word in command]
     scores, judged = score_assessed(
         material,
         seed=seed,
@@ -96,15 +99,18 @@ def make_report(
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     kept = transcripts(material, scores, gathered.recorded, beside, judged if isinstance(judged, Assessed) else None)
     level = scores.settings.level
-    trees = branches(gathered, kept.places, level) if material.finished else Branches((), ())
+    marked = parted_paths(found) if isinstance(found, Comparison) else ()
+    trees = branches(gathered, kept.places, level, marked) if material.finished else Branches((), ())
     key = (MEAN_USEFUL.name, None)
     useful = {name: [cell[0] for cell in gathered.shares(name).get(key, {}).values()] for name in material.systems}
+    played = {one.key.system for one in material.finished}
+    drawn = drawing_order(found, [name for name in material.systems if name in played])
     parts = [
-        ("figures", "Figures", sections.figure_blocks(material, scores, gathered.beside.contrasts, lost)),
+        ("figures", "Figures", sections.figure_blocks(material, scores, drawn, gathered.beside.contrasts, lost)),
         (
             "compared",
             "Comparison",
-            sections.compared_blocks(found) if isinstance(found, Comparison) else _refusal_block(found),
+            compared_blocks(found, matters) if isinstance(found, Comparison) else _refusal_block(found),
         ),
         ("watched", "Since the baseline", sections.watched_blocks(watched) if watched else ()),
         ("history", "History", sections.history_blocks(looks)),
@@ -124,10 +130,14 @@ def make_report(
     ]
     if not material.finished:
         parts = [part for part in parts if part[0] in ("invalid", "made")]
-    shown = [{"id": name, "title": title, "blocks": list(blocks)} for name, title, blocks in parts]
+    shown = [{"id": name, "title": title, "blocks": arrange(blocks)} for name, title, blocks in parts]
     made_from = {
         "runs": [
-            {"path": _relative_path(beside, run.path), "named": str(run.path), "recording": recording_hash(run.path)}
+            {
+                "path": _relative_path(beside, run.path),
+                "named": shown_path(run.path),
+                "recording": recording_hash(run.path),
+            }
             for run in runs
         ],
         "baseline": _relative_path(beside, baseline) if baseline else None,
@@ -137,29 +147,36 @@ def make_report(
         "schema": _relative_path(beside, Path(schema)) if schema and Path(schema).is_file() else schema,
         "judges": judges,
         "made": made,
-        "command": list(command),
+        "command": command,
         "software": software(),
         **({"measures": others} if (others := unasked_plug_ins()) else {}),
     }
     # By system, the beginning of the command that prints one of its conversations.
     commands = [
-        f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)}"
+        f"harvest show {shlex.quote(shown_path(folder))} --system {shlex.quote(own)}"
         for folder, own in (gathered.recorded[name] for name in material.systems)
     ]
     names = list(dict.fromkeys(run.path.resolve().name for run in runs))
+    # An import has no audit of its own.
+    known = [recorded_audit(run).get("name") for run in runs if not run.header.source]
+    audits = [str(name) for name in known if name and name not in names]
+    days = sorted({run.header.created_at[:10] for run in runs if run.header.created_at})
     document = {
         "format": FORMAT,
         "from": made_from,
-        "title": ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else ""),
+        "title": " · ".join([*dict.fromkeys(audits), _first_names(names)]),
+        "when": " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "",
         "finding": asdict(said),
-        "bars": [bar.as_block() for bar in _top_bars(material, scores, found, watched, matters)],
-        "undrawn": ""
-        if watched is not None
-        else undrawn_note(found, len({one.key.system for one in material.finished})),
+        "bars": [bar.as_block() for bar in _top_bars(material, scores, found, watched, drawn, matters)],
+        "undrawn": "" if watched is not None else undrawn_note(found, len(played)),
         "sections": [one for one in shown if one["blocks"]],
         "index": {**kept.index, "trees": list(trees.index), "shown": commands},
     }
     return Report(document, kept.chunks)
+
+
+def _first_names(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _relative_path(beside: Path, path: Path) -> str:
@@ -227,16 +244,19 @@ def _choose_finding(
 
 
 def _top_bars(
-    material: Material, scores: ScoreTable, found: Comparison | str, watched: Watched | None, matters: float
+    material: Material,
+    scores: ScoreTable,
+    found: Comparison | str,
+    watched: Watched | None,
+    drawn: Sequence[str],
+    matters: float,
 ) -> Iterator[Bar]:
     if not material.finished:
         return
     if watched is not None:
         yield from bars_of_watch(watched)
         return
-    played = {one.key.system for one in material.finished}
-    systems = [name for name in material.systems if name in played]
-    yield from bars_of_scores(scores.joint, main_measure(scores.joint), drawing_order(found, systems))
+    yield from bars_of_scores(scores.joint, main_measure(scores.joint), drawn)
     if isinstance(found, Comparison):
         yield from bars_of_comparison(found, matters)
 
@@ -264,7 +284,7 @@ def _run_facts(run: Run, source: Mapping[str, Json]) -> Iterator[tuple[str, Any]
     topics = header.topic_set()
     times = sorted(one.started_at for one in run.conversations if one.started_at)
     ended = sorted(one.ended_at for one in run.conversations if one.ended_at)
-    yield "folder", str(run.path)
+    yield "folder", shown_path(run.path)
     yield "audit", source["audit"]
     yield "about", audit.get("about")
     yield "commit of the audit", source["audit_commit"]

@@ -88,7 +88,7 @@ def single_finding(
     else:
         following = ["", _narrowing_advice(spread)]
     following.insert(1, f"Read the conversations on {safe_name(worst)}, where it did worst." if worst else "")
-    shown = f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)} --topic {shlex.quote(worst)}"
+    shown = f"harvest show {shlex.quote(shown_path(folder))} --system {shlex.quote(own)} --topic {shlex.quote(worst)}"
     return Finding(
         "measured",
         f"{safe_name(system)} {said}.",
@@ -162,6 +162,11 @@ def scope_words(first: str, measure: str, material: Material) -> str:
     one = declared(measure)
     words = f"; {measure}: {one.sentence[0].lower()}{one.sentence[1:].rstrip('.')}" if one is not None else ""
     return f"{first}; {trial_count(material)}{words}."
+
+
+def shown_path(path: Path) -> str:
+    """Return a path for a page that is handed on: as it was given if it is relative, else its last part."""
+    return path.name if path.is_absolute() else str(path)
 
 
 def safe_name(text: str | None) -> str:

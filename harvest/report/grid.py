@@ -66,14 +66,14 @@ def grid_blocks(material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]
     for number, noted in enumerate(list(notes.values())[:_MOST_NOTES], 1):
         for note in noted:
             numbers.setdefault((note.key.system, note.key.topic, note.key.trial, note.turn), []).append(number)
-    for name, topics in topics_by_type(played[:_MOST_TOPICS]).items():
-        yield {"grid": _type_grid(name, topics, systems, turns, cells, values, numbers)}
     marks = "   ".join(part for part in legend(material).split("   ") if ": trial " not in part)
     most = max(map(len, cells.values()), default=0)
     if most > _MOST_MARKS:
-        yield text(f"{marks}. Each cell counts the {pluralize(most, 'trial')} of a topic, and opens them.", "dim")
+        yield text(f"{marks}. Each cell counts the {pluralize(most, 'trial')} of a topic, and opens them.", "key")
     else:
-        yield text(f"{marks}. Each mark is a trial, in their order; a cell opens its conversations.", "dim")
+        yield text(f"{marks}. Each mark is a trial, in their order; a cell opens its conversations.", "key")
+    types = topics_by_type(played[:_MOST_TOPICS])
+    yield {"grids": [_type_grid(name, own, systems, turns, cells, values, numbers) for name, own in types.items()]}
     if notes:
         yield _footnotes(notes)
     if len(notes) > _MOST_NOTES:

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
+from harvest.report.bars import PERCENT, Bar, Scale, difference_scale, scale_from_zero
 from harvest.report.compared_finding import compared_measure, difference_words, highest_first, is_reversed
 from harvest.report.finding import MOST_SYSTEMS
 from harvest.report.watch_finding import most_serious
@@ -17,42 +16,20 @@ from scoring.table import ScoreRow, is_percentage
 _MOST_TYPES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One row of the picture.
-
-    The row has four positions, each a fraction of the track from 0 to 1, or NaN: `value`, the ends `low` and `high`
-    of its interval, and the line of no difference, `zero`. Differences matter only beyond the distance `band` from
-    that line. `said` is the figure in words. `level` is 1 for a part of the row above, else 0.
-    """
-
-    label: str
-    said: str
-    value: float
-    low: float = math.nan
-    high: float = math.nan
-    zero: float = math.nan
-    band: float = math.nan
-    level: int = 0
-
-    def as_block(self) -> dict[str, Any]:
-        """Return the row as a block, with positions rounded to visible precision and None for NaN."""
-        places = {name: getattr(self, name) for name in ("value", "low", "high", "zero", "band")}
-        shown = {name: None if math.isnan(place) else round(place, 4) for name, place in places.items()}
-        return {"label": self.label, "said": self.said, "level": self.level, **shown}
-
-
 def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str]) -> Iterator[Bar]:
     """Yield a bar for each of the first `MOST_SYSTEMS` systems. A single system also has a bar for each topic type."""
     of = [row for row in rows if (row.measure, row.turn, row.topic, row.trial, row.entity) == (measure, *[None] * 4)]
     whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:MOST_SYSTEMS]
     types = [row for row in of if row.topic_type is not None and row.system in systems] if len(systems) == 1 else []
     shown = [*whole, *(types[:_MOST_TYPES] if len(types) > 1 else ())]
-    end = _track_end([row.value if math.isnan(row.high) else row.high for row in shown], measure)
+    scale = _value_scale([row.value if math.isnan(row.high) else row.high for row in shown], measure)
     for row in shown:
-        places = (row.value / end, row.low / end, row.high / end)
-        yield Bar(
-            row.topic_type or row.system, shown_with_interval(row), *places, level=int(row.topic_type is not None)
+        yield scale.bar(
+            row.topic_type or row.system,
+            shown_with_interval(row),
+            (row.value, row.low, row.high),
+            level=int(row.topic_type is not None),
+            series=list(systems).index(row.system),
         )
 
 
@@ -74,10 +51,8 @@ def undrawn_note(found: Comparison | str, systems: int) -> str:
     return f"Drawn are {which} {MOST_SYSTEMS} of {systems} systems; all are under “Figures”."
 
 
-def _track_end(values: Sequence[float], measure: str) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    most = max(known, default=1.0)
-    return 1.0 if is_percentage(measure) or most <= 0 else 1.1 * most
+def _value_scale(values: Sequence[float], measure: str) -> Scale:
+    return PERCENT if is_percentage(measure) else scale_from_zero(values)
 
 
 def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
@@ -91,17 +66,8 @@ def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
     low, high = sorted((sign * pair.interval.low, sign * pair.interval.high))
     band = matters if is_percentage(one.measure) else math.nan
     said = difference_words(one, pair, turned=turned)
-    yield _difference_bar(" − ".join(order), said, sign * pair.value, low, high, band)
-
-
-def _difference_bar(label: str, said: str, value: float, low: float, high: float, band: float) -> Bar:
-    known = [abs(each) for each in (value, low, high, band) if not math.isnan(each)]
-    reach = 2.2 * max(known, default=1.0) or 1.0
-
-    def place(each: float) -> float:
-        return 0.5 + each / reach
-
-    return Bar(label, said, place(value), place(low), place(high), 0.5, band / reach)
+    scale = difference_scale((pair.value, low, high, band), share=is_percentage(one.measure))
+    yield scale.difference(" − ".join(order), said, (sign * pair.value, low, high), band)
 
 
 def bars_of_watch(found: Watched) -> Iterator[Bar]:
@@ -112,8 +78,10 @@ def bars_of_watch(found: Watched) -> Iterator[Bar]:
     system, one = most_serious(found)
     if one is None or not system.is_measured:
         return
-    end = _track_end([one.value, one.before], one.name.partition(" ")[0])
-    yield Bar("baseline", value_text(one.before, one.name), one.before / end)
-    yield Bar("now", value_text(one.value, one.name), one.value / end)
-    between = one.difference
-    yield _difference_bar("change", shift_words(one), between.value, *between.printed_ends, found.smallest_effect)
+    name = one.name.partition(" ")[0]
+    scale = _value_scale([one.value, one.before], name)
+    yield scale.bar("baseline", value_text(one.before, one.name), (one.before, math.nan, math.nan), series=1)
+    yield scale.bar("now", value_text(one.value, one.name), (one.value, math.nan, math.nan))
+    values, matters = (one.difference.value, *one.difference.printed_ends), found.smallest_effect
+    between = difference_scale((*values, matters), share=is_percentage(name))
+    yield between.difference("change", shift_words(one), values, matters)

@@ -8,13 +8,14 @@ contains.
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from harvest.report.document import Report
 from harvest.report.grid import MARK_CLASSES
@@ -41,7 +42,21 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
-_TEMPLATES.filters |= {"inert": _embeddable_json, "embedded": lambda svg: Markup(remove_style(svg))}
+# An interval is never broken, and a minus sign is one: `-2.0 points [-7.2, +3.2]`.
+_INTERVAL = re.compile(r"\[[^\[\]<>]{1,60}\]")
+_HYPHEN = re.compile(r"(?<![\w.,-])-(?=\.?\d)")
+
+
+def _typeset(text: str) -> Markup:
+    safe = _HYPHEN.sub("−", str(escape(limit_text(text, _LONGEST)[0])))
+    return Markup(_INTERVAL.sub(r'<span class="whole">\g<0></span>', safe))
+
+
+_TEMPLATES.filters |= {
+    "figures": _typeset,
+    "inert": _embeddable_json,
+    "embedded": lambda svg: Markup(remove_style(svg)),
+}
 _TEMPLATES.globals |= {"mark_classes": MARK_CLASSES}
 
 

@@ -406,6 +406,16 @@
     else if (event.key === "ArrowLeft") go(-1);
     else if (event.key === "ArrowRight") go(1);
   });
+  // The blocks of a picture lead where the links of the list beside it lead.
+  document.addEventListener("click", (event) => {
+    const to = event.target instanceof Element && event.target.closest("[data-go]");
+    if (to) location.hash = to.dataset.go;
+  });
+  // A table that is wider than the screen says so.
+  const sizes = new ResizeObserver((all) => {
+    for (const { target } of all) target.classList.toggle("cut", target.scrollWidth > target.clientWidth + 1);
+  });
+  for (const one of document.querySelectorAll(".wide")) sizes.observe(one);
   window.addEventListener("hashchange", () => follow(false));
   follow(true);
   document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from harvest.report.blocks import WIDE, Block, as_blocks, details, picture, table, text
+from harvest.report.forest import figure_forest
 from harvest.report.grid import address
-from harvest.studies.compare.chart import comparison_chart
-from harvest.studies.compare.comparison import Comparison
-from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.runs.readings import Contrast
 from harvest.studies.scores.grid import last_turn_asked
 from harvest.studies.scores.report import selection_figures
@@ -43,18 +41,22 @@ _MOST_POINTS = 2000  # of a scatter plot
 
 
 def figure_blocks(
-    material: Material, scores: ScoreTable, contrasts: Sequence[Contrast], lost: Selection
+    material: Material, scores: ScoreTable, drawn: Sequence[str], contrasts: Sequence[Contrast], lost: Selection
 ) -> Iterator[Block]:
-    """Yield the figures as printed by `harvest score`, then a closed part with all variants, then notes."""
+    """Yield the figures of `harvest score` as a forest plot and as a table, then a closed part with all variants, then
+    notes. `drawn` are the systems in the order of drawing."""
     rows = printed_rows(scores.joint, every=False)
     bounded = {one.system for one in lost.bounds}
     for contrast in contrasts:
         yield text(f"The runs differ: {contrast.said}", "warn")
     yield from (text(sentence) for sentence in scores.coverage)
     last = last_turn_asked(material)
-    yield from as_blocks(
+    yield from figure_forest(rows, drawn)
+    printed = as_blocks(
         figures(rows, material.systems, width=WIDE, last=last, bounded=bounded), "Figures of each system"
     )
+    yield from (part for part in printed if "table" not in part)
+    yield details("As a table, with n", [part for part in printed if "table" in part])
     yield from as_blocks(selection_figures(lost, rows), "Bounds, with lost attempts")
     yield from (text(one.sentence, "warn") for one in lost.concentrations)
     every = printed_rows(scores.joint, every=True)
@@ -83,7 +85,10 @@ def figure_blocks(
     yield from (text(line, "dim") for line in card_lines(material.user_card))
     yield from (text(line, "warn") for line in card_warnings(material.user_card))
     yield from (text(note, "dim") for note in odd_languages(material.finished))
-    yield from (text(f"Damage: {sentence}", "warn") for sentence in material.damage)
+    for sentence in material.damage:
+        for folder in {*material.folders.values()}:  # a path of this machine means nothing to those who get the page
+            sentence = sentence.replace(str(folder), folder.name)
+        yield text(f"Damage: {sentence}", "warn")
 
 
 def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
@@ -145,12 +150,6 @@ def variance_blocks(study: VarianceStudy) -> Iterator[Block]:
     yield details("What the words mean", as_blocks(variance_legend(study)))
 
 
-def compared_blocks(found: Comparison) -> Iterator[Block]:
-    """Yield the tables of `harvest compare`."""
-    yield from as_blocks(comparison_tables(found, width=WIDE, details=len(found.systems) == 2), "Systems compared")
-    yield details("As a picture", [picture(comparison_chart(found, details=len(found.systems) == 2))])
-
-
 def watched_blocks(found: Watched) -> list[Block]:
     """Return the tables of `harvest reaudit`."""
     return as_blocks(watch_tables(found), "Held against the baseline")
@@ -180,7 +179,6 @@ def invalid_blocks(material: Material) -> Iterator[Block]:
     yield text(
         f"{pluralize(len(broken), 'attempt')} without a valid end, not in any figure. Trials that have no valid "
         f"attempt at all: {len(material.invalid)}.",
-        "warn" if material.invalid else "",
     )
     rows = [[system, reason, f"{count:,}"] for (system, reason), count in counts.most_common()]
     yield table(["system", "reason", "attempts"], rows, [False, False, True])

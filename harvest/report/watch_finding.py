@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from harvest.report.finding import Finding, join_names, safe_name, trial_count, turns_words
+from harvest.report.finding import Finding, join_names, safe_name, shown_path, trial_count, turns_words
 from harvest.report.grid import address
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch import words as watch_words
@@ -47,7 +47,7 @@ def unmeasured_finding(material: Material, runs: Sequence[Path], *, baseline: bo
         "Remove the cause, then audit again: it plays a new dated run."
         if baseline
         else "Remove the cause, then give the command that played the run again: it tries what has no valid attempt.",
-        "harvest show " + " ".join(shlex.quote(str(run)) for run in runs[:1]) + " --all",
+        "harvest show " + " ".join(shlex.quote(shown_path(run)) for run in runs[:1]) + " --all",
         "#invalid",
     )
 
@@ -216,7 +216,7 @@ def _next_step(
     kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, rules: WatchRules
 ) -> tuple[str, str, str]:
     topic = system.topics[0].topic if system.topics else ""
-    show = f"harvest show {shlex.quote(str(run))} --system {shlex.quote(system.name)}"
+    show = f"harvest show {shlex.quote(shown_path(run))} --system {shlex.quote(system.name)}"
     show += f" --topic {shlex.quote(topic)}" if topic else ""
     link = address(system=system.name, topic=topic or None)
     if kind == "changed":
@@ -251,7 +251,7 @@ def _next_step(
     if kind == "not measured":
         return (
             "Remove the cause, then play the audit again. This says nothing about how good it is.",
-            f"harvest show {shlex.quote(str(run))} --all",
+            f"harvest show {shlex.quote(shown_path(run))} --all",
             "#invalid",
         )
     settles = one.settles if one is not None else Settling()

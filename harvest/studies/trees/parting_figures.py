@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harvest.studies.trees.parted_systems import PartedSystems
+from harvest.studies.trees.parted_systems import PartedSystems, PartingTurn
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from recordings.trees.node_text import format_percent
@@ -26,35 +26,54 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
     each system's run, and its name in that run."""
     one, other = printable(found.first, line=True), printable(found.second, line=True)
     yield f"Where the conversations of {one} and {other} part, merged by {found.merge}:"
+    yield divergence_words(found)
+    turns = listed_turns(found, level)
+    for turn in turns:
+        sides = ", ".join(f"{name} {side_words(turn, side)}" for side, name in enumerate((one, other)))
+        way = " → ".join((*turn.turns, turn.branch))
+        tested = "not tested" if math.isnan(turn.p) else f"p {p_text(turn.p)}"
+        yield f"{share_words(turn.share):>5}  {way}: {sides}; {tested}"
+        names = (found.first, found.second)
+        for pair in turn.pairs[:1]:
+            for name, trial in zip(names, (pair.first, pair.second)):
+                run, own = shown[name]
+                words = (str(run), "--system", own, "--topic", pair.topic, "--trial", str(trial))
+                yield f"{COMMAND} {printable(shlex.join(words), line=True)}"
+    if rest := len(found.turns) - len(turns):
+        together = sum(turn.share for turn in found.turns if turn not in turns)
+        yield f"{share_words(together):>5}  {pluralize(rest, 'other turn')} together"
+    yield from parting_notes(found)
+
+
+def listed_turns(found: PartedSystems, level: float = 0.95) -> list[PartingTurn]:
+    """Return the turns that are listed: those with a small p, and those with a large share."""
+    return [turn for turn in found.turns[:_MOST_TURNS] if turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST_SHARE]
+
+
+def divergence_words(found: PartedSystems) -> str:
+    """Describe the whole divergence of two systems."""
     if not found.turns:
         also = " and came to every end" if found.tells_ends else ""
-        yield f"nowhere: over {pluralize(found.topics, 'topic')} both took every branch{also} as often"
-    else:
-        tested = f" (by chance alone: {found.by_chance:.3f}), p {p_text(found.p)}," if found.p == found.p else ""
-        yield (
-            f"their trees differ by {found.divergence:.3f} bits of at most 1{tested} of these "
-            f"{pluralize(found.topics, 'topic')}"
-        )
-    rest = [*found.turns]
-    for place, turn in enumerate(found.turns):
-        if place < _MOST_TURNS and (turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST_SHARE):
-            rest.remove(turn)
-            sides = ", ".join(
-                f"{name} {format_percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
-                for side, name in enumerate((one, other))
-            )
-            tested = "not tested" if math.isnan(turn.p) else f"p {p_text(turn.p)}"
-            way = " → ".join((*turn.turns, turn.branch))
-            yield f"{format_percent(round(turn.share, _DIGITS)):>5}  {way}: {sides}; {tested}"
-            names = (found.first, found.second)
-            for pair in turn.pairs[:1]:
-                for name, trial in zip(names, (pair.first, pair.second)):
-                    run, own = shown[name]
-                    words = (str(run), "--system", own, "--topic", pair.topic, "--trial", str(trial))
-                    yield f"{COMMAND} {printable(shlex.join(words), line=True)}"
-    if rest:
-        together = sum(turn.share for turn in rest)
-        yield f"{format_percent(round(together, _DIGITS)):>5}  {pluralize(len(rest), 'other turn')} together"
+        return f"nowhere: over {pluralize(found.topics, 'topic')} both took every branch{also} as often"
+    tested = f" (by chance alone: {found.by_chance:.3f}), p {p_text(found.p)}," if found.p == found.p else ""
+    return (
+        f"their trees differ by {found.divergence:.3f} bits of at most 1{tested} of these "
+        f"{pluralize(found.topics, 'topic')}"
+    )
+
+
+def share_words(share: float) -> str:
+    """Format a part of the whole divergence, such as `47%`."""
+    return format_percent(round(share, _DIGITS))
+
+
+def side_words(turn: PartingTurn, side: int) -> str:
+    """Return how often one side took the branch, such as `89% (201/225)`."""
+    return f"{format_percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
+
+
+def parting_notes(found: PartedSystems) -> Iterator[str]:
+    """Yield explanations of the shares and tests, and the test of first answers."""
     if not found.tells_ends:
         yield "ends are not distinguished, because some conversations have no recorded end"
     if found.refused:

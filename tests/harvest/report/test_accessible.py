@@ -82,6 +82,8 @@ def test_the_way_from_the_beginning_to_a_branch_and_its_conversations_is_all_key
         assert watched.focused() == "Skip what was found"
         window.keyboard.press("Enter")
         assert window.evaluate("document.activeElement.id") == "main"
+        press_until(watched, "Tab", r"^Every turn of B")
+        window.keyboard.press("Enter")
         press_until(watched, "Tab", r"^read \d")
         number = int(watched.focused().removeprefix("read "))
         window.keyboard.press("Tab")

@@ -109,6 +109,7 @@ def test_what_can_be_used_has_a_name_and_what_scrolls_can_be_reached(browser: Br
 def test_a_branch_of_a_tree_is_closed_and_opened_and_lists_those_who_took_it(browser: Browser, folder: Path) -> None:
     with opened(browser, folder / "whole.html") as watched:
         window = watched.page
+        window.locator("#trees > details > summary").first.click()
         first = window.locator(".tree > li > details").first
         first.locator("> summary").focus()
         window.keyboard.press("Enter")

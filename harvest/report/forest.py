@@ -1,0 +1,104 @@
+"""Forest plots of measures and systems: the figures of `harvest score`, and the differences of `harvest compare`."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from harvest.report.bars import PERCENT, UNIT, Bar, Scale, difference_scale, scale_from_zero
+from harvest.report.blocks import Block
+from harvest.report.finding import MOST_SYSTEMS, safe_name
+from harvest.studies.compare.comparison import Comparison
+from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
+from harvest.tables.figures import ordered_rows, shown_with_interval
+from scoring.comparison.pairs import MeasureComparison, Pair
+from scoring.library import range_of
+from scoring.table import ScoreRow, is_percentage
+from topics.counting import pluralize
+
+_LEAST = 0.1  # the least highest value that is drawn on an axis from 0 to 1
+_MOST_PAIRS = 12  # of a measure
+
+
+def forest(bars: Iterable[Bar], caption: str, head: Sequence[str], note: str = "") -> Block:
+    """Return a forest plot. Bars with equal scales must follow one another. `head` names the column of systems or
+    pairs, that of figures, and further ones. `note` is a sentence about what is not drawn, or ""."""
+    return {"forest": {"bars": [bar.as_block() for bar in bars], "caption": caption, "head": list(head), "note": note}}
+
+
+def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Iterator[Block]:
+    """Yield a forest plot of the figures of at most `MOST_SYSTEMS` systems. Yields nothing if there is no figure."""
+    drawn = list(systems)[:MOST_SYSTEMS]
+    by_measure: dict[tuple[str, int | None], list[ScoreRow]] = {}
+    for row in ordered_rows(rows):
+        if row.system in drawn and row.value == row.value:
+            by_measure.setdefault((row.measure, row.turn), []).append(row)
+    grouped: dict[Scale, list[list[ScoreRow]]] = {}
+    for (measure, _), own in by_measure.items():
+        grouped.setdefault(_scale_of(measure, own), []).append(own)
+    bars = [
+        scale.bar(
+            row.label if place == 0 else "",
+            shown_with_interval(row),
+            (row.value, row.low, row.high),
+            of=safe_name(row.system),
+            series=drawn.index(row.system),
+        )
+        for scale, measures in grouped.items()
+        for own in measures
+        for place, row in enumerate(own)
+    ]
+    more = len(systems) - len(drawn)
+    note = f"{pluralize(more, 'more system')}: see the table." if more > 0 else ""
+    if bars:
+        yield forest(bars, "Measures and systems", ("system", "value [low, high]"), note)
+
+
+def _scale_of(measure: str, rows: Sequence[ScoreRow]) -> Scale:
+    if is_percentage(measure):
+        return PERCENT
+    values = [value for row in rows for value in (row.value, row.low, row.high) if math.isfinite(value)]
+    small = max(values, default=0.0) < _LEAST
+    return UNIT if range_of(measure) == (0.0, 1.0) and not small else scale_from_zero(values, measure)
+
+
+def difference_forest(found: Comparison, matters: float) -> Block:
+    """Return a forest plot of the differences over all topics. Differences of shares smaller than `matters` are
+    shaded."""
+    several = len(found.systems) > 2
+    grouped: dict[str, list[MeasureComparison]] = {}
+    for one in found.measures:
+        if one.topic_type is None:
+            ends = [end for pair in one.pairs for end in (pair.value, pair.interval.low, pair.interval.high)]
+            small = max((abs(end) for end in ends if math.isfinite(end)), default=0.0) < _LEAST / 2
+            unit = range_of(one.measure) == (0.0, 1.0) and not small
+            grouped.setdefault("%" if is_percentage(one.measure) else "" if unit else one.label, []).append(one)
+    bars = [bar for own in grouped.values() for bar in _difference_bars(own, matters, several=several)]
+    pair = "" if several else f" {safe_name(found.systems[0])} − {safe_name(found.systems[1])}"
+    left = any(len(one.pairs) > _MOST_PAIRS for own in grouped.values() for one in own)
+    note = f"The first {_MOST_PAIRS} pairs of each measure are drawn: see the table for all." if left else ""
+    head = ("pair" if several else "", f"difference{pair} [low, high]", "p", "better")
+    return forest(bars, "Differences", head, note)
+
+
+def _difference_bars(measures: Sequence[MeasureComparison], matters: float, *, several: bool) -> Iterator[Bar]:
+    share = is_percentage(measures[0].measure)
+    shown = [(one, pair, place) for one in measures for place, pair in enumerate(one.pairs[:_MOST_PAIRS])]
+    ends = [end for _, pair, _ in shown for end in (pair.value, pair.interval.low, pair.interval.high)]
+    scale = difference_scale([*ends, *([matters] if share else [])], share=share)
+    for one, pair, place in shown:
+        yield scale.difference(
+            measure_name(one) if place == 0 else "",
+            _difference_words(one, pair),
+            (pair.value, pair.interval.low, pair.interval.high),
+            matters if share else math.nan,
+            of=f"{safe_name(pair.first)} − {safe_name(pair.second)}" if several else "",
+            filled=pair.is_distinguished,
+            more=(p_text(pair.corrected), better_system(pair)),
+        )
+
+
+def _difference_words(one: MeasureComparison, pair: Pair) -> str:
+    if math.isnan(pair.value):
+        return "n/a"
+    interval = pair.interval
+    ends = f" [{signed(one, interval.low)}, {signed(one, interval.high)}]" if interval.low == interval.low else ""
+    return f"{signed(one, pair.value)}{ends}"
