@@ -54,7 +54,8 @@ def flow_chart(flows: Sequence[Flow]) -> str:
         elements.append(_block(across, down, 12, 12, ink, 1.0 if ink == "ink" else 0.3))
         elements.append(text(across + 17, down + 10, words, 11.0, "dim"))
         across += 30 + 6.2 * len(words)
-    height = f"height: share of all conversations; percent: of those that came there{'; framed: where the systems differ' if marked else ''}"
+    height = "height: share of all conversations; percent: of those that came there"
+    height += "; framed: where the systems differ" if marked else ""
     elements.append(text(across, down + 10, height, 11.0, "dim"))
     if deepest > _MOST_TURNS:
         elements.append(text(MARGIN, down + 28, f"Later turns than {_MOST_TURNS} are in the list.", 11.0, "dim"))
