@@ -32,7 +32,7 @@ def tree(*paths: str) -> ConversationTree:
     builder = TreeBuilder(LABEL)
     for path in paths:
         words = path.split()
-        builder.add((("system" if place % 2 else "user", word, None) for place, word in enumerate(words)))
+        builder.add_path(("system" if place % 2 else "user", word, None) for place, word in enumerate(words))
     return builder.tree()
 
 
