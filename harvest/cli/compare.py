@@ -12,10 +12,12 @@ from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.document import comparison_form
+from harvest.studies.compare.reference import Reference
 from harvest.studies.scores.scorecard import Judges
 from recordings.log.run_folder import read
 from scoring.inference.paired import ESTIMANDS, Estimand, Guard
 from scoring.notation import parse_all
+from scoring.statistics.standardisation import STANDARDS, Standard
 from topics.errors import InputError
 
 
@@ -34,6 +36,14 @@ from topics.errors import InputError
 )
 @guard_option
 @click.option("--ratios", is_flag=True, help="Also print the lower figure of each pair in percent of the higher one.")
+@click.option(
+    "--standardise",
+    type=click.Choice(list(STANDARDS)),
+    help="Also compare scores relative to those of a reference group on each topic.",
+)
+@click.option(
+    "--reference", metavar="A,B,...", help="With --standardise: the systems of the reference group [all of the runs]."
+)
 @click.option("--by-type", is_flag=True, help="Also compare each type of topics separately.")
 @click.option(
     "--across", type=click.Choice(["scoring"]), help="Score all runs with the settings of the first one's audit."
@@ -49,6 +59,8 @@ def command(
     estimand: Estimand,
     guard: Guard,
     ratios: bool,
+    standardise: Standard | None,
+    reference: str | None,
     by_type: bool,
     across: str | None,
     seed: int,
@@ -62,11 +74,10 @@ def command(
     differences are undecided. p is corrected over all pairs of systems. Exit codes: 0 the systems were compared; 3 no
     measure has a value to compare.
     """
-    names = [name.strip() for name in systems.split(",")] if systems is not None else []
-    if not all(names):
-        raise InputError("one of the names in --systems is empty", advice="separate names with commas: --systems A,B")
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"--systems contains {twice!r} twice", advice="name each system once: --systems A,B")
+    names = _split_names("--systems", systems)
+    if reference is not None and standardise is None:
+        raise InputError("--reference can only be used with --standardise", advice="add --standardise std-AB")
+    group = Reference(standardise, _split_names("--reference", reference)) if standardise is not None else None
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as in tables, for example ave%useful or R")
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
@@ -79,6 +90,7 @@ def command(
             estimand=estimand,
             guard=guard,
             ratios=ratios,
+            standardised=group,
             by_type=by_type,
             across_scoring=across == "scoring",
             changes=changes,
@@ -87,3 +99,12 @@ def command(
         )
     output.show(comparison_form(found, details=bool(wanted) or len(found.systems) == 2))
     return 0 if any(pair.verdict != "no value" for one in found.measures for pair in one.pairs) else 3
+
+
+def _split_names(option: str, given: str | None) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in given.split(",")) if given is not None else ()
+    if not all(names):
+        raise InputError(f"one of the names in {option} is empty", advice=f"separate names with commas: {option} A,B")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"{option} contains {twice!r} twice", advice=f"name each system once: {option} A,B")
+    return names

@@ -104,6 +104,7 @@ class MeasureComparison:
     - `sessions`: the number of sessions that run through all topics, for each system with such sessions.
     - `clusters`: the number of clusters of topics that are the units; 0 if topics are the units.
     - `in_time`: notes for systems whose trials are alike if they are near in time.
+    - `standardised`: True if scores are relative to those of a reference group (`scoring.comparison.standardised`).
     """
 
     measure: str
@@ -120,6 +121,7 @@ class MeasureComparison:
     sessions: Mapping[str, int] = field(default_factory=dict)
     clusters: int = 0
     in_time: Mapping[str, str] = field(default_factory=dict)
+    standardised: bool = False
 
     @property
     def label(self) -> str:
@@ -153,13 +155,14 @@ def compare_pairs(
     lost: Mapping[str, LostTrials] | None = None,
     extreme: Extreme | None = None,
     ratios: bool = False,
+    withheld: Mapping[tuple[str, str], str] | None = None,
 ) -> MeasureComparison:
     """Compare every pair of the systems.
 
     `good` is the good end of the measure. `reach` is the largest possible difference of two figures, infinite if the
     measure has no end near its values. `guard` is as in `compare_like_these`. `lost` are the attempts that each system
     lost, and `extreme` aligns two systems with lost attempts at both ends of the measure. `ratios` adds the ratio of
-    the figures to each pair.
+    the figures to each pair. `withheld` has the reasons why pairs have no interval and no p; "" if there is none.
 
     For topics like these, p is corrected by the closed randomised Tukey HSD. For these topics, for ratios of sums, and
     for sessions that run through all topics, p is corrected by Holm's method. A winner also needs an interval without
@@ -212,7 +215,7 @@ def compare_pairs(
             ends = compared(extreme(*names), place), compared(extreme(*names[::-1]), place)
             found[at], bounds[at] = combine_extremes(one, ends), (ends[0].value, ends[1].value)
             corrected[place] = min(1.0, max(corrected[place], found[at].p * len(pairs)))
-        if why := _time_dependence_reason(aligned, names):
+        if why := (withheld or {}).get(names) or _time_dependence_reason(aligned, names):
             found[at] = replace(found[at], interval=no_interval(why), p=math.nan, outside=math.nan, typical=None)
             corrected[place] = math.nan
     outside = correct_intervals(found)

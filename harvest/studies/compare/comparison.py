@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from harvest.studies.compare.reference import Reference, add_standardised, choose_reference
 from harvest.studies.runs.readings import Contrast, recorded_scoring
 from harvest.studies.runs.side_by_side import failures_clause, no_valid_trials_clause, silent_systems
 from harvest.studies.scores import trial_values
@@ -53,7 +54,8 @@ class Comparison:
     that were not recorded. No figure includes such trials. `parted` describes where the conversations of each pair
     of systems diverge. `recorded` maps each system to its run folder and to its name in that run. Systems in
     `selected` lost trials depending on their own answers. Systems in `unlike` met users who spoke differently to
-    another system.
+    another system. `standardised` has the form of standardised scores and the systems of their reference group, or is
+    None.
     """
 
     runs: tuple[Mapping[str, Json], ...]
@@ -71,6 +73,7 @@ class Comparison:
     recorded: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
     selected: frozenset[str] = frozenset()
     unlike: frozenset[str] = frozenset()
+    standardised: Reference | None = None
 
     @property
     def dependent(self) -> frozenset[str]:
@@ -113,6 +116,7 @@ def compare_runs(
     by_type: bool = False,
     across_scoring: bool = False,
     ratios: bool = False,
+    standardised: Reference | None = None,
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
     scored: ScoreTable | None = None,
@@ -124,12 +128,13 @@ def compare_runs(
     systems of the runs. `measures` are as in `harvest.score_runs`, but () means those that `harvest score` shows by
     default. `by_type` repeats the comparison for each type of topic. With `guard="unseen"`, intervals for topics like
     these allow for a kind of topic that was not sampled. `across_scoring` scores every run with the first audit's
-    settings, even if the audits differ. `ratios` adds the ratio of the figures to each pair. `changes` override the
-    audits' scoring settings. If `scored` has scores of these runs under the audits' settings, they are reused.
+    settings, even if the audits differ. `ratios` adds the ratio of the figures to each pair, and `standardised` the
+    standardised scores of each measure. `changes` override the audits' scoring settings. If `scored` has scores of
+    these runs under the audits' settings, they are reused.
     `judges` selects whose judgments SWAN and WAN use (see `measure_values`).
 
-    Raises InputError for fewer than two systems, for a measure that has no value for a single topic, and for runs
-    that cannot be compared.
+    Raises InputError for fewer than two systems, for a reference group of fewer than three, for a measure that has no
+    value for a single topic, and for runs that cannot be compared.
     """
     gathered = gather_runs(runs, changes)
     if across_scoring:
@@ -137,11 +142,13 @@ def compare_runs(
         gathered = replace(gathered, changes={name: getattr(first, name) for name in SETTINGS})
     material, settings = gathered.material, gathered.settings
     chosen = _choose_systems(gathered, systems)
+    relative = choose_reference(material, standardised) if standardised is not None else None
+    known = tuple(dict.fromkeys((*chosen, *(relative.systems if relative else ()))))
     continued = tuple(name for name in chosen if name in material.continued)
     judges = judges or Judges()
     wanted = list(_understand_terms(requested_terms(measures), settings, material, judges))
-    values, notes = _system_values(chosen, gathered, wanted, scored, judges)
-    keys = _compared_keys(wanted, values, asked=bool(measures))
+    values, notes = _system_values(known, gathered, wanted, scored, judges)
+    keys = _compared_keys(wanted, {name: values[name] for name in chosen}, asked=bool(measures))
     played = {one.key.topic for one in material.finished if one.key.system in chosen}
     parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
     if by_type:
@@ -179,6 +186,9 @@ def compare_runs(
         ]
         parted, none = _part_systems(gathered, chosen, continued, seed)
         compared = tuple(one.result() for one in found)
+    if relative is not None:
+        compared, undefined = add_standardised(compared, relative, values, keys, material, settings.level, guard, seed)
+        notes = (*notes, *undefined)
     dependent = material.withholding(chosen)
     done = Counter(one.key.system for one in material.finished)
     lost = Counter(key.system for key in material.invalid)
@@ -208,6 +218,7 @@ def compare_runs(
         recorded=gathered.recorded,
         selected=frozenset(one.system for one in dependent if isinstance(one, Concentration)),
         unlike=frozenset(one.system for one in dependent if isinstance(one, UserDifference)),
+        standardised=relative,
     )
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from harvest.studies.compare.chart import comparison_chart
@@ -28,6 +29,7 @@ def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
             "estimand": found.estimand,
             "guard": found.guard,
             "systems": list(found.systems),
+            **({"standardised": asdict(found.standardised)} if found.standardised else {}),
             "settings": found.settings.as_json(),
             "seed": found.seed,
             "invalid": dict(found.invalid),

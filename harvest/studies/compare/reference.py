@@ -1,0 +1,86 @@
+"""Scores relative to a reference group of systems, for `harvest compare --standardise`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harvest.studies.runs.side_by_side import no_valid_trials_clause, silent_systems
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.trial_values import Key, Values
+from scoring.comparison.pairs import MeasureComparison
+from scoring.comparison.standardised import compare_standardised
+from scoring.inference.aligned import align
+from scoring.inference.paired import Guard
+from scoring.measure import Measure
+from scoring.statistics.standardisation import FEWEST_SYSTEMS, Standard
+from topics.counting import pluralize
+from topics.errors import InputError
+from topics.identity import generator
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The form of standardised scores, and the systems to whose scores they are relative. () means all systems."""
+
+    form: Standard
+    systems: tuple[str, ...] = ()
+
+
+def choose_reference(material: Material, asked: Reference) -> Reference:
+    """Return the reference group with its systems' names. Raises InputError if there are too few of them."""
+    silent = silent_systems(material.systems, material.finished)
+    known = [name for name in material.systems if name not in silent]
+    for name in asked.systems:
+        if name not in known:
+            why = no_valid_trials_clause([name]) if name in silent else f"{name!r} is not a system of these runs"
+            raise InputError(f"--reference: {why}", allowed=", ".join(known) or "none")
+    chosen = asked.systems or tuple(known)
+    if len(chosen) < FEWEST_SYSTEMS:
+        raise InputError(
+            f"scores cannot be standardised by {pluralize(len(chosen), 'system')} ({', '.join(chosen)})",
+            allowed=f"a reference group of {FEWEST_SYSTEMS} systems or more",
+            advice="with two systems, a standardised score only says which is higher; add the runs of other systems",
+        )
+    return replace(asked, systems=chosen)
+
+
+def add_standardised(
+    plain: Sequence[MeasureComparison],
+    relative: Reference,
+    values: Mapping[str, Values],
+    measures: Mapping[Key, Measure],
+    material: Material,
+    level: float,
+    guard: Guard,
+    seed: int,
+) -> tuple[tuple[MeasureComparison, ...], tuple[str, ...]]:
+    """Return the comparisons, each followed by that of its standardised scores, and notes on what is undefined.
+
+    `values` has the values of the compared systems and of the reference group. A ratio of sums has no score of a topic,
+    and no standardised scores.
+    """
+    made, notes = [], []
+    for one in plain:
+        made.append(one)
+        if one.pooled:
+            notes.append(f"{one.label}: a ratio of sums over topics has no score of a topic to standardise")
+            continue
+        measure, scores = measures[one.measure, one.turn], {}
+        for name in (*one.figures, *relative.systems):
+            cells = values[name].get((one.measure, one.turn), {})
+            side = align(one.topics, (name,), {name: cells}, pooled=False)
+            scores[name] = dict(zip(side.topics, side.topic_figures[:, 0].tolist(), strict=True))
+        found = compare_standardised(
+            one,
+            scores,
+            relative.systems,
+            generator(seed, "standardised", one.label, str(one.topic_type)),
+            form=relative.form,
+            level=level,
+            good=measure.declaration.better(measure.term),
+            guard=guard,
+            clusters=material.topics.clusters,
+            continued=material.continued,
+        )
+        made.append(found.measure)
+        notes += [found.note] if found.note else []
+    return tuple(made), tuple(dict.fromkeys(notes))
