@@ -14,12 +14,14 @@ from tests.support.checkout import DOCS
 from tests.support.command_line import harvest
 
 PAGE = DOCS / "comparing.md"
-BLOCK = re.compile(r"(<!-- (compare|beside|ratios): (.*?) -->\n```\n).*?(```\n<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (compare|beside|ratios|standardised): (.*?) -->\n```\n).*?(```\n<!-- end -->)", re.DOTALL)
 
 
-def renewed(page: str, run: Path) -> str:
+def renewed(page: str, run: Path, four: Path) -> str:
     def compared(block: re.Match[str]) -> str:
-        if block[2] != "beside":
+        if block[2] == "standardised":
+            done = harvest("compare", four, "--standardise", "std-AB", *block[3].split(), width=80)
+        elif block[2] != "beside":
             more = ["--ratios"] if block[2] == "ratios" else []
             done = harvest("compare", run, *more, *block[3].split(), width=80)
         else:
@@ -28,6 +30,8 @@ def renewed(page: str, run: Path) -> str:
         printed = done.stdout.replace(str(run), "demo-run")
         if block[2] == "ratios":
             printed = re.findall(r"^ measure +ratio .*?\(Fieller\)$", printed, re.DOTALL | re.MULTILINE)[0]
+        if block[2] == "standardised":
+            printed = re.findall(r"^ measure .*?\(Sakai 2016\)$", printed, re.DOTALL | re.MULTILINE)[0]
         if block[2] == "beside":
             printed = printed.rpartition("\n\n")[2]  # of the list, what stands below it
         return block[1] + "".join(f"{line.rstrip()}\n" for line in printed.splitlines()) + block[4]
@@ -35,10 +39,20 @@ def renewed(page: str, run: Path) -> str:
     return BLOCK.sub(compared, page)
 
 
-def test_the_examples_on_the_page_are_those_of_the_demo(demo: Path) -> None:
+def played(page: str, folder: Path) -> Path:
+    """The run of the four systems whose audit is on the page."""
+    audit = re.search(r"`four.yaml`:\n\n```yaml\n(.*?)```", page, re.DOTALL)
+    assert audit is not None
+    (folder / "four.yaml").write_text(audit[1], encoding="utf-8")
+    done = harvest("run", folder / "four.yaml", "--out", folder / "four")
+    assert done.returncode == 0, done.stderr
+    return folder / "four"
+
+
+def test_the_examples_on_the_page_are_those_of_the_runs(demo: Path, tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert len(BLOCK.findall(page)) == 3
-    assert page == renewed(page, demo), "renew it with: python -m tests.docs.test_comparing"
+    assert len(BLOCK.findall(page)) == 4
+    assert page == renewed(page, demo, played(page, tmp_path)), "renew it with: python -m tests.docs.test_comparing"
 
 
 def test_the_smallest_p_on_the_page_are_those_of_the_test() -> None:
@@ -48,4 +62,5 @@ def test_the_smallest_p_on_the_page_are_those_of_the_test() -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         harvest("run", "demo", "--out", Path(folder) / "run")
-        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), Path(folder) / "run"), encoding="utf-8")
+        text = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(renewed(text, Path(folder) / "run", played(text, Path(folder))), encoding="utf-8")
