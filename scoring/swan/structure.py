@@ -10,7 +10,6 @@ Search Summaries" (arXiv 2605.26400), propose to evaluate them by line. How a li
     unit        any other line with a letter or digit, without its list marker; also a line of a block of code
 """
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -129,4 +128,4 @@ def same_words_key(text: str) -> str:
     """Return the text of a unit without emphasis, marks of citations, targets of links, capitals, and a full stop at
     its end. Units with equal keys say the same in the same words."""
     plain = _CITATION.sub("", _LINK.sub(r"\1", text))
-    return re.sub(r"[\s.。]+\Z", "", " ".join(_EMPHASIS.sub("", plain).split()).casefold())
+    return " ".join(_EMPHASIS.sub("", plain).split()).casefold().rstrip(" .。")

@@ -124,10 +124,18 @@ def pooled_answers(
                         answer.scores[criterion, part[entry.item.turn, entry.item.start]].append(entry.value)
                         if entry.value < _LEAST_SCORE:
                             low.add((*where, entry.item.turn, entry.item.start))
+    words = tuple(words)
+    names_of_words: dict[tuple[str, str], set[str]] = {}
     for text in words:
+        if name := pieces.get((text.topic, text.text), ""):
+            names_of_words.setdefault((text.topic, same_words_key(text.text)), set()).add(name)
+    for text in words:
+        key = same_words_key(text.text)
+        given = names_of_words.get((text.topic, key), set())
+        # A line without a name has that of other lines with the same words, unless they have several.
+        name = pieces.get((text.topic, text.text), "") or (min(given) if len(given) == 1 else "")
         # A name that a person gave cannot meet the words of another line by accident.
-        name = pieces.get((text.topic, text.text), "")
-        piece = f"piece {name}" if name else f"words {same_words_key(text.text)}"
+        piece = f"piece {name}" if name else f"words {key}"
         for place in text.where:
             where = (place.run, place.conversation.trial_id, place.conversation.attempt)
             if name != NO_PIECE and (*where, place.turn, place.start) not in low:

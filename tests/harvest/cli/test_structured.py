@@ -97,6 +97,9 @@ def test_comprehensiveness_is_as_worked_by_hand(run: Path, tmp_path: Path) -> No
     sheet = name_pieces(run, tmp_path / "pool.csv", {"wo cat": "two", "Dogs": "-"})
     named = figures(run, "--pieces", sheet)
     assert_row(named, "the three lines on *two cafés* named as one, `-` for dogs")
+    # One of two lines with the same words needs no name: it has that of the other.
+    once = name_pieces(run, tmp_path / "once.csv", {"cafés in Ossendam.": "two", "Two cat": "two", "Dogs": "-"})
+    assert figures(run, "--pieces", once) == named
     judge(run, {"A third one": 0.0, "**Paws**": 1.0})
     assert_row(figures(run, "--pieces", sheet), "the same, and *a third one* judged to be false")
 

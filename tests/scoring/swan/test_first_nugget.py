@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.judged.judgments import Judgment, Layer, Target
-from scoring.measures.wan import weighted_schema
+from scoring.library import read_term
+from scoring.measures.wan import WAN, weighted_schema
 from scoring.notation import parse
+from scoring.settings import Settings
 from scoring.swan.assessment import Assessment, assess, conversation_wans
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from scoring.swan.wan import Wan
-from tests.support.scoring_examples import conversation
+from scoring.swan.weighting import Uniform
+from tests.support.scoring_examples import conversation, grid_topics
 
 SCHEMA = load_schema()
 # 3 nuggets in the first system turn, none in the second (a face claims nothing), and 1 in the third. The user's and
@@ -87,6 +90,13 @@ def test_without_a_score_the_form_is_undefined_with_n_0_as_the_other_is() -> Non
     found = wan_of(assessed([]), "WAN(Coherence, turn_scores=first_nugget)")
     assert found.value != found.value
     assert (found.n, found.items) == (0, 5)
+
+
+def test_people_do_not_correct_a_model_s_wan_in_this_form() -> None:
+    for term, weighting in (("WAN(Coherence)", Uniform()), ("WAN(Coherence, turn_scores=first_nugget)", None)):
+        (measure,) = read_term(parse(term), Settings(), grid_topics(1), SCHEMA)
+        assert WAN.weighting is not None
+        assert WAN.weighting(measure, SCHEMA) == weighting
 
 
 def test_swan_changes_the_criteria_of_system_turns_alone() -> None:

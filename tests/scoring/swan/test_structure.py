@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.swan.extraction import LineExtractor, extract_nuggets
+from scoring.swan.extraction import RULES, LineExtractor, extract_nuggets
 from scoring.swan.structure import read_structure, same_words_key
 from tests.support.scoring_examples import conversation
 from topics.sentences import sentences
@@ -125,7 +125,7 @@ def test_a_line_is_a_claim_unless_it_only_performs_acts() -> None:
     ]
     assert [one.type for one in found] == ["O", "O", "F", "F", "O", "F"]
     assert found[-1].rule == "line"
-    assert {one.version for one in found} == {"lines/2"}
+    assert {one.version for one in found} == {RULES.replace("rules", "lines")}
 
 
 @pytest.mark.parametrize(
