@@ -167,7 +167,7 @@ def test_diagrams_come_with_shares_and_intervals(run: Path, capsys: pytest.Captu
     assert sum(data["speaker"] == "" for _, data in graph.nodes(data=True)) == 2
     mermaid = _tree(capsys, str(run), "--format", "mermaid")
     assert mermaid.startswith("flowchart TD\n")
-    assert "24/24 100#37;|" in mermaid, "24 trials of three topics, which had to begin so: no interval"
+    assert '"24/24 100#37;"' in mermaid, "24 trials of three topics, which had to begin so: no interval"
     assert re.search(r"\d+/24 \d+#37; #91;\d+, \d+#93;", mermaid)
     dot = _tree(capsys, str(run), "--format", "dot")
     assert dot.startswith("digraph harvest {")
@@ -175,19 +175,24 @@ def test_diagrams_come_with_shares_and_intervals(run: Path, capsys: pytest.Captu
     assert re.search(r't0n1 -> t0n2 \[label="\d+/24 \d+% \[\d+, \d+\]"\]', dot)
 
 
+# The protocol decides on states, and says nothing of acts.
+BY_ACT = ("--merge", "user=act,system=label")
+
+
 @pytest.mark.parametrize("form", ["dot", "mermaid"])
 def test_diagrams_say_what_no_trial_did_which_intervals_they_have_and_why_turns_are_one_branch(
     run: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    text = _tree(
-        capsys, str(run), "--system", "A", "--format", form, "--interval", "jeffreys", "--score", "GF(RATINGS)"
-    )
-    text = re.sub(r"#(\d+);", lambda found: chr(int(found[1])), text).replace("\\n", " ").replace("<br/>", " ")
-    recorded = read(run)
-    trees, _ = fold_trees(recorded, system="A")
-    told = [said for said in tree_figures(trees[0], protocol=recorded.header.protocol).unseen() if said]
+    def drawn(*options: str) -> str:
+        text = _tree(capsys, str(run), "--system", "B", "--format", form, *options)
+        return re.sub(r"#(\d+);", lambda found: chr(int(found[1])), text).replace("\\n", " ").replace("<br/>", " ")
+
+    trees, _ = fold_trees(read(run), system="B", merge=BY_ACT[1])
+    told = [said for tree in trees for said in tree_figures(tree).unseen() if said]
     assert told
-    assert [said for said in told if f"? {said}" not in text] == []
+    by_act = drawn(*BY_ACT)
+    assert [said for said in told if f"? {said}" not in by_act] == []
+    text = drawn("--interval", "jeffreys", "--score", "GF(RATINGS)")
     assert text.count("95% interval in percent (over topics)") == 1
     assert text.count("system turns are one branch by label (1): a rule gave the answers the same label") == 1
     assert re.search(r"S o \(\d+\+? texts\)", text)
@@ -387,9 +392,9 @@ def test_another_branch_is_told_where_trials_parted_and_the_protocol_allows_one(
     closed = closed_nodes(trees[0], recorded.header.protocol)
     assert ended[0] in closed, "after S x, a breakdown or insisting: there is no third way"
     assert text.count("? another branch: about") == sum(map(bool, told)) - sum(bool(told[node]) for node in closed)
-    text = _tree(capsys, str(run), "--format", "text", "--width", "200")
-    assert "shown only where trials diverged and may go another way; of one branch alone, see its interval" in text
     assert "no interval: the protocol leaves no choice there" in text
+    text = _tree(capsys, str(run), *BY_ACT, "--format", "text", "--width", "200")
+    assert "shown only where trials diverged and may go another way; of one branch alone, see its interval" in text
 
 
 def test_a_single_trial_claims_nothing_about_other_branches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
