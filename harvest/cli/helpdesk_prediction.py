@@ -12,7 +12,7 @@ from recordings.files.evidence import write_safely
 from recordings.log.run_folder import is_run, read
 from scoring.annotations.helpdesk_blocks import Block, read_blocks, spoken_blocks
 from scoring.annotations.helpdesk_files import HelpdeskMaterial, read_helpdesk_files
-from scoring.annotations.helpdesk_predictor import load_predictor
+from scoring.annotations.helpdesk_predictor import NAME, load_predictor
 from scoring.annotations.helpdesk_training import cross_validate
 from scoring.annotations.helpdesk_training import train as train_predictor
 from topics.counting import pluralize
@@ -86,7 +86,9 @@ def _read_dialogues(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[Block, .
                 blocks = read_blocks(one)
                 if not blocks:
                     raise one["turns"].error(
-                        "the turns of this dialogue have no lengths, which the predictor needs",
+                        "the dialogue has no turns"
+                        if blocks is not None
+                        else "the turns of this dialogue have no lengths, which the predictor needs",
                         allowed="'utterances' (texts) or 'words' (a count) in each turn",
                     )
                 yield one["id"].text(), blocks
@@ -118,6 +120,8 @@ def with_predictions(
         known = len({*chosen.dialogues} & {dialogue.name for dialogue in material.gold})
         trained = f"was trained on {known} of these {pluralize(len(material.gold), 'dialogue')}"
         misfit = chosen.find_misfit(material.gold)
+        if predictor is None and NAME in {one.name for one in material.submissions}:
+            misfit = f"a submission is called {NAME!r}, too"
         if predictor is None and (misfit or known):
             why = f": {misfit}" if misfit else f": it {trained}; use --cross-validate"
             notes.append(f"the predictor that comes with Harvest is left out{why}")

@@ -40,6 +40,7 @@ NAME = "predictor"  # of its predictions among other submissions
 
 _LEAST_SHARE = 0.005  # a tenth of one of 19 annotators: nothing is impossible
 _DIGITS = 9  # of predictions in JSON
+_LARGEST = 1e9  # number in a file: sums of larger ones could be infinite, and shares of infinity are no numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +172,8 @@ def _decode(value: JsonValue) -> Predictor:
 
 def _decode_shares(value: JsonValue, features: tuple[str, ...]) -> LinearShares:
     names = tuple(name.text() for name in value["names"].elements())
+    if not names or len(set(names)) < len(names):
+        raise value["names"].error("these are not names of levels or types", allowed="different names")
     rows, words = value["features"], value["words"]
     if rows.keys() != features:
         raise rows.error("the features are those of another version of Harvest", advice=_ADVICE)
@@ -187,9 +190,9 @@ def _decode_shares(value: JsonValue, features: tuple[str, ...]) -> LinearShares:
 def _numbers(value: JsonValue, count: int) -> list[float]:
     found = [part.value for part in value.elements()]
     if len(found) != count or not all(
-        isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one) for one in found
+        isinstance(one, int | float) and not isinstance(one, bool) and abs(one) <= _LARGEST for one in found
     ):
-        raise value.error(f"these are not {count} numbers", allowed="finite numbers")
+        raise value.error(f"these are not {count} numbers", allowed=f"numbers from {-_LARGEST:g} to {_LARGEST:g}")
     return [float(one) for one in found if isinstance(one, int | float)]
 
 

@@ -159,6 +159,7 @@ BAD = {
         "predict",
         '[{"id": "d1", "turns": [{"sender": "customer", "words": -1}]}]',
     ): "file.json:1:57: this must be a count",
+    ("predict", '[{"id": "d1", "turns": []}]'): "file.json:1:24: the dialogue has no turns",
     ("predict", '[{"id": "d1"}]'): "file.json:1:2: the object has no 'turns'",
     ("predict", '[{"id": 4, "turns": [{"sender": "customer", "words": 3}]}]'): "file.json:1:9: this must be text",
     ("train", TS): "training needs more than 1 annotated dialogue",
@@ -199,3 +200,11 @@ def test_a_file_that_exists_is_overwritten_only_if_asked(tmp_path: Path, talk: P
     assert (tmp_path / "mine.json").read_text(encoding="utf-8") == "mine"
     assert helpdesk("predict", talk, "--out", "mine.json", "--force", cwd=tmp_path).returncode == 0
     assert len(lines(tmp_path / "mine.json")) == 40
+
+
+def test_a_submission_with_the_name_of_the_predictor_is_kept(tmp_path: Path, talk: Path) -> None:
+    assert helpdesk("predict", talk, "--out", tmp_path / "predictor.jsonl").returncode == 0
+    found = rows(talk, tmp_path / "predictor.jsonl")
+    assert sum((row["figure"], row["measure"], row["system"]) == ("score", "NMD(A)", "predictor") for row in found) == 1
+    done = helpdesk("eval", talk, tmp_path / "predictor.jsonl", "--replications", "200")
+    assert "is left out: a submission is called 'predictor', too" in " ".join(done.stdout.split())
