@@ -16,6 +16,7 @@ import pytest
 from harvest.cli.main import main
 from recordings.judged.judgments import Layer, read_layers
 from tests.servers.local_http import Asked, response, serving
+from tests.support.checkout import DATA
 from tests.support.command_line import harvest
 from tests.support.judge_model import by_length, judge_file, prefers_first, prefers_longer, scoring, shown_to
 from tests.support.nugget_model import Handler, completion, replying
@@ -279,3 +280,27 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
         main(["judge", str(run), "--with", str(file), *more])
     told = " ".join(capfd.readouterr().err.split())
     assert (done.value.code, what in told) == (2, True), told
+
+
+async def test_lines_of_structured_answers_are_judged_and_count_only_in_score(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "cafes"
+    done = harvest("import", "--format", "messages", DATA / "structured_answers.jsonl", "--out", run)
+    assert done.returncode == 0, done.stderr
+    lines = ("--schema", "structured-answers", "--nuggets", "lines")
+
+    def doubts_the_third(asked: Asked) -> str:
+        return json.dumps({"reason": "so", "score": 0 if "third" in shown_to(asked)["judge"]["text"] else 1})
+
+    code, told, asked = await judged(replying(doubts_the_third), run, *lines, criteria=["Faithfulness"])
+    assert code == 0, told
+    judged_lines = sorted(shown_to(one)["judge"]["text"] for one in asked)
+    assert len(judged_lines) == 10
+    assert "A third one opens in May." in judged_lines
+    assert not any(text.startswith(("#", "http")) for text in judged_lines), "titles and documents are not judged"
+    table = scores(run, capfd, *lines, "--judges", "model", "-m", "WAN(Faithfulness)")
+    rows = [row for row in table["rows"] if row["measure"].startswith("WAN(") and row["topic"] == "CAFES"]
+    assert {(row["system"], row["value"]) for row in rows if row["trial"] is not None} == {("A", 1.0), ("B", 0.75)}
+    counted = json.loads(harvest("structured", run, "--json").stdout)["long"]
+    assert all(row["n"] == 0 for row in counted if row["measure"].startswith("Faithfulness"))
