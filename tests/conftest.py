@@ -131,7 +131,7 @@ def litellm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run of `harvest run demo`, with its report; to be read only."""
     run = tmp_path_factory.mktemp("demo") / "run"
-    assert harvest("run", "demo", "--out", run).returncode == 0
+    assert harvest("run", "demo", "--report", "--out", run).returncode == 0
     return run
 
 

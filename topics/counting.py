@@ -9,6 +9,19 @@ def pluralize(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {_choose_noun(n, one, many)}" if abs(n) >= 10_000 else f"{n} {_choose_noun(n, one, many)}"
 
 
+def count_time(seconds: float) -> str:
+    """Return a duration in words, rounded: 40 seconds, 12 minutes, 3 hours 20 minutes, 2 days."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return pluralize(max(1, round(seconds)), "second")
+    if minutes < 90:
+        return pluralize(minutes, "minute")
+    if minutes < 48 * 60:
+        hours, rest = divmod(10 * round(minutes / 10), 60)
+        return pluralize(hours, "hour") + (f" {rest} minutes" if rest else "")
+    return pluralize(round(minutes / (24 * 60)), "day")
+
+
 def plural(one: str) -> str:
     """Return the regular English plural of a noun. Only the last word changes: trials, entities, branches, replies."""
     if re.search(r"[^aeiou]y$", one):

@@ -17,7 +17,7 @@ from harvest.audits.probes import harm_ladders, new_sessions
 from harvest.audits.system import System
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
 from harvest.cli.parameters import PathArgument
-from harvest.playing.plan import make_plan
+from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
 from protocols.interpreter import begin
 from protocols.route import Say
@@ -26,7 +26,7 @@ from scoring.settings import scoring_settings
 from simulators.registry import default_hazards
 from simulators.stopping.hazard import ORIGIN
 from topics.clusters import nearly_equal_topics, nearly_same_note
-from topics.counting import pluralize
+from topics.counting import count_time, pluralize
 from topics.plug_ins import loaded_plug_ins
 from topics.unseen_characters import character_name, find_unseen, show_unseen
 
@@ -38,6 +38,10 @@ _MOST_NAMED = 3
 
 # The number of topics with their first turns shown, and of words at each end of a turn.
 _OPENINGS, _ENDS = 3, 6
+
+# Seconds of a usual answer, for the time that a run takes; the drivers that answer from this machine take none.
+_ANSWER_SECONDS = 5.0
+_INSTANT = ("parrot", "replay")
 
 # The number of their seed turns shown, and of words at each end of a turn.
 _TURNS, _TURN_ENDS = 6, 3
@@ -102,6 +106,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         }
         for system in resolved.played
     ]
+    seconds, slowest, paced = max(_playing_times(resolved, plan), default=(0.0, "", False))
     document: dict[str, Any] = {
         "format": "harvest-plan/1",
         "audit": resolved.name,
@@ -119,6 +124,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "trials_to_play": plan.to_play,
         "turns_at_most": plan.most_turns,
         "requests_at_most": plan.most_requests,
+        "seconds_about": seconds,
         "endpoint_requests_at_most": resolved.endpoints.count_most_requests(resolved.protocols, most_turns),
         "unasked_hazards": {
             name: hazard.model_dump(mode="json")
@@ -186,6 +192,9 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         _echo(f"  null pairs: {said or none}")
     _echo(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
     _echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
+    if seconds:
+        why = f"at the pace of {slowest}" if paced else f"if an answer takes {_ANSWER_SECONDS:g} s ({slowest})"
+        _echo(f"  time: about {count_time(seconds)} for all turns, {why}")
     for name, most in document["endpoint_requests_at_most"].items():
         _echo(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
     for one in harm_ladders(resolved.protocols):
@@ -213,6 +222,18 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     _echo(f"  gold: {gold}")
     if document["nearly_same"]:  # finding them takes a while if there are many topics
         _echo(f"  note: {nearly_same_note(resolved.topics.topics)}")
+
+
+def _playing_times(audit: Audit, plan: Plan) -> Iterator[tuple[float, str, bool]]:
+    """Yield for each system the seconds for all turns that may be asked, its name, and whether its pace sets them."""
+    turns: Counter[str] = Counter()
+    for system in audit.played:
+        works = (work for sitting in plan.sittings[system.name] for work in sitting.works)
+        turns[system.asked] += sum(audit.protocol.most_turns(work.topic) for work in works)
+    for system in audit.systems:
+        if system.driver not in _INSTANT:
+            one = max(system.limits.spacing, _ANSWER_SECONDS / system.limits.concurrency)
+            yield one * turns[system.asked], system.name, one == system.limits.spacing
 
 
 def _echo(text: str) -> None:

@@ -22,14 +22,15 @@ from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, people_console, printable
+from protocols.labels import NOT_USEFUL
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
 from scoring.settings import scoring_settings
 from topics.counting import pluralize
-from topics.errors import InputError
+from topics.errors import HarvestError, InputError
 
-# The shipped audit for a first look at Harvest: its run gets a report and suggestions for next steps.
+# The shipped audit for a first look at Harvest.
 DEMO = "demo"
 
 
@@ -66,6 +67,7 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
 @click.option("--store", metavar="URL", help="With --shard or --dask: share the run through this object store.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if a threshold is undecided.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
+@click.option("--report/--no-report", default=True, help="Whether to write RUN/report.html [default: yes].")
 @keys_in_clear_option
 @notice_options
 def command(
@@ -80,6 +82,7 @@ def command(
     store: str | None,
     strict: bool,
     as_json: bool,
+    report: bool,
     keys_in_clear: bool,
     channels: Channels,
 ) -> int:
@@ -141,7 +144,6 @@ def command(
     run = read(folder)
     if shard is not None:
         return _report_shard(resolved, run, left, named, console, store)
-    look_around = audit == DEMO and not (as_json or topics or trials)
     return _score_and_report(
         resolved,
         run,
@@ -151,7 +153,8 @@ def command(
         console,
         strict=strict,
         as_json=as_json,
-        look=look_around,
+        next_steps=report and not as_json,
+        demo=audit == DEMO,
         channels=channels,
     )
 
@@ -183,7 +186,8 @@ def _score_and_report(
     *,
     strict: bool,
     as_json: bool,
-    look: bool,
+    next_steps: bool,
+    demo: bool,
     channels: Channels,
 ) -> int:
     # Late: importing the scorer takes as long as everything else, and the first turn need not wait for it.
@@ -222,10 +226,11 @@ def _score_and_report(
         for piece in scores_document(table, selection=lost.as_json(), bounds=bounds, users=users):
             click.echo(piece.decode(), nl=False)
 
-    if look:
-        _suggest_next_steps(people, named, folder)
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
+    if next_steps and run.finished:
+        reported = _write_report(people, named, folder)
+        _suggest_next_steps(people, named, resolved, run, reported=reported, demo=demo)
     missing = _too_many_open(resolved, run, left, people)
     code = 3 if missing else exit_code(bounds, strict=strict)
     if channels.has_requests:
@@ -295,17 +300,42 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
     return 3 if open_ else 0
 
 
-def _suggest_next_steps(people: Console, named: Path, folder: Path) -> None:
-    from harvest.cli.report import write_report  # late: no other run needs it
+def _write_report(people: Console, named: Path, folder: Path) -> bool:
+    """Write the report into the run folder. Return False if that failed, because the run is recorded and scored all
+    the same."""
+    from harvest.cli.report import write_report  # late: a run that is interrupted needs none of it
 
     command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]
-    wrote, _ = write_report((folder,), folder / "report.html", command)
-    people.print(f"{escape(wrote)}\n\nWhat to look at next:", soft_wrap=True)
-    run = shlex.quote(str(named))
-    for what, how in (
-        ("the report: what was found, and every conversation behind it", f"open {named / 'report.html'} in a browser"),
-        ("a conversation, with the reasons for its labels", f"harvest show {run} --system B --topic M014 --trial 1"),
-        ("which of the two systems is better, and where they part", f"harvest compare {run}"),
-        ("your own system", "harvest init"),
-    ):
-        people.print(f"  {what}:\n    {escape(how)}", soft_wrap=True)
+    try:
+        told, _ = write_report((folder,), folder / "report.html", command)
+    except (HarvestError, OSError) as fault:
+        people.print(escape(printable(f"no report was written: {fault}", line=True)), soft_wrap=True)
+        return False
+    people.print(escape(told), soft_wrap=True)
+    return True
+
+
+def _suggest_next_steps(people: Console, named: Path, resolved: Audit, run: Run, *, reported: bool, demo: bool) -> None:
+    """Print what to look at next, for this run: its report, a conversation, and what its audit was made for."""
+    name = shlex.quote(str(named))
+    failed = next((one for one in run.finished if any(turn.label == NOT_USEFUL for turn in one.turns)), None)
+    one = (failed or run.finished[0]).key
+    chosen = shlex.join(["--system", one.system, "--topic", one.topic, "--trial", str(one.trial)])
+    what = "a conversation that went wrong" if failed else "a conversation"
+    steps = [(f"{what}, with the reasons for its labels", f"harvest show {name} {chosen}")]
+    if reported:
+        page = named / "report.html"
+        steps.insert(0, ("the report: what was found, and every conversation behind it", f"open {page} in a browser"))
+    if resolved.arms:
+        steps.append(("what the arms change", f"harvest robustness {name}"))
+    elif len({each.key.system for each in run.finished}) > 1:
+        steps.append(("which system is better, and where they part", f"harvest compare {name}"))
+    elif resolved.trial_range[1] > 1:
+        steps.append(("how much answers vary between topics and trials", f"harvest variance {name}"))
+    else:
+        steps.append(("the paths of all conversations", f"harvest tree {name}"))
+    if demo:
+        steps.append(("your own system", "harvest init"))
+    people.print("\nWhat to look at next:")
+    for what, how in steps:
+        people.print(f"  {what}:\n    {escape(printable(how, line=True))}", soft_wrap=True)
