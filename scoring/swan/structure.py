@@ -6,7 +6,8 @@ Search Summaries" (arXiv 2605.26400), propose to evaluate them by line. How a li
     heading     a Markdown heading, or a line that is bold as a whole and no sentence; it begins a section
     title       a heading before all text, if no later heading has its level or a higher one; it begins no section
     overview    the text before the first section, also below a title such as `Overview`
-    document    a line below a heading such as `Sources`, and a Markdown definition of a link (`[1]: https://…`)
+    document    a line below a heading such as `Sources`, a line such as `Sources: https://…`, and a Markdown
+                definition of a link (`[1]: https://…`)
     unit        any other line with a letter or digit, without its list marker; also a line of a block of code
 """
 
@@ -32,7 +33,7 @@ _OVERVIEW_TITLES = frozenset(
 )
 _DOCUMENT_TITLES = frozenset(
     {
-        *("source", "sources", "reference", "references", "citations", "documents", "works cited", "bibliography"),
+        *("source", "sources", "reference", "references", "citations", "works cited", "bibliography"),
         *("参考文献", "参考資料", "出典", "情報源", "引用元", "quellen", "quellenangaben", "literatur", "fuentes"),
         *("referencias", "références", "bibliographie", "fonti", "riferimenti"),
     }
@@ -100,7 +101,7 @@ def read_structure(text: str) -> StructuredAnswer:
             is_overview = not (titles or has_text) and title.casefold() in _OVERVIEW_TITLES
             if not (in_documents or is_title or is_overview):
                 titles.append(title)
-        elif in_documents or _DEFINITION.match(text, start, end):
+        elif in_documents or _DEFINITION.match(text, start, end) or _names_documents(text[start:end]):
             kind = "document"
         else:
             has_text = True
@@ -122,6 +123,11 @@ def _heading_level(line: str) -> int:
         return len(mark[1])
     is_label = line.strip(_BARE).casefold() in _DOCUMENT_TITLES
     return _BOLD_LEVEL if is_label or _BOLD.fullmatch(line) else 0
+
+
+def _names_documents(line: str) -> bool:
+    label, _, rest = line.replace("：", ":").partition(":")
+    return label.strip(_BARE).casefold() in _DOCUMENT_TITLES and ("://" in rest or "www." in rest)
 
 
 def same_words_key(text: str) -> str:

@@ -80,6 +80,8 @@ def test_an_answer_with_every_kind_of_line_is_read_as_by_hand() -> None:
         ("**Never do this.**\nA.\n**Note:** B.", (), [0, 0, 0]),  # emphasis, not titles
         ("Overview\nA.", (), [0, 0]),
         ("No line but this one.", (), [0]),
+        ("A.\n**Sources:** https://a.example/, https://b.example/\nSource: my own eyes", (), [0, 0]),
+        ("## Documents\nA passport.\n## Sources of income\nB.", ("Documents", "Sources of income"), [1, 2]),
         ("...\n\n---", (), []),
         ("", (), []),
     ],
