@@ -99,7 +99,7 @@ RELEVANCE: Declaration = Declaration(
     n="relevant nuggets",
     needs=("gold",),
     parameters=LIMITS,
-    legend="relevance",
+    legend="relevance (an entity of full gain in the first word adds 2/(L+1): .0016 with L = 1250)",
     has_top=False,  # divided by a relevant nugget at every word, which nobody reaches
     shown="always",
     score=_score_relevance,

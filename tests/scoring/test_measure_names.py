@@ -42,6 +42,7 @@ ANOTHER_THING = {
         ("harvest/studies/pairs/conversation_rows.py", "P(leaving) = "),
         ("harvest/studies/validity/user_card_figures.py", "rate"),
     },
+    "the key that chooses the right one of two conversations": {("harvest/judging/serving/desk.py", "R")},
     "the sign of a registered trade mark, as a page raises it": {("harvest/pages/reading/formula.py", "R")},
     "the larger of two numbers, in a formula": {("scoring/measures/relevance.py", "max(0, 1 - (WC(n) - 1)/L)")},
     "the command of that name, the key of its files, their option, and the seed of its draws": {

@@ -96,7 +96,7 @@ def test_large_values_are_whole_too(width: int) -> None:
 
 
 def test_the_legend_says_of_which_measures_1_is_good_where_others_stand_beside_them() -> None:
-    assert "from 0 to 1, 1 is good\n" in printed([row("R", "A")], ["A"], 100)
+    assert "from 0 to 1, 1 is good\n" in printed([row("R", "A")], ["A"], 120)
     beside = printed([row(name, "A") for name in ("R", "U-measure", "Q(latency, beta=0.9)")], ["A"], 200)
     assert "from 0 to 1, 1 is good: R; from 0 upwards, high is good: U-measure; 0 is good: Q(latency" in beside
 
