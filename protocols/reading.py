@@ -19,17 +19,16 @@ from protocols.rules.rule import Rule
 from protocols.states import Edge, SimulatedUser, State, Target
 from protocols.wording import Fault, Wording, locate_fault, template_faults
 from topics.cut_text import Said
-from topics.document import Document, StrictModel, form_validator
+from topics.document import Document, StrictModel, name_validator
 from topics.errors import InputError, Place
+from topics.names import LONGEST, WRONG_CHARACTERS, first_lookalikes, name_fault
 from topics.suggestions import nearest_name, suggestion
 from topics.unseen_characters import has_visible_text
 from topics.yaml_values import Loc
 
 FORMAT = "harvest-protocol/1"
 
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
-# Possible names of states and rules.
-NAME_WORDS = "at most 60 letters (a to z), digits, _ and -, beginning with a letter"
+_SIGNS = "_-"  # of names, besides letters and digits
 
 
 def _check_not_empty(text: str) -> str:
@@ -109,7 +108,7 @@ class NoMatchEntry(StrictModel):
 
 class ProtocolEntry(StrictModel):
     format: Literal["harvest-protocol/1"]
-    name: Annotated[str, form_validator(NAME.pattern, NAME_WORDS)]
+    name: Annotated[str, Field(max_length=LONGEST), name_validator(_SIGNS, first="letter")]
     version: int = Field(ge=1)
     about: str = ""
     turn_limit: int | None = Field(default=None, ge=1, le=10_000)
@@ -134,13 +133,18 @@ def read_protocol(document: Document) -> Protocol:
         for name in given:
             if name in _RESERVED.get(key, ()):
                 raise document.error((key, name), f"{name!r} is a reserved name", advice="rename it", key=True)
-            if not NAME.fullmatch(name):
+            if not _is_name(name):
+                fault = "" if len(name) > LONGEST else name_fault(name, _SIGNS, first="letter")
+                why = "" if fault in ("", WRONG_CHARACTERS) else f": it {fault}"
                 raise document.error(
                     (key, name),
-                    f"{name!r} is not a valid name",
+                    f"{name!r} is not a valid name{why}",
                     allowed="a letter, then letters, digits, - and _ (60 characters at most)",
                     key=True,
                 )
+        if alike := first_lookalikes(given):
+            what = f"the names {alike[0]!r} and {alike[1]!r} look alike"
+            raise document.error((key, alike[1]), what, advice="rename one", key=True)
     rules = _Rules(document, entry)
     rules.read_all()
     if entry.start not in entry.states:
@@ -169,6 +173,10 @@ def read_protocol(document: Document) -> Protocol:
                 key=True,
             )
     return protocol
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= LONGEST and not name_fault(name, _SIGNS, first="letter")
 
 
 class _Rules:
@@ -206,7 +214,7 @@ class _Rules:
             if other == rule:
                 return name
         kind = next(iter(condition))
-        kind = kind if NAME.fullmatch(f"{kind}-999") and kind not in _RESERVED["rules"] else "rule"
+        kind = kind if _is_name(f"{kind}-999") and kind not in _RESERVED["rules"] else "rule"
         names = chain([kind], (f"{kind}-{number}" for number in count(2)))
         name = next(name for name in names if name not in self.entry.rules and name not in self.inline)
         self.inline[name] = rule

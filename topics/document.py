@@ -20,6 +20,7 @@ from topics.counting import pluralize
 from topics.cut_text import comment_after
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, NotJsonError, read_json_value
+from topics.names import WRONG_CHARACTERS, name_fault, name_words
 from topics.suggestions import nearest_name
 from topics.text_file import read_text
 from topics.yaml_values import Loc, Marks, number_advice, plain_number, plain_scalar, read_yaml
@@ -36,6 +37,20 @@ def form_validator(expression: str, words: str) -> AfterValidator:
     def check(text: str) -> str:
         if not compiled.fullmatch(text):
             raise PydanticCustomError(MISWRITTEN, "must be {pattern}", {"pattern": words})
+        return text
+
+    return AfterValidator(check)
+
+
+def name_validator(signs: str, *, first: str = "letter or digit") -> AfterValidator:
+    """Return a validator for names (see `topics.names`) with these `signs` besides letters and digits."""
+    words = name_words(signs, first=first)
+
+    def check(text: str) -> str:
+        if fault := name_fault(text, signs, first=first):
+            if fault == WRONG_CHARACTERS:
+                raise PydanticCustomError(MISWRITTEN, "must be {pattern}", {"pattern": words})
+            raise validation_error(f"{fault} (here: {text!r})", allowed=words)
         return text
 
     return AfterValidator(check)

@@ -1,5 +1,6 @@
 """Names and texts in the form that tables and messages show, in which blanks and capitals make no difference."""
 
+import unicodedata
 from collections.abc import Iterable
 
 
@@ -8,8 +9,16 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+# Greek and Cyrillic letters with the shapes of Latin ones.
+_SHAPES = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеорсухіјѕԁһԛԝѵΑΒΕΖΗΙΚΜΝΟΡΤΥΧορυανικ", "ABESIJKMHOPCTYXaeopcyxijsdhqwvABEZHIKMNOPTYXopuavik"
+)
+
+
 def normalise_name(name: str) -> str:
-    """Return a name in lower case with single blanks, for comparison."""
+    """Return a name in lower case with single blanks, for comparison. Letters of the same shape become the same."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name).translate(_SHAPES)
     return " ".join(name.split()).casefold()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -10,24 +9,20 @@ from types import MappingProxyType
 from topics.attributes import AttributeSet
 from topics.errors import InputError
 from topics.kinds import UrlKind
+from topics.names import LONGEST, WRONG_CHARACTERS, name_fault, name_words
 
-# The form of a topic's id, which is used in file names, options and tables.
-ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
-
-# `ID_PATTERN` in words, for messages.
-ID_WORDS = "letters (a to z), digits and . _ + -, beginning with a letter or digit"
-
-# Characters of the id of a topic, at most.
-ID_LONGEST = 60
+# The signs of a topic's id besides letters and digits; ids are used in file names, options and tables.
+ID_SIGNS = "._+-"
 
 
 def check_topic_id(name: str) -> None:
     """Raise InputError for an id that no topic file could contain."""
-    if len(name) > ID_LONGEST or not re.fullmatch(ID_PATTERN, name):
-        shown = name if len(name) <= ID_LONGEST else f"{name[:ID_LONGEST]}…"
+    fault = name_fault(name, ID_SIGNS) if len(name) <= LONGEST else f"has more than {LONGEST} characters"
+    if fault:
+        shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
         raise InputError(
-            f"{shown!r} cannot be the id of a topic",
-            allowed=f"at most {ID_LONGEST} characters: {ID_WORDS}",
+            f"{shown!r} cannot be the id of a topic" + ("" if fault == WRONG_CHARACTERS else f": it {fault}"),
+            allowed=f"at most {LONGEST} characters: {name_words(ID_SIGNS)}",
             advice="rename the topic in its file, or give its id as --topic",
         )
 

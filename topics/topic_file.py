@@ -11,18 +11,19 @@ from pydantic import AfterValidator, Field
 
 from topics.attributes import AttributeSet, normalise_shares, uniform_shares
 from topics.cut_text import Phrase, Said
-from topics.document import Document, StrictModel, form_validator
+from topics.document import Document, StrictModel, name_validator
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
+from topics.names import LONGEST, first_lookalikes
 from topics.quantities import read_quantity
 from topics.suggestions import suggestion
-from topics.topic import ID_LONGEST, ID_PATTERN, ID_WORDS, Topic, TopicSet, TopicType
+from topics.topic import ID_SIGNS, Topic, TopicSet, TopicType
 from topics.unseen_characters import character_name, find_unseen, has_visible_text
 from topics.yaml_values import Loc
 
 FORMAT = "harvest-topics/1"
 
-Name = Annotated[str, Field(max_length=ID_LONGEST), form_validator(ID_PATTERN, ID_WORDS)]
+Name = Annotated[str, Field(max_length=LONGEST), name_validator(ID_SIGNS)]
 
 
 def _check_size(number: int | float) -> int | float:
@@ -98,6 +99,9 @@ def read_topics(document: Document) -> TopicSet:
             first = document.place(("topics", list(topics).index(entry.id), "id"))
             raise document.error((*loc, "id"), f"the id {entry.id!r} is already used by the topic at line {first.line}")
         topics[entry.id] = _read_topic(document, loc, entry, types)
+    if alike := first_lookalikes(topics):
+        what = f"the ids {alike[0]!r} and {alike[1]!r} look alike"
+        raise document.error(("topics", list(topics).index(alike[1]), "id"), what, advice="rename one")
     return TopicSet(file.name, tuple(topics.values()), MappingProxyType(attributes), file.about.strip(), file.left_out)
 
 

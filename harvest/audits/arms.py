@@ -91,7 +91,7 @@ def refuse_similar_names(document: Document, loc: Loc, names: Iterable[str], wha
     if alike := first_same_names(names):
         raise document.error(
             (*loc, alike[1]),
-            f"the {what} {alike[0]!r} and {alike[1]!r} differ only in blanks and capitals",
+            f"the {what} {alike[0]!r} and {alike[1]!r} differ only in blanks, capitals or letters of the same shape",
             allowed="names that differ in a letter, a digit or a symbol",
             advice="rename one",
             key=True,

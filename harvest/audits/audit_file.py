@@ -11,8 +11,9 @@ from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_similar_names
 from harvest.systems.limits import BUSY_TIMEOUT
 from protocols.protocol import Protocol
 from scoring.settings import SETTINGS, Choice, Kind, Number, NumbersByGrade, NumbersByName
-from topics.document import Document, StrictModel, form_validator
+from topics.document import Document, StrictModel, form_validator, name_validator
 from topics.identity import generator
+from topics.names import LONGEST
 from topics.topic import Topic
 
 # Shares are rounded to twelve digits: a smaller one would have three significant digits or none.
@@ -99,14 +100,7 @@ class Threshold(StrictModel):
     estimand: Literal["like-these", "these"] | None = None
 
 
-Name = Annotated[
-    str,
-    Field(max_length=60),
-    form_validator(
-        r"[A-Za-z0-9][A-Za-z0-9 ._+-]*",
-        "letters (a to z), digits, spaces and . _ + -, beginning with a letter or digit",
-    ),
-]
+Name = Annotated[str, Field(max_length=LONGEST), name_validator(" ._+-")]
 
 Positive = Annotated[int, Field(ge=1)]
 Trials = Annotated[int, Field(ge=1, le=1_000_000)]

@@ -66,7 +66,7 @@ def check_groups(
     if alike := first_same_names(groups):
         raise document.error(
             ("groups", groups.index(alike[1])),
-            f"the groups {alike[0]!r} and {alike[1]!r} differ only in blanks and capitals",
+            f"the groups {alike[0]!r} and {alike[1]!r} differ only in blanks, capitals or letters of the same shape",
             allowed="names that differ in a letter, a digit or a symbol",
             advice="rename one here and in the protocol",
         )

@@ -15,6 +15,7 @@ from harvest.systems.limits import Limits
 from protocols.protocol import Protocol
 from topics.counting import pluralize
 from topics.document import Document
+from topics.names import first_lookalikes
 from topics.topic import Topic
 from topics.yaml_values import Loc
 
@@ -88,6 +89,9 @@ def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[Sy
         loc: Loc = ("systems", i)
         if any(entry.name == earlier.name for earlier in systems):
             raise document.error((*loc, "name"), f"two systems are called {entry.name!r}", advice="rename one")
+        if alike := first_lookalikes((*(earlier.name for earlier in systems), entry.name)):
+            what = f"the systems {alike[0]!r} and {alike[1]!r} look alike"
+            raise document.error((*loc, "name"), what, advice="rename one")
         apart = 0.0
         if entry.rate is not None:
             found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", entry.rate)

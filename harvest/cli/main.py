@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import traceback
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
@@ -190,6 +191,13 @@ def main(arguments: list[str] | None = None) -> None:
         _run_command(arguments)
 
 
+def _compose(word: str) -> str:
+    """Return a name in the normal form of recorded names, whatever form the keyboard gives. Paths stay as they are."""
+    if word.isascii() or any(os.path.lexists(path) for path in (word, word.partition("=")[2])):
+        return word
+    return unicodedata.normalize("NFC", word)
+
+
 def _run_command(arguments: list[str] | None) -> NoReturn:
     if VARIABLE in os.environ:
         sys.exit(shell_complete(_harvest, {}, "harvest", VARIABLE, os.environ[VARIABLE]))
@@ -204,7 +212,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
     try:
         # Click's own `main` would turn a reader that goes away into an exit code.
         try:
-            words = list(sys.argv[1:] if arguments is None else arguments)
+            words = list(map(_compose, sys.argv[1:] if arguments is None else arguments))
             with _harvest.make_context("harvest", words) as context:
                 code: object = _harvest.invoke(context)
         except click.exceptions.Exit as end:

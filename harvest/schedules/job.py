@@ -12,6 +12,7 @@ from typing import Literal
 
 from topics.errors import InputError
 from topics.identity import derived_seed
+from topics.names import ascii_name
 
 Every = Literal["hour", "day", "week", "month"]
 EVERY: tuple[Every, ...] = ("hour", "day", "week", "month")
@@ -110,4 +111,4 @@ class Job:
 
 def unit_name(name: str) -> str:
     """Return the audit's name in a form that is valid for files, units and groups, such as `harvest-weekly`."""
-    return "harvest-" + re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+    return "harvest-" + ascii_name(name, r"[^A-Za-z0-9._-]+")

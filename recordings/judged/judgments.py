@@ -28,6 +28,7 @@ from recordings.judged.decisions import Decision, is_target, read_decisions
 from recordings.log.inventory import add_file
 from recordings.secrets.redaction import Redactor
 from topics.errors import Place
+from topics.names import ascii_name
 from topics.regular_file import list_entries, read_inside
 
 FORMAT = "harvest-judgments/1"
@@ -153,7 +154,7 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
 
 def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
     """Write the bytes of a layer to a file named after their hash, and list the file in the inventory of the run."""
-    slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
+    slug = ascii_name(author.lower(), "[^a-z0-9]+", 40) or "unknown"
     path = inner_folder(run, _FOLDER, _FOLDER) / f"{kind}-{slug}-{_digest(data)}.jsonl"
     if not path.exists():
         try:

@@ -28,6 +28,7 @@ from recordings.secrets.redaction import Redactor
 from simulators.outside import Message, Prompt, Sample, WordingSource
 from topics.errors import HarvestError
 from topics.identity import derived_seed
+from topics.names import ascii_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class KeptReplies:
         """Read the stored replies and lock their folder. Raises RunError, with file and line, for replies of
         another author or version, and if another process is asking. Raises StoreError if the folder cannot be
         written."""
-        slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
+        slug = ascii_name(author.lower(), "[^a-z0-9]+", 40) or "unknown"
         self._kind = kind
         self._author, self._version, self._redactor = author, version, redactor
         self._journal: Journal | None = None
