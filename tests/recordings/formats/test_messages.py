@@ -202,7 +202,7 @@ def test_an_empty_text_of_the_assistant_is_an_answer(tmp_path: Path) -> None:
     assert (one.outcome.kind, one.turns[0].reply and one.turns[0].reply.answer.text) == ("completed", "")
 
 
-@pytest.mark.parametrize("topic", ["a b", "films/2024", "-x", "x" * 61, "thé", "a\n"])
+@pytest.mark.parametrize("topic", ["a b", "films/2024", "-x", "x" * 61, "th²", "the\u0301", "Tоpic", "a\n"])
 def test_a_topic_that_no_run_could_be_read_with_is_refused_with_its_line(tmp_path: Path, topic: str) -> None:
     file = tmp_path / "m.jsonl"
     rows = [
