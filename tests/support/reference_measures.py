@@ -279,7 +279,8 @@ def label(row: Distribution) -> int:
 
 
 def breakdown_figures(predicted: Sequence[Distribution], gold: Sequence[Distribution]) -> dict[str, float]:
-    """[DBDC3]: accuracy, precision, recall, F1, JSD and MSE, over all turns; NaN for a ratio of nothing."""
+    """[DBDC3]: accuracy, precision, recall, F1, JSD and MSE, over all turns; NaN for a ratio of nothing. SNOD is that of
+    [STC3] Eq. 10 for the three labels."""
 
     def ratio(top: float, bottom: float) -> float:
         return top / bottom if bottom else math.nan
@@ -298,4 +299,5 @@ def breakdown_figures(predicted: Sequence[Distribution], gold: Sequence[Distribu
         found[f"JSD({grouping})"] = ratio(sum(jsd(p, q) for p, q in pairs), turns)
         squares = [sum((a - b) ** 2 for a, b in zip(p, q, strict=True)) / len(p) for p, q in pairs]
         found[f"MSE({grouping})"] = ratio(float(sum(squares)), turns)
+    found["SNOD(O,T,X)"] = ratio(sum(snod(p, q) for p, q in zip(predicted, gold, strict=True)), turns)
     return found

@@ -262,7 +262,7 @@ def test_nugget_detection_is_stc3_eq_11_and_12(
 
 
 @given(st.lists(pair(3), max_size=12))
-def test_breakdown_detection_is_accuracy_f1_jsd_and_mse_of_dbdc3(
+def test_breakdown_detection_is_accuracy_f1_jsd_mse_and_snod(
     turns: list[tuple[tuple[Fraction, ...], tuple[Fraction, ...]]],
 ) -> None:
     predicted, gold = [list(p) for p, _ in turns], [list(q) for _, q in turns]
