@@ -279,7 +279,7 @@ def label(row: Distribution) -> int:
 
 
 def breakdown_figures(predicted: Sequence[Distribution], gold: Sequence[Distribution]) -> dict[str, float]:
-    """[DBDC3]: accuracy, precision, recall, F1, JSD and MSE, over all turns; NaN for a ratio of nothing. SNOD is that of
+    """[DBDC3]: accuracy, precision, recall, F1, JSD and MSE over all turns; NaN for a ratio of nothing. SNOD is that of
     [STC3] Eq. 10 for the three labels."""
 
     def ratio(top: float, bottom: float) -> float:
