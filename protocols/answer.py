@@ -25,7 +25,8 @@ class Source:
 
     `href` is its address, or "" for a document without an address. `title` is "" if the system gave no title. The
     source supports the characters from `start` to `end` of the answer's text (on a web page, of the chat bubble);
-    `start` and `end` are -1 if unknown. `place` is one of `PLACES`.
+    `start` and `end` are -1 if unknown. `place` is one of `PLACES`. `text` is what stands at the address, or an excerpt
+    of it, or "" if unknown.
     """
 
     href: str
@@ -33,6 +34,7 @@ class Source:
     start: int = -1
     end: int = -1
     place: str = "beside"
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from scoring.measures.gfr import LIST_FAIRNESS, LIST_SUMMARY
 from scoring.measures.helpdesk_utility import UCH
 from scoring.measures.irbu import IRBU
 from scoring.measures.latency import LATENCY, TTFT
+from scoring.measures.m_measure import M_MEASURE
 from scoring.measures.nugget_detection import NUGGETS
 from scoring.measures.nugget_recall import RECALL as RECALL_OF_NUGGETS
 from scoring.measures.nugget_recall import WEIGHTED_RECALL
@@ -78,6 +79,7 @@ OF_CONVERSATIONS = (
     WORST_SEQUENCE,
     U_MEASURE,
     U_IA,
+    M_MEASURE,
     UCH,
     S_MEASURE,
     S_FLAT,

@@ -102,7 +102,7 @@ def find_nuggets(
     for passage in passages(conversation, settings.unit, settings.user_words) if spoken is None else spoken:
         if passage.speaker != "system":
             continue
-        for entity, url, start, end, position in _occurrences(replies[passage.turn], passage, kind):
+        for entity, url, start, end, position in occurrences(replies[passage.turn], passage, kind):
             repeated = entity in seen
             seen.add(entity)
             entry = known.get(entity)
@@ -124,8 +124,9 @@ def _memberships(
     return MappingProxyType({**groups, **even}), tuple(even)
 
 
-def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:
-    """Yield (entity, url, start, end, position) of each link of one answer. Links in the text precede other links."""
+def occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:
+    """Yield (entity, url, start, end, position) of each link to an entity in one answer, whose text is that of
+    `passage`. Links in the text precede other links."""
     spans: list[tuple[str, str, int, int]] = []
     pictures = {image.end() for image in _IMAGE.finditer(answer.text)} if "![" in answer.text else frozenset()
     for mention in find_urls(answer.text):

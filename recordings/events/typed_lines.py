@@ -89,6 +89,7 @@ class _Source(Struct, gc=False):
     start: _Place = -1
     end: _Place = -1
     place: str = "beside"
+    text: str = ""
 
 
 class _Call(Struct, gc=False):
@@ -141,7 +142,7 @@ class TurnLine(_Line, tag="turn"):
             self.text,
             self.links,
             self.links_left_out,
-            tuple([Source(one.href, one.title, one.start, one.end, one.place) for one in self.sources]),
+            tuple([Source(one.href, one.title, one.start, one.end, one.place, one.text) for one in self.sources]),
             self.thoughts,
             tuple([ToolCall(one.name, one.arguments) for one in self.calls]),
             tuple([Offer(one.title, one.value, one.kind) for one in self.offers]),

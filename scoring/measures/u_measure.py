@@ -167,7 +167,8 @@ U_MEASURE = Declaration(
 )
 
 
-def _read_intents(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
+def read_intents(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
+    """Return the measure over the intents of an attribute set. Raises InputError for an unknown set."""
     found = read_plain_term(declaration, term, asking)
     known = asking.topics.attributes
     if str(term.arguments[0]) not in known:
@@ -221,5 +222,5 @@ U_IA = Declaration(
     has_top=False,
     applies=lambda measure, topic: str(measure.base.arguments[0]) in topic.type.attributes,
     score=_score_intents,
-    read=_read_intents,
+    read=read_intents,
 )

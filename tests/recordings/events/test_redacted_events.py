@@ -23,7 +23,7 @@ def _stored(answer: Answer) -> tuple[Answer, str]:
 def test_no_part_keeps_a_secret() -> None:
     answer = Answer(
         "Yes.",
-        sources=(Source(f"https://example.org/{SECRET}", SECRET),),
+        sources=(Source(f"https://example.org/{SECRET}", SECRET, text=f"as told: {SECRET}"),),
         thoughts=f"the key is {SECRET}",
         calls=(ToolCall(SECRET, f'{{"key": "{SECRET}"}}'),),
         offers=(Offer(SECRET, SECRET, SECRET),),
