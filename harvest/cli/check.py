@@ -1,6 +1,7 @@
 """`harvest check`: validate an audit and print its plan, without sending anything."""
 
 import json
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator
@@ -21,12 +22,14 @@ from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
 from protocols.interpreter import begin
 from protocols.route import Say
+from protocols.rules.registry import languages_known
 from recordings.conversations.conversation import Conversation
 from scoring.settings import scoring_settings
 from simulators.registry import default_hazards
 from simulators.stopping.hazard import ORIGIN
 from topics.clusters import nearly_equal_topics, nearly_same_note
 from topics.counting import count_time, pluralize
+from topics.languages import language_name, language_of
 from topics.plug_ins import loaded_plug_ins
 from topics.unseen_characters import character_name, find_unseen, show_unseen
 
@@ -35,6 +38,10 @@ _ADDRESS_OPTIONS = ("url", "base_url", "function", "run")
 
 # The number of places to name for an invisible character.
 _MOST_NAMED = 3
+
+# Words and signs of two languages; recognising others loads a model.
+_ENGLISH = re.compile(r"\b(?:the|please|what|which|how|with|that|does|you)\b", re.IGNORECASE)
+_KANA = re.compile(r"[\u3040-\u30ff]")
 
 # The number of topics with their first turns shown, and of words at each end of a turn.
 _OPENINGS, _ENDS = 3, 6
@@ -146,6 +153,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "new_sessions": max(map(new_sessions, resolved.protocols)),
         "plug_ins": list(loaded_plug_ins()),
         "unseen_characters": _unseen_characters(resolved),
+        "languages_unknown_to_rules": _unknown_languages(resolved),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
         "nearly_same": [list(group) for group in nearly_equal_topics(resolved.topics.topics)],
     }
@@ -217,6 +225,13 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             for name, where in document["unseen_characters"].items()
         )
         _echo(f"  note: users say invisible characters, which systems read: {'; '.join(each)}")
+    for kind, one in document["languages_unknown_to_rules"].items():
+        counts = ", ".join(f"{language_name(code)}: {count}" for code, count in one["topics"].items())
+        several = f"{sum(one['topics'].values())} of {pluralize(len(resolved.topics.topics), 'topic')}"
+        _echo(
+            f"  note: the rule {kind} knows {' and '.join(map(language_name, one['knows']))} only, and {several} are "
+            f"in other languages ({counts}): add what such answers say there, as {{contains: {{phrases: […]}}}}"
+        )
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     _echo(f"  gold: {gold}")
@@ -272,6 +287,26 @@ def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
         for character in dict.fromkeys(one for text in texts for one in find_unseen(str(text))):
             found.setdefault(character_name(character).removeprefix("the character "), []).append(where)
     return found
+
+
+def _unknown_languages(audit: Audit) -> dict[str, dict[str, Any]]:
+    """Return, by the kinds of rules on edges, which languages they know, and how many topics are in each other one."""
+    known: dict[str, tuple[str, ...]] = {}
+    for protocol in audit.protocols:
+        for name in {edge.rule for state in protocol.states.values() for edge in state.edges if edge.rule}:
+            known |= languages_known(protocol.rules[name])
+    texts = [" ".join((topic.request, *topic.turns)) for topic in audit.topics.topics if known]
+    asked = Counter(
+        "en" if _ENGLISH.search(text) else "ja" if _KANA.search(text) else language_of(text) for text in texts
+    )
+    found = {
+        kind: {
+            "knows": list(codes),
+            "topics": {code: n for code, n in asked.most_common() if code and code not in codes},
+        }
+        for kind, codes in sorted(known.items())
+    }
+    return {kind: one for kind, one in found.items() if one["topics"]}
 
 
 def _system_address(audit: Audit, system: System) -> str | None:

@@ -7,9 +7,11 @@ from topics.topic import Topic
 
 
 class AnswerRule(StrictModel):
-    """A rule with its options as fields. By default, a rule needs only the text of answers and fits every topic."""
+    """A rule with its options as fields. By default, a rule needs only the text of answers and fits every topic.
+    `languages` has the codes of the languages whose words the rule knows; () means that it knows all, or needs none."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    languages: ClassVar[tuple[str, ...]] = ()
 
     def unfit(self, topic: Topic) -> str | None:
         return None

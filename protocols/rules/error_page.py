@@ -81,6 +81,7 @@ class ErrorPage(AnswerRule):
     options."""
 
     version: ClassVar[str] = "error_page/1"
+    languages: ClassVar[tuple[str, ...]] = ("en",)  # of messages; pages and bodies have codes
 
     def judge(self, sight: Sight) -> Verdict:
         text = sight.answer.text

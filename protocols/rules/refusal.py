@@ -110,6 +110,7 @@ class Refusal(AnswerRule):
     refuses, or the whole answer if the system marked it. The rule has no options."""
 
     version: ClassVar[str] = "refusal/3"
+    languages: ClassVar[tuple[str, ...]] = ("en", "ja")
 
     def judge(self, sight: Sight) -> Verdict:
         text = sight.answer.text

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import EntryPoint
 
 from protocols.answer import Answer, Exchange
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.breakdown import Breakdown
 from protocols.rules.clarifying_question import ClarifyingQuestion
 from protocols.rules.contains import Contains
@@ -133,6 +134,18 @@ def encode_rule(rule: Rule) -> object:
             kind = next(kind for kind in (*KINDS_OF_RULES, *_plug_in_kinds()) if type(rule) is _model_of(kind))
             return {kind: rule.model_dump(mode="json", by_alias=True, exclude_none=True)}
     raise TypeError(f"{type(rule).__name__} is not a rule of the registry")
+
+
+def languages_known(rule: Rule) -> dict[str, tuple[str, ...]]:
+    """Return, by kind, the languages that rules within `rule` know, for kinds that do not know all languages."""
+    match rule:
+        case _Wrapper():
+            return languages_known(rule.rule)
+        case _Combination():
+            return {kind: known for part in rule.rules for kind, known in languages_known(part).items()}
+        case AnswerRule() if rule.languages:
+            return {rule.version.partition("/")[0]: rule.languages}
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
