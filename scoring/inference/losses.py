@@ -61,6 +61,21 @@ class LostTrials:
         return sum(topic in topics for topic, _ in self.low)
 
 
+def join_losses(each: Sequence[LostTrials]) -> LostTrials:
+    """Return the losses of one system in several sets of trials, no trial of which is in two sets."""
+    depending = [one for one in each if one.depends]
+    in_all = any(not one.others for one in depending)
+    return LostTrials(
+        {trial: cell for one in each for trial, cell in one.low.items()},
+        {trial: cell for one in each for trial, cell in one.high.items()},
+        [trial for one in each for trial in one.valued],
+        bool(depending),
+        tuple(dict.fromkeys(why for one in depending or each for why in one.why)),
+        frozenset() if in_all else frozenset(name for one in depending for name in one.others),
+        None if in_all or not depending else join_losses([one.beside_others or one for one in each]),
+    )
+
+
 def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
     """Return True if two systems lost different shares of their lost and kept attempts, or a large share together."""
     cases = sum(lost) + sum(kept)

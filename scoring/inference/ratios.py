@@ -114,7 +114,7 @@ def compare_ratio(
 def _search_ends(above: float, below: float, difference: Interval, may_be_zero: MayBeZero) -> tuple[float, float]:
     """Return the ends of the ratios around above/below that may be true: 0 or more, and infinity or less. If the
     interval of the difference includes 0, they lie around 1, too."""
-    inner = [math.atan2(above, below), *([math.pi / 4] if difference.contains(0.0) else [])]
+    middle, equal = math.atan2(above, below), math.pi / 4
 
     def search(inside: float, outside: float) -> float:
         if may_be_zero(outside):
@@ -124,8 +124,11 @@ def _search_ends(above: float, below: float, difference: Interval, may_be_zero: 
             inside, outside = (half, outside) if may_be_zero(half) else (inside, half)
         return outside
 
-    last = search(max(inner), math.pi / 2)
-    return math.tan(search(min(inner), 0.0)), math.inf if last == math.pi / 2 else math.tan(last)
+    first, last = search(middle, 0.0), search(middle, math.pi / 2)
+    if difference.contains(0.0):  # what is plausible need not be one interval, and halving may pass over a part of it
+        first = first if first <= equal else search(equal, 0.0)
+        last = last if last >= equal else search(equal, math.pi / 2)
+    return math.tan(first), math.inf if last == math.pi / 2 else math.tan(last)
 
 
 def _may_be_zero(

@@ -3,35 +3,30 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from harvest.studies.compare.compared_runs import compared_runs
 from harvest.studies.compare.reference import Reference, add_standardised, choose_reference
-from harvest.studies.runs.readings import Contrast, recorded_scoring
-from harvest.studies.runs.side_by_side import failures_clause, no_valid_trials_clause, silent_systems
-from harvest.studies.scores import trial_values
-from harvest.studies.scores.arms import armed_systems, is_armed
-from harvest.studies.scores.gathered import Gathered, Recorded, gather_runs, requested_terms
-from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.scorecard import Judges, Material
+from harvest.studies.runs.readings import Contrast
+from harvest.studies.scores.gathered import Gathered, Recorded, requested_terms
+from harvest.studies.scores.scorecard import Judges
 from harvest.studies.scores.trial_values import Key, Values
 from harvest.studies.trees.parted_systems import PartedSystems, cores, parted_systems
 from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
 from harvest.tables.comparison_words import better_system, interval_words, measure_name, p_text, signed
 from recordings.files.json_text import Json
-from recordings.files.times import unix_seconds
 from scoring.comparison.pairs import MeasureComparison, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.paired import Estimand, Guard
-from scoring.library import declared, read_term
 from scoring.measure import Declaration, Measure
-from scoring.measures.usefulness import RECOVERY, USEFUL
+from scoring.measures.usefulness import RECOVERY
 from scoring.notation import Term
-from scoring.settings import SETTINGS, Settings
+from scoring.settings import Settings
 from scoring.table import ScoreTable, is_percentage, shown_value
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -129,48 +124,39 @@ def compare_runs(
     default. `by_type` repeats the comparison for each type of topic. With `guard="unseen"`, intervals for topics like
     these allow for a kind of topic that was not sampled. `across_scoring` scores every run with the first audit's
     settings, even if the audits differ. `ratios` adds the ratio of the figures to each pair, and `standardised` the
-    standardised scores of each measure. `changes` override the audits' scoring settings. If `scored` has scores of
-    these runs under the audits' settings, they are reused.
+    standardised scores of each measure; each run may then have topics of its own, and the comparison is over all of
+    them and over those of each run. `changes` override the audits' scoring settings. If `scored` has scores of these
+    runs under the audits' settings, they are reused.
     `judges` selects whose judgments SWAN and WAN use (see `measure_values`).
 
     Raises InputError for fewer than two systems, for a reference group of fewer than three, for a measure that has no
     value for a single topic, and for runs that cannot be compared.
     """
-    gathered = gather_runs(runs, changes)
-    if across_scoring:
-        first = Settings.of(recorded_scoring(gathered.runs[0]), gathered.changes)
-        gathered = replace(gathered, changes={name: getattr(first, name) for name in SETTINGS})
-    material, settings = gathered.material, gathered.settings
-    chosen = _choose_systems(gathered, systems)
-    relative = choose_reference(material, standardised) if standardised is not None else None
-    known = tuple(dict.fromkeys((*chosen, *(relative.systems if relative else ()))))
-    continued = tuple(name for name in chosen if name in material.continued)
-    judges = judges or Judges()
-    wanted = list(_understand_terms(requested_terms(measures), settings, material, judges))
-    values, notes = _system_values(known, gathered, wanted, scored, judges)
-    keys = _compared_keys(wanted, {name: values[name] for name in chosen}, asked=bool(measures))
-    played = {one.key.topic for one in material.finished if one.key.system in chosen}
-    parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
-    if by_type:
-        types = dict.fromkeys(t.type.name for t in material.topics.topics if t.id in played)
-        own = {t.id: t.type.name for t in material.topics.topics}
-        parts += [(name, [topic for topic in parts[0][1] if own[topic] == name]) for name in types]
-    times = _start_times(material, chosen)
+    of = compared_runs(runs, changes, across_scoring=across_scoring, separate=standardised is not None)
+    settings, judges = of.first.settings, judges or Judges()
+    chosen = of.choose_systems(systems)
+    relative = choose_reference(of, standardised) if standardised is not None else None
+    values, keys, notes = of.values(
+        chosen, relative.systems if relative else (), requested_terms(measures), scored, judges
+    )
+    own = {name: values[name] for name in chosen}
+    continued = tuple(name for name in chosen if name in of.continued)
+    times = of.start_times(chosen)
     with cores() as pool:
         found = [
             pool.submit(
                 compare_cells,
                 key,
                 measure,
-                {name: values[name].get(key, {}) for name in chosen},
-                {name: lost_attempts(key, measure, name, values, material, topics) for name in chosen},
+                {name: own[name].get(key, {}) for name in chosen},
+                {name: of.lost_attempts(key, measure, name, own, topics) for name in chosen},
                 partial(
                     align,
                     topics,
                     chosen,
                     pooled=measure.declaration is RECOVERY,
                     continued=continued,
-                    clusters=material.topics.clusters,
+                    clusters=of.clusters,
                     times=times,
                     in_time=estimand == "these",
                 ),
@@ -181,20 +167,20 @@ def compare_runs(
                 seed,
                 ratios=ratios,
             )
-            for part, topics in parts
+            for part, topics in of.parts(chosen, by_type=by_type)
             for key, measure in keys.items()
         ]
-        parted, none = _part_systems(gathered, chosen, continued, seed)
+        parted, none = _part_systems(of.first, chosen, continued, seed) if len(of.sets) == 1 else ((), ())
         compared = tuple(one.result() for one in found)
     if relative is not None:
-        compared, undefined = add_standardised(compared, relative, values, keys, material, settings.level, guard, seed)
+        compared, undefined = add_standardised(compared, relative, values, keys, of, settings.level, guard, seed)
         notes = (*notes, *undefined)
-    dependent = material.withholding(chosen)
-    done = Counter(one.key.system for one in material.finished)
-    lost = Counter(key.system for key in material.invalid)
-    planned = Counter(key.system for key in material.planned)
+    dependent = [found for one in of.sets for found in one.material.withholding(chosen)]
+    done = Counter(one.key.system for each in of.sets for one in each.material.finished)
+    lost = Counter(key.system for one in of.sets for key in one.material.invalid)
+    planned = Counter(key.system for one in of.sets for key in one.material.planned)
     return Comparison(
-        runs=tuple(gathered.sources),
+        runs=tuple(of.sources),
         systems=chosen,
         estimand=estimand,
         guard=guard,
@@ -203,11 +189,10 @@ def compare_runs(
         measures=compared,
         invalid={name: lost[name] for name in chosen},
         unplayed={name: max(0, planned[name] - done[name] - lost[name]) for name in chosen},
-        contrasts=gathered.beside.contrasts,
+        contrasts=of.contrasts,
         notes=(
-            *(() if systems or len(gathered.runs) > 1 else material.silent),
-            *material.alike,
-            *material.reread,
+            *(() if systems or len(of.sources) > 1 else of.first.material.silent),
+            *(note for one in of.sets for note in (*one.material.alike, *one.material.reread)),
             *notes,
             *(_missing_notes(keys, values, chosen) if measures else ()),
             *none,
@@ -215,7 +200,7 @@ def compare_runs(
             *(f"{one.sentence}." for one in dependent),
         ),
         parted=parted,
-        recorded=gathered.recorded,
+        recorded=of.first.recorded if len(of.sets) == 1 else {},
         selected=frozenset(one.system for one in dependent if isinstance(one, Concentration)),
         unlike=frozenset(one.system for one in dependent if isinstance(one, UserDifference)),
         standardised=relative,
@@ -281,95 +266,6 @@ def _part_systems(
     except InputError as refused:
         return (), (f"it cannot be said where the conversations part: {refused.what}",)
     return found, ()
-
-
-def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ...]:
-    """Return the requested systems; () means all systems that have a valid conversation. If all are returned, arms
-    come before their controls, which gives differences the signs of `harvest robustness`."""
-    material = gathered.material
-    silent = silent_systems(material.systems, material.finished)
-    known = [name for name in material.systems if name not in silent]
-    for name in systems:
-        if name not in known:
-            why = no_valid_trials_clause([name]) if name in silent else f"{name!r} is not a system of these runs"
-            raise InputError(why, allowed=", ".join(known) or "none")
-    chosen = tuple(dict.fromkeys(systems)) or tuple(known)
-    if len(chosen) < 2 and silent and not systems:
-        raise InputError(
-            f"a comparison needs two systems, but {no_valid_trials_clause(silent)}", advice=failures_clause()
-        )
-    if len(chosen) < 2:
-        raise InputError(
-            f"a comparison needs two systems, but got {pluralize(len(chosen), 'system')} with valid conversations",
-            advice="give a run of several systems, or several runs",
-        )
-    if systems:
-        return chosen
-    controls = set()
-    for run, own in zip(gathered.runs, gathered.names, strict=True):
-        armed = armed_systems(run) if is_armed(run) else ()
-        controls |= {own[name] for one in armed if (name := one.names[one.control]) in own}
-    return (*(name for name in chosen if name not in controls), *(name for name in chosen if name in controls))
-
-
-def _start_times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, float]]:
-    found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
-    for one in material.finished:
-        if one.key.system in found and math.isfinite(began := unix_seconds(one.started_at)):
-            found[one.key.system][one.key.topic, one.key.trial] = began
-    return {name: own for name, own in found.items() if own}
-
-
-def _understand_terms(
-    terms: Sequence[Term], settings: Settings, material: Material, judges: Judges
-) -> Iterator[Measure]:
-    for term in terms or trial_values.usual_measures(material):
-        for measure in read_term(term, settings, material.topics, judges.criteria):
-            trial_values.refuse_pooled(term, measure, "topics have no value of it to compare")
-            yield measure
-
-
-def _system_values(
-    chosen: Sequence[str],
-    gathered: Gathered,
-    wanted: Sequence[Measure],
-    scored: ScoreTable | None,
-    judges: Judges,
-) -> tuple[dict[str, Values], tuple[str, ...]]:
-    others = [measure for measure in wanted if measure.declaration not in trial_values.SHARES]
-    known = dict.fromkeys(row.measure for row in scored.joint) if scored is not None else {}
-    names = {}  # in `scored`: settings turn `GFR` into `GFR(alpha=0.5)`; left out if several rows could be meant
-    for measure in others:
-        base = str(measure.base)
-        bare = measure.base == Term(measure.base.name)
-        own = [base] if base in known else [name for name in known if bare and declared(name) is measure.declaration]
-        if len(own) == 1:
-            names[base] = own[0]
-    left = [measure for measure in others if str(measure.base) not in names]
-    computed, notes = trial_values.measure_values(chosen, gathered.material, left, gathered.settings, judges)
-    values: dict[str, Values] = {}
-    for system in chosen:
-        values[system] = {**(gathered.shares(system) if len(others) < len(wanted) else {}), **computed[system]}
-        if scored is not None:
-            kept = trial_values.row_values(system, scored)
-            values[system] |= {(base, None): kept[name, None] for base, name in names.items() if (name, None) in kept}
-    return values, notes
-
-
-def _compared_keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
-    """Return the measures to compare, by name and turn, in the requested order. `%useful` without a turn becomes
-    one measure for every turn that has values."""
-    there = dict.fromkeys(key for own in values.values() for key in own)
-    last = max((key[1] or 0 for key in there), default=0)
-    found: dict[Key, Measure] = {}
-    for measure in wanted:
-        if measure.declaration is USEFUL:
-            turns = range(1, last + 1) if measure.turn is None else (measure.turn,)
-            trial_values.refuse_turn(measure.name, measure.turn, last)
-            found.update({(USEFUL.name, turn): measure for turn in turns})
-        elif asked or (str(measure.base), None) in there:
-            found[str(measure.base), None] = measure
-    return found
 
 
 def _missing_notes(keys: Mapping[Key, Measure], values: Mapping[str, Values], chosen: Sequence[str]) -> Iterator[str]:

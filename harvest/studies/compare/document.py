@@ -78,6 +78,8 @@ def comparison_rows(found: Comparison) -> Iterator[LongRow]:
 
 
 def _run_names(found: Comparison, *systems: str) -> str:
+    if not found.recorded:  # runs over different topics, which have the same systems
+        return ", ".join(str(one["run"]) for one in found.runs)
     names = dict.fromkeys(str(found.recorded[name][0].resolve().name) for name in systems if name in found.recorded)
     return ", ".join(names)
 

@@ -17,7 +17,6 @@ from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.inference.ratios import Ratio
-from scoring.statistics.standardisation import STANDARDS
 from scoring.statistics.tukey import MOST_CLOSED
 from scoring.table import is_percentage
 from topics.counting import pluralize
@@ -181,9 +180,8 @@ def _legend(found: Comparison) -> Iterator[str]:
     several = len(found.systems) > 2
     if several:
         yield "letters: systems that share one cannot be distinguished"
-    if (relative := found.standardised) is not None:
-        group = _list_names([printable(name, line=True) for name in relative.systems])
-        yield f"{relative.form}: {STANDARDS[relative.form].format(group)}"
+    if found.standardised is not None:
+        yield printable(found.standardised.sentence, line=True)
     made = next((pair.interval.method for one in found.measures for pair in one.pairs if pair.interval.method), "")
     if made:
         yield f"difference: of percentages, in points; [low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (

@@ -77,6 +77,7 @@ def _caption(found: Comparison) -> str:
         + (f", {latex_text(method)}" if method else "")
         + f") and $p$ are for {ESTIMANDS[found.estimand]}.",
         *(["Differences of percentages are in points."] if points else []),
+        *([f"{latex_text(found.standardised.sentence)}."] if found.standardised else []),
         f"$p$: {latex_text(name_test(found))}.",
         r"Effect: $|A - B| / \sqrt{V_{E2}}$, by the residual variance of a two-way analysis of variance.",
     ]

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harvest.studies.runs.side_by_side import no_valid_trials_clause, silent_systems
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.compare.compared_runs import ComparedRuns
+from harvest.studies.runs.side_by_side import no_valid_trials_clause
 from harvest.studies.scores.trial_values import Key, Values
 from scoring.comparison.pairs import MeasureComparison
 from scoring.comparison.standardised import compare_standardised
 from scoring.inference.aligned import align
 from scoring.inference.paired import Guard
 from scoring.measure import Measure
-from scoring.statistics.standardisation import FEWEST_SYSTEMS, Standard
+from scoring.statistics.standardisation import FEWEST_SYSTEMS, STANDARDS, Standard
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
@@ -24,16 +24,21 @@ class Reference:
     form: Standard
     systems: tuple[str, ...] = ()
 
+    @property
+    def sentence(self) -> str:
+        """What the scores are, such as `E-std: the share of A, B and C whose score …`."""
+        names = self.systems
+        group = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+        return f"{self.form}: {STANDARDS[self.form].format(group)}"
 
-def choose_reference(material: Material, asked: Reference) -> Reference:
+
+def choose_reference(runs: ComparedRuns, asked: Reference) -> Reference:
     """Return the reference group with its systems' names. Raises InputError if there are too few of them."""
-    silent = silent_systems(material.systems, material.finished)
-    known = [name for name in material.systems if name not in silent]
     for name in asked.systems:
-        if name not in known:
-            why = no_valid_trials_clause([name]) if name in silent else f"{name!r} is not a system of these runs"
-            raise InputError(f"--reference: {why}", allowed=", ".join(known) or "none")
-    chosen = asked.systems or tuple(known)
+        if name not in runs.systems:
+            why = no_valid_trials_clause([name]) if name in runs.silent else f"{name!r} is not a system of these runs"
+            raise InputError(f"--reference: {why}", allowed=", ".join(runs.systems) or "none")
+    chosen = asked.systems or runs.systems
     if len(chosen) < FEWEST_SYSTEMS:
         raise InputError(
             f"scores cannot be standardised by {pluralize(len(chosen), 'system')} ({', '.join(chosen)})",
@@ -48,7 +53,7 @@ def add_standardised(
     relative: Reference,
     values: Mapping[str, Values],
     measures: Mapping[Key, Measure],
-    material: Material,
+    runs: ComparedRuns,
     level: float,
     guard: Guard,
     seed: int,
@@ -78,8 +83,8 @@ def add_standardised(
             level=level,
             good=measure.declaration.better(measure.term),
             guard=guard,
-            clusters=material.topics.clusters,
-            continued=material.continued,
+            clusters=runs.clusters,
+            continued=runs.continued,
         )
         made.append(found.measure)
         notes += [found.note] if found.note else []

@@ -70,10 +70,12 @@ def find_contrasts(
     *,
     judged: bool = False,
     layers_of: Callable[[Run], Sequence[Layer]] = lambda run: read_layers(run.path),
+    separate: bool = False,
 ) -> SideBySide:
     """Find the differences between `runs`. `changes` override the audits' scoring settings. `judged` means that a
     gold table is given, so that the gold of the runs is not compared. `layers_of` returns the judgments of a
-    run. Raises InputError if the runs have no topic in common, and if their audits score in different ways."""
+    run. Raises InputError if the runs have no topic in common, unless they are `separate` topic sets, and if their
+    audits score in different ways."""
     named = dict(zip(run_names(runs), runs, strict=True))
     if len(runs) < 2:
         return SideBySide(contrasts=tuple(readings.reading_contrasts(named)))
@@ -83,9 +85,11 @@ def find_contrasts(
     changed = _changed_topics(known)
     tried = {name: dict.fromkeys(one.key.topic for one in run.conversations) for name, run in named.items()}
     everywhere = set.intersection(*map(set, tried.values())) - changed.keys()
-    if not everywhere:
+    if not everywhere and not separate:
         raise _nothing_in_common(named, tried, changed)
     partly = {name: [topic for topic in topics if topic not in everywhere] for name, topics in tried.items()}
+    if separate:
+        partly = {}
     left_out = frozenset(changed).union(*partly.values())
     contrasts = (
         *_silent_contrasts(named),
@@ -102,6 +106,12 @@ def find_contrasts(
         *_judgment_contrasts(named, layers_of),
     )
     return SideBySide(left_out, contrasts)
+
+
+def have_separate_topics(runs: Sequence[Run]) -> bool:
+    """Return True if there are several runs, each with trials of topics that no other run tried."""
+    tried = [{one.key.topic for one in run.conversations} for run in runs]
+    return len(runs) > 1 and all(tried) and sum(map(len, tried)) == len(set().union(*tried))
 
 
 def _refuse_settings(named: Mapping[str, Run], changes: Mapping[str, Any]) -> None:
@@ -131,7 +141,8 @@ def _nothing_in_common(
         said += f"; {next(iter(changed.values())).said}"
     return InputError(
         f"these runs have no topic in common: {said}",
-        advice="score the runs one by one; `harvest merge` unites parts of one run",
+        advice="score the runs one by one; `harvest merge` unites parts of one run, and `harvest compare` with "
+        "--standardise compares runs of the same systems over different topics",
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from scoring.comparison.pairs import Pair, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
-from scoring.inference.losses import fill_losses, losses_matter
+from scoring.inference.losses import LostTrials, fill_losses, join_losses, losses_matter
 from tests.support.compared_worlds import lost_whole
 
 TOPICS = [f"T{row:02}" for row in range(45)]
@@ -109,3 +109,28 @@ def test_shares_differ_by_a_generous_test_and_few_may_be_lost_alike(
     lost: tuple[int, int], kept: tuple[int, int], wanted: bool
 ) -> None:
     assert losses_matter(lost, kept) is wanted
+
+
+def test_losses_of_two_topic_sets_are_those_of_both() -> None:
+    none = LostTrials({("T01", 1): (0.0, 1.0)}, {("T01", 1): (1.0, 1.0)}, [("T01", 1)])
+    answers = LostTrials({("T02", 1): (0.0, 1.0)}, {("T02", 1): (1.0, 1.0)}, depends=True)
+    beside = LostTrials({("T03", 1): (0.0, 1.0)}, {("T03", 1): (1.0, 1.0)})
+    users = LostTrials(
+        {("T03", 1): (0.0, 1.0), ("T03", 2): (0.0, 1.0)},
+        {("T03", 1): (1.0, 1.0), ("T03", 2): (1.0, 1.0)},
+        depends=True,
+        why=("users spoke otherwise",),
+        others={"B"},
+        beside_others=beside,
+    )
+    both = join_losses([none, answers])
+    assert (set(both.low), set(both.high)) == ({("T01", 1), ("T02", 1)},) * 2
+    assert (list(both.valued), both.depends, both.why) == ([("T01", 1)], True, answers.why)
+    assert both.losses_in_comparison("C") is both
+    both = join_losses([none, users])
+    assert (both.depends, both.why, set(both.others)) == (True, users.why, {"B"})
+    assert both.losses_in_comparison("B") is both
+    other = both.losses_in_comparison("C")
+    assert (other.depends, set(other.low)) == (False, {("T01", 1), ("T03", 1)})
+    every = join_losses([answers, users])
+    assert (every.others, every.losses_in_comparison("C"), len(every.why)) == (frozenset(), every, 2)

@@ -143,3 +143,63 @@ def test_continued_sessions_and_more_trials_leave_no_interval(tmp_path: Path) ->
         assert (row["low"], row["p"], row["verdict"]) == (None, None, "cannot tell")
         assert why in row["note"]
         assert row["estimate"] > 0
+
+
+def topic_sets(folder: Path, **options: Any) -> tuple[Path, Path]:
+    """Two runs over different topics: D answers in the first alone, and E in the second alone."""
+    first = {name: {"M01": own["M01"], "M02": own["M02"]} for name, own in LABELS.items()}
+    second = {"A": {"C11": ["ox"]}, "B": {"C11": ["oo"]}, "C": {"C11": ["ox"]}, "E": {"C11": ["xx"]}}
+    return recorded(folder / "spring", first), recorded(folder / "autumn", second, **options)
+
+
+def test_runs_over_different_topics_are_one_comparison_of_the_systems_in_both(tmp_path: Path) -> None:
+    """On C11, ave%useful is .5, 1, .5 and 0 of A, B, C and E, so z is 0, √1.5, 0 and -√1.5."""
+    spring, autumn = topic_sets(tmp_path)
+    document = compared(spring, str(autumn), "--standardise", "std-AB")
+    assert document["systems"] == ["A", "B", "C"]
+    assert document["standardised"]["systems"] == ["A", "B", "C", "D", "E"]
+    far = [0.15 * 0.5 * 6**0.5, 0.15 * 0.25 * 12**0.5, 0.15 * 1.5**0.5]
+    rows = figures(document, "system", measure="std-AB(ave%useful)", system="A")
+    assert {row["topic_type"]: row["estimate"] for row in rows} == pytest.approx(
+        {None: 0.5 + (far[0] + far[1]) / 3, "spring": 0.5 + (far[0] + far[1]) / 2, "autumn": 0.5}
+    )
+    (row,) = figures(document, "difference", measure="std-AB(ave%useful)", topic_type="autumn", system="A", other="B")
+    assert (row["estimate"], row["topics"], row["run"]) == (pytest.approx(-far[2]), 1, "spring, autumn")
+    plain = figures(document, "difference", measure="ave%useful", topic_type=None, system="A", other="B")
+    assert [row["estimate"] for row in plain] == pytest.approx([(0.5 + 0.5 - 0.5) / 3])
+    assert document["parting"] == []
+    (said,) = (one["said"] for one in document["differences"] if one["what"] == "topics")
+    assert said.startswith("topics: each run has its own (2 in spring, 1 in autumn); figures are over all of them")
+
+
+def test_runs_over_different_topics_need_the_option_and_the_same_systems(tmp_path: Path) -> None:
+    spring, autumn = topic_sets(tmp_path / "same")
+    done = harvest("compare", spring, autumn)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "these runs have no topic in common" in done.stderr
+    assert "--standardise compares runs of the same systems over different topics" in " ".join(done.stderr.split())
+    done = harvest("compare", spring, autumn, "--standardise", "z", "--systems", "A,D")
+    assert "'D' did not answer in each of these runs, which have different topics allowed: A, B, C" in " ".join(
+        done.stderr.split()
+    )
+    spring, autumn = topic_sets(tmp_path / "other", system={"vantage": "Tokyo"})
+    done = harvest("compare", spring, autumn, "--standardise", "z")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "runs without a common topic must have the same systems" in " ".join(done.stderr.split())
+
+
+def test_lost_attempts_of_each_topic_set_leave_no_interval(tmp_path: Path) -> None:
+    first, second = (drawn(seed, 12, 3, A=0.8, B=0.5, C=0.4) for seed in (8, 9))
+    second = {name: {f"N{topic}": each for topic, each in own.items()} for name, own in second.items()}
+    spring = recorded(tmp_path / "spring", first)
+    whole = recorded(tmp_path / "whole", second)
+    cut = {topic: ["!", *each[1:]] if row < 8 else each for row, (topic, each) in enumerate(second["A"].items())}
+    lost = {**second, "A": cut}
+    for run, defined in ((whole, True), (recorded(tmp_path / "lost", lost), False)):
+        document = compared(spring, str(run), "--standardise", "std-AB", "--systems", "A,B")
+        (plain,) = figures(document, "difference", measure="ave%useful", topic_type=None)
+        (row,) = figures(document, "difference", measure="std-AB(ave%useful)", topic_type=None)
+        assert (plain["topics"], row["low"] is not None, plain["lowest"] is None) == (24, defined, defined)
+        assert ("attempts were lost" in (row["note"] or "")) != defined
+        (of_spring,) = figures(document, "difference", measure="std-AB(ave%useful)", topic_type="spring")
+        assert of_spring["low"] is not None
