@@ -17,13 +17,14 @@ from recordings.log.run_folder import read
 
 
 def picture(run: Path) -> str:
-    """The SVG of the last grid of movies and the figures, 80 characters wide."""
+    """The SVG of the grid of movies and the figures, 80 characters wide."""
     material = gather_runs(read(run)).material
     table = score_material(material)
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True)
     # One topic type is enough to see what a grid is; the demo prints all three.
-    console.print(grids(material, table.rows, width=80)[len(material.systems) - 1])
-    console.print(f"[dim]{legend(material)}[/]")
+    shown = grids(material, table.rows, table.joint, width=80)
+    console.print(shown.tables[0])
+    console.print(f"[dim]{legend(material, shown)}[/]")
     for figure in figures(table.rows, material.systems, width=80):
         console.print(figure)
     # Without the web font: a picture in a repository must not call anybody.

@@ -2,16 +2,22 @@
 
 `o` marks a useful answer, `x` a useless answer, `-` a turn after a breakdown, `·` a turn that was not asked because
 the conversation had ended well, `?` an unlabelled answer, and `!` a trial without a valid attempt. Trials that were
-not played are blank. As in the paper, %useful, ave%useful and %recovery of each column follow below. A grid that is
-wider than the terminal continues in further tables: first with other trials, and then with other turns of a trial.
-Turns that no conversation asked have no column.
+not played are blank. As in the paper, %useful, ave%useful and %recovery of each column follow below. Turns that no
+conversation asked have no column.
+
+If the columns of all trials are wider than the terminal, a column has a turn of a system, with the marks of all its
+trials in a row: `ooxo-`. If they are too many for that, too, the cell counts the useful answers among those that count:
+`43/50`. Only then, or if each trial is wanted, a grid continues in further tables.
 """
 
 import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import groupby, zip_longest
+from typing import Literal
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.text import Text
@@ -44,15 +50,27 @@ _STYLES = {
     "?": "magenta",
     "!": "bold red",
 }
-_SAME_MARKS = re.compile(r"(\S)(?: *\1)*")  # repeated marks in one stretch, since colour does not show on blanks
+_SAME_MARKS = re.compile(r"([^\s0-9/])(?: *\1)*")  # repeated marks in one stretch, since colour does not show on blanks
 
 # A system and the number of a trial.
 Column = tuple[str, int]
 
 
-def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[Text]:
-    """Return tables for every type of topic, in blocks of trials that fit `width` characters. `rows` are the scores
-    printed below the columns. Returns [] if no trial was played."""
+@dataclass(frozen=True, slots=True)
+class Grids:
+    """Tables for every type of topic. `cells` says what a cell has: the mark of one trial, the marks of all trials
+    of a topic, or their count."""
+
+    tables: Sequence[Text] = ()
+    cells: Literal["trial", "trials", "count"] = "trial"
+
+
+def grids(
+    material: Material, rows: Iterable[ScoreRow], joint: Sequence[ScoreRow] = (), *, width: int, each: bool = False
+) -> Grids:
+    """Return tables for every type of topic that fit `width` characters. With `each`, every trial has a column of its
+    own, even if that takes several tables. `rows` are the scores of single trials, and `joint` those over all trials;
+    they are printed below the columns. If no trial was played, there is no table."""
     topics = material.topics.topics
     turns = last_turn_asked(material)
     cells: dict[str, dict[Column, str]] = defaultdict(dict)  # the marks of each trial, by topic
@@ -64,7 +82,7 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
     played = {column for own in cells.values() for column in own}
     columns = sorted(played, key=lambda column: (place[column[0]], column[1]))
     if not columns:
-        return []
+        return Grids()
     longest = max([len(MEAN_USEFUL.name), *(cell_len(printable(topic.id, line=True)) for topic in topics)])
     name_width = min(_LONGEST_ID, longest)
     room = width - name_width - 2  # the edge of the table, and a blank after the names
@@ -76,6 +94,8 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
     widths = (len(line) for heading in headings.values() for line in heading.splitlines())
     column_width = max([_CELL_WIDTH * len(stretches[0]), *widths]) + _COLUMN_GAP
     blocks = _blocks(columns, max(1, room // column_width))
+    if len(blocks) > 1 and several and not each:
+        return _joined_grids(material, cells, columns, joint, room=room, turns=turns)
     summaries: dict[tuple[str, str, str | None, int | None, int | None], float] = {
         (row.measure, row.system, row.topic_type, row.trial, row.turn): row.value
         for row in rows
@@ -87,7 +107,54 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
             titles = {column: headings[column] for column in block}
             for stretch in stretches:
                 tables.append(_table(type_name, members, titles, cells, summaries, stretch, last=turns))
-    return tables
+    return Grids(tables)
+
+
+def _joined_grids(
+    material: Material,
+    cells: Mapping[str, Mapping[Column, str]],
+    columns: Sequence[Column],
+    rows: Iterable[ScoreRow],
+    *,
+    room: int,
+    turns: int,
+) -> Grids:
+    """Return tables with a column for each turn of a system, which has the marks of all its trials in a row."""
+    trials = {system: [trial for _, trial in own] for system, own in groupby(columns, key=lambda column: column[0])}
+    most = max(map(len, trials.values()))
+    counted = (most + 1) * turns > room - _COLUMN_GAP
+    cell = max(_CELL_WIDTH, len(f"{most}/{most}") + 1 if counted else most + 1)
+    fitting = max(1, (room - _COLUMN_GAP) // cell)
+    of_one = math.ceil(turns / math.ceil(turns / fitting))
+    stretches = [range(first, min(first + of_one, turns + 1)) for first in range(1, turns + 1, of_one)]
+    wide = max(_LONGEST, cell * of_one)
+    headings = {(system, 0): _heading((system, 0), set(), wide) for system in trials}
+    widths = (len(line) for heading in headings.values() for line in heading.splitlines())
+    at_once = max(1, room // (max([cell * of_one, *widths]) + _COLUMN_GAP))
+    summaries: dict[tuple[str, str, str | None, int | None, int | None], float] = {
+        (row.measure, row.system, row.topic_type, 0, row.turn): row.value
+        for row in rows
+        if row.topic is None and row.trial is None
+    }
+
+    def joined(topic: str, system: str) -> list[str]:
+        own = [cells[topic].get((system, trial), "").ljust(turns) for trial in trials[system]]
+        marks = ["".join(of_turn).rstrip() for of_turn in zip(*own, strict=True)]
+        if not counted:
+            return [one.ljust(most) for one in marks]
+        kinds = [[one.count(mark) for mark in (USEFUL_LABEL, NOT_USEFUL, MISSING)] for one in marks]
+        return [f"{useful}/{useful + useless + missing}" for useful, useless, missing in kinds]
+
+    by_topic = {
+        topic.id: {(system, 0): joined(topic.id, system) for system in trials} for topic in material.topics.topics
+    }
+    tables = [
+        _table(type_name, members, titles, by_topic, summaries, stretch, last=turns, cell=cell)
+        for type_name, members in topics_by_type(material.topics.topics).items()
+        for titles in ({one: headings[one] for one in block} for block in _blocks(list(headings), at_once))
+        for stretch in stretches
+    ]
+    return Grids(tables, "count" if counted else "trials")
 
 
 def topics_by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
@@ -99,11 +166,15 @@ def topics_by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
     return found
 
 
-def legend(material: Material) -> str:
+def legend(material: Material, shown: Grids = Grids()) -> str:
     """Explain the marks in the grids of `material`. `o` and `x` are always explained."""
     last = last_turn_asked(material)
     seen = set(LABELS).union(*(own[:last] for own in set(material.labels.values())), "!" if material.invalid else "")
+    if shown.cells == "count":
+        return "43/50: useful answers, of those that count"
     marks = [f"{mark} {said}" for mark, said in MARKS.items() if mark in seen]
+    if shown.cells == "trials":
+        return "   ".join(["ooxo: a mark for each trial of the topic", *marks])
     tried = material.labels.keys() | material.invalid
     several = {key.system for key in tried if key.trial > 1}
     system = next((system for system in material.systems if system in several), None)
@@ -158,14 +229,17 @@ def _table(
     type_name: str,
     topics: Sequence[Topic],
     columns: Mapping[Column, str],
-    cells: Mapping[str, Mapping[Column, str]],
+    cells: Mapping[str, Mapping[Column, Sequence[str]]],
     summaries: Mapping[tuple[str, str, str | None, int | None, int | None], float],
     turns: range,
     *,
     last: int,
+    cell: int = _CELL_WIDTH,
 ) -> Text:
-    """Lay out one table for `turns`. Rich's tables would be too slow for cells of one character."""
-    turn_names = _join_cells(f"S{turn}" for turn in turns)
+    """Lay out one table for `turns`. `cells` has the text of each turn, by topic and column, and `cell` is their width.
+    Rich's tables would be too slow for cells of one character."""
+    join = partial(_join_cells, width=cell)
+    turn_names = join(f"S{turn}" for turn in turns)
     headings = [[*heading.splitlines(), turn_names] for heading in columns.values()]
     widths = [max(map(cell_len, lines)) for lines in headings]
     tallest = max(map(len, headings))
@@ -183,7 +257,7 @@ def _table(
         for system, trial in columns:
             wanted = turns if by_turn else (None,)
             values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
-            found.append(_join_cells("n/a" if value != value else f"{100 * value:.0f}" for value in values))
+            found.append(join("n/a" if value != value else f"{100 * value:.0f}" for value in values))
         add([measure], [Text(_aligned_line(found, widths))])
 
     name = chop_cells(type_name, room)
@@ -193,8 +267,8 @@ def _table(
     table.append(f" {'─' * (room + 2 + cell_len(_aligned_line(levels[-1], widths)))}\n")
     cut = slice(turns.start - 1, turns.stop - 1)
     for topic, said in zip(topics, names, strict=True):
-        texts = [cells[topic.id].get(column, "").ljust(last)[cut] for column in columns]
-        add(chop_cells(said, room), [_colour_line(_aligned_line(map(_join_cells, texts), widths))])
+        texts = [[*cells[topic.id].get(column, ""), *[""] * last][cut] for column in columns]
+        add(chop_cells(said, room), [_colour_line(_aligned_line(map(join, texts), widths))])
     table.append("\n")
     add_figures(USEFUL.name, by_turn=True)
     if last in turns:
@@ -203,8 +277,8 @@ def _table(
     return table
 
 
-def _join_cells(texts: Iterable[str]) -> str:
-    return "".join([f"{text:>{_CELL_WIDTH}}" for text in texts])
+def _join_cells(texts: Iterable[str], *, width: int) -> str:
+    return "".join([f"{text:>{width}}" for text in texts])
 
 
 def _aligned_line(texts: Iterable[str], widths: Iterable[int]) -> str:

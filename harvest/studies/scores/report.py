@@ -47,9 +47,10 @@ def print_scores(
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
     else:
         if not asked:
-            for grid in grids(material, table.single("trial"), width=console.width):
+            shown_grids = grids(material, table.single("trial"), table.joint, width=console.width, each=every)
+            for grid in shown_grids.tables:
                 console.print(grid, soft_wrap=True)
-            console.print(f"[dim]{legend(material)}[/]")
+            console.print(f"[dim]{legend(material, shown_grids)}[/]")
         _print_contrasts(console, contrasts)
         for sentence in table.coverage:
             console.print(escape(sentence))

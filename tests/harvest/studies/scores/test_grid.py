@@ -38,7 +38,7 @@ def talk(labels: str, *, topic: str = "T1", system: str = "A", trial: int = 1, e
 
 def printed(held: Material, width: int) -> list[str]:
     console = Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
-    for grid in grids(held, score_material(held).rows, width=width):
+    for grid in grids(held, score_material(held).rows, width=width, each=True).tables:
         console.print(grid)
     return console.export_text().splitlines()
 
@@ -129,7 +129,7 @@ def test_a_type_has_one_block_and_its_figures_are_of_the_marks_above_them(played
         own = [labels for one, labels in played if one == kind]
         assert marks == [[*labels] for labels in own]
         assert figures == [round(100 * sum(labels[turn] == "o" for labels in own) / len(own)) for turn in (0, 1)]
-    grids_of_report = [one["grid"] for one in grid_blocks(held, rows) if "grid" in one]
+    grids_of_report = [one for block in grid_blocks(held, rows) for one in block.get("grids", ())]
     assert [one["name"] for one in grids_of_report] == [*shown]
     assert [len(one["rows"]) for one in grids_of_report] == [len(marks) for marks, _ in shown.values()]
     for one in grids_of_report:
@@ -138,7 +138,7 @@ def test_a_type_has_one_block_and_its_figures_are_of_the_marks_above_them(played
 
 def test_marks_have_their_colours() -> None:
     console = Console(width=80, file=(file := io.StringIO()), force_terminal=True, color_system="standard")
-    for grid in grids(material([talk("oox"), talk("xo", trial=2)], 3), (), width=80):
+    for grid in grids(material([talk("oox"), talk("xo", trial=2)], 3), (), width=80).tables:
         console.print(grid)
     coloured = re.findall(r"\x1b\[3([23])m([ox ]+)\x1b", file.getvalue())
     assert [(colour, marks.split()) for colour, marks in coloured] == [
@@ -187,7 +187,81 @@ def test_the_legend_explains_a_heading_that_stands_there() -> None:
     name, _, meaning = heading.partition(": ")
     assert meaning == f"trial 1 of {held.systems[0]}"
     console = Console(width=80, record=True, file=io.StringIO())
-    for table in grids(held, (), width=80):
+    for table in grids(held, (), width=80).tables:
         console.print(table)
     assert name in console.export_text()
     assert ": trial" not in legend(material([talk("oo")], 2)), "without numbers there is nothing to explain"
+
+
+def joined(held: Material, width: int, console_width: int = 200) -> tuple[list[str], str]:
+    """The lines of the grids with all trials of a topic in one cell, and their legend."""
+    table = score_material(held)
+    shown = grids(held, table.single("trial"), table.joint, width=width)
+    console = Console(width=console_width, file=io.StringIO(), record=True, force_terminal=True)
+    for grid in shown.tables:
+        console.print(grid)
+    return console.export_text().splitlines(), legend(held, shown)
+
+
+def many(trials: int, ways: Sequence[str] = ("ox", "xo", "oo", "x-")) -> Material:
+    """Two systems on two topics; which way a trial takes goes round, and the second topic begins one later."""
+    return material(
+        [
+            talk(
+                ways[(trial + shift) % len(ways)].rstrip("-"),
+                topic=f"T{shift}",
+                system=system,
+                trial=trial,
+                ended=WELL if "-" not in ways[(trial + shift) % len(ways)] else Outcome("breakdown", "two-useless", ""),
+            )
+            for system in "AB"
+            for shift in (1, 2)
+            for trial in range(1, trials + 1)
+        ],
+        2,
+    )
+
+
+def test_all_trials_stand_in_one_block_of_a_type_where_their_columns_would_not_fit() -> None:
+    held = many(7)
+    lines, told = joined(held, 60)
+    (first,) = (line.split() for line in lines if line.startswith(" T1"))
+    (second,) = (line.split() for line in lines if line.startswith(" T2"))
+    # Way i of trial t on T1 is (t + 1) % 4, and the marks of a turn stand in the order of the trials.
+    ways = ("ox", "xo", "oo", "x-")
+    assert first[1:] == ["".join(ways[(trial + 1) % 4][turn] for trial in range(1, 8)) for turn in (0, 1)] * 2
+    assert second[1:] == ["".join(ways[(trial + 2) % 4][turn] for trial in range(1, 8)) for turn in (0, 1)] * 2
+    useful = sum(cell.count("o") for cell in (first[1], second[1]))
+    (figures,) = (line.split() for line in lines if line.startswith(" %useful"))
+    assert figures[1] == f"{100 * useful / 14:.0f}"
+    assert sum(line.startswith(" %useful") for line in lines) == 1
+    assert told.startswith("ooxo: a mark for each trial of the topic   o useful")
+    assert max(map(len, lines)) <= 60
+
+
+def test_too_many_trials_are_counted() -> None:
+    lines, told = joined(many(40), 60)
+    (first,) = (line.split() for line in lines if line.startswith(" T1"))
+    assert first[1:] == ["20/40", "20/40"] * 2
+    assert told == "43/50: useful answers, of those that count"
+    assert max(map(len, lines)) <= 60
+
+
+def test_every_trial_has_its_column_if_they_fit_or_are_wanted() -> None:
+    assert any("A2" in line for line in joined(many(2), 80)[0])
+    held = many(7)
+    shown = grids(held, score_material(held).rows, width=60, each=True)
+    assert len(shown.tables) > 1
+    assert shown.cells == "trial"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("trials", [3, 12, 60])
+def test_joined_cells_are_never_cut(width: int, trials: int) -> None:
+    lines, _ = joined(many(trials), width)
+    assert max(map(len, lines)) <= width
+    cells = [cell for line in lines if line.startswith(" T") for cell in line.split()[1:]]
+    assert sum(cell.count("o") for cell in cells if "/" not in cell) in (
+        0,
+        sum(sum(turn.label == "o" for turn in one.turns) for one in many(trials).finished),
+    )
