@@ -60,8 +60,9 @@ def _figure_notice(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
 
 def _coverage_notice(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
     """Return the notice about the share of valid trials. The share is reported separately, because fewer valid trials
-    do not mean worse answers. But a system with missing topics cannot be called unchanged."""
-    worse = system.coverage or system.has_missing_topic
+    do not mean worse answers. But a system with missing topics cannot be called unchanged, and a system without any
+    valid trial was not measured."""
+    worse, absent = system.coverage or system.has_missing_topic, system.planned > 0 and not system.valid
     said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
     if system.lost:
         said += f"; no valid trial of {pluralize(len(system.lost), 'topic')} of the baseline"
@@ -72,8 +73,8 @@ def _coverage_notice(system: WatchedSystem, found: Watched, strict: bool) -> Not
     before = blessed.valid / blessed.planned if blessed is not None and blessed.planned else math.nan
     return Notice(
         COVERAGE,
-        "changed" if worse else "same",
-        3 if strict and system.has_missing_topic else 0,
+        "not measured" if absent else "changed" if worse else "same",
+        3 if absent or (strict and system.has_missing_topic) else 0,
         said,
         now=Estimate(share),
         before=before,

@@ -133,13 +133,19 @@ def system_details(system: WatchedSystem) -> Iterator[Text]:
             printable(f"{system.name}: answered as {' and '.join(now)}, before as {' and '.join(was)}", line=True),
             style="yellow",
         )
-    if system.coverage:
+    if system.planned and not system.valid:
+        yield Text(
+            f"{system.name}: none of its {pluralize(system.planned, 'trial')} is valid: an outage, which says nothing "
+            "about its answers",
+            style="yellow",
+        )
+    elif system.coverage:
         yield Text(
             f"{system.name}: coverage fell: {system.valid} of {system.planned} trials are valid; whether that depends "
             "on the answers cannot be known",
             style="yellow",
         )
-    if system.lost:
+    if system.lost and system.valid:
         yield Text(f"{system.name}: no valid trial of {', '.join(system.lost)}", style="yellow")
     if system.unasked:
         yield Text(f"{system.name}: not asked: {', '.join(system.unasked)}", style="yellow")
