@@ -8,6 +8,7 @@ from typing import Any
 from harvest.tables.drawing.axis import Axis
 
 _PLACES = ("value", "low", "high", "zero", "band")
+_MARKS = 4  # of an axis, about: its labels do not touch on a telephone
 DIFFERENCE = -1  # the series of differences, which have a mark of their own
 _HALF = 50.0  # points on each side of an axis of differences that is as wide as the axis of percentages
 
@@ -98,7 +99,7 @@ UNIT = Scale(Axis(0.0, 1.0, 0.0, 1.0, 0.25))
 
 def scale_from_zero(values: Iterable[float], unit: str = "") -> Scale:
     """Return a scale from 0 to the largest value."""
-    return Scale(Axis.from_values([0.0, *values], 0.0, 1.0), unit)
+    return Scale(Axis.from_values([0.0, *values], 0.0, 1.0, _MARKS), unit)
 
 
 def difference_scale(values: Iterable[float], *, share: bool) -> Scale:
@@ -108,4 +109,4 @@ def difference_scale(values: Iterable[float], *, share: bool) -> Scale:
         half = _HALF if 100 * max(known, default=0.0) <= _HALF else 2 * _HALF
         return Scale(Axis(-half, half, 0.0, 1.0, half / 2), "points", 100.0)
     most = max(known, default=0.0) or 1.0
-    return Scale(Axis.from_values([-most, most], 0.0, 1.0))
+    return Scale(Axis.from_values([-most, most], 0.0, 1.0, _MARKS))

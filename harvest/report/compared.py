@@ -77,7 +77,7 @@ def _topic_bars(one: MeasureComparison, *, turned: bool) -> Block:
             "topic": topic,
             "said": _part_text(value, share=share),
             "place": round(value / most, 4),
-            "href": address(topic=topic, system=order[0], trial=1, beside=order[1]),
+            "href": address(topic=topic, system=order[0], beside=order[1]),
         }
         for value, topic in ([*parts[:half], *parts[-half:]] if between else parts)
     ]

@@ -67,6 +67,12 @@ def highest_first(one: MeasureComparison) -> list[str]:
     return sorted(values, key=lambda name: -values[name])
 
 
+def _beside(pair: Pair) -> str:
+    """Return the link to conversations of both systems on the topic that drives their difference, or ""."""
+    first = pair.drivers[0].topic if pair.drivers else ""
+    return address(topic=first, system=pair.first, beside=pair.second) if first else ""
+
+
 def _same_system(found: Comparison) -> str:
     own = {name for _, name in (found.recorded[system] for system in found.systems if system in found.recorded)}
     return own.pop() if len(own) == 1 and len(found.systems) > 1 else ""
@@ -145,7 +151,7 @@ class _FindingWriter:
             self._drivers(pair, -1 if turned else 1),
             following,
             self._command(pair),
-            address(topic=pair.drivers[0].topic) if pair.drivers else "",
+            _beside(pair),
         )
 
     def ranking(self) -> Finding:
@@ -192,8 +198,7 @@ class _FindingWriter:
         else:
             first, second = finding.safe_name(closest.first), finding.safe_name(closest.second)
             following = f"To tell {first} from {second}: {self._size_advice(closest)}"
-        link = address(topic=closest.drivers[0].topic) if closest.drivers else ""
-        return Finding(verdict, f"{said}.", self._scope, drives, following, self._command(closest), link)
+        return Finding(verdict, f"{said}.", self._scope, drives, following, self._command(closest), _beside(closest))
 
     @property
     def _scope(self) -> str:

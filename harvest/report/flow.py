@@ -112,7 +112,7 @@ def _ends(
         high = stopped * int(counts.partition("/")[0]) / total
         title = end_title(name)
         said = f"{' → '.join((*names, title))}: {share} {interval} {counts}"
-        only = {"outcome": name} if name else {}
+        only = {"outcome": name} if len(ended) > 1 else {}
         yield _block(across, below, 5, high, "ink", 1.0, said, address(tree=one.number, node=node, end=1, **only))
         if high >= _READABLE:
             shown = f"{one_line(name) or END}{'' if share == '100%' else f' {share}'}"

@@ -23,6 +23,9 @@ from harvest.report.sections import remove_style
 from harvest.report.transcripts import limit_text
 from harvest.tables.drawing.svg import STYLE as CHART_STYLE
 
+# The script of a page: one conversation, then the list and the address.
+SCRIPTS = ("reading.js", "script.js")
+
 # The most bytes of conversations in the page itself.
 MOST_INLINE = 8_000_000
 
@@ -88,7 +91,7 @@ def page(report: Report, name: str, *, inside: int = MOST_INLINE) -> Page:
         }
     folder = Path(__file__).parent
     style = (folder / "style.css").read_text(encoding="utf-8").strip() + CHART_STYLE
-    script = (folder / "script.js").read_text(encoding="utf-8").strip()
+    script = "\n".join((folder / name).read_text(encoding="utf-8").strip() for name in SCRIPTS)
     sources = f"'{_policy_hash(script)}'" + (" 'self' file:" if files else "")
     pictures = " img-src 'self' file:;" if document["index"]["pictures"] else ""
     index = {**document["index"], "files": list(files)}

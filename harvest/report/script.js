@@ -1,25 +1,13 @@
-"use strict";
-// Shows what lies in the page as JSON. Whatever a system wrote gets into the page as text (textContent) and in no other
-// way; what is looked at stands in the address, so that a link leads to it.
+// The list of conversations and the address: what is looked at stands in it, so that a link leads to it.
 (() => {
-  const at = (id) => document.getElementById(id);
-  const index = JSON.parse(at("index").textContent);
+  const index = JSON.parse(document.getElementById("index").textContent);
+  const reading = harvestReading(index);
+  const { at, made, mark, counted, named } = reading;
   const count = index.system.length;
-  const counted = new Uint8Array(count);
-  for (const place of index.counted) counted[place] = 1;
-  const read = new Map();
-  const waiting = new Map();
   const STEP = 100;
   let rows = [];
   let drawn = 0;
   let came = null;
-
-  const made = (tag, name, ...inner) => {
-    const element = document.createElement(tag);
-    if (name) element.className = name;
-    for (const one of inner) if (one !== "" && one !== null && one !== undefined) element.append(one);
-    return element;
-  };
 
   const state = () => {
     const hash = location.hash.slice(1);
@@ -34,9 +22,6 @@
 
   const link = (entries) =>
     "#" + [...entries].filter(([, value]) => value !== "").map(([name, value]) => name + "=" + encodeURIComponent(value)).join("&");
-
-  const NAMES = { o: "o", x: "x", "!": "lost", "?": "open" };
-  const mark = (label) => made("span", "mark " + (NAMES[label] || "none"), label);
 
   // ---- which conversations -----------------------------------------------------------------------------------------
 
@@ -57,7 +42,7 @@
     };
     of("system", index.systems, index.system);
     of("topic", index.topics, index.topic);
-    if (wanted.has("outcome")) of("outcome", index.ends, index.end);
+    of("outcome", index.ends, index.end);
     if (wanted.has("labels")) tests.push((place) => index.labels[place] === wanted.get("labels"));
     if (wanted.has("tree")) {
       const test = inTree(wanted);
@@ -79,7 +64,7 @@
     for (let number = 0; number < index.chunks.length; number++) {
       if (state().get("words") === undefined || fold(state().get("words")) !== words) return false;
       at("shown").textContent = "Searching: " + (number + 1) + " of " + index.chunks.length + " parts …";
-      const bodies = await chunk(number);
+      const bodies = await reading.chunk(number);
       bodies.forEach((body, place) => {
         const has = (text) => text !== undefined && fold(text).includes(words);
         if ((body.turns || []).some((one) => has(one.said) || has(one.text))) places[index.chunks[number] + place] = 1;
@@ -91,30 +76,52 @@
 
   // The conversation that an address names, whether it is listed or not; the attempt that counts, if it names none.
   const opened = (wanted) => {
-    if (!wanted.has("trial")) return -1;
     const own = new Map([...wanted].filter(([name]) => name === "system" || name === "topic"));
+    if (!wanted.has("trial")) {
+      // Of two systems on a topic, the first trial that they answered differently.
+      if (!wanted.get("beside")) return -1;
+      const all = chosen(own).filter((place) => counted[place]);
+      const unlike = all.find((place) => {
+        const other = partner(wanted, place);
+        return other >= 0 && index.labels[other] !== index.labels[place];
+      });
+      return unlike ?? all[0] ?? -1;
+    }
     const trial = Number(wanted.get("trial"));
     const fits = chosen(own).filter((place) => index.trial[place] === trial);
     if (wanted.has("attempt")) return fits.find((place) => index.attempt[place] === Number(wanted.get("attempt"))) ?? -1;
     return fits.find((place) => counted[place]) ?? fits[0] ?? -1;
   };
 
-  const named = (place) =>
-    index.systems[index.system[place]] + " · " + index.topics[index.topic[place]] + " · trial " + index.trial[place]
-    + (index.attempt[place] > 1 || !counted[place] ? " · attempt " + index.attempt[place] : "");
+  // The conversation beside it: of another system, on the same topic; its trial has the same number, if none is given.
+  const partner = (wanted, place) => {
+    if (place < 0 || !wanted.get("beside")) return -1;
+    const trial = wanted.get("other") || String(index.trial[place]);
+    return opened(new Map([["topic", index.topics[index.topic[place]]], ["system", wanted.get("beside")], ["trial", trial]]));
+  };
 
-  const to = (place) => {
+  const to = (place, beside) => {
     const entries = new Map();
     entries.set("topic", index.topics[index.topic[place]]);
     entries.set("system", index.systems[index.system[place]]);
     entries.set("trial", String(index.trial[place]));
     if (!counted[place]) entries.set("attempt", String(index.attempt[place]));
+    if (beside && beside !== entries.get("system")) entries.set("beside", beside);
     return link(entries);
   };
 
+  // An end that most conversations have is not named with each of them.
+  const usual = (() => {
+    const counts = new Map();
+    for (const end of index.end) counts.set(end, (counts.get(end) || 0) + 1);
+    const most = [...counts].sort((one, other) => other[1] - one[1])[0];
+    return most && most[1] > count / 2 ? most[0] : -1;
+  })();
+
   const row = (place) => {
-    const marks = made("span", "", ...[...index.labels[place].slice(0, 60)].map(mark));
-    const anchor = made("a", "", made("b", "", named(place)), marks, made("span", "dim", index.ends[index.end[place]]));
+    const marks = made("span", "marks", ...[...index.labels[place].slice(0, 60)].map(mark));
+    const end = index.end[place] === usual ? "" : made("span", "dim", index.ends[index.end[place]]);
+    const anchor = made("a", "", made("b", "", named(place)), marks, end);
     anchor.href = to(place);
     return made("li", "", anchor);
   };
@@ -140,171 +147,48 @@
     return number + (parts.length ? " " + parts.join(", ") : "") + (rows.length < count ? ", of " + count.toLocaleString("en") : "");
   };
 
-  // ---- one conversation ----------------------------------------------------------------------------------------------
+  // ---- what is read ------------------------------------------------------------------------------------------------
 
-  const chunkOf = (place) => {
-    let low = 0;
-    let high = index.chunks.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (index.chunks[middle] <= place) low = middle; else high = middle - 1;
-    }
-    return low;
-  };
-
-  // What a person can mend: a file that is not there, or is not the one that belongs to this page. Any other error is a
-  // fault of this script, and is shown as what it is, so that nobody looks for a folder that is not missing.
-  class Lost extends Error {}
-
-  const MISSING = " is not beside this page, so the conversation cannot be shown. Copy that folder along with the page.";
-  const BROKEN = " is beside this page but does not hold this conversation. It is damaged or belongs to another report: "
-    + "copy page and folder again, or make the report again.";
-
-  const failure = (fault) => made("p", "warn", fault instanceof Lost ? fault.message
-    : "This page failed to show the conversation (" + fault + "). That is a bug in Harvest, and no file is missing; the command below prints the conversation.");
-
-  window.harvestChunk = (number, text) => read.set(number, JSON.parse(text));
-
-  const chunk = (number) => {
-    if (read.has(number)) return Promise.resolve(read.get(number));
-    const inside = at("chunk-" + number);
-    if (inside) {
-      read.set(number, JSON.parse(inside.textContent));
-      return Promise.resolve(read.get(number));
-    }
-    if (!waiting.has(number)) {
-      waiting.set(number, new Promise((resolve, reject) => {
-        const script = document.createElement("script");
-        script.src = index.files[number];
-        script.onload = () => (read.has(number) ? resolve(read.get(number)) : reject(new Lost(index.files[number] + BROKEN)));
-        script.onerror = () => { waiting.delete(number); reject(new Lost(index.files[number] + MISSING)); };
-        document.head.append(script);
-      }));
-    }
-    return waiting.get(number);
-  };
-
-  const bubble = (side, text, label) => {
-    const found = made("div", "said " + side + (label ? " " + (NAMES[label] || "none") : ""), text);
-    found.dir = "auto";
-    return found;
-  };
-
-  const left = (number, command) =>
-    made("p", "cut", number.toLocaleString("en") + " more characters are not in this report: " + command + " --text");
-
-  const items = (title, texts, more) => {
-    const list = made("ul", "");
-    for (const one of texts) {
-      const item = one instanceof Node ? made("li", "", one) : made("li", "", one);
-      item.dir = "auto";
-      list.append(item);
-    }
-    if (more) list.append(made("li", "", "… and " + more.toLocaleString("en") + " more"));
-    return made("div", "small", title, list);
-  };
-
-  // A screenshot that was kept, loaded where somebody asks to see it.
-  const shot = (name, href) => {
-    const found = made("details", "", made("summary", "", name));
-    const anchor = made("a", "", "open " + name);
-    anchor.href = href;
-    found.append(anchor);
-    found.addEventListener("toggle", () => {
-      if (!found.open || found.querySelector("img")) return;
-      const image = made("img", "shot");
-      image.alt = name + " of this turn, as it was kept";
-      image.src = href;
-      image.addEventListener("error", () => found.append(made("p", "cut", href + " is not beside this page.")));
-      found.append(image);
-    });
-    return found;
-  };
-
-  const turn = (one, command) => {
-    const found = document.createDocumentFragment();
-    found.append(made("p", "who", "U" + one.n + (one.state ? " (" + one.state + ")" : "")), bubble("user", one.said));
-    if (one.saidCut) found.append(left(one.saidCut, command));
-    if (one.text === undefined) {
-      found.append(made("p", "cut", "No reply was recorded."));
-      return found;
-    }
-    if (one.sentAs) found.append(made("p", "who", "the page sent this instead:"), bubble("user", one.sentAs));
-    const who = made("p", "who", "S" + one.n + " ", mark(one.label));
-    who.append((one.seconds === undefined ? "" : " " + one.seconds.toFixed(1) + " s") + (one.finish ? " finish=" + one.finish : "")
-      + (one.model ? " model=" + one.model : ""));
-    found.append(who, bubble("system", one.text, one.label));
-    if (one.cut) found.append(left(one.cut, command));
-    if (one.route) found.append(made("p", "small", "Labelled by " + one.route));
-    if (one.why) found.append(items("because of:", one.why, one.moreWhy));
-    if (one.nuggets) found.append(items("entities it names:", one.nuggets, one.nuggetsMore));
-    if (one.groups) found.append(items("groups of the relevant ones:", one.groups, one.groupsMore));
-    if (one.judged) found.append(items("judged (score × weight):", one.judged, one.judgedMore));
-    if (one.parts) found.append(items("came with it:", one.parts, one.moreParts));
-    if (one.links) {
-      found.append(items("links:", one.links.map(([words, href]) => (words === href ? href : words + " – " + href)), one.moreLinks));
-    }
-    if (one.files) {
-      found.append(items("kept:", one.files.map(([name, address, href]) => {
-        return href ? shot(name, href) : name + ": " + address;
-      }), 0));
-    }
-    return found;
-  };
-
-  const commandOf = (place) =>
-    index.shown[index.system[place]] + " --topic " + index.topics[index.topic[place]] + " --trial " + index.trial[place];
-
-  const inTerminal = (command) => [made("p", "who", "The same in a terminal:"), made("pre", "command", command)];
-
-  const show = (place, body) => {
-    const command = commandOf(place);
-    const found = document.createDocumentFragment();
-    const scores = Object.entries(body.scores || {}).map(([name, value]) => name + " " + value);
-    found.append(made("p", "small", "Ended: " + index.ends[index.end[place]] + (body.detail ? ": " + body.detail : "")
-      + (counted[place] ? "" : " (in no figure)")));
-    if (body.started) found.append(made("p", "small", "From " + body.started.slice(0, 19).replace("T", " ") + (body.ended ? " to " + body.ended.slice(0, 19).replace("T", " ") : "") + " UTC"));
-    if (body.session) found.append(made("p", "small", "Session " + body.session));
-    if (scores.length) found.append(made("p", "small", scores.join(" · ")));
-    if (body.judged) found.append(items("judged as a whole (score × weight):", body.judged, body.judgedMore));
-    for (const one of body.turns || []) found.append(turn(one, command));
-    if (body.left) found.append(made("p", "cut", body.left + " more turns are not in this report."));
-    found.append(...inTerminal(command));
-    at("text").replaceChildren(found);
-  };
-
-  const open = async (place) => {
+  const open = async (place, other) => {
     const reader = at("reader");
     if (reader.hidden) came = document.activeElement;
-    at("reader-title").textContent = named(place);
+    const key = place + " " + other;
+    at("reader-title").textContent = named(place) + (other < 0 ? "" : " beside " + index.systems[index.system[other]] + " · " + reading.trialOf(other));
     reader.hidden = false;
     reader.dataset.place = String(place);
+    reader.dataset.shown = key;
+    reader.classList.toggle("two", other >= 0);
+    at("beside").value = other < 0 ? "" : index.systems[index.system[other]];
+    for (const option of at("beside").options) option.disabled = option.value === index.systems[index.system[place]];
     at("text").replaceChildren();
     reader.scrollTop = 0;
-    const number = chunkOf(place);
     try {
-      const held = await chunk(number);
-      if (reader.dataset.place !== String(place)) return;
-      const body = held[place - index.chunks[number]];
-      if (!body) throw new Lost((index.files[number] || "The page") + BROKEN);
-      show(place, body);
+      const bodies = await Promise.all((other < 0 ? [place] : [place, other]).map(reading.bodyOf));
+      if (reader.dataset.shown !== key) return;
+      at("text").replaceChildren(other < 0 ? reading.conversation(place, bodies[0]) : reading.pair([place, other], bodies));
     } catch (fault) {
-      if (reader.dataset.place !== String(place)) return;
-      at("text").replaceChildren(failure(fault), ...inTerminal(commandOf(place)));
+      if (reader.dataset.shown !== key) return;
+      const command = reading.inTerminal(place);
+      command.open = true;
+      at("text").replaceChildren(reading.failure(fault), command);
     }
-    at("reader-title").focus();
+    at("reader-title").focus({ preventScroll: true });
+    reader.scrollIntoView({ block: "nearest" });
     const here = rows.indexOf(place);
     at("before").disabled = here <= 0;
     at("after").disabled = here < 0 || here >= rows.length - 1;
     for (const one of at("list").querySelectorAll("a")) {
       if (one.getAttribute("href") === to(place)) one.setAttribute("aria-current", "true"); else one.removeAttribute("aria-current");
     }
+    const current = at("list").querySelector("[aria-current]");
+    if (current) at("list").scrollTop = current.offsetTop - at("list").offsetTop - at("list").clientHeight / 2;
   };
 
   const shut = () => {
     if (at("reader").hidden) return;
     at("reader").hidden = true;
     delete at("reader").dataset.place;
+    delete at("reader").dataset.shown;
     if (came && came !== document.body) came.focus();
     came = null;
   };
@@ -314,14 +198,14 @@
     const next = rows[here + step];
     if (here < 0 || next === undefined) return;
     if (here + step >= drawn) draw(drawn + STEP);
-    history.replaceState(null, "", to(next));
-    open(next);
+    const address = to(next, at("beside").value);
+    history.replaceState(null, "", address);
+    open(next, partner(state(), next));
   };
 
   // ---- what the address says ---------------------------------------------------------------------------------------
 
-  const fill = (name, values) => {
-    const select = at("filters").elements[name];
+  const fill = (select, values) => {
     for (const value of values) {
       const option = made("option", "", value);
       option.value = value;
@@ -330,6 +214,8 @@
   };
 
   const CHOICES = { system: "system", topic: "topic", labels: "labels", end: "outcome", words: "words" };
+  const READ = new Set(["trial", "attempt", "beside", "other"]);
+  const filters = at("filters");
 
   let listed = null;
 
@@ -347,27 +233,28 @@
         (done) => { if (done && listed === link(wanted)) list(wanted); },
         (fault) => {
           at("shown").textContent = "The texts cannot be searched: "
-            + (fault instanceof Lost ? fault.message : "this page failed (" + fault + "), which is a bug in Harvest.");
+            + (fault instanceof reading.Lost ? fault.message : "this page failed (" + fault + "), which is a bug in Harvest.");
         },
       );
     }
-    for (const [name, key] of Object.entries(CHOICES)) at("filters").elements[name].value = wanted.get(key) || "";
+    for (const [name, key] of Object.entries(CHOICES)) filters.elements[name].value = wanted.get(key) || "";
   };
 
   const follow = (first) => {
     const wanted = state();
     const place = opened(wanted);
-    const filter = new Map([...wanted].filter(([name]) => name !== "trial" && name !== "attempt"));
-    // Who opens one conversation of a list goes on with that list.
+    const filter = new Map([...wanted].filter(([name]) => !READ.has(name)));
+    // Who opens one conversation of a list goes on with that list; two beside each other, with all of their topic.
+    if (wanted.has("beside")) filter.delete("system");
     if (first || place < 0 || !rows.includes(place)) {
       if (link(filter) !== listed) list(filter);
     }
-    if (place >= 0) { open(place); return; }
+    if (place >= 0) { open(place, partner(wanted, place)); return; }
     shut();
-    if (wanted.has("trial")) at("shown").textContent = "There is no such conversation in this report.";
+    if (wanted.has("trial") || wanted.has("beside")) at("shown").textContent = "There is no such conversation in this report.";
     if (!wanted.size) return;
     at("conversations").scrollIntoView();
-    if (!first && !at("filters").contains(document.activeElement)) {
+    if (!first && !filters.contains(document.activeElement)) {
       (at("list").querySelector("a") || at("more")).focus({ preventScroll: true });
     }
   };
@@ -379,37 +266,43 @@
     if (before && before.isConnected) before.focus();
   };
 
-  fill("system", index.systems);
-  fill("topic", index.topics);
-  fill("labels", [...new Set(index.labels)].filter((one) => one).sort().slice(0, 60));
-  fill("end", index.ends);
-  at("filters").addEventListener("change", () => {
+  fill(filters.elements.system, index.systems);
+  fill(filters.elements.topic, index.topics);
+  fill(filters.elements.labels, [...new Set(index.labels)].filter((one) => one).sort().slice(0, 60));
+  fill(filters.elements.end, index.ends);
+  fill(at("beside"), index.systems);
+  at("beside").parentElement.hidden = index.systems.length < 2;
+  at("usual").textContent = usual < 0 ? "" : "Conversations whose end is not named ended “" + index.ends[usual] + "”.";
+  filters.addEventListener("change", () => {
     const entries = new Map();
-    for (const [name, key] of Object.entries(CHOICES)) entries.set(key, at("filters").elements[name].value);
+    for (const [name, key] of Object.entries(CHOICES)) entries.set(key, filters.elements[name].value);
     if (link(entries) === "#") {
       history.replaceState(null, "", location.pathname + location.search);
       list(new Map());
     } else location.hash = link(entries);
   });
-  at("filters").addEventListener("submit", (event) => event.preventDefault());  // Enter has already changed the words
-  at("filters").addEventListener("reset", () => {
+  filters.addEventListener("submit", (event) => event.preventDefault());  // Enter has already changed the words
+  filters.addEventListener("reset", () => {
     history.replaceState(null, "", location.pathname + location.search);
     setTimeout(() => list(new Map()), 0);
+  });
+  at("beside").addEventListener("change", () => {
+    location.hash = to(Number(at("reader").dataset.place), at("beside").value);
   });
   at("more").addEventListener("click", () => draw(drawn + STEP));
   at("close").addEventListener("click", close);
   at("before").addEventListener("click", () => go(-1));
   at("after").addEventListener("click", () => go(1));
   document.addEventListener("keydown", (event) => {
-    if (at("reader").hidden || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (at("reader").hidden || event.ctrlKey || event.altKey || event.metaKey || event.target === at("beside")) return;
     if (event.key === "Escape") close();
     else if (event.key === "ArrowLeft") go(-1);
     else if (event.key === "ArrowRight") go(1);
   });
   // The blocks of a picture lead where the links of the list beside it lead.
   document.addEventListener("click", (event) => {
-    const to = event.target instanceof Element && event.target.closest("[data-go]");
-    if (to) location.hash = to.dataset.go;
+    const block = event.target instanceof Element && event.target.closest("[data-go]");
+    if (block) location.hash = block.dataset.go;
   });
   // A table that is wider than the screen says so.
   const sizes = new ResizeObserver((all) => {

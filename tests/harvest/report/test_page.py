@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from harvest.report.document import Report, make_report
-from harvest.report.page import chunk_file, page
+from harvest.report.page import SCRIPTS, chunk_file, page
 from harvest.report.transcripts import MOST_TEXT, limit_text
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.gathered import score_runs
@@ -162,7 +162,9 @@ def test_the_page_refers_to_nothing_outside_itself(parsed: Read) -> None:
 
 def test_our_script_never_makes_markup_of_text_and_asks_for_nothing_but_chunks() -> None:
     """No way to write markup, to run text, or to fetch: what a system wrote reaches a page as text alone."""
-    script = (ROOT / "harvest" / "report" / "script.js").read_text(encoding="utf-8")
+    scripts = sorted((ROOT / "harvest" / "report").glob("*.js"))
+    assert {one.name for one in scripts} == {*SCRIPTS}
+    script = "".join(one.read_text(encoding="utf-8") for one in scripts)
     for way in (
         "innerHTML",
         "outerHTML",
