@@ -8,12 +8,24 @@ import click
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.serving import check_author
 from harvest.cli.study_output import Output, form_options
-from harvest.judging.sheets.wanted_sheet import is_wanted_sheet, read_wanted_sheet, write_wanted_sheet
+from harvest.judging.sheets.wanted_sheet import (
+    is_wanted_sheet,
+    read_nugget_sheet,
+    write_assigned_sheet,
+    write_wanted_sheet,
+)
 from harvest.studies.pool.held_nuggets import recall_figures, recall_form
 from harvest.terminal import print_message, printable
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import Layer, read_layers, write_layer
-from recordings.judged.wanted import contained_nuggets, read_wanted, wanted_nuggets, write_assigned, write_created
+from recordings.judged.wanted import (
+    ASSIGNMENTS,
+    contained_nuggets,
+    read_wanted,
+    wanted_nuggets,
+    write_assigned,
+    write_created,
+)
 from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -79,12 +91,18 @@ def command(
     layers = read_layers(run)
     wanted = wanted_nuggets(layers)
     if out is not None and is_wanted_sheet(out):
-        if form == "assigned":
-            raise InputError("a sheet has the nuggets of topics only", advice="give --form assigned a .jsonl file")
         check_output_file(out, replace=force, other="choose another name, or --force")
-        count = write_wanted_sheet(_requests(recorded), wanted, out)
-        told = f"{pluralize(count, 'topic')} written to {out}: fill in 'nugget' and 'importance', then --import it"
-        print_message(told)
+        requests = _requests(recorded)
+        if form == "assigned":
+            if not wanted:
+                raise InputError("this run has no nuggets", advice="import created nuggets with --import FILE")
+            asked = pluralize(write_assigned_sheet(requests, wanted, recorded.finished, out), "conversation")
+            print_message(
+                f"{asked} written to {out}: fill in 'assignment' ({', '.join(ASSIGNMENTS)}), then --import it"
+            )
+        else:
+            asked = pluralize(write_wanted_sheet(requests, wanted, out), "topic")
+            print_message(f"{asked} written to {out}: fill in 'nugget' and 'importance', then --import it")
         return
     if not wanted:
         raise InputError("this run has no nuggets", advice="import created nuggets with --import FILE")
@@ -120,7 +138,7 @@ def _import_nuggets(run: Path, recorded: Run, given: Path, author: str, kind: st
     if is_wanted_sheet(given):
         topics = recorded.header.topic_set()
         elsewhere = () if topics is None else (*(one.id for one in topics.topics), *topics.left_out)
-        found = read_wanted_sheet(given, requests, elsewhere, known)
+        found, kind = read_nugget_sheet(given, requests, elsewhere, recorded.finished, known), "human"
     else:
         found = read_wanted(given, requests, recorded.finished, known)
     for what in found.left_out:

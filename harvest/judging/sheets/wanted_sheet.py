@@ -1,25 +1,33 @@
-"""Sheets on which people write what topics want: the nuggets of a good answer, in their own words.
+"""Sheets on which people write what topics want, the nuggets of a good answer, and which answers contain them.
 
     topic,request,nugget,importance
     T1,When is it open?,It opens at nine.,vital
+        Each row has one nugget of a topic, or an empty one to write on. The rows with a nugget are all nuggets of
+        their topic, in this order.
 
-Each row has one nugget of a topic, or an empty one to write on. The rows with a nugget are all nuggets of their topic,
-in this order. The nuggets are stored as those of `nuggetizer` are (`recordings.judged.wanted`).
+    topic,request,nugget,answer,assignment,attempt,id
+    T1,When is it open?,It opens at nine.,At nine.,support,1,6c1f…
+        Each row asks of one conversation whether it supports one nugget. No column names the system.
+
+Both are stored as what `nuggetizer` writes (`recordings.judged.wanted`).
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
 from harvest.judging.sheets import sheet_file
+from recordings.conversations.conversation import Conversation
 from recordings.judged.judgments import Judgment
-from recordings.judged.wanted import IMPORTANCES, WANTED, WantedFile
+from recordings.judged.wanted import ASSIGNMENTS, HELD, IMPORTANCES, WANTED, WantedFile
 from recordings.secrets.redaction import Redactor, count_marks
 from topics.counting import pluralize
 from topics.errors import InputError, Place
+from topics.identity import content_hash
 from topics.suggestions import suggestion
 
 COLUMNS = ("topic", "request", "nugget", "importance")
+ASSIGNED_COLUMNS = ("topic", "request", "nugget", "answer", "assignment", "attempt", "id")
 
 _EMPTY_ROWS = 5  # below the nuggets of each topic
 _MOST_LISTED = 20  # topics in a message
@@ -46,26 +54,133 @@ def _rows(requests: Mapping[str, str], wanted: Mapping[str, Mapping[str, str]]) 
             yield {"topic": topic, "request": request, "nugget": nugget, "importance": importance}
 
 
+def write_assigned_sheet(
+    requests: Mapping[str, str],
+    wanted: Mapping[str, Mapping[str, str]],
+    conversations: Iterable[Conversation],
+    path: str | PathLike[str],
+) -> int:
+    """Write a row for each nugget of each conversation on a topic with nuggets, ordered by topic and then so that the
+    order does not tell the systems. Returns the number of conversations. Raises the errors of
+    `sheet_file.write_rows`."""
+    place = {topic: i for i, topic in enumerate(requests)}
+    asked = [one for one in conversations if one.key.topic in wanted]
+    asked.sort(key=lambda one: (place[one.key.topic], content_hash("harvest-order", one.trial_id)))
+    rows = (
+        {
+            "topic": one.key.topic,
+            "request": requests[one.key.topic],
+            "nugget": nugget,
+            "answer": _answer(one),
+            "attempt": str(one.attempt),
+            "id": one.trial_id,
+        }
+        for one in asked
+        for nugget in wanted[one.key.topic]
+    )
+    sheet_file.write_rows(rows, ASSIGNED_COLUMNS, path)
+    return len(asked)
+
+
+def _answer(conversation: Conversation) -> str:
+    return "\n\n".join(turn.reply.answer.text for turn in conversation.turns if turn.reply is not None)
+
+
+def read_nugget_sheet(
+    path: str | PathLike[str],
+    requests: Mapping[str, str],
+    elsewhere: Collection[str],
+    conversations: Iterable[Conversation],
+    known: Mapping[str, Mapping[str, str]],
+) -> WantedFile:
+    """Read a filled-in sheet of either form. A sheet with a column `assignment` is read by `read_assigned_sheet`, and
+    any other by `read_wanted_sheet`, which raise InputError for its faults."""
+    rows = tuple(sheet_file.read_rows(path, (*COLUMNS, *ASSIGNED_COLUMNS), ("topic", "nugget")))
+    if any("assignment" in row.cells for row in rows):
+        return read_assigned_sheet(path, rows, conversations, known)
+    return read_wanted_sheet(path, rows, requests, elsewhere, known)
+
+
+def read_assigned_sheet(
+    path: str | PathLike[str],
+    rows: Sequence[sheet_file.SheetRow],
+    conversations: Iterable[Conversation],
+    known: Mapping[str, Mapping[str, str]],
+) -> WantedFile:
+    """Return which nuggets the conversations support, by these rows. Conversations of which some nugget was not
+    assigned are left out.
+
+    Raises InputError, with file, line and column, for an unknown conversation, topic, nugget or assignment, another
+    answer than the recorded one, a nugget that was assigned twice, and a sheet of which nothing is filled in.
+    """
+    of = {(one.trial_id, one.attempt): one for one in conversations}
+    answers = {key: sheet_file.escape_text(_answer(one)) for key, one in of.items()}
+    texts = _known_texts(known)
+    found: dict[tuple[str, int], dict[str, str]] = {}
+    places: dict[tuple[str, int, str], Place] = {}
+    for row in rows:
+        given = row.get("assignment").casefold().replace(" ", "_")
+        if not given:
+            continue
+        row.require_column("id")
+        key = (sheet_file.restore_cell(row.get("id")), row.number("attempt"))
+        topic = sheet_file.restore_cell(row.get("topic"))
+        if key not in of or of[key].key.topic != topic:
+            raise row.error(
+                "id",
+                f"this run has no valid conversation {key[0][:60]!r} on the topic {topic[:60]!r}",
+                advice="import the sheet into the run from which it was exported, and change only 'assignment'",
+            )
+        text = texts.get(topic, {}).get(_fold(sheet_file.restore_cell(row.get("nugget"))))
+        if text is None:
+            raise row.error("nugget", f"this nugget does not belong to {topic!r}", advice="export the sheet again")
+        if row.get("answer") and not sheet_file.same_words(row.get("answer"), answers[key]):
+            raise row.error("answer", "this answer differs from the recording", advice="fill in only 'assignment'")
+        if given not in ASSIGNMENTS:
+            what = f"assignment: {row.get('assignment')[:40]!r} is not known"
+            raise row.error("assignment", what, allowed=", ".join(ASSIGNMENTS))
+        first = places.setdefault((*key, text), row.place)
+        if first is not row.place:
+            raise row.error(
+                "nugget", f"this nugget was already assigned in line {first.line}", advice="keep one of them"
+            )
+        found.setdefault(key, {})[text] = given
+    if not found:
+        raise InputError(
+            "no row of this sheet has an assignment", place=Place.of(path), advice="fill in the column 'assignment'"
+        )
+    whole = {key: said for key, said in found.items() if said.keys() == known[of[key].key.topic].keys()}
+    partial = len(found) - len(whole)
+    held = tuple(
+        Judgment({"trial": key[0], "attempt": key[1], WANTED: text}, HELD, said[text])
+        for key, said in whole.items()
+        for text in known[of[key].key.topic]
+    )
+    left_out = (f"{pluralize(partial, 'conversation')} of which a nugget is not assigned",) if partial else ()
+    return WantedFile((), held, 0, len(whole), left_out)
+
+
 def read_wanted_sheet(
     path: str | PathLike[str],
+    rows: Iterable[sheet_file.SheetRow],
     requests: Mapping[str, str],
     elsewhere: Collection[str],
     known: Mapping[str, Mapping[str, str]],
 ) -> WantedFile:
-    """Read a filled-in sheet for the topics of a run. `requests` has their requests, and `elsewhere` the other topics
-    that the run knows of. `known` has the importance of each known nugget, by topic.
+    """Return the nuggets of a run's topics in these rows. `requests` has the topics' requests, and `elsewhere` the
+    other topics that the run knows of. `known` has the importance of each known nugget, by topic.
 
     Topics without a nugget on the sheet are left out, and so are those in `elsewhere`. Raises InputError, with file,
     line and column, for a nugget without a topic or an importance, an unknown topic, a request of another topic, a
     nugget that occurs twice in its topic, and a sheet without any nugget.
     """
     cleaner = Redactor()
-    texts = {topic: {_fold(sheet_file.escape_text(text)): text for text in nuggets} for topic, nuggets in known.items()}
+    texts = _known_texts(known)
     found: dict[str, dict[str, str]] = {}
     places: dict[tuple[str, str], Place] = {}
     left_out: dict[str, None] = {}
     empty: dict[str, None] = {}
-    for row in sheet_file.read_rows(path, COLUMNS, ("topic", "nugget", "importance")):
+    for row in rows:
         topic, written = _topic(row, requests, elsewhere), sheet_file.restore_cell(row.get("nugget"))
         if not written:
             if row.get("importance"):
@@ -108,6 +223,11 @@ def read_wanted_sheet(
         0,
         tuple(f"{pluralize(len(topics), 'topic')} {why}" for topics, why in told if topics),
     )
+
+
+def _known_texts(known: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the nuggets by topic and then by what a cell makes of them."""
+    return {topic: {_fold(sheet_file.escape_text(text)): text for text in nuggets} for topic, nuggets in known.items()}
 
 
 def _fold(text: str) -> str:

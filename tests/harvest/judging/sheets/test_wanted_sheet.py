@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import tempfile
 from pathlib import Path
@@ -10,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest.judging.sheets.wanted_sheet import read_wanted_sheet, write_wanted_sheet
+from harvest.judging.sheets.wanted_sheet import read_nugget_sheet, write_wanted_sheet
 from recordings.judged.judgments import Judgment, read_layers
 from recordings.judged.wanted import WANTED, WantedFile, wanted_nuggets
+from recordings.log.run_folder import read as read_run
 from tests.support.command_line import harvest
 from topics.errors import InputError
 
@@ -23,7 +26,7 @@ HEAD = "topic,request,nugget,importance\n"
 
 def read(path: Path, text: str, known: dict[str, dict[str, str]] | None = None) -> WantedFile:
     path.write_text(text, encoding="utf-8")
-    return read_wanted_sheet(path, REQUESTS, ("M4",), known or {})
+    return read_nugget_sheet(path, REQUESTS, ("M4",), (), known or {})
 
 
 def wanted(found: WantedFile) -> dict[str, dict[str, str]]:
@@ -48,10 +51,10 @@ def test_a_sheet_has_the_nuggets_of_each_topic_and_rows_to_write_on(tmp_path: Pa
         1,
     )
     (tmp_path / name).write_text(filled, encoding="utf-8")
-    found = read_wanted_sheet(tmp_path / name, REQUESTS, (), KNOWN)
+    found = read_nugget_sheet(tmp_path / name, REQUESTS, (), (), KNOWN)
     assert wanted(found) == {"M3": {"In the Rue d'Ulm; ask there.": "okay"}}, "what is known is not written again"
     assert (found.topics, found.left_out) == (2, ("1 topic without a nugget on the sheet",))
-    assert wanted(read_wanted_sheet(tmp_path / name, REQUESTS, (), {})) == {**KNOWN, **wanted(found)}
+    assert wanted(read_nugget_sheet(tmp_path / name, REQUESTS, (), (), {})) == {**KNOWN, **wanted(found)}
 
 
 def test_the_rows_of_a_topic_are_all_its_nuggets_and_a_topic_without_any_keeps_those_it_has(tmp_path: Path) -> None:
@@ -87,7 +90,7 @@ def test_what_does_not_fit_is_refused_with_its_place(tmp_path: Path, rows: str, 
     assert str(refused.value).startswith(f"{tmp_path / 's.csv'}{said}")
 
 
-@pytest.mark.parametrize("missing", ["topic", "nugget", "importance"])
+@pytest.mark.parametrize("missing", ["topic", "nugget"])
 def test_a_sheet_without_one_of_its_columns_is_refused(tmp_path: Path, missing: str) -> None:
     with pytest.raises(InputError, match=f"the sheet has no column '{missing}'"):
         read(tmp_path / "s.csv", HEAD.replace(missing, "other") + "M1,,x,vital\n")
@@ -123,7 +126,7 @@ def test_what_is_written_comes_back_unchanged_whatever_its_words(
         path = Path(folder) / ("s.tsv" if tabs else "s.csv")
         write_wanted_sheet(requests, known, path)
         if requests:
-            found = read_wanted_sheet(path, requests, (), known)
+            found = read_nugget_sheet(path, requests, (), (), known)
             assert (found.topics, found.wanted, found.left_out) == (len(requests), (), ())
 
 
@@ -176,6 +179,87 @@ def test_people_write_nuggets_on_a_sheet_and_answers_are_assigned_to_them(tmp_pa
     assert wanted_nuggets(read_layers(run)) == {"T1": {"It opens at ten.": "vital"}}
 
 
-def test_a_sheet_has_no_assignments(tmp_path: Path) -> None:
-    done = harvest("nuggets", played(tmp_path), "--export", tmp_path / "wants.csv", "--form", "assigned")
-    assert (done.returncode, "a sheet has the nuggets of topics only" in done.stderr) == (2, True)
+def assigned_rows(sheet: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(sheet.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def fill(sheet: Path, rows: list[dict[str, str]]) -> Path:
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        written = csv.DictWriter(file, rows[0].keys())
+        written.writeheader()
+        written.writerows(rows)
+    return sheet
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> tuple[Path, Path]:
+    """A run with two nuggets of T1 and one of T2, and the sheet that asks about its four conversations."""
+    run, sheet = played(tmp_path), tmp_path / "holds.csv"
+    wants = "topic,nugget,importance\nT1,It opens at nine.,vital\nT1,=It is free,okay\nT2,It is far.,okay\n"
+    (tmp_path / "wants.csv").write_text(wants, encoding="utf-8")
+    assert harvest("nuggets", run, "--import", tmp_path / "wants.csv", "--author", "anna").returncode == 0
+    done = harvest("nuggets", run, "--export", sheet, "--form", "assigned")
+    assert done.returncode == 0, done.stderr
+    assert "4 conversations written to" in done.stderr
+    return run, sheet
+
+
+def test_people_say_on_a_sheet_which_answers_hold_what_topics_want(asked: tuple[Path, Path]) -> None:
+    run, sheet = asked
+    rows = assigned_rows(sheet)
+    assert [row["topic"] for row in rows] == ["T1"] * 4 + ["T2"] * 2
+    assert [row["answer"] for row in rows] == ["At nine."] * 6
+    assert rows[0]["nugget"] == "It opens at nine."
+    assert not {"system", "trial"} & rows[0].keys()
+    of = {one.trial_id: one.key.system for one in read_run(run).finished}
+    given = {("A", "It opens at nine."): "support", ("A", "'=It is free"): "Partial support"}
+    for row in rows:
+        row["assignment"] = given.get((of[row["id"]], row["nugget"]), "not_support")
+    rows[5]["assignment"] = ""
+    done = harvest("nuggets", run, "--import", fill(sheet, rows), "--author", "ben")
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(harvest("nuggets", run, "--json").stdout)
+    assert shown["by"] == {"kind": "human", "name": "ben", "checked": True}
+    values = {(row["system"], row["measure"]): (row["estimate"], row["n"]) for row in shown["long"]}
+    unassigned = shown["unassigned"]
+    assert unassigned == {system: int(system == of[rows[5]["id"]]) for system in "AB"}
+    both = 2 - unassigned["A"]
+    assert values["A", "strict vital"] == (1.0, 1)
+    assert values["A", "partial all"] == (0.75 / both, both)
+    assert values["B", "partial all"] == (0.0, 2 - unassigned["B"])
+    rows[5]["assignment"] = "support"
+    rows[3]["assignment"] = ""
+    again = harvest("nuggets", run, "--import", fill(sheet, rows), "--author", "ben")
+    assert "left out: 1 conversation of which a nugget is not assigned" in again.stderr
+    assert set(json.loads(harvest("nuggets", run, "--json").stdout)["unassigned"].values()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"assignment": "yes"}, "assignment: 'yes' is not known"),
+        ({"nugget": "It is red."}, "this nugget does not belong to 'T1'"),
+        ({"topic": "T2"}, "this run has no valid conversation"),
+        ({"id": "0"}, "this run has no valid conversation '0' on the topic 'T1'"),
+        ({"attempt": "2"}, "this run has no valid conversation"),
+        ({"attempt": "one"}, "attempt: 'one' is not a whole number"),
+        ({"answer": "At ten."}, "this answer differs from the recording"),
+        ({"nugget": "It opens  at nine."}, "this nugget was already assigned in line 2"),
+        ({"assignment": ""}, "no row of this sheet has an assignment"),
+    ],
+)
+def test_an_assignment_that_does_not_fit_is_refused_and_nothing_is_kept(
+    asked: tuple[Path, Path], change: dict[str, str], said: str
+) -> None:
+    run, sheet = asked
+    first = {**assigned_rows(sheet)[0], "assignment": "support"}
+    rows = [first, {**first, **change}] if "already" in said else [{**first, **change}]
+    before = read_layers(run)
+    done = harvest("nuggets", run, "--import", fill(sheet, rows), "--author", "ben", width=300)
+    assert (done.returncode, said in done.stderr, f"{sheet}" in done.stderr) == (2, True, True), done.stderr
+    assert read_layers(run) == before
+
+
+def test_a_run_without_nuggets_has_nothing_to_assign(tmp_path: Path) -> None:
+    done = harvest("nuggets", played(tmp_path), "--export", tmp_path / "holds.csv", "--form", "assigned")
+    assert (done.returncode, "this run has no nuggets" in done.stderr) == (2, True)
