@@ -12,7 +12,6 @@ from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.document import comparison_form
-from harvest.studies.compare.reference import Reference
 from harvest.studies.scores.scorecard import Judges
 from recordings.log.run_folder import read
 from scoring.inference.paired import ESTIMANDS, Estimand, Guard
@@ -75,9 +74,6 @@ def command(
     measure has a value to compare.
     """
     names = _split_names("--systems", systems)
-    if reference is not None and standardise is None:
-        raise InputError("--reference can only be used with --standardise", advice="add --standardise std-AB")
-    group = Reference(standardise, _split_names("--reference", reference)) if standardise is not None else None
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as in tables, for example ave%useful or R")
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
@@ -90,7 +86,8 @@ def command(
             estimand=estimand,
             guard=guard,
             ratios=ratios,
-            standardised=group,
+            standardise=standardise,
+            reference=_split_names("--reference", reference),
             by_type=by_type,
             across_scoring=across == "scoring",
             changes=changes,

@@ -27,6 +27,7 @@ from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import RECOVERY
 from scoring.notation import Term
 from scoring.settings import Settings
+from scoring.statistics.standardisation import Standard
 from scoring.table import ScoreTable, is_percentage, shown_value
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -111,7 +112,8 @@ def compare_runs(
     by_type: bool = False,
     across_scoring: bool = False,
     ratios: bool = False,
-    standardised: Reference | None = None,
+    standardise: Standard | None = None,
+    reference: Sequence[str] = (),
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
     scored: ScoreTable | None = None,
@@ -123,19 +125,22 @@ def compare_runs(
     systems of the runs. `measures` are as in `harvest.score_runs`, but () means those that `harvest score` shows by
     default. `by_type` repeats the comparison for each type of topic. With `guard="unseen"`, intervals for topics like
     these allow for a kind of topic that was not sampled. `across_scoring` scores every run with the first audit's
-    settings, even if the audits differ. `ratios` adds the ratio of the figures to each pair, and `standardised` the
-    standardised scores of each measure; each run may then have topics of its own, and the comparison is over all of
-    them and over those of each run. `changes` override the audits' scoring settings. If `scored` has scores of these
-    runs under the audits' settings, they are reused.
+    settings, even if the audits differ. `ratios` adds the ratio of the figures to each pair. `standardise` adds the
+    standardised scores of each measure, relative to the systems in `reference`, () for all systems of the runs; each
+    run may then have topics of its own, and the comparison is over all of them and over those of each run. `changes`
+    override the audits' scoring settings. If `scored` has scores of these runs under the audits' settings, they are
+    reused.
     `judges` selects whose judgments SWAN and WAN use (see `measure_values`).
 
     Raises InputError for fewer than two systems, for a reference group of fewer than three, for a measure that has no
     value for a single topic, and for runs that cannot be compared.
     """
-    of = compared_runs(runs, changes, across_scoring=across_scoring, separate=standardised is not None)
+    if reference and standardise is None:
+        raise InputError("--reference can only be used with --standardise", advice="add --standardise std-AB")
+    of = compared_runs(runs, changes, across_scoring=across_scoring, separate=standardise is not None)
     settings, judges = of.first.settings, judges or Judges()
     chosen = of.choose_systems(systems)
-    relative = choose_reference(of, standardised) if standardised is not None else None
+    relative = choose_reference(of, standardise, reference) if standardise is not None else None
     values, keys, notes = of.values(
         chosen, relative.systems if relative else (), requested_terms(measures), scored, judges
     )

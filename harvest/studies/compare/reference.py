@@ -1,7 +1,7 @@
 """Scores relative to a reference group of systems, for `harvest compare --standardise`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harvest.studies.compare.compared_runs import ComparedRuns
 from harvest.studies.runs.side_by_side import no_valid_trials_clause
@@ -19,10 +19,10 @@ from topics.identity import generator
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The form of standardised scores, and the systems to whose scores they are relative. () means all systems."""
+    """The form of standardised scores, and the systems to whose scores they are relative."""
 
     form: Standard
-    systems: tuple[str, ...] = ()
+    systems: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
@@ -32,20 +32,23 @@ class Reference:
         return f"{self.form}: {STANDARDS[self.form].format(group)}"
 
 
-def choose_reference(runs: ComparedRuns, asked: Reference) -> Reference:
-    """Return the reference group with its systems' names. Raises InputError if there are too few of them."""
-    for name in asked.systems:
+def choose_reference(runs: ComparedRuns, form: Standard, systems: Sequence[str]) -> Reference:
+    """Return the reference group of `systems`; () means all systems. Raises InputError for an unknown form or system,
+    and if there are too few of them."""
+    if form not in STANDARDS:
+        raise InputError(f"there is no form {form!r} of standardised scores", allowed=", ".join(STANDARDS))
+    for name in systems:
         if name not in runs.systems:
             why = no_valid_trials_clause([name]) if name in runs.silent else f"{name!r} is not a system of these runs"
             raise InputError(f"--reference: {why}", allowed=", ".join(runs.systems) or "none")
-    chosen = asked.systems or runs.systems
+    chosen = tuple(dict.fromkeys(systems)) or runs.systems
     if len(chosen) < FEWEST_SYSTEMS:
         raise InputError(
             f"scores cannot be standardised by {pluralize(len(chosen), 'system')} ({', '.join(chosen)})",
             allowed=f"a reference group of {FEWEST_SYSTEMS} systems or more",
             advice="with two systems, a standardised score only says which is higher; add the runs of other systems",
         )
-    return replace(asked, systems=chosen)
+    return Reference(form, chosen)
 
 
 def add_standardised(

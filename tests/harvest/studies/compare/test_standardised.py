@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from harvest.studies.compare.comparison import compare_runs
-from harvest.studies.compare.reference import Reference
-from recordings.log.run_folder import read
-from scoring.notation import parse
 from tests.harvest.studies.compare.test_comparison import drawn, recorded
 from tests.support.command_line import harvest
 from tests.support.study_rows import figures
+from topics.errors import InputError
 
 LABELS = {
     "A": {"M01": ["oo"], "M02": ["ox"], "C03": ["oo"], "C04": ["oo"]},
@@ -67,19 +65,19 @@ def test_a_reference_group_does_not_change_when_a_system_joins(tmp_path: Path) -
     labels = drawn(5, 12, 3, A=0.7, B=0.5, C=0.4, D=0.6, E=0.1)
     four = recorded(tmp_path / "four", {name: own for name, own in labels.items() if name != "E"})
     five = recorded(tmp_path / "five", labels)
-    wanted = {"form": "std-CDF", "systems": ("B", "C", "D")}
 
-    def differences(run: Path, reference: Reference) -> list[float]:
-        found = compare_runs([read(run)], systems=["A", "B"], measures=[parse("ave%useful")], standardised=reference)
+    def differences(run: Path, *reference: str) -> list[float]:
+        found = compare_runs(
+            [run], systems=["A", "B"], measures=["ave%useful"], standardise="std-CDF", reference=reference
+        )
         return [pair.value for one in found.measures for pair in one.pairs]
 
-    pinned = Reference("std-CDF", ("B", "C", "D"))
-    assert differences(four, pinned) == differences(five, pinned)
-    plain, moved = differences(five, Reference("std-CDF"))
-    assert plain == differences(four, Reference("std-CDF"))[0]
-    assert moved != differences(four, Reference("std-CDF"))[1]
+    assert differences(four, "B", "C", "D") == differences(five, "B", "C", "D")
+    (before, one), (after, other) = differences(four), differences(five)
+    assert before == after
+    assert one != other
     done = harvest("compare", five, "-m", "ave%useful", "--standardise", "std-CDF", "--reference", "B, C,D", "--json")
-    assert json.loads(done.stdout)["standardised"] == {**wanted, "systems": list(wanted["systems"])}
+    assert json.loads(done.stdout)["standardised"] == {"form": "std-CDF", "systems": ["B", "C", "D"]}
 
 
 def test_each_type_of_topics_is_standardised_by_itself(tmp_path: Path) -> None:
@@ -125,6 +123,13 @@ def test_bad_groups_are_refused_with_one_message(run: Path, options: tuple[str, 
     done = harvest("compare", run, *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in " ".join(done.stderr.split())
+
+
+def test_bad_arguments_in_python_are_refused_alike(run: Path) -> None:
+    with pytest.raises(InputError, match="there is no form 'std' of standardised scores"):
+        compare_runs([run], standardise="std")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="--reference can only be used with --standardise"):
+        compare_runs([run], reference=["A", "B", "C"])
 
 
 def test_continued_sessions_and_more_trials_leave_no_interval(tmp_path: Path) -> None:
