@@ -53,7 +53,7 @@ browser: $(DEV_READY)
 	  echo "The browser tests need a browser: set HARVEST_BROWSER to a Chrome or Chromium, or, where its libraries are" >&2; \
 	  echo "missing, run as root: $(BIN)/playwright install --with-deps chromium" >&2; exit 1; }
 
-# Of Debian, where we may install them: they say themselves whether they take what `harvest schedule` prints.
+# Of Debian, where we may install them: they say themselves whether they take what `harvest watch schedule` prints.
 schedulers:
 	@if command -v crontab >/dev/null && command -v systemd-analyze >/dev/null; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

@@ -110,10 +110,10 @@ OF_CONVERSATIONS = (
     POSITION_WEIGHT,
 )
 
-# Those of ranked lists, which `harvest gfr` computes, in the order of its tables.
+# Those of ranked lists, which `harvest metrics gfr` computes, in the order of its tables.
 OF_LISTS = (ERR, IRBU, LIST_SUMMARY, LIST_FAIRNESS)
 
-# Those of predictors, which `harvest breakdown eval` and `harvest helpdesk eval` compute.
+# Those of predictors, which `harvest metrics breakdown eval` and `harvest metrics helpdesk eval` compute.
 OF_PREDICTORS = (
     ACCURACY,
     PRECISION,

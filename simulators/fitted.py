@@ -1,4 +1,4 @@
-"""Files of users fitted to recordings (`harvest-user/2`), written by `harvest simulate fit`.
+"""Files of users fitted to recordings (`harvest-user/2`), written by `harvest users fit`.
 
     format: harvest-user/2
     name: seekers
@@ -234,7 +234,7 @@ FILES = ("file",)
 class Options(StrictModel):
     """Options of a fitted user."""
 
-    file: str = Field(min_length=1, description="a file that `harvest simulate fit` wrote")
+    file: str = Field(min_length=1, description="a file that `harvest users fit` wrote")
     words: Words = Field({}, description="ways to say each act, instead of the file's")
     stop: StopOption | None = Field(None, description="a stop model instead of the file's")
     latent_class: int | None = Field(
@@ -263,7 +263,7 @@ def _hidden_options(held: hidden.Options, words: Words, options: Options) -> hid
     if options.stop is not None:
         raise InputError(
             "stop: a user with hidden states cannot have a stop model, because the states decide when to leave",
-            advice="remove it, or fit a table: harvest simulate fit --stop turn-and-act",
+            advice="remove it, or fit a table: harvest users fit --stop turn-and-act",
         )
     classes = held.model().classes
     if options.latent_class is not None and options.latent_class > classes:

@@ -128,7 +128,7 @@ def gold_table(text: str, topics: TopicSet, path: str) -> Table:
 
 def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
     """Read the gold table in a CSV text. Error messages refer to the text as `path`. Raises InputError. A file with
-    only a header, as written by `harvest pool --gold`, is a table without judgments."""
+    only a header, as written by `harvest judge pool --gold`, is a table without judgments."""
     found = gold_table(text, topics, path)
     header = found.head
     if not header:

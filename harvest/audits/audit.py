@@ -50,7 +50,7 @@ class Audit:
     `drivers`, by system name, are built but not yet opened. `users` are the simulated users of the protocol by name,
     and `endpoints` the models that word their turns. Every system meets each of the `groups` of users. `order` is the
     order of the topics within a trial. Every system is played in each of the `arms`, with the control first. Each
-    trial draws a user from the `population`. With `placebo`, `harvest reaudit` also plays a placebo, a system with
+    trial draws a user from the `population`. With `placebo`, `harvest watch run` also plays a placebo, a system with
     known answers. `exposures` describe the effects of each system and each endpoint on this machine. `harm` is
     "declared" if the audit declares that its users ask for harm. `imports` is True if the code that the audit names
     was imported. `shard` is the part of the trials to play on this machine, with this machine's limits, or None for

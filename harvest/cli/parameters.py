@@ -15,7 +15,7 @@ from topics.errors import InputError, Place
 _EMPTY_PATH = "the path is empty (a variable of the shell may not be set)"
 _ADDRESS_GIVEN = (
     "this is an address, but a path on this machine is needed: first fetch a run from a store with "
-    "harvest merge URL --out RUN"
+    "harvest data merge URL --out RUN"
 )
 
 

@@ -33,7 +33,7 @@ _CHUNK_NAME = re.compile(r"\d{4,}\.js")
     help="The page.",
 )
 @click.option("--baseline", type=PathArgument(), metavar="FILE", help="Compare the run with this baseline.")
-@click.option("--history", type=PathArgument(), metavar="FILE", help="Show the looks of `harvest reaudit`.")
+@click.option("--history", type=PathArgument(), metavar="FILE", help="Show the looks of `harvest watch run`.")
 @click.option(
     "--matters",
     type=NumberRange(0, 1, min_open=True, max_open=True),

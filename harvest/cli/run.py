@@ -294,7 +294,7 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
     )
     console.print(
         f"{shard} is recorded in {where}:\n"
-        f"  {escape(f'harvest merge {folders} --out {whole}')}\n  {escape(f'harvest score {whole}')}",
+        f"  {escape(f'harvest data merge {folders} --out {whole}')}\n  {escape(f'harvest score {whole}')}",
         soft_wrap=True,
     )
     return 3 if open_ else 0

@@ -90,7 +90,7 @@ class Options(StrictModel):
         description="a site file, or its fields inline: see [sites](sites.md); not given: the page is searched",
     )
     login: str | None = Field(
-        None, description="the file in which `harvest login` kept a log-in; relative to the audit file"
+        None, description="the file in which `harvest pages login` kept a log-in; relative to the audit file"
     )
     headed: bool = Field(False, description="show the browser's window")
     proxy: Annotated[Proxy, AfterValidator(_check_proxy)] | None = Field(
@@ -204,7 +204,7 @@ class BrowserDriver:
         pace = self._site.delay
         if pace is None:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
-        visitor = "without a log-in each session is another visitor (option `login`, see `harvest login`)"
+        visitor = "without a log-in each session is another visitor (option `login`, see `harvest pages login`)"
         return Capabilities(stateful=True, pace=pace, no_return="" if self._signed_in else visitor)
 
     async def open(self, opening: Opening) -> Session:

@@ -4,7 +4,7 @@
     target   the score, from 0 to 1
     split    dev or test; the same for all rows of a topic, so that no test topic occurs in dev
 
-TRIAL is the trial's identity, as in the `metadata` of `harvest export --format messages`. For the second attempt,
+TRIAL is the trial's identity, as in the `metadata` of `harvest data export --format messages`. For the second attempt,
 it is followed by `#2`, and so on.
 """
 

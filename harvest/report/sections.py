@@ -151,12 +151,12 @@ def variance_blocks(study: VarianceStudy) -> Iterator[Block]:
 
 
 def watched_blocks(found: Watched) -> list[Block]:
-    """Return the tables of `harvest reaudit`."""
+    """Return the tables of `harvest watch run`."""
     return as_blocks(watch_tables(found), "Held against the baseline")
 
 
 def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
-    """Yield the tables of `harvest history` for figures that can raise alarms."""
+    """Yield the tables of `harvest watch history` for figures that can raise alarms."""
     gated = dict.fromkeys(
         (system, name)
         for look in looks

@@ -202,7 +202,7 @@ def _driver_words(system: WatchedSystem) -> list[str]:
 
 
 def _audit_command(rules: WatchRules, *more: str) -> str:
-    words = ["harvest", "reaudit", "AUDIT", *more]
+    words = ["harvest", "watch", "run", "AUDIT", *more]
     for option, value, usual in (
         ("--matters", rules.matters, MATTERS),
         ("--looks", rules.looks, LOOKS),
@@ -222,7 +222,7 @@ def _next_step(
     if kind == "changed":
         return (
             "Read the conversations that changed. If the change is wanted, bless the new state: "
-            "harvest bless takes the runs since.",
+            "harvest watch bless takes the runs since.",
             show,
             link,
         )
@@ -247,7 +247,7 @@ def _next_step(
     if kind in ("same", "back"):
         return "Nothing needs to be done: the next audit of the schedule looks again.", "", ""
     if system.incomparable:
-        return "Bless runs of the audit as it is now, and compare later ones with them.", "harvest bless RUN…", ""
+        return "Bless runs of the audit as it is now, and compare later ones with them.", "harvest watch bless RUN…", ""
     if kind == "not measured":
         return (
             "Remove the cause, then play the audit again. This says nothing about how good it is.",

@@ -24,7 +24,7 @@ def crontab(job: Job, flock: str) -> str:
     if job.variables:
         begin += f"set -a; . {environment} || exit 3; set +a; "
     words = shlex.join([flock, "-n", "-E", str(BUSY), str(job.lock), *job.words])
-    said = shlex.quote(f"harvest reaudit of {job.name}: exit code")
+    said = shlex.quote(f"harvest watch run of {job.name}: exit code")
     failed = f"c=$?; echo {said} $c; tail -n {_MAILED_LINES} {log}; exit $c"
     command = (f"{begin}{words} >>{log} 2>&1 || {{ {failed}; }}").replace("%", r"\%")
     if len(command) > LONGEST_LINE:

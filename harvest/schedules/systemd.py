@@ -9,7 +9,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 
 
 def systemd(job: Job, flock: str) -> str:
-    """Return a shell script that installs the job: `harvest schedule AUDIT --systemd | sh`."""
+    """Return a shell script that installs the job: `harvest watch schedule AUDIT --systemd | sh`."""
     unit = job.unit
     needs = ""
     if job.variables:

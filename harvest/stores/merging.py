@@ -63,7 +63,7 @@ def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Pat
     place, advice = fault.place, fault.advice
     if advice and copies.to_addresses(advice) != advice:  # as advice to salvage a folder that will be gone
         few = runs if len(runs) < 5 else ("RUN", "RUN", "…")
-        again = f"harvest merge {shlex.join(few)} --salvage --out {shlex.quote(str(out))}"
+        again = f"harvest data merge {shlex.join(few)} --salvage --out {shlex.quote(str(out))}"
         advice = f"{again}\n      saves every readable attempt in a new run; the store is not changed"
     return RunError(
         copies.to_addresses(fault.what),

@@ -217,7 +217,8 @@ class StoredRun:
             what,
             place=Place(self.url),
             advice="repeat the command if a worker is sending right now; if not, restore the object from\n"
-            "      a copy of the store, or merge the folder of the machine that recorded it: harvest merge FOLDER …",
+            "      a copy of the store, or merge the folder of the machine that recorded it:\n"
+            "      harvest data merge FOLDER …",
         )
 
     def _foreign_error(self, name: str) -> RunError:

@@ -38,7 +38,7 @@ _SHIPPED = "english-dbdc3.json"
 _PARTS = ("about", "base", "features", "words", "trees", "systems", "familiarity", "dialogues")
 _LEAST_PROBABILITY = 0.01  # no class is ever impossible
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.25, 0.75  # of both predictors at familiarity 0 and 1: their mean at 1/2
-_ADVICE = "train one: harvest breakdown train FILE… --out DETECTOR.json"
+_ADVICE = "train one: harvest metrics breakdown train FILE… --out DETECTOR.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def _dialogues(value: JsonValue) -> Sequence[JsonValue]:
             raise one.error(
                 "this is not a DialEval dialogue",
                 allowed='{"id": …, "turns": [{"sender": …, "utterances": […]}], "annotations": […]}',
-                advice="to read counts of annotators without texts, use: harvest helpdesk eval"
+                advice="to read counts of annotators without texts, use: harvest metrics helpdesk eval"
                 if one.has_key("dialogues")
                 else None,
             )

@@ -1,4 +1,4 @@
-"""The formats that `harvest import` reads. Each format is a function from a request to conversations:
+"""The formats that `harvest data import` reads. Each format is a function from a request to conversations:
 
     def read(request: Request) -> Found: ...
 
@@ -88,10 +88,10 @@ ImportFunction: TypeAlias = Callable[[Request], Found]
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A format that `harvest import` reads.
+    """A format that `harvest data import` reads.
 
-    `read` makes conversations of files. `about` describes the content of the files for `harvest import --help`; if it
-    is "", the first line of the docstring of `read` is used. `unused` has advice for each option without effect
+    `read` makes conversations of files. `about` describes the content of the files for `harvest data import --help`;
+    if it is "", the first line of the docstring of `read` is used. `unused` has advice for each option without effect
     (`trial` or `topic` of a `Request`). `annotated` is True if `counts` and `breakdown` have an effect.
     """
 

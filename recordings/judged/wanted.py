@@ -4,7 +4,7 @@
         created: the nuggets of one topic, with the importance vital or okay
     {"query": "…", "qid": "T1", "answer_text": "…", "response_length": 4, "run_id": "A/1",
      "nuggets": [{"text": "It opens at nine.", "importance": "vital", "assignment": "support"}]}
-        assigned: the nuggets that one conversation contains. run_id is SYSTEM/TRIAL, as `harvest export --format
+        assigned: the nuggets that one conversation contains. run_id is SYSTEM/TRIAL, as `harvest data export --format
         answers` writes it. The assignment is support, partial_support or not_support
 
 These are files of `nuggetizer`, with one JSON object in each line. Errors give the line and column. A conversation must
@@ -79,7 +79,7 @@ def read_wanted(
             if any(one.has_key("assignment") for one in record["nuggets"].elements()):
                 raise record.error(
                     "these nuggets have assignments but no run_id, so their answer in this run is unknown",
-                    allowed='"run_id": "SYSTEM/TRIAL", as `harvest export --format answers` writes it',
+                    allowed='"run_id": "SYSTEM/TRIAL", as `harvest data export --format answers` writes it',
                     advice="assign the nuggets to exported answers; nuggets of passages (docid) do not describe a run",
                 )
             failed["nuggets without an importance"] += everything - len(nuggets)
@@ -99,7 +99,7 @@ def read_wanted(
         if conversation is None:
             raise record["run_id"].error(
                 f"there is no valid conversation {name!r} on the topic {topic!r}",
-                allowed="SYSTEM/TRIAL of this run, as `harvest export --format answers` writes it",
+                allowed="SYSTEM/TRIAL of this run, as `harvest data export --format answers` writes it",
             )
         if (name, topic) in assigned:
             raise record["run_id"].error(f"{name!r} on {topic!r} was already assigned", advice="keep one of the two")

@@ -143,7 +143,7 @@ class _StrictAttempts(Attempts):
             raise fault
         away = self._run / ".." if self._run.name in ("", "..") else self._run.parent
         out = away / f"{self._run.resolve().name}-salvaged"
-        command = shlex.join(["harvest", "merge", str(self._run), "--salvage", "--out", str(out)])
+        command = shlex.join(["harvest", "data", "merge", str(self._run), "--salvage", "--out", str(out)])
         raise RunError(
             fault.what,
             place=fault.place,

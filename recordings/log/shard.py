@@ -74,7 +74,7 @@ def shard_note(header: Header) -> str:
     shard = shard_of(header.audit)
     if shard is None or shard.of == 1:
         return ""
-    return f"this is {shard} of an audit, with only some of its trials; harvest merge unites the shards"
+    return f"this is {shard} of an audit, with only some of its trials; harvest data merge unites the shards"
 
 
 def refuse_shard(header: Header, path: PathLike[str]) -> None:
@@ -84,7 +84,7 @@ def refuse_shard(header: Header, path: PathLike[str]) -> None:
         raise InputError(
             f"this is only {shard}: its figures would be mistaken for those of the audit",
             place=Place(str(path)),
-            advice="merge all shards and use the resulting run: harvest merge SHARD SHARD … --out RUN",
+            advice="merge all shards and use the resulting run: harvest data merge SHARD SHARD … --out RUN",
         )
 
 

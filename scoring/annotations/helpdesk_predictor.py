@@ -155,7 +155,7 @@ def _shipped_predictor() -> Predictor:
     return _decode(next(iter(read_json_text(file.read_text(encoding="utf-8"), str(file)))))
 
 
-_ADVICE = "train one on such dialogues: harvest helpdesk train FILE… --out PREDICTOR.json"
+_ADVICE = "train one on such dialogues: harvest metrics helpdesk train FILE… --out PREDICTOR.json"
 
 
 def _decode(value: JsonValue) -> Predictor:

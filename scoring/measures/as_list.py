@@ -10,7 +10,8 @@ same order. A repeated link has no rank, because it earns nothing in a conversat
 With over=relevant, D_t is D_k at the last relevant entity of turn t. Both then average the same similarities: the list
 weighs them by the users who stop there, and the conversation counts the ends of turns alike.
 
-Gains are 2^grade - 1, as in `harvest gfr`, and gmax is that of the highest grade that has a gain in the settings.
+Gains are 2^grade - 1, as in `harvest metrics gfr`, and gmax is that of the highest grade that has a gain in the
+settings.
 
 Source: [GFRC] §7 asks how GFR and GFRC are related, and note 5 compares GFR with GF_cum.
 """

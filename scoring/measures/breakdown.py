@@ -19,7 +19,7 @@ half as far off as X. With two bins it would equal MSE. Every figure is a ratio 
 the same.
 
 F1(PB+B) alone means little: calling every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on
-the evaluation data. Print it together with baselines, as `harvest breakdown eval` does.
+the evaluation data. Print it together with baselines, as `harvest metrics breakdown eval` does.
 
 Sources: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017; SNOD from [STC3]
 (Sakai, EVIA 2017) Eq. 10, whose §2.2 observes that MSE and JSD ignore the order of the bins.

@@ -235,7 +235,7 @@ def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tupl
             allowed=", ".join(
                 sorted({*_nugget_versions(layers), *(one for one in BUILT_IN_EXTRACTORS if "/" not in one)})
             ),
-            advice="extract nuggets with a model: harvest annotate RUN --extract FILE",
+            advice="extract nuggets with a model: harvest judge extract RUN --with FILE",
         )
     return found
 

@@ -81,7 +81,7 @@ def _disagreement_error(found: list[_Unsettled], judgments: Judgments) -> RunErr
         f"Of the first, {first.by} says {_value_text(first.value)}, and {second.by} {_value_text(second.value)} "
         f"({second.place})",
         place=first.place,
-        advice="let somebody decide (harvest annotate RUN --export FILE --criterion NAME --adjudicate), or specify "
+        advice="let somebody decide (harvest judge sheet RUN --export FILE --criterion NAME --adjudicate), or specify "
         f"whose judgment counts: --judges {','.join(dict.fromkeys([named[0], *rest]))}",
     )
 

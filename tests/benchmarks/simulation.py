@@ -265,7 +265,7 @@ def _unnamed(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
 
 
 def _held_out(dialogues: Sequence[Dialogue], models: dict[str, Fit]) -> Rows:
-    """With the folds that `harvest simulate fit` deals with its own seed, 0."""
+    """With the folds that `harvest users fit` deals with its own seed, 0."""
     rng = np.random.default_rng(derived_seed(0, "fit", "folds"))
     rows: Rows = [("model", "bits", "perplexity", "gain over the floor", "log-likelihood, bits")]
     for name, one in held_out_bits(dialogues, models, rng).items():

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harvest.cli import breakdown as breakdown_command
-from harvest.cli import helpdesk as helpdesk_command
+from harvest.cli.metrics import breakdown as breakdown_command
+from harvest.cli.metrics import helpdesk as helpdesk_command
 from scoring.annotations import breakdown_scores, helpdesk_scores
 from scoring.annotations.breakdown_files import read_breakdown_files
 from scoring.measures.breakdown import figures, rate_figures
@@ -32,7 +32,7 @@ def test_every_example_prints_what_the_page_shows() -> None:
     assert result.failed == 0
 
 
-TABLE = re.compile(r"(```console\n\$ harvest (breakdown|helpdesk) (.*?)\n)(.*?)```", re.DOTALL)
+TABLE = re.compile(r"(```console\n\$ harvest metrics (breakdown|helpdesk) (.*?)\n)(.*?)```", re.DOTALL)
 
 
 def printed(group: str, arguments: str) -> str:

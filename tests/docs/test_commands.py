@@ -12,7 +12,7 @@ import yaml
 
 from harvest.audits.audit import load_audit
 from harvest.audits.audit_file import AuditFile, SystemEntry
-from harvest.cli.main import COMMANDS
+from harvest.cli.commands import COMMANDS
 from harvest.cli.score import command as score_command
 from recordings.log.run_folder import read
 from scoring.settings import Settings
@@ -64,8 +64,9 @@ def test_the_first_audit_is_taken(tmp_path: Path) -> None:
 def test_every_page_and_command_that_is_named_is_there() -> None:
     pages = [README, *(page.read_text() for page in (ROOT / "docs").glob("*.md"))]
     for text in pages:
-        for command in re.findall(r"(?:^|`)harvest ([a-z][a-z-]+)", text, re.MULTILINE):
+        for command, below in re.findall(r"(?:^|`)harvest ([a-z][a-z-]+)(?:\s+([a-z][a-z-]+))?", text, re.MULTILINE):
             assert command in COMMANDS, command
+            assert not COMMANDS[command].commands or f"{command} {below}" in COMMANDS, (command, below)
     for link in re.findall(r"\]\((docs/[^)#]+)", README):
         assert (ROOT / link).is_file(), link
     for page in (ROOT / "docs").glob("*.md"):
@@ -77,7 +78,7 @@ def test_an_audit_on_two_machines_is_merged_and_scored_as_the_page_says(tmp_path
     (tmp_path / "audit.yaml").write_text(AUDIT)
     section = COMMANDS_PAGE.partition("## Several machines, or several runs\n")[2].partition("\n## ")[0]
     lines = re.findall(r"^(?:\w+\$ )?harvest (.*)$", section, re.MULTILINE)
-    assert [line.split()[0] for line in lines] == ["run", "run", "merge", "score"]
+    assert [line.split(" runs/")[0].split(" audit")[0] for line in lines] == ["run", "run", "data merge", "score"]
     for line in lines:
         done = harvest(*line.split(), cwd=tmp_path)
         assert done.returncode == 0, (line, done.stderr)

@@ -19,7 +19,7 @@ REGISTRIES = {
     "harvest/pages/browser/busy_signs.py": "SIGNS",
     "protocols/labels.py": "Label",
     "recordings/formats/importers.py": "IMPORTERS",
-    "harvest/cli/main.py": "COMMANDS",
+    "harvest/cli/commands.py": "COMMANDS",
     "harvest/cli/notifying.py": "_FILES",
     "scoring/swan/rules/registry.py": "RULES",
     "harvest/studies/variance/rows.py": "def variance_rows",

@@ -61,7 +61,7 @@ def test_a_language_is_a_group_and_the_files_of_the_page_are_played(
         assert said["bot [japanese]", topic.id] == topic.fields["request_ja"]
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        main(["simulate", "groups", str(tmp_path / "run"), "-m", "%useful"])
+        main(["users", "groups", str(tmp_path / "run"), "-m", "%useful"])
     told = capsys.readouterr().out
     assert "null pair: english, english-again" in told
     assert re.search(r"japanese +0\.0% +4 +-100\.0 +4 ", told)

@@ -45,8 +45,8 @@ def test_the_logs_of_the_page_become_a_run_a_tree_and_the_share_of_failures_afte
 def test_every_key_that_an_export_writes_or_an_import_reads_is_in_the_table(tmp_path: Path) -> None:
     (logs,) = _blocks(RECORDINGS, "### JSON messages", "json")
     (tmp_path / "logs.jsonl").write_text(logs, encoding="utf-8")
-    _play("harvest import --format messages logs.jsonl --out run", tmp_path)
-    _play("harvest export run --format messages --out again.jsonl", tmp_path)
+    _play("harvest data import --format messages logs.jsonl --out run", tmp_path)
+    _play("harvest data export run --format messages --out again.jsonl", tmp_path)
     table = RECORDINGS.partition("| key of `metadata` |")[2].partition("\n\n")[0]
     named = {key for row in table.splitlines()[2:] for key in re.findall(r"`([a-z_]+)`", row.split("|")[1])}
     for line in (tmp_path / "again.jsonl").read_text(encoding="utf-8").splitlines():

@@ -17,7 +17,7 @@ from tests.support.command_line import harvest
 
 PAGE = ROOT / "docs" / "simulators" / "populations.md"
 FILE = re.compile(r"<!-- (audit\.yaml|bot\.py|middling\.yaml) -->\n```\w+\n(.*?)```\n", re.DOTALL)
-COMMAND = re.compile(r"`harvest (simulate [^`]+)`\s+(?:then )?prints")
+COMMAND = re.compile(r"`harvest (users [^`]+)`\s+(?:then )?prints")
 SHOWN = re.compile(r"(<!-- (?:population|counterfactual) -->\n```\n)(.*?)(```\n)", re.DOTALL)
 
 

@@ -21,7 +21,7 @@ BLOCK = re.compile(
 def renewed(page: str, run: Path, folder: Path) -> str:
     for name in ("B1", "G1"):
         file = DATA / f"gfrc_m002_{name}.txt"
-        done = harvest("import", "--format", "gfrc", file, "--system", name, "--out", name, cwd=folder)
+        done = harvest("data", "import", "--format", "gfrc", file, "--system", name, "--out", name, cwd=folder)
         assert done.returncode == 0, done.stderr
 
     def listed(block: re.Match[str]) -> str:

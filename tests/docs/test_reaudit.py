@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from harvest.cli.reaudit import command
+from harvest.cli.watch.reaudit import command
 from harvest.notices.prometheus import metrics
 from harvest.schedules.crontab import crontab
 from harvest.schedules.job import Job
@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "reaudit.md").read_text(encoding="utf-8")
 
 def test_the_line_of_cron_is_the_one_that_is_printed() -> None:
     folder = Path("/home/me/audits")
-    words = ("/home/me/.venv/bin/harvest", "reaudit", "audit.yaml", "--prometheus", "weekly.prom")
+    words = ("/home/me/.venv/bin/harvest", "watch", "run", "audit.yaml", "--prometheus", "weekly.prom")
     lock, log, environment = (folder / f"audit.{end}" for end in ("lock", "log", "env"))
     assert crontab(Job("weekly", "week", words, folder, lock, log, environment), "/usr/bin/flock") in PAGE
 

@@ -24,7 +24,7 @@ FOLDER = DOCS / "simulators"
 PAGE = (FOLDER / "swan-users.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 (AUDIT,) = (one for one in EXAMPLES if one.startswith("format: harvest-audit"))
-RUNS: dict[str, str] = dict(re.findall(r"```text\n\$ harvest simulate findings (\S+)\n(.*?)```", PAGE, re.DOTALL))
+RUNS: dict[str, str] = dict(re.findall(r"```text\n\$ harvest users findings (\S+)\n(.*?)```", PAGE, re.DOTALL))
 TABLE = [re.split(r"\s*\|\s*", line)[1:-1] for line in PAGE.splitlines() if line.startswith("| ")]
 
 
@@ -49,7 +49,7 @@ def test_the_figures_are_those_of_a_run(name: str, folder: Path) -> None:
     (folder / f"{name}.yaml").write_text(audit, encoding="utf-8")
     played = harvest("run", f"{name}.yaml", "--out", name, "--json", cwd=folder)
     assert played.returncode == 0, played.stderr
-    printed = harvest("simulate", "findings", name, cwd=folder, width=100).stdout
+    printed = harvest("users", "findings", name, cwd=folder, width=100).stdout
     lines = [line.rstrip() for line in printed.splitlines() if line.strip()]
     shown = RUNS[name].splitlines()
     assert lines[: len(shown)] == shown

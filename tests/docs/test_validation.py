@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from harvest.cli.main import main
-from harvest.cli.simulate import check_command, fit_command
+from harvest.cli.users import check, fit
 from scoring.simulation.realism import BEHAVIOUR
 from tests.benchmarks import simulation as simulation_bench
 from tests.benchmarks.simulation import SIZES, TABLES, Rows, estimators, floors, realism, recovery, written
@@ -74,7 +74,7 @@ def test_the_command_prints_the_stop_models_of_the_page_and_no_name_is_cut(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as left:
-        main(["simulate", "fit", str(IARD), "--folds", "2"])
+        main(["users", "fit", str(IARD), "--folds", "2"])
     assert not left.value.code
     printed = capsys.readouterr().out
     assert "…" not in printed
@@ -90,6 +90,6 @@ def test_every_measure_of_behaviour_is_explained() -> None:
 
 
 def test_the_options_that_are_named_are_there() -> None:
-    known = {option for command in (fit_command, check_command) for one in command.params for option in one.opts}
+    known = {option for module in (fit, check) for one in module.command.params for option in one.opts}
     for option in re.findall(r"simulate [^\n`]*?(--[a-z-]+)", TEXT):
         assert option in known, option

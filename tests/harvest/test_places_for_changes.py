@@ -578,7 +578,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
         )
     )
     house.write("one.txt", "Hello\nGood day\nBye\nSee you\n")
-    house.harvest("import", "--format", "pairs", "one.txt", "--out", "run")
+    house.harvest("data", "import", "--format", "pairs", "one.txt", "--out", "run")
     shown = house.harvest("show", "run", "--system", "one", "--topic", "T1", "--trial", "1")
     assert all(words in shown for words in ("Hello", "Good day", "Bye", "See you"))
 
@@ -907,7 +907,7 @@ POLITENESS = Rule(
     shipped = (ROOT / "scoring/swan/sakai-2023.yaml").read_text()
     house.write("own.yaml", shipped.replace("brevity(words=250)", "politeness"))
     house.harvest("run", "audit.yaml", "--out", "run")
-    house.harvest("annotate", "run", "--schema", "own.yaml")
+    house.harvest("judge", "rules", "run", "--schema", "own.yaml")
     scored = json.loads(
         house.harvest("score", "run", "--measure", "WAN(Conciseness)", "--schema", "own.yaml", "--json")
     )

@@ -188,7 +188,7 @@ def test_their_options_are_checked_at_their_place(site: Path, tmp_path: Path) ->
 
 def test_an_importer_makes_a_run(site: Path, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("Hello\nGood day\nBye\nSee you\n")
-    done = python(site, tmp_path, "-m", "harvest", "import", "--format", "pairs", "one.txt", "--out", "run")
+    done = python(site, tmp_path, "-m", "harvest", "data", "import", "--format", "pairs", "one.txt", "--out", "run")
     assert done.returncode == 0, done.stderr
     (one,) = read(tmp_path / "run").conversations
     assert [(turn.said, turn.reply and turn.reply.answer.text) for turn in one.turns] == [

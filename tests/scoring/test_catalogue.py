@@ -154,7 +154,7 @@ def test_scores_of_rules_follow_the_settings_also_where_they_were_annotated(
 ) -> None:
     copy = tmp_path / "annotated"
     shutil.copytree(run, copy)
-    done = harvest("annotate", str(copy))
+    done = harvest("judge", "rules", str(copy))
     assert done.returncode == 0, done.stderr
     before, after = gather_runs(read(run)).material, gather_runs(read(copy)).material
     assert after.layers

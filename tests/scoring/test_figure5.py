@@ -25,17 +25,8 @@ def printed(*words: str | Path, cwd: Path) -> str:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figure5")
     for system in ("B1", "G1"):
-        printed(
-            "import",
-            "--format",
-            "gfrc",
-            DATA / f"gfrc_m002_{system}.txt",
-            "--system",
-            system,
-            "--out",
-            system,
-            cwd=folder,
-        )
+        names = ("--system", system, "--out", system)
+        printed("data", "import", "--format", "gfrc", DATA / f"gfrc_m002_{system}.txt", *names, cwd=folder)
     return folder
 
 

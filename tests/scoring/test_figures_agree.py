@@ -138,12 +138,12 @@ def test_a_figure_over_trials_is_the_mean_of_the_figures_of_its_trials(table: Sc
 def test_every_figure_is_the_same_after_export_and_import(
     form: str, options: Sequence[str], run: Path, material: Material, table: ScoreTable, tmp_path: Path
 ) -> None:
-    harvest("export", run, "--format", form, "--out", tmp_path / "file")
-    harvest("import", "--format", form, *options, "--out", tmp_path / "again", tmp_path / "file")
+    harvest("data", "export", run, "--format", form, "--out", tmp_path / "file")
+    harvest("data", "import", "--format", form, *options, "--out", tmp_path / "again", tmp_path / "file")
     again = gather_runs(read(tmp_path / "again")).material
     assert again.turns == material.turns
     assert [row.as_json() for row in scored(again).rows] == [row.as_json() for row in table.rows]
-    harvest("export", tmp_path / "again", "--format", form, "--out", tmp_path / "second")
+    harvest("data", "export", tmp_path / "again", "--format", form, "--out", tmp_path / "second")
     assert (tmp_path / "second").read_bytes() == (tmp_path / "file").read_bytes()
 
 
@@ -151,8 +151,8 @@ def test_imports_of_two_systems_one_after_the_other_are_the_run_of_both(
     run: Path, table: ScoreTable, tmp_path: Path
 ) -> None:
     for system in "BA":
-        harvest("export", run, "--format", "gfrc", "--system", system, "--out", tmp_path / system)
-        harvest("import", "--format", "gfrc", "--out", tmp_path / "again", tmp_path / system)
+        harvest("data", "export", run, "--format", "gfrc", "--system", system, "--out", tmp_path / system)
+        harvest("data", "import", "--format", "gfrc", "--out", tmp_path / "again", tmp_path / system)
     again = gather_runs(read(tmp_path / "again")).material
     assert [row.as_json() for row in scored(again).rows] == [row.as_json() for row in table.rows]
 

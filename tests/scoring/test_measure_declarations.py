@@ -99,7 +99,7 @@ def test_a_measure_is_explained_with_its_formula_source_needs_parameters_and_an_
 def test_measures_of_one_name_are_each_explained() -> None:
     words = " ".join(asked("GF").output.split())
     assert "value of one conversation" in words
-    assert "value of ranked lists: harvest gfr" in words
+    assert "value of ranked lists: harvest metrics gfr" in words
 
 
 def test_json_holds_every_measure_with_what_it_declares() -> None:

@@ -48,8 +48,8 @@ ANOTHER_THING = {
     "the command of that name, the key of its files, their option, and the seed of its draws": {
         ("recordings/formats/dbdc.py", "breakdown"),
         ("recordings/formats/dbdc.py", "breakdown"),
-        ("harvest/cli/breakdown.py", "breakdown"),
-        ("harvest/cli/importing.py", "breakdown"),
+        ("harvest/cli/metrics/breakdown.py", "breakdown"),
+        ("harvest/cli/data/importing.py", "breakdown"),
         ("harvest/cli/main.py", "breakdown"),
         ("scoring/annotations/breakdown_files.py", "breakdown"),
         ("scoring/annotations/breakdown_scores.py", "breakdown"),

@@ -1,4 +1,4 @@
-"""What `harvest reaudit` says in the worlds of the torture suite."""
+"""What `harvest watch run` says in the worlds of the torture suite."""
 
 import numpy as np
 

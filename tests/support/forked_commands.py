@@ -15,7 +15,9 @@ from pathlib import Path
 __all__ = ["fork_command"]
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload([__name__, *(f"harvest.cli.{name}" for name in ("bless", "pool", "reaudit"))])
+_FORKS.set_forkserver_preload(
+    [__name__, *(f"harvest.cli.{name}" for name in ("watch.bless", "judge.pool", "watch.reaudit"))]
+)
 
 
 def fork_command(words: Sequence[str], cwd: Path, said: Path) -> BaseProcess:

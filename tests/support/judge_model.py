@@ -44,7 +44,7 @@ def prefers_longer(asked: Asked) -> str:
 
 
 def judge_file(folder: Path, url: str, *, endpoint: Any = None, **options: Any) -> Path:
-    """The file that `harvest judge --with` takes."""
+    """The file that `harvest judge model --with` takes."""
     entry = {"base_url": url, "model": "m1", "retries": 0, "retry_wait": 0, "timeout": 5, **(endpoint or {})}
     path = folder / "judge.yaml"
     value = {"format": "harvest-judge/1", "endpoint": entry, **options}

@@ -1,4 +1,4 @@
-"""`harvest annotate --serve` as people start it: in a process of its own, on a port that stays."""
+"""`harvest judge page` as people start it: in a process of its own, on a port that stays."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Server:
                 free.bind(("127.0.0.1", 0))
                 self.port = free.getsockname()[1]
         people = [word for name in self.people for word in ("--author", name)]
-        command = [sys.executable, "-m", "harvest", "annotate", str(self.run), "--serve", "--port", str(self.port)]
+        kind = ("pairs", "--serve") if "--out" in self.words else ("page",)
+        command = [sys.executable, "-m", "harvest", "judge", *kind, str(self.run), "--port", str(self.port)]
         self.process = subprocess.Popen(
             [*command, *people, *self.words],
             stderr=subprocess.PIPE,

@@ -31,7 +31,7 @@ def write_example(folder: Path) -> None:
 
 
 def example_options(folder: Path) -> list[str]:
-    """The options of `harvest gfr` for the files of `write_example`, several files after one option."""
+    """The options of `harvest metrics gfr` for the files of `write_example`, several files after one option."""
     sets = list(REFERENCE["sets"])
     return [
         *("--qrels", str(folder / "small.qrels")),

@@ -146,7 +146,7 @@ def full_run(folder: Path) -> tuple[Path, Path, Path]:
 
     sheet = folder / "sheet.csv"
     asked = ("--criterion", "Fluency", "--criterion", "Harmlessness")
-    assert harvest("annotate", run, "--export", sheet, *asked).returncode == 0
+    assert harvest("judge", "sheet", run, "--export", sheet, *asked).returncode == 0
     with sheet.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     for number, row in enumerate(rows):
@@ -155,10 +155,10 @@ def full_run(folder: Path) -> tuple[Path, Path, Path]:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assert harvest("annotate", run, "--import", sheet, "--author", "anna", "--version", "1").returncode == 0
+    assert harvest("judge", "sheet", run, "--import", sheet, "--author", "anna", "--version", "1").returncode == 0
 
     baseline, history = folder / "baseline.json", folder / "history.jsonl"
-    assert harvest("bless", run, "--out", baseline, "--by", "me").returncode == 0
+    assert harvest("watch", "bless", run, "--out", baseline, "--by", "me").returncode == 0
     look = watch(read(run), read_baseline(baseline)).noted
     days = (f"2026-01-{7 * week:02}T03:17:00.000Z" for week in (1, 2, 3, 4))
     write_history(history, tuple(look.model_copy(update={"at": day}) for day in days))

@@ -33,7 +33,7 @@ def iard() -> tuple[Dialogue, ...]:
 
 
 def fitted_markov(dialogues: Sequence[Dialogue], *, order: int = 1, stop: str = "table") -> markov.MarkovUser:
-    """The user that `harvest simulate fit` makes of the dialogues, with its acts for words."""
+    """The user that `harvest users fit` makes of the dialogues, with its acts for words."""
     options = fitted_options(dialogues, order=2 if order == 2 else 1, stop=stop)
     return markov.build(options.model_copy(update={"words": {act: (act,) for act in options.acts}}))
 

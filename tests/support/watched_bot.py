@@ -54,7 +54,7 @@ def bless(folder: Path, *runs: str) -> Path:
     """Play and bless these runs: the folder."""
     for run in runs:
         assert harvest("run", "audit.yaml", "--out", run, cwd=folder).returncode == 0
-    done = harvest("bless", *runs, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
+    done = harvest("watch", "bless", *runs, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
 

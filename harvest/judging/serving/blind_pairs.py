@@ -47,7 +47,7 @@ def read_decided_pairs(folder: str | PathLike[str], texts: Mapping[int, str]) ->
         raise InputError(
             "this folder contains no decisions on pairs",
             place=Place.of(folder),
-            allowed="a folder that harvest annotate RUN --pairs FILE --serve or harvest judge wrote, or a sheet",
+            allowed="a folder that harvest judge pairs RUN --out FILE --serve or harvest judge model wrote, or a sheet",
         )
     found: dict[tuple[int, str], str] = {}
     for layer in read_layers(folder):

@@ -80,7 +80,7 @@ def read_secrets(path: Path) -> set[str]:
         shared = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     except (OSError, ValueError) as fault:  # ValueError: a NUL in the name
         why = getattr(fault, "strerror", None) or fault
-        advice = "make it with: harvest login SITE --out FILE"
+        advice = "make it with: harvest pages login SITE --out FILE"
         raise InputError(f"the log-in cannot be read: {why}", place=Place(str(path)), advice=advice) from None
     if shared:
         raise InputError(
@@ -93,9 +93,9 @@ def read_secrets(path: Path) -> set[str]:
         return {value for value in _secret_values(state) if len(value) >= _SHORTEST_SECRET}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError(
-            "the file is not a log-in saved by harvest login",
+            "the file is not a log-in saved by harvest pages login",
             place=Place(str(path)),
-            advice="make a new one: harvest login",
+            advice="make a new one: harvest pages login",
         ) from None
 
 

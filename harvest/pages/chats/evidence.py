@@ -1,4 +1,4 @@
-"""Evidence of a turn on a live page in addition to its answer, for people and for `harvest reread`."""
+"""Evidence of a turn on a live page in addition to its answer, for people and for `harvest pages read-again`."""
 
 import contextlib
 import json
@@ -69,7 +69,7 @@ class Evidence:
         return tuple(kept)
 
     def _record(self, awaited: AwaitedAnswer, said: str, sent: SentTurn, sent_as: str, habits: Habits) -> bytes:
-        """Return the record of the turn, with everything that `harvest reread` needs except the page."""
+        """Return the record of the turn, with everything that `harvest pages read-again` needs except the page."""
         sample, verdict, window = awaited.sample, awaited.verdict, self.window
         shown = awaited.turn.echo.lines if awaited.turn.echo is not None else ""
         plain = [line for line in map(collapse_spaces, said.split("\n")) if line]

@@ -27,13 +27,13 @@ WALLS: dict[str, type[DriverError]] = {
 }
 
 _REMEDIES = {
-    "login": " (log in once by hand with `harvest login`, and name its file in the option `login`)",
+    "login": " (log in once by hand with `harvest pages login`, and name its file in the option `login`)",
     "captcha": " (Harvest does not solve them: ask the site's operator for a way in)",
 }
 _COVERED = "something covers the box to type in"
 _RENEWAL_ADVICE = (
-    " (though the log-in in {0} was used: it may have expired; renew it with `harvest login … --out {0}`, with the "
-    "options of the audit, since some sites tie a log-in to them)"
+    " (though the log-in in {0} was used: it may have expired; renew it with `harvest pages login … --out {0}`, with "
+    "the options of the audit, since some sites tie a log-in to them)"
 )
 _UNKNOWN_COVER = Cover("", 0.0)
 _STEP = 0.2  # seconds between looks

@@ -160,7 +160,9 @@ async def _draft_opens(browser: Browser, settings: BrowserSettings, manners: Man
 
 def _draft(found: ProbeResult) -> str:
     host = urlsplit(found.url).netloc
-    remarks = [f"drafted by `harvest probe`, which said {found.message!r} once; every line may be changed or left out"]
+    remarks = [
+        f"drafted by `harvest pages probe`, which said {found.message!r} once; every line may be changed or left out"
+    ]
     if found.fault is not None:
         remarks.append(f"there was no answer: {found.fault}")
     if found.said is not None:

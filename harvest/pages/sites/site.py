@@ -53,7 +53,7 @@ def _check_words(text: str) -> str:
 
 
 def _check_address(url: str) -> str:
-    parse_target(url, secret="log in by hand with `harvest login`")
+    parse_target(url, secret="log in by hand with `harvest pages login`")
     return Target(url)
 
 

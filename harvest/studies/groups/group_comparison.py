@@ -1,4 +1,4 @@
-"""Compare groups of users within runs, for `harvest simulate groups`.
+"""Compare groups of users within runs, for `harvest users groups`.
 
 Each run is compared by itself. The header of a run lists which recorded systems are one system with several groups
 of users. The protocol lists which groups say the same words. If such groups differ, the difference is due to the

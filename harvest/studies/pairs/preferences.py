@@ -87,7 +87,7 @@ class PreferenceStudy:
 
 def read_key(path: str | PathLike[str]) -> PairKey:
     """Read the key of a sheet of blind pairs. Raises InputError for an invalid file."""
-    key = read_json_document(path, PairKey, "the key of a sheet of pairs", "harvest annotate RUN --pairs FILE")
+    key = read_json_document(path, PairKey, "the key of a sheet of pairs", "harvest judge pairs RUN --out FILE")
     for number, pair in key.pairs.items():
         if not (number.isascii() and number.isdecimal()) or pair.left == pair.right:
             raise InputError(

@@ -4,7 +4,7 @@ Two runs of one assistant can differ because the assistant changed, or because i
 Recordings have the versions of Harvest that read pages, whether pages were read again later, hashes of the files
 that a system names (a site file, a program), the settings that an audit left to its driver, and the versions of the
 rules that gave labels. Equal versions do not prove that pages were read alike. Different versions do not prove that
-pages were read differently; for stored pages, `harvest reread` shows any differences.
+pages were read differently; for stored pages, `harvest pages read-again` shows any differences.
 """
 
 import json
@@ -111,7 +111,7 @@ def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
             yield Contrast(
                 "reading",
                 f"pages of {system} were read {group_by_value(said)}: one page may give another answer; "
-                "`harvest reread` shows what today's reading changes",
+                "`harvest pages read-again` shows what today's reading changes",
                 {name: readings[name].as_json() for name in runs},
             )
     if len(named) > 1:

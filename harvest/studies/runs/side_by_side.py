@@ -141,7 +141,7 @@ def _nothing_in_common(
         said += f"; {next(iter(changed.values())).said}"
     return InputError(
         f"these runs have no topic in common: {said}",
-        advice="score the runs one by one; `harvest merge` unites parts of one run, and `harvest compare` with "
+        advice="score the runs one by one; `harvest data merge` unites parts of one run, and `harvest compare` with "
         "--standardise compares runs of the same systems over different topics",
     )
 

@@ -27,8 +27,8 @@ _SECTIONS: Mapping[Of, str] = MappingProxyType(
         "measure": "over many conversations, of a measure M of one",
         "turn": "of one turn: rows of harvest score RUN --json",
         "nugget": "of one nugget: rows of harvest score RUN --json",
-        "list": "of ranked lists: harvest gfr",
-        "predictor": "of predictors: harvest breakdown eval, harvest helpdesk eval",
+        "list": "of ranked lists: harvest metrics gfr",
+        "predictor": "of predictors: harvest metrics breakdown eval, harvest metrics helpdesk eval",
     }
 )
 _NEEDS: Mapping[str, str] = MappingProxyType(

@@ -40,7 +40,7 @@ from topics.identity import generator
 from topics.topic import TopicSet
 
 # The note on figures that leave out the run's purpose.
-PROBED = "A probe took the user's side: `harvest simulate findings RUN` prints what it found."
+PROBED = "A probe took the user's side: `harvest users findings RUN` prints what it found."
 
 
 @dataclass(frozen=True)  # without slots, for cached properties

@@ -1,6 +1,6 @@
 """Compare playable users by their likelihood on held-out people, and choose the user to play.
 
-Every candidate is fitted as in `harvest simulate fit` and followed decision by decision through its own
+Every candidate is fitted as in `harvest users fit` and followed decision by decision through its own
 `distribution`. The figure is thus about the user that is played, including its stop model and smoothing. AIC on the
 training recordings has no influence.
 """
@@ -33,7 +33,7 @@ from topics.topic import Topic, TopicType
 DEFAULT, HIDDEN = "turn-and-act", "hidden-states"
 PERSON_KNOWN = "hidden-states, person known"
 
-# The candidates that `harvest simulate fit` can write: tables and stop models, and hidden states.
+# The candidates that `harvest users fit` can write: tables and stop models, and hidden states.
 CANDIDATES = (*fitted_users.LEAVING, HIDDEN)
 
 # Fewest people to choose a candidate other than the default: intervals over fewer are too narrow.

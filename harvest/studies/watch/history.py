@@ -276,7 +276,7 @@ def _parse_history(data: bytes, path: str) -> History:
         advice = (
             "restore the file from a copy, or remove the line: its look is then forgotten"
             if found or torn or fault.place is None or fault.place.line > 1
-            else "check which file is meant: harvest reaudit writes a history, a look on each line"
+            else "check which file is meant: harvest watch run writes a history, a look on each line"
         )
         raise InputError(fault.what, place=fault.place, advice=advice) from None
     return History(tuple(found), tuple(torn), tuple(bare), tuple(glued))

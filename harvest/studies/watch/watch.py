@@ -36,7 +36,7 @@ from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize
 from topics.errors import Place
 
-# Share of a baseline's conversations that failures of users may have cut short, as for `harvest bless`.
+# Share of a baseline's conversations that failures of users may have cut short, as for `harvest watch bless`.
 MOST_BLESSED = 0.05
 
 # Runs that a baseline needs before its alarms count: fewer show too little of how much audits differ by chance.

@@ -88,7 +88,7 @@ ADAPTED = SetRule(
 EQUAL_BENEFIT = SetRule(
     name="equal_benefit",
     version="1",
-    limits="sees labels alone, and takes chance for unfairness where groups have few turns: `harvest simulate groups` "
+    limits="sees labels alone, and takes chance for unfairness where groups have few turns: `harvest users groups` "
     "tests the difference",
     silence="fewer than two groups with 3 labelled turns on the topic",
     judge=_judge_benefit,

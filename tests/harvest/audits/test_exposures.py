@@ -195,7 +195,7 @@ def test_a_schedule_asks_for_the_variables_that_are_declared_and_for_no_others(t
         systems = everything(one, other, proxy)
         systems[3]["options"]["env"]["HOST_env"] = "a text, and no name"
         audit(tmp_path, *systems)
-        done = harvest("schedule", "audit.yaml", "--cron", cwd=tmp_path, width=1000)
+        done = harvest("watch", "schedule", "audit.yaml", "--cron", cwd=tmp_path, width=1000)
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("put ")]
     assert set(line.removeprefix("put ").partition(" into ")[0].split(", ")) == set(VALUES) - {
@@ -332,7 +332,7 @@ def test_no_command_that_plays_sends_a_key_in_clear_unasked(tmp_path: Path) -> N
         options = {"base_url": f"http://0.0.0.0:{one.port}", "model": "m", "api_key_env": "NOBODYS_KEY"}
         path = audit(tmp_path, {"driver": "openai", "options": options})
         said = []
-        for words in (["run", path.name, "--out", "run"], ["chat", path.name, "--topic", "M001"]):
+        for words in (["run", path.name, "--out", "run"], ["users", "chat", path.name, "--topic", "M001"]):
             done = harvest(*words, cwd=tmp_path, standard_input="hello\n")
             assert done.returncode == 2
             said.append(done.stderr)

@@ -373,10 +373,10 @@ def test_a_run_shows_scores_trees_and_bounds_by_group(tmp_path: Path, capsys: py
         ["tree", "--system", "A [younger]"],
         ["score"],
         ["relabel"],
-        ["export", "--format", "messages", "--out", str(lines)],
+        ["data export", "--format", "messages", "--out", str(lines)],
     ):
         with pytest.raises(SystemExit) as done:
-            main([command[0], str(tmp_path / "run"), *command[1:]])
+            main([*command[0].split(), str(tmp_path / "run"), *command[1:]])
         told = capsys.readouterr()
         assert done.value.code in (0, 1), told.err
         if command[0] in ("show", "score", "tree"):
@@ -417,7 +417,7 @@ def test_machines_can_share_an_audit_with_groups(tmp_path: Path, capsys: pytest.
         with pytest.raises(SystemExit):
             main(["run", path, "--worker", worker, "--topics", topics, "--out", str(tmp_path / worker)])
     with pytest.raises(SystemExit) as done:
-        main(["merge", str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "all")])
+        main(["data", "merge", str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "all")])
     assert done.value.code == 0, capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["run", path, "--out", str(tmp_path / "whole")])

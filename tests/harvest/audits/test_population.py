@@ -97,7 +97,7 @@ def test_a_run_that_goes_on_or_is_shared_out_draws_the_same_users(tmp_path: Path
     for number in (1, 2):
         done = harvest("run", path, "--shard", f"{number}/2", "--out", f"part-{number}", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    done = harvest("merge", "part-1", "part-2", "--out", "merged", cwd=tmp_path)
+    done = harvest("data", "merge", "part-1", "part-2", "--out", "merged", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert members(tmp_path / "merged") == members(tmp_path / "whole")
 
@@ -121,7 +121,7 @@ def test_other_weights_or_another_user_are_another_run(tmp_path: Path) -> None:
         assert "recorded with different settings" in done.stderr
         assert said in done.stderr
         assert harvest("run", other, "--out", f"other-{number}", cwd=tmp_path).returncode == 0
-        done = harvest("merge", "run", f"other-{number}", "--out", f"merged-{number}", cwd=tmp_path)
+        done = harvest("data", "merge", "run", f"other-{number}", "--out", f"merged-{number}", cwd=tmp_path)
         assert done.returncode == 2, said
         assert "were recorded with different settings" in done.stderr
     # The same shares in other numbers are the same population.

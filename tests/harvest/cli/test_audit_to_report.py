@@ -33,7 +33,7 @@ def decide(link: str, value: float) -> int:
 
 def pooled(run: Path) -> int:
     """Words whose Correctness is judged."""
-    told = harvest("pool", run, "--criterion", "Correctness", "--json")
+    told = harvest("judge", "pool", run, "--criterion", "Correctness", "--json")
     assert told.returncode == 0, told.stderr
     rows = [row for row in json.loads(told.stdout)["long"] if row["measure"] == "Correctness"]
     counts = {row["figure"]: row["estimate"] for row in rows}

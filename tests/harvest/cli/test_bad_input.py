@@ -261,8 +261,11 @@ COMMANDS = {
     "a run that is not there": (["score", "nowhere"], "there is no such folder"),
     "trials below one": (["run", "demo", "--trials", "0"], "0"),
     "an unknown topic": (["run", "demo", "--topics", "Z001"], "Z001"),
-    "an unknown import format": (["import", "--format", "csv", "a", "--out", "b"], "gfrc"),
-    "a transcript that is not there": (["import", "--format", "gfrc", "nowhere.txt", "--out", "b"], "no such file"),
+    "an unknown import format": (["data", "import", "--format", "csv", "a", "--out", "b"], "gfrc"),
+    "a transcript that is not there": (
+        ["data", "import", "--format", "gfrc", "nowhere.txt", "--out", "b"],
+        "no such file",
+    ),
     "a gain that is not a number": (["score", "nowhere", "--gain", "L1=much"], "NAME=NUMBER"),
 }
 
@@ -336,7 +339,7 @@ def test_a_changed_system_is_refused_with_what_changed(tmp_path: Path, capsys: p
         (["score", "RUN", "--gain", "9=0.5"], "scoring setting gains: no entity of the gold table has grade 9"),
         (["score", "RUN", "--input-price", "Z=3"], "scoring setting input_prices: there is no system 'Z'"),
         (["score", "RUN", "--strict"], "--strict only affects thresholds, but the audit has none"),
-        (["simulate", "check", "RUN", "RUN/../run-1"], "must be different files or folders"),
+        (["users", "check", "RUN", "RUN/../run-1"], "must be different files or folders"),
         (["measures", "GF("], "a name or a number is missing in 'GF('"),
         (["scoer", "RUN"], "No such command 'scoer': did you mean 'score'?"),
     ],

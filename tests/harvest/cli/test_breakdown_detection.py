@@ -1,4 +1,4 @@
-"""`harvest breakdown train`, `predict` and `eval` with the detector, and a protocol that asks it, played for real."""
+"""`harvest metrics breakdown` with the detector, and a protocol that asks it, played for real."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def rows_of(*arguments: str | Path) -> tuple[dict[tuple[str, str, str | None], float], list[str]]:
-    done = harvest("breakdown", "eval", *arguments, "--replications", "100", "--json")
+    done = harvest("metrics", "breakdown", "eval", *arguments, "--replications", "100", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     return {(r["system"], r["measure"], r["topic_type"]): r["estimate"] for r in document["long"]}, document["notes"]
@@ -61,11 +61,11 @@ def test_files_without_predictions_are_evaluated_with_the_shipped_detector(logs:
 def test_a_trained_detector_is_the_same_file_again_and_is_said_to_have_seen_the_dialogues(logs: Path) -> None:
     files = [logs.parent / name for name in ("a.json", "b.json")]
     for file, order in zip(files, (("one", "two"), ("two", "one")), strict=True):
-        done = harvest("breakdown", "train", *(logs / name for name in order), "--out", file)
+        done = harvest("metrics", "breakdown", "train", *(logs / name for name in order), "--out", file)
         assert done.returncode == 0, done.stderr
         assert "trained on 48 turns of 24 dialogues" in done.stderr
     assert files[0].read_bytes() == files[1].read_bytes()
-    again = harvest("breakdown", "train", logs / "one", "--out", files[0])
+    again = harvest("metrics", "breakdown", "train", logs / "one", "--out", files[0])
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
     assert files[0].read_bytes() == files[1].read_bytes()
     rows, notes = rows_of(logs, "--detector", files[0])
@@ -82,7 +82,7 @@ def test_cross_validation_predicts_what_was_not_seen_and_beats_the_prior(logs: P
 
 
 def test_reliability_is_printed_in_ten_bins_over_all_and_by_system(logs: Path) -> None:
-    done = harvest("breakdown", "eval", logs, "--replications", "100", "--reliability", width=120)
+    done = harvest("metrics", "breakdown", "eval", logs, "--replications", "100", "--reliability", width=120)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in (done.stdout + done.stderr).splitlines()]
     for name in ("all", "one", "two"):
@@ -95,13 +95,13 @@ def test_counts_without_words_are_evaluated_as_before_and_a_detector_is_refused(
     rows, notes = rows_of(DATA / "dbdc3_en" / "YI_100.json")
     assert not any(system.startswith("detector") for system, _, _ in rows)
     assert "no predictions were given" in notes[-1]
-    done = harvest("breakdown", "eval", DATA / "dbdc3_en" / "YI_100.json", "--cross-validate")
+    done = harvest("metrics", "breakdown", "eval", DATA / "dbdc3_en" / "YI_100.json", "--cross-validate")
     assert done.returncode == 2
     assert "do not contain the text" in done.stderr
 
 
 def test_predictions_can_be_evaluated_as_any_submission(logs: Path) -> None:
-    done = harvest("breakdown", "predict", logs, "--why")
+    done = harvest("metrics", "breakdown", "predict", logs, "--why")
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(lines) == 48
@@ -121,7 +121,7 @@ def test_turns_without_words_are_predicted_so_that_predictions_can_be_evaluated(
         dialogue["turns"][place]["utterance"] = ""
     (logs / "one" / "d99.log.json").write_text(json.dumps(dialogue))
     out = logs.parent / "mine.jsonl"
-    done = harvest("breakdown", "predict", logs, "--out", out)
+    done = harvest("metrics", "breakdown", "predict", logs, "--out", out)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert "50 predictions written to" in done.stderr
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
@@ -137,7 +137,7 @@ def test_a_file_in_which_nobody_says_anything_is_predicted_too(logs: Path) -> No
         turn["utterance"] = ""
     file = logs.parent / "silent.log.json"
     file.write_text(json.dumps(dialogue))
-    done = harvest("breakdown", "predict", file, logs / "one")
+    done = harvest("metrics", "breakdown", "predict", file, logs / "one")
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["turn"] for line in lines[:2]] == [1, 3]
@@ -148,19 +148,21 @@ def test_a_file_in_which_nobody_says_anything_is_predicted_too(logs: Path) -> No
 def test_predictions_go_to_a_file_that_is_not_there_yet_and_counts_without_words_are_refused(logs: Path) -> None:
     out = logs.parent / "mine.jsonl"
     out.write_text("kept")
-    refused = harvest("breakdown", "predict", logs, "--out", out)
+    refused = harvest("metrics", "breakdown", "predict", logs, "--out", out)
     assert (refused.returncode, "exists already" in refused.stderr, out.read_text()) == (2, True, "kept")
-    assert harvest("breakdown", "predict", logs, "--out", out, "--force").returncode == 0
-    assert out.read_text() == harvest("breakdown", "predict", logs).stdout
-    nothing = harvest("breakdown", "predict", DATA / "dbdc3_en" / "YI_100.json", "--out", logs.parent / "none.jsonl")
+    assert harvest("metrics", "breakdown", "predict", logs, "--out", out, "--force").returncode == 0
+    assert out.read_text() == harvest("metrics", "breakdown", "predict", logs).stdout
+    nothing = harvest(
+        "metrics", "breakdown", "predict", DATA / "dbdc3_en" / "YI_100.json", "--out", logs.parent / "none.jsonl"
+    )
     assert (nothing.returncode, "this file has no texts of turns" in nothing.stderr) == (2, True)
     assert not (logs.parent / "none.jsonl").exists()
 
 
 def test_a_submission_with_the_name_of_the_detector_is_refused(logs: Path) -> None:
-    predicted = harvest("breakdown", "predict", logs).stdout
+    predicted = harvest("metrics", "breakdown", "predict", logs).stdout
     (logs.parent / "detector.jsonl").write_text(predicted)
-    done = harvest("breakdown", "eval", logs, logs.parent / "detector.jsonl")
+    done = harvest("metrics", "breakdown", "eval", logs, logs.parent / "detector.jsonl")
     assert done.returncode == 2
     assert "the submission 'detector' is named like the detector" in done.stderr
 
@@ -216,7 +218,7 @@ def test_a_protocol_asks_the_detector_and_a_run_can_be_detected(name: str, tmp_p
         assert evidence.quote == "probability of a breakdown above 0.45"
         x = float(evidence.note.split("X ")[1].split(";")[0])
         assert turn.route.label == ("x" if x > 0.45 else "o")
-    done = harvest("breakdown", "predict", tmp_path / "run")
+    done = harvest("metrics", "breakdown", "predict", tmp_path / "run")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     for line, turn in zip(lines, turns, strict=True):
         assert turn.route is not None

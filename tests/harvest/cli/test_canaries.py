@@ -253,18 +253,18 @@ tree run --system answer --merge exact --format svg
 compare run --json
 variance run --json
 report run --out report.html
-export run --format messages --out messages --all
-export run --format gfrc --out transcripts --all
-annotate run --export sheet.csv --criterion Fluency
-annotate run --extract nuggets.yaml
+data export run --format messages --out messages --all
+data export run --format gfrc --out transcripts --all
+judge sheet run --export sheet.csv --criterion Fluency
+judge extract run --with nuggets.yaml
 relabel run --json
 run calm.yaml --out calm
-bless calm --out baseline.json -m ave%useful
+watch bless calm --out baseline.json -m ave%useful
 run calm.yaml --out calmer
-reaudit calm.yaml --baseline baseline.json --run calmer --json
-history baseline.history.jsonl
-merge run --out merged
-verify run --json
+watch run calm.yaml --baseline baseline.json --run calmer --json
+watch history baseline.history.jsonl
+data merge run --out merged
+data verify run --json
 """.splitlines()
 
 

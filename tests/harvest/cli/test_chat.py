@@ -1,4 +1,4 @@
-"""`harvest chat`: a person takes the user's side, and is recorded like any user; what was said is never lost."""
+"""`harvest users chat`: a person takes the user's side, and is recorded like any user; what was said is never lost."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def chat(folder: Path, typed: str, *options: str, system: str = "echo") -> subprocess.CompletedProcess[str]:
-    words = ("chat", "audit.yaml", "--system", system, "--topic", "M002", *options)
+    words = ("users", "chat", "audit.yaml", "--system", system, "--topic", "M002", *options)
     return harvest(*words, cwd=folder, standard_input=typed)
 
 
@@ -162,18 +162,18 @@ def test_what_is_not_in_the_audit_is_refused_and_leaves_no_folder(
 
 
 def test_where_there_are_several_systems_one_must_be_named(folder: Path) -> None:
-    done = harvest("chat", "audit.yaml", "--topic", "M002", cwd=folder)
+    done = harvest("users", "chat", "audit.yaml", "--topic", "M002", cwd=folder)
     assert done.returncode == 2
     assert "choose one with --system" in done.stderr
 
 
 @contextmanager
 def terminal(folder: Path, columns: int = 0, term: str = "xterm") -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """`harvest chat` at a terminal, and the side that types. columns: 0 for a terminal that does not say."""
+    """`harvest users chat` at a terminal, and the side that types. columns: 0 for a terminal that does not say."""
     typing, screen = pty.openpty()
     fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
-        [sys.executable, "-m", "harvest", "chat", "audit.yaml", "--system", "echo", "--topic", "M002", "--out", "run"],
+        [sys.executable, "-m", "harvest", "users", "chat", "audit.yaml", "--system=echo", "--topic=M002", "--out=run"],
         cwd=folder,
         stdin=screen,
         stdout=screen,

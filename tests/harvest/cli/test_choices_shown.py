@@ -90,7 +90,7 @@ def test_show_says_how_likely_what_the_user_did_was(run: Path) -> None:
 def test_exports_carry_it_and_imports_read_it(run: Path) -> None:
     recorded = read(run).finished
     for form, ending in (("messages", "jsonl"), ("gfrc", "txt")):
-        done = harvest("export", "run", "--format", form, "--out", f"all.{ending}", cwd=run.parent)
+        done = harvest("data", "export", "run", "--format", form, "--out", f"all.{ending}", cwd=run.parent)
         assert done.returncode == 0, done.stderr
         path = run.parent / f"all.{ending}"
         found = (read_messages(path) if form == "messages" else read_transcript(path)).conversations

@@ -46,7 +46,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(RUNS):
         (folder / "pool.yaml").write_text(AUDIT.replace("M001, M002", f"M00{number + 3}"))
         assert harvest("run", "pool.yaml", "--out", f"pool-{number}", cwd=folder).returncode == 0
-    assert harvest("bless", "base", "--out", "audit.baseline.json", cwd=folder).returncode == 0
+    assert harvest("watch", "bless", "base", "--out", "audit.baseline.json", cwd=folder).returncode == 0
     return folder
 
 
@@ -69,7 +69,7 @@ def at_once(folder: Path, commands: Sequence[str], rng: random.Random, within: f
 
 def entities(folder: Path, runs: Sequence[str]) -> set[tuple[str, str]]:
     """Those that wait in these runs for a grade, by pooling them alone."""
-    assert harvest("pool", *runs, "--gold", "alone.csv", cwd=folder).returncode == 0
+    assert harvest("judge", "pool", *runs, "--gold", "alone.csv", cwd=folder).returncode == 0
     return set(rows(folder / "alone.csv"))
 
 
@@ -93,18 +93,18 @@ def test_commands_that_write_one_file_within_two_seconds_lose_nothing_of_one_ano
     for number in range(rounds):
         folder = copied(prepared, tmp_path / str(number))
         wanted = entities(folder, pooled)
-        commands = [f"reaudit audit.yaml --run {run}" for run in judged]
-        commands += ["reaudit audit.yaml"] * plays
-        commands += [f"pool {run} --gold gold.csv" for run in pooled]
-        commands += [f"bless run-{one} --out new.json --by {one}" for one in range(blessings)]
+        commands = [f"watch run audit.yaml --run {run}" for run in judged]
+        commands += ["watch run audit.yaml"] * plays
+        commands += [f"judge pool {run} --gold gold.csv" for run in pooled]
+        commands += [f"watch bless run-{one} --out new.json --by {one}" for one in range(blessings)]
         ended = at_once(folder, commands, rng, within)
-        blessed = [(command, said) for command, code, said in ended if command.startswith("bless") and code == 0]
-        refused = [said for command, code, said in ended if command.startswith("bless") and code == 2]
+        blessed = [(command, said) for command, code, said in ended if command.startswith("watch bless") and code == 0]
+        refused = [said for command, code, said in ended if command.startswith("watch bless") and code == 2]
         assert all(re.search(r"this baseline exists already|another process wrote this file", said) for said in refused)
         assert len(blessed) == len(refused) == blessings / 2
         for command, _ in blessed:
             assert f'"blessed_by": "{command[-1]}"' in (folder / "new.json").read_text()
-        others = [one for one in ended if not one[0].startswith("bless")]
+        others = [one for one in ended if not one[0].startswith("watch bless")]
         assert [(command, said) for command, code, said in others if code not in (0, 1, 3)] == []
         played = {one.name for one in folder.glob("runs/weekly/*")}
         history = whole_history(folder / "audit.history.jsonl")
@@ -127,28 +127,29 @@ def test_a_baseline_that_somebody_else_replaced_meanwhile_is_not_replaced(
     def slow(*runs: object, **named: object) -> object:
         if not once:
             once.append(1)
-            assert harvest("bless", "run-1", "--out", "audit.baseline.json", "--by", "b", "--replace").returncode == 0
+            other = harvest("watch", "bless", "run-1", "--out", "audit.baseline.json", "--by", "b", "--replace")
+            assert other.returncode == 0
         return whole(*runs, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("harvest.cli.bless.make_baseline", slow)
-    done = harvest("bless", "run-0", "--out", "audit.baseline.json", "--by", "a", "--replace", cwd=folder)
+    monkeypatch.setattr("harvest.cli.watch.bless.make_baseline", slow)
+    done = harvest("watch", "bless", "run-0", "--out", "audit.baseline.json", "--by", "a", "--replace", cwd=folder)
     assert done.returncode == 2
     assert "audit.baseline.json: another process wrote this file while the runs were read" in done.stderr
     assert '"blessed_by": "b"' in (folder / "audit.baseline.json").read_text()
-    again = harvest("bless", "run-0", "--out", "audit.baseline.json", "--by", "a", "--replace", cwd=folder)
+    again = harvest("watch", "bless", "run-0", "--out", "audit.baseline.json", "--by", "a", "--replace", cwd=folder)
     assert again.returncode == 0
     assert '"blessed_by": "a"' in (folder / "audit.baseline.json").read_text()
 
 
 def test_rows_that_somebody_fills_in_while_runs_are_pooled_stay(prepared: Path, tmp_path: Path) -> None:
     folder = copied(prepared, tmp_path)
-    assert harvest("pool", "pool-0", "--gold", "gold.csv", cwd=folder).returncode == 0
+    assert harvest("judge", "pool", "pool-0", "--gold", "gold.csv", cwd=folder).returncode == 0
     table = folder / "gold.csv"
     filled = table.read_text().replace(",,", ",L1,", 1).removesuffix("\n")  # an editor may write no last line end
     done: list[int] = []
     with shared_file(table) as file:
         pooling = threading.Thread(
-            target=lambda: done.append(harvest("pool", "pool-1", "--gold", table, cwd=folder).returncode)
+            target=lambda: done.append(harvest("judge", "pool", "pool-1", "--gold", table, cwd=folder).returncode)
         )
         pooling.start()
         time.sleep(0.5)

@@ -11,8 +11,8 @@ from unittest import mock
 
 import pytest
 
+from harvest.cli.commands import COMMANDS
 from harvest.cli.completion import VARIABLE
-from harvest.cli.main import COMMANDS
 from tests.support.command_line import harvest
 
 BIN = Path(sys.executable).parent
@@ -28,13 +28,16 @@ def completed(*words: str) -> list[str]:
 
 
 def test_commands_are_completed() -> None:
-    assert completed("") == [f"plain,{name}" for name in COMMANDS]
+    assert completed("") == [f"plain,{name}" for name in COMMANDS if " " not in name]
     assert completed("sco") == ["plain,score"]
+    assert completed("watch", "") == [f"plain,{name}" for name in COMMANDS["watch"].commands]
+    assert completed("metrics", "breakdown", "ev") == ["plain,eval"]
 
 
 def test_options_choices_and_files_are_completed() -> None:
     assert "plain,--measure" in completed("score", "--me")
     assert completed("init", "--driver", "co") == ["plain,command"]
+    assert "plain,--author" in completed("judge", "page", "run", "--au")
     assert completed("run", "aud") == ["file,aud"]
     assert completed("score", "run") == ["file,run"]
 

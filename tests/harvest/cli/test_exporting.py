@@ -1,4 +1,4 @@
-"""`harvest export` says what it leaves out, and what it writes for others holds what they need."""
+"""`harvest data export` says what it leaves out, and what it writes for others holds what they need."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def exported(tmp_path: Path, capsys: pytest.CaptureFixture[str], *options: str) 
         conversation(("say", ""), labels="?", topic="T2", system="mine", outcome=Outcome(INVALID, "timeout")),
     ]
     record(tmp_path / "run", talks, header)
+    form = ("--format", "messages", "--out", str(tmp_path / "out.jsonl"))
     with pytest.raises(SystemExit) as stop:
-        main(["export", str(tmp_path / "run"), "--format", "messages", "--out", str(tmp_path / "out.jsonl"), *options])
+        main(["data", "export", str(tmp_path / "run"), *form, *options])
     assert stop.value.code == 0
     return capsys.readouterr().err
 
@@ -82,7 +83,7 @@ def test_parts_that_a_form_has_no_place_for_are_counted_and_sources_are_citation
     )
     turns = [replace(turn, reply=replace(turn.reply, answer=each)) for turn, each in zip(one.turns, answers)]  # type: ignore[type-var]
     record(tmp_path / "run", [replace(one, turns=tuple(turns))], header)
-    done = harvest("export", tmp_path / "run", "--format", form, "--out", tmp_path / "out")
+    done = harvest("data", "export", tmp_path / "run", "--format", form, "--out", tmp_path / "out")
     assert done.returncode == 0
     note = f"note: '{form}' cannot contain {left_out}; `messages` keeps them"
     assert (note in done.stderr) == bool(left_out), done.stderr
@@ -95,7 +96,7 @@ def test_parts_that_a_form_has_no_place_for_are_counted_and_sources_are_citation
 
 async def test_answers_are_records_of_the_rag_tracks(tmp_path: Path) -> None:
     run = await judged(tmp_path)
-    assert harvest("export", run, "--format", "answers", "--out", tmp_path / "a.jsonl").returncode == 0
+    assert harvest("data", "export", run, "--format", "answers", "--out", tmp_path / "a.jsonl").returncode == 0
     lines = [json.loads(one) for one in (tmp_path / "a.jsonl").read_text().splitlines()]
     assert [one["run_id"] for one in lines] == ["echo/1", "echo/2", "echo/3"]
     assert lines[0] == {
@@ -110,7 +111,7 @@ async def test_answers_are_records_of_the_rag_tracks(tmp_path: Path) -> None:
 
 async def test_scores_by_people_are_a_validation_set_with_one_split_a_topic(tmp_path: Path) -> None:
     run = await judged(tmp_path)
-    words = ("export", run, "--format", "validation", "--out")
+    words = ("data", "export", run, "--format", "validation", "--out")
     assert harvest(*words, tmp_path / "v.csv", "--criterion", "correctness").returncode == 0
     name = read(run).finished[0].trial_id
     heading, row = (tmp_path / "v.csv").read_text().splitlines()
@@ -130,13 +131,13 @@ def test_about_half_of_the_topics_are_for_testing() -> None:
 @pytest.mark.parametrize("name", ["tktk", pytest.param("yi", marks=pytest.mark.soak)])
 def test_dialogues_of_dbdc_come_back_with_their_annotations(name: str, tmp_path: Path) -> None:
     (file,) = [one for one in (DATA / "dbdc3_en").glob("*.json") if name in one.stem.lower()]
-    assert harvest("import", file, "--format", "dbdc", "--out", tmp_path / "one").returncode == 0
-    assert harvest("export", tmp_path / "one", "--format", "dbdc", "--out", tmp_path / "logs").returncode == 0
+    assert harvest("data", "import", file, "--format", "dbdc", "--out", tmp_path / "one").returncode == 0
+    assert harvest("data", "export", tmp_path / "one", "--format", "dbdc", "--out", tmp_path / "logs").returncode == 0
     logs = sorted((tmp_path / "logs").rglob("*.log.json"))
-    again = harvest("import", *logs, "--format", "dbdc", "--out", tmp_path / "two")
+    again = harvest("data", "import", *logs, "--format", "dbdc", "--out", tmp_path / "two")
     assert again.returncode == 0, again.stderr
     for run in ("one", "two"):
-        assert harvest("breakdown", "predict", tmp_path / run).returncode == 0
+        assert harvest("metrics", "breakdown", "predict", tmp_path / run).returncode == 0
     first, second = ({talk.session: talk for talk in read(tmp_path / run).finished} for run in ("one", "two"))
     assert first.keys() == second.keys()
     for session, talk in first.items():
@@ -151,5 +152,5 @@ def test_dialogues_of_dbdc_come_back_with_their_annotations(name: str, tmp_path:
         counted.append({(sessions[target.trial], target.turn): dict(value) for target, value in counts.items()})
     assert counted[0] == counted[1]
     assert counted[0]
-    refused = harvest("export", tmp_path / "one", "--format", "dbdc", "--out", tmp_path / "logs")
+    refused = harvest("data", "export", tmp_path / "one", "--format", "dbdc", "--out", tmp_path / "logs")
     assert (refused.returncode, "exists already" in refused.stderr) == (2, True)

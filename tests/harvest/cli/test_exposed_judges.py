@@ -42,8 +42,8 @@ def run(played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def words_for(kind: str, run: Path, url: str) -> list[object]:
     """The command that asks the model at `url`, with its file written."""
     if kind == "judge":
-        return ["judge", run, "--with", judge_file(run.parent, url, endpoint=NAMED, criteria=["Fluency"])]
-    return ["annotate", run, "--extract", endpoints_file(run.parent, url, **NAMED)]
+        return ["judge", "model", run, "--with", judge_file(run.parent, url, endpoint=NAMED, criteria=["Fluency"])]
+    return ["judge", "extract", run, "--with", endpoints_file(run.parent, url, **NAMED)]
 
 
 @pytest.mark.parametrize("kind", ["judge", "extract"])

@@ -93,29 +93,29 @@ READERS: dict[str, tuple[str, ...]] = {
     "score": ("score", "RUN", "--replications", "100"),
     "show": ("show", "RUN"),
     "tree": ("tree", "RUN"),
-    "export": ("export", "RUN", "--format", "gfrc", "--out", "OUT"),
-    "merge": ("merge", "RUN", "--out", "OUT"),
-    "reread": ("reread", "RUN"),
+    "export": ("data", "export", "RUN", "--format", "gfrc", "--out", "OUT"),
+    "merge": ("data", "merge", "RUN", "--out", "OUT"),
+    "read again": ("pages", "read-again", "RUN"),
     "relabel": ("relabel", "RUN"),
-    "annotate": ("annotate", "RUN", "--export", "SHEET"),
-    "pairs": ("annotate", "RUN", "--pairs", "SHEET"),
-    "serve": ("annotate", "RUN", "--serve", "--port", "0", "--author", "a", "--criterion", "Fluency"),
+    "sheet": ("judge", "sheet", "RUN", "--export", "SHEET"),
+    "pairs": ("judge", "pairs", "RUN", "--out", "SHEET"),
+    "serve": ("judge", "page", "RUN", "--port", "0", "--author", "a", "--criterion", "Fluency"),
     "run": ("run", "AUDIT", "--out", "RUN"),
-    "salvage": ("merge", "RUN", "--salvage", "--out", "OUT"),
+    "salvage": ("data", "merge", "RUN", "--salvage", "--out", "OUT"),
     "tree of scores": ("tree", "RUN", "--score", "R"),
     "check": ("check", "AUDIT", "--out", "RUN"),
     "check a replay": ("check", "REPLAY"),
     "run a replay": ("run", "REPLAY", "--out", "OUT"),
     "run a replay of branches": ("run", "BRANCHES", "--out", "OUT"),
-    "chat": ("chat", "AUDIT", "--topic", "M001", "--out", "RUN"),
-    "extract": ("annotate", "RUN", "--extract", "ENDPOINTS"),
-    "simulate fit": ("simulate", "fit", "RUN", "--out", "OUT"),
-    "simulate check": ("simulate", "check", "RUN", "RUN"),
-    "simulate groups": ("simulate", "groups", "RUN"),
+    "chat": ("users", "chat", "AUDIT", "--topic", "M001", "--out", "RUN"),
+    "extract": ("judge", "extract", "RUN", "--with", "ENDPOINTS"),
+    "users fit": ("users", "fit", "RUN", "--out", "OUT"),
+    "users check": ("users", "check", "RUN", "RUN"),
+    "users groups": ("users", "groups", "RUN"),
     "variance": ("variance", "RUN"),
-    "simulate findings": ("simulate", "findings", "RUN"),
+    "users findings": ("users", "findings", "RUN"),
     "report": ("report", "RUN", "--out", "PAGE"),
-    "import into it": ("import", "MESSAGES", "--format", "messages", "--out", "RUN"),
+    "import into it": ("data", "import", "MESSAGES", "--format", "messages", "--out", "RUN"),
 }
 
 
@@ -177,7 +177,7 @@ def test_a_trap_in_place_of_the_header_is_one_message(
 
 
 @pytest.mark.parametrize("trap", TRAPS)
-@pytest.mark.parametrize("command", ["score", "merge", "annotate", "report"])
+@pytest.mark.parametrize("command", ["score", "merge", "sheet", "report"])
 def test_a_trap_among_the_judgments_is_one_message(
     command: str, trap: str, run: Path, said: Callable[..., str]
 ) -> None:
@@ -190,7 +190,7 @@ def test_a_trap_among_the_judgments_is_one_message(
 
 
 @pytest.mark.parametrize("trap", TRAPS)
-@pytest.mark.parametrize("command", ["score", "merge", "annotate", "serve"])
+@pytest.mark.parametrize("command", ["score", "merge", "sheet", "serve"])
 def test_a_trap_among_the_decisions_is_one_message(
     command: str, trap: str, run: Path, said: Callable[..., str]
 ) -> None:
@@ -292,7 +292,7 @@ def test_a_trap_in_place_of_kept_scores_is_one_message(trap: str, run: Path, sai
     lay, words = TRAPS[trap]
     (run / "scores.json").unlink()
     lay(run / "scores.json")
-    message = said("simulate", "check", "RUN", "RUN", "--measure", "R")
+    message = said("users", "check", "RUN", "RUN", "--measure", "R")
     assert message.count("scores.json") == 1
     assert words in message
 
@@ -303,12 +303,12 @@ def test_a_trap_in_place_of_kept_scores_is_one_message(trap: str, run: Path, sai
     [
         ("score", "RUN", "--gold", "TRAP.csv"),
         ("score", "RUN", "--measure", "SWAN", "--schema", "TRAP.yaml"),
-        ("annotate", "RUN", "--import", "TRAP.csv"),
-        ("annotate", "RUN", "--extract", "TRAP.yaml"),
-        ("import", "TRAP.jsonl", "--format", "messages", "--out", "OUT"),
+        ("judge", "sheet", "RUN", "--import", "TRAP.csv"),
+        ("judge", "extract", "RUN", "--with", "TRAP.yaml"),
+        ("data", "import", "TRAP.jsonl", "--format", "messages", "--out", "OUT"),
         ("check", "TRAP.yaml"),
-        ("simulate", "fit", "TRAP.jsonl", "--out", "OUT"),
-        ("simulate", "check", "RUN", "TRAP.jsonl"),
+        ("users", "fit", "TRAP.jsonl", "--out", "OUT"),
+        ("users", "check", "RUN", "TRAP.jsonl"),
         ("relabel", "RUN", "--protocol", "TRAP.yaml"),
     ],
 )

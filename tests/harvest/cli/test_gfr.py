@@ -1,4 +1,4 @@
-"""`harvest gfr`: its table, its JSON, and what it refuses."""
+"""`harvest metrics gfr`: its table, its JSON, and what it refuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harvest.cli import main
-from harvest.cli.gfr import command
+from harvest.cli.metrics.gfr import command
 from scoring.notation import parse
 from scoring.rankings.list_scores import GAINS
 from scoring.table import FORMAT, ScoreRow
@@ -23,9 +23,9 @@ PAGE = PATH.read_text(encoding="utf-8")
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
-    """(standard output, standard error) of `harvest gfr`."""
+    """(standard output, standard error) of `harvest metrics gfr`."""
     with pytest.raises(SystemExit) as stopped:
-        main(["gfr", *arguments])
+        main(["metrics", "gfr", *arguments])
     printed = capsys.readouterr()
     assert (stopped.value.code or 0) == code, printed
     assert "Traceback" not in printed.err
@@ -282,7 +282,7 @@ def test_the_example_of_the_page_prints_what_the_page_shows(
     monkeypatch.chdir(tmp_path)
     for name, text in re.findall(r"`([\w.-]+)`:\n\n```\n(.*?)```", PAGE, re.DOTALL):
         (tmp_path / name).write_text(text)
-    shown = re.search(r"```console\n\$ harvest gfr (.*?)\n(.*?)```", PAGE, re.DOTALL)
+    shown = re.search(r"```console\n\$ harvest metrics gfr (.*?)\n(.*?)```", PAGE, re.DOTALL)
     assert shown is not None
     out, _ = run(capsys, *shown[1].split())
     assert [line.rstrip() for line in out.splitlines()] == shown[2].splitlines()

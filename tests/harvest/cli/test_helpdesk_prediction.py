@@ -1,4 +1,4 @@
-"""`harvest helpdesk train`, `predict` and `eval` with the predictor, on files and on a run."""
+"""`harvest metrics helpdesk train`, `predict` and `eval` with the predictor, on files and on a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COUNTS = DATA / "stc3" / "stc3_test_gold_counts.json"
 
 
 def helpdesk(*words: object, cwd: Path | None = None) -> CompletedProcess[str]:
-    return harvest("helpdesk", *words, cwd=cwd, width=100)
+    return harvest("metrics", "helpdesk", *words, cwd=cwd, width=100)
 
 
 def dialogue(number: int) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def test_what_is_predicted_for_a_file_with_lengths_can_be_evaluated(tmp_path: Pa
 
 
 def test_a_run_is_predicted_as_the_file_that_it_was_imported_from(tmp_path: Path, talk: Path) -> None:
-    done = harvest("import", "--format", "dialeval", talk, "--out", "run", cwd=tmp_path)
+    done = harvest("data", "import", "--format", "dialeval", talk, "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     of_run, of_file = helpdesk("predict", tmp_path / "run"), helpdesk("predict", talk)
     assert of_run.returncode == of_file.returncode == 0, of_run.stderr + of_file.stderr

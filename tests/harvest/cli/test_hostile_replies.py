@@ -169,7 +169,7 @@ JSON = [
     (*TREE, "--format", "json"),
     ("relabel", "run", "--json"),
     ("show", "run", "--json"),
-    ("verify", "run", "--json"),
+    ("data", "verify", "run", "--json"),
 ]
 
 
@@ -239,7 +239,7 @@ def visible(text: str) -> str:
 
 
 def test_what_is_exported_is_what_was_said(folder: Path, large: str, tmp_path: Path) -> None:
-    done = harvest("export", "run", "--format", "messages", "--out", tmp_path / "out", cwd=folder)
+    done = harvest("data", "export", "run", "--format", "messages", "--out", tmp_path / "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     said = set(messages(tmp_path / "out"))
     assert large in said
@@ -254,7 +254,7 @@ def messages(path: Path) -> Iterator[str]:
 
 
 def test_sheets_for_people_hold_no_formula(folder: Path, large: str, tmp_path: Path) -> None:
-    done = harvest("annotate", "run", "--criterion", "Fluency", "--export", tmp_path / "sheet.csv", cwd=folder)
+    done = harvest("judge", "sheet", "run", "--criterion", "Fluency", "--export", tmp_path / "sheet.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     before = csv.field_size_limit(2 * len(large))
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -273,7 +273,7 @@ IMPORTED = """\
 def test_what_a_log_calls_its_system_is_no_formula_either(tmp_path: Path, name: str) -> None:
     named = json.dumps({"system": name, "topic": "M001", "trial": 1, "labels": ["o"]})
     (tmp_path / "log.jsonl").write_text(IMPORTED.replace("NAMED", named))
-    assert harvest("import", "--format", "messages", "log.jsonl", "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("data", "import", "--format", "messages", "log.jsonl", "--out", "run", cwd=tmp_path).returncode == 0
     for words in (("score", "run", "--csv"), ("tree", "run", "--format", "csv")):
         rows = list(csv.DictReader(io.StringIO(written(tmp_path, *words))))
         assert {row["system"] for row in rows} == {f"'{name}"}
@@ -330,10 +330,10 @@ def test_no_name_of_a_system_in_a_recording_from_elsewhere_steers_the_terminal(t
     for file in (tmp_path / "run" / "run.json", *(tmp_path / "run").glob("trials-*.jsonl")):
         file.write_text(file.read_text().replace('"A"', json.dumps(f"A{STEERS}")))
     for words in (
-        ("bless", "run", "--out", "usual.json"),
+        ("watch", "bless", "run", "--out", "usual.json"),
         ("show", "run", "--all"),
         ("score", "run"),
-        ("verify", "run"),
+        ("data", "verify", "run"),
     ):
         done = harvest(*words, cwd=tmp_path)
         assert done.returncode in (0, 1), done.stderr

@@ -1,4 +1,4 @@
-"""`harvest import`: what has no effect is refused, and what is refused writes nothing."""
+"""`harvest data import`: what has no effect is refused, and what is refused writes nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def test_an_option_that_would_have_no_effect_is_refused(
 ) -> None:
     (tmp_path / "a.jsonl").write_text(line("Hello"))
     out = tmp_path / "run"
-    code, said = harvest(capsys, "import", "--format", form, tmp_path / "a.jsonl", f"--{option}", "1", "--out", out)
+    code, said = harvest(
+        capsys, "data", "import", "--format", form, tmp_path / "a.jsonl", f"--{option}", "1", "--out", out
+    )
     assert code == 2
     assert f"--{option} has no effect on files of the format {form}" in said
     assert f"leave out --{option}" in said
@@ -62,7 +64,7 @@ def test_what_annotators_said_is_asked_for_only_where_there_are_annotators(
 ) -> None:
     (tmp_path / "a.jsonl").write_text(line("Hello"))
     code, said = harvest(
-        capsys, "import", "--format", "messages", tmp_path / "a.jsonl", *given, "--out", tmp_path / "r"
+        capsys, "data", "import", "--format", "messages", tmp_path / "a.jsonl", *given, "--out", tmp_path / "r"
     )
     assert code == 2
     assert f"{given[0]} has no effect on files of the format messages" in said
@@ -76,7 +78,7 @@ def test_dialogues_of_dbdc_become_a_run_with_what_annotators_said(
     file, out = tmp_path / "a.json", tmp_path / "run"
     file.write_text(json.dumps({"subset": "B", "dialogues": [{"id": "d1", "turns": turns}]}))
     for _ in range(2):  # the second time, everything is there already
-        code, said = harvest(capsys, "import", "--format", "dbdc", file, "--counts", "revised", "--out", out)
+        code, said = harvest(capsys, "data", "import", "--format", "dbdc", file, "--counts", "revised", "--out", out)
         assert code == 0, said
     recorded = read(out)
     assert [(one.key.system, one.turns[0].label) for one in recorded.conversations] == [("B", "x")]
@@ -95,10 +97,10 @@ def test_an_import_that_is_refused_leaves_the_run_as_it_was(
     out = tmp_path / "run"
     file = tmp_path / "a.jsonl"
     file.write_text(line("Hello"))
-    assert harvest(capsys, "import", "--format", "messages", file, "--out", out)[0] == 0
+    assert harvest(capsys, "data", "import", "--format", "messages", file, "--out", out)[0] == 0
     before = written(out)
     file.write_text(line("Something new", trial=2) + (line("Another", trial=1) if not more else ""))
-    code, said = harvest(capsys, "import", "--format", "messages", file, "--out", out, *more)
+    code, said = harvest(capsys, "data", "import", "--format", "messages", file, "--out", out, *more)
     assert code == 2, said
     assert written(out) == before
 
@@ -132,7 +134,7 @@ def test_an_importer_of_others_that_fails_is_named_and_harvest_is_not_blamed(
 
 def test_no_format_gives_a_system_the_name_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_text("##### M001\n### U1\nHi\n### S1 o\nHo\n")
-    words = ("import", "--format", "gfrc", tmp_path / "a.txt", "--system", "B@run", "--out", tmp_path / "run")
+    words = ("data", "import", "--format", "gfrc", tmp_path / "a.txt", "--system", "B@run", "--out", tmp_path / "run")
     code, said = harvest(capsys, *words)
     assert (code, "'B@run' cannot be the name of a system" in said) == (2, True)
     assert not (tmp_path / "run").exists()
@@ -142,7 +144,7 @@ def test_a_grade_without_a_gain_is_named_with_its_place_on_import_and_when_score
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.txt").write_text("##### M001\n### U1\nHi\n### S1 o\nhttps://www.imdb.com/title/tt1276104/\n#L9\n")
-    code, said = harvest(capsys, "import", "--format", "gfrc", tmp_path / "a.txt", "--out", tmp_path / "run")
+    code, said = harvest(capsys, "data", "import", "--format", "gfrc", tmp_path / "a.txt", "--out", tmp_path / "run")
     assert (code, f"warning: {tmp_path / 'a.txt'}:6: grade L9 has no gain: correct it, or score with" in said) == (
         0,
         True,
@@ -160,7 +162,16 @@ def test_a_gold_table_of_a_set_that_was_not_named_says_how_to_name_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.jsonl").write_text(line("Hi"))
-    words = ("import", "--format", "messages", tmp_path / "a.jsonl", "--gold", "parrot", "--out", tmp_path / "run")
+    words = (
+        "data",
+        "import",
+        *("--format", "messages"),
+        tmp_path / "a.jsonl",
+        "--gold",
+        "parrot",
+        "--out",
+        tmp_path / "run",
+    )
     code, said = harvest(capsys, *words)
     assert (code, "name the set with --topics, such as fairweb-45" in said) == (2, True)
 
@@ -194,7 +205,9 @@ def test_the_import_says_how_conversations_ended_that_do_not_say_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: list[str], told: str, counted: dict[str, int]
 ) -> None:
     (tmp_path / "a.jsonl").write_text("".join(lines))
-    code, said = harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    code, said = harvest(
+        capsys, "data", "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run"
+    )
     assert (code, told in said, "read from their shape" in said) == (0, True, bool(told))
     kinds = [one.outcome.kind if one.outcome else "" for one in read(tmp_path / "run").conversations]
     assert {kind: kinds.count(kind) for kind in counted} == counted
@@ -205,7 +218,7 @@ def test_conversations_that_the_user_ended_are_in_the_figures(
 ) -> None:
     lines = [talk("Refund", "Done.", "Thanks!", labels=["o"])] * 6 + [talk("Refund", "I cannot.", labels=["x"])] * 4
     (tmp_path / "a.jsonl").write_text("".join(lines))
-    harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    harvest(capsys, "data", "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
     with pytest.raises(SystemExit):
         main(["score", str(tmp_path / "run"), "-m", "%useful", "--json"])
     rows = json.loads(capsys.readouterr().out)["rows"]
@@ -216,7 +229,7 @@ def test_scores_of_an_import_speak_of_no_protocol(tmp_path: Path, capsys: pytest
     (tmp_path / "a.jsonl").write_text(
         talk("Hi", "Ho", "And?", "So.", labels=["o", "x"]) + talk("Hi", "Ho", labels=["o"])
     )
-    harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    harvest(capsys, "data", "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
     with pytest.raises(SystemExit):
         main(["score", str(tmp_path / "run")])
     said = " ".join(capsys.readouterr().out.split())
@@ -228,7 +241,7 @@ def test_a_line_that_cannot_be_read_is_left_out_named_and_in_the_exit_code(
 ) -> None:
     bad = ['{"turns": []}\n', '{"messages": [{"role": "narrator", "content": "x"}]}\n', "{\n"] * 5
     (tmp_path / "a.jsonl").write_text(talk("Hi", "Ho") + "".join(bad) + talk("Hi", "Ho"))
-    words = ("import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    words = ("data", "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
     code, said = harvest(capsys, *words, "--strict")
     assert (code, f"{tmp_path / 'a.jsonl'}:2" in said, (tmp_path / "run").exists()) == (2, True, False)
     code, said = harvest(capsys, *words)
@@ -250,15 +263,17 @@ def test_an_importer_of_others_that_gives_no_outcome_is_told_what_that_means(
 ) -> None:
     (tmp_path / "a.jsonl").write_text(talk("Hi", "Ho") * 2)
     monkeypatch.setattr(
-        "harvest.cli.importing.find_importer", lambda name: Importer(without_outcomes, "pairs of lines")
+        "harvest.cli.data.importing.find_importer", lambda name: Importer(without_outcomes, "pairs of lines")
     )
-    code, said = harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    code, said = harvest(
+        capsys, "data", "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run"
+    )
     assert (code, "2 have no outcome (interrupted: in no figure)" in said) == (0, True)
 
 
 def test_the_help_has_the_sentence_of_every_format(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["import", "--help"])
+        main(["data", "import", "--help"])
     printed = " ".join(capsys.readouterr().out.split())
     for name, one in IMPORTERS.items():
         assert f"{name}: {one.sentence}." in printed
@@ -283,7 +298,7 @@ def test_names_of_systems_that_do_not_look_as_they_are_are_said(
     for i, name in enumerate(names):  # the second time, the first is in the run already
         (tmp_path / f"{i}.jsonl").write_text(line("Hi", system=name))
         code, said = harvest(
-            capsys, "import", "--format", "messages", tmp_path / f"{i}.jsonl", "--out", tmp_path / "run"
+            capsys, "data", "import", "--format", "messages", tmp_path / f"{i}.jsonl", "--out", tmp_path / "run"
         )
         assert code == 0, said
     assert (told in said, "the name of a system" in said or "names that look" in said) == (True, bool(told))

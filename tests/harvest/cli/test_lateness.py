@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from harvest.cli.commands import COMMANDS
 from harvest.cli.completion import VARIABLE
-from harvest.cli.main import COMMANDS
 from tests.support.command_line import harvest
 
 HEAVY = {"asyncio", "httpx", "jinja2", "numpy", "prompt_toolkit", "pydantic", "rich", "yaml"}
@@ -31,9 +31,11 @@ print(json.dumps(sorted(sys.modules)))
     ("words", "environment"),
     [
         (["--help"], {}),
+        (["judge", "--help"], {}),
         ([], {VARIABLE: "bash_complete", "COMP_WORDS": "harvest ", "COMP_CWORD": "1"}),
+        ([], {VARIABLE: "bash_complete", "COMP_WORDS": "harvest judge ", "COMP_CWORD": "2"}),
     ],
-    ids=["help", "completion"],
+    ids=["help", "help of a group", "completion", "completion in a group"],
 )
 def test_help_and_the_names_of_commands_import_none_of_the_heavy_libraries(
     words: list[str], environment: dict[str, str]
@@ -78,11 +80,11 @@ def test_a_run_imports_what_scores_after_it_was_played(tmp_path: Path) -> None:
 
 
 def test_only_a_person_at_a_terminal_waits_for_the_line_editor() -> None:
-    program = "import sys, harvest.cli.chat; print('prompt_toolkit' in sys.modules)"
+    program = "import sys, harvest.cli.users.chat; print('prompt_toolkit' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_the_summary_in_the_list_is_what_the_command_says_of_itself(name: str) -> None:
-    assert COMMANDS[name].summary.rstrip(".") in harvest(name, "--help", width=200).stdout
+    assert COMMANDS[name].summary.rstrip(".") in harvest(*name.split(), "--help", width=200).stdout

@@ -76,7 +76,7 @@ def test_the_run_and_its_recording_have_the_names_as_written(folder: Path) -> No
     assert tuple(run.header.systems) == SYSTEMS
     assert {one.key.topic for one in run.finished} == set(TOPICS)
     assert {turn.route.rule for one in run.finished for turn in one.turns if turn.route} == {"nützlich", "otherwise"}
-    assert harvest("verify", run_of(folder)).returncode == 0
+    assert harvest("data", "verify", run_of(folder)).returncode == 0
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
@@ -126,9 +126,9 @@ def test_studies_name_every_system(folder: Path, words: tuple[str, ...]) -> None
 
 
 def test_messages_come_back_with_their_names(folder: Path) -> None:
-    exported = harvest("export", run_of(folder), "--format", "messages", "--out", "messages.jsonl", cwd=folder)
+    exported = harvest("data", "export", run_of(folder), "--format", "messages", "--out", "messages.jsonl", cwd=folder)
     assert exported.returncode == 0, exported.stderr
-    words = ("import", "--format", "messages", "messages.jsonl", "--topics", "topics.yaml", "--out", "imported")
+    words = ("data", "import", "--format", "messages", "messages.jsonl", "--topics", "topics.yaml", "--out", "imported")
     imported = harvest(*words, cwd=folder)
     assert imported.returncode == 0, imported.stderr
     there, here = ({one.key for one in read(path).finished} for path in (run_of(folder), folder / "imported"))
@@ -137,7 +137,7 @@ def test_messages_come_back_with_their_names(folder: Path) -> None:
 
 def test_judges_of_other_scripts_have_their_own_judgments(folder: Path) -> None:
     run, sheet = run_of(folder), folder / "sheet.csv"
-    assert harvest("annotate", run, "--export", sheet, "--criterion", "Fluency").returncode == 0
+    assert harvest("judge", "sheet", run, "--export", sheet, "--criterion", "Fluency").returncode == 0
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     for value, author in (("1", "佐藤"), ("0", "ジョン・スミス")):
@@ -145,7 +145,7 @@ def test_judges_of_other_scripts_have_their_own_judgments(folder: Path) -> None:
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
             writer.writerows({**row, "value": value} for row in rows)
-        done = harvest("annotate", run, "--import", folder / "done.csv", "--author", author)
+        done = harvest("judge", "sheet", run, "--import", folder / "done.csv", "--author", author)
         assert done.returncode == 0, done.stderr
     for author, score in (("佐藤", 1.0), ("ジョン・スミス", 0.0)):
         done = harvest("score", run, "-m", "WAN(Fluency)", "--judges", f"human:{author}", "--json")
@@ -154,8 +154,8 @@ def test_judges_of_other_scripts_have_their_own_judgments(folder: Path) -> None:
 
 
 def test_a_schedule_has_a_unit_of_its_own_for_each_name(folder: Path) -> None:
-    assert harvest("bless", run_of(folder), "--out", "baseline.json", cwd=folder).returncode == 0
-    done = harvest("schedule", "audit.yaml", "--baseline", "baseline.json", "--systemd", cwd=folder)
+    assert harvest("watch", "bless", run_of(folder), "--out", "baseline.json", cwd=folder).returncode == 0
+    done = harvest("watch", "schedule", "audit.yaml", "--baseline", "baseline.json", "--systemd", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert f"Description=Harvest: {AUDIT} is audited again" in done.stdout
     assert "/harvest-w-chentliche-Pr-fung-" in done.stdout
@@ -189,7 +189,7 @@ def test_a_store_keeps_a_run_under_such_names(
     played = harvest("run", "audit.yaml", "--shard", "1/1", "--store", store, cwd=tmp_path)
     assert played.returncode == 0, played.stderr
     assert open_store(store).folders() == ["1-of-1"]
-    merged = harvest("merge", f"{store}/1-of-1", "--out", "merged", cwd=tmp_path)
+    merged = harvest("data", "merge", f"{store}/1-of-1", "--out", "merged", cwd=tmp_path)
     assert merged.returncode == 0, merged.stderr
     assert len(read(tmp_path / "merged").finished) == 2 * len(TOPICS) * len(SYSTEMS)
 

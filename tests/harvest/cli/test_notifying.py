@@ -1,4 +1,4 @@
-"""What machines are told by `harvest reaudit` and `harvest score`, and that it never changes an exit code."""
+"""What machines are told by `harvest watch run` and `harvest score`, and that it never changes an exit code."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def folder(base: Path, tmp_path: Path) -> Path:
 
 
 def reaudit(folder: Path, *options: str) -> tuple[int, str, str]:
-    done = harvest("reaudit", "audit.yaml", "--enforce", "--confirm-after", "0", *options, cwd=folder)
+    done = harvest("watch", "run", "audit.yaml", "--enforce", "--confirm-after", "0", *options, cwd=folder)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout, done.stderr
 
@@ -213,7 +213,9 @@ def test_one_system_that_is_down_is_not_hidden_by_another(folder: Path) -> None:
     second = "  - {name: sound, driver: parrot}\nthresholds:\n"
     (folder / "audit.yaml").write_text(AUDIT.replace("thresholds:\n", second))
     assert harvest("run", "audit.yaml", "--out", "runs/two", cwd=folder).returncode == 0
-    assert harvest("bless", "runs/two", "--out", "audit.baseline.json", "--replace", cwd=folder).returncode == 0
+    assert (
+        harvest("watch", "bless", "runs/two", "--out", "audit.baseline.json", "--replace", cwd=folder).returncode == 0
+    )
     becomes(folder, down=True)
     code, _, err = reaudit(folder, "--junit", "junit.xml")
     assert code == 3, err
@@ -229,7 +231,7 @@ def test_no_reply_or_model_name_of_a_system_gets_through_any_form(
     with chat_api(lambda _: (next(texts), f"{next(texts)[:200]} {len(list(tmp_path.glob('runs/*')))}")) as port:
         (tmp_path / "audit.yaml").write_text(HOSTILE_AUDIT.replace("PORT", str(port)))
         assert harvest("run", "audit.yaml", "--out", "runs/base", cwd=tmp_path).returncode == 0
-        assert harvest("bless", "runs/base", "--out", "audit.baseline.json", cwd=tmp_path).returncode == 0
+        assert harvest("watch", "bless", "runs/base", "--out", "audit.baseline.json", cwd=tmp_path).returncode == 0
         with listening() as hook:
             monkeypatch.setenv("HOOK", hook.url)
             code, out, err = reaudit(tmp_path, *CHANNELS)

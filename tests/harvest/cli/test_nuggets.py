@@ -1,4 +1,4 @@
-"""`harvest nuggets`: files of nuggetizer in and out, and what answers hold; undefined where nothing vital is wanted."""
+"""`harvest judge nuggets`: files of nuggetizer, and what answers hold; undefined where nothing vital is wanted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(tmp_path: Path) -> Path:
         for system, topic in SAID
     ]
     write(tmp_path / "talks.jsonl", rows)
-    done = harvest("import", "--format", "messages", tmp_path / "talks.jsonl", "--out", tmp_path / "run")
+    done = harvest("data", "import", "--format", "messages", tmp_path / "talks.jsonl", "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     return tmp_path / "run"
 
@@ -73,13 +73,15 @@ def assigned() -> list[Row]:
 
 
 def take(run: Path, rows: list[Row], author: str = "nuggetizer", *words: str) -> str:
-    done = harvest("nuggets", run, "--import", write(run.parent / "in.jsonl", rows), "--author", author, *words)
+    done = harvest(
+        "judge", "nuggets", run, "--import", write(run.parent / "in.jsonl", rows), "--author", author, *words
+    )
     assert done.returncode == 0, done.stderr
     return done.stderr
 
 
 def shares(run: Path, *words: str) -> dict[tuple[str, str], Row]:
-    done = harvest("nuggets", run, "--json", *words)
+    done = harvest("judge", "nuggets", run, "--json", *words)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     unassigned = document["unassigned"]
@@ -92,7 +94,7 @@ def test_what_was_created_and_assigned_comes_out_as_it_came_in(run: Path) -> Non
     take(run, assigned())
     for form, rows in (("created", created()), ("assigned", assigned())):
         out = run.parent / f"{form}.jsonl"
-        assert harvest("nuggets", run, "--export", out, "--form", form).returncode == 0
+        assert harvest("judge", "nuggets", run, "--export", out, "--form", form).returncode == 0
         found = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
         assert sorted(found, key=str) == sorted(rows, key=str)
     assert "nothing new" in take(run, assigned())
@@ -108,7 +110,7 @@ def test_a_nugget_that_looks_like_a_secret_is_assigned_as_it_was_created(
     assert all(key not in file.read_text(encoding="utf-8") for file in (run / "judgments").iterdir())
     assert shares(run)["A", "strict all"]["topics"] == 2
     out = run.parent / "assigned.jsonl"
-    assert harvest("nuggets", run, "--export", out, "--form", "assigned").returncode == 0
+    assert harvest("judge", "nuggets", run, "--export", out, "--form", "assigned").returncode == 0
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert "nothing new" in take(run, rows)  # what was written fits, too
 
@@ -122,7 +124,7 @@ def test_the_shares_are_means_over_topics_and_no_vital_nugget_is_undefined(run: 
     assert values["A", "partial all"] == (0.875, 2, 2)
     assert values["B", "strict vital"] == (0.0, 1, 1)
     assert values["B", "partial vital"] == (0.5, 1, 1)
-    shown = harvest("nuggets", run)
+    shown = harvest("judge", "nuggets", run)
     assert "unchecked by people" in shown.stderr
 
 
@@ -151,7 +153,7 @@ def test_several_who_assigned_are_told_apart_and_scores_of_criteria_stay_as_they
         row | {"nuggets": [one | {"assignment": "not_support"} for one in row["nuggets"]]} for row in assigned()
     ]
     take(run, opposite, "anna", "--people")
-    done = harvest("nuggets", run)
+    done = harvest("judge", "nuggets", run)
     assert (done.returncode, "human:anna, model:nuggetizer" in done.stderr) == (2, True), done.stderr
     assert shares(run, "--author", "anna")["A", "partial all"]["estimate"] == 0.0
     scored = harvest("score", run, "-m", "SWAN", "--json")
@@ -188,7 +190,7 @@ def changed(what: Callable[[Row], object], number: int = 0) -> list[Row]:
 def test_what_does_not_fit_is_refused_with_its_place_and_nothing_is_kept(run: Path, rows: list[Row], said: str) -> None:
     take(run, created())
     before = read_layers(run)
-    done = harvest("nuggets", run, "--import", write(run.parent / "in.jsonl", rows), "--author", "nuggetizer")
+    done = harvest("judge", "nuggets", run, "--import", write(run.parent / "in.jsonl", rows), "--author", "nuggetizer")
     assert done.returncode == 2
     assert said in done.stderr
     assert "in.jsonl:" in done.stderr
@@ -235,7 +237,7 @@ def test_a_topic_may_be_a_number(tmp_path: Path) -> None:
     messages = [{"role": "user", "content": "When?"}, {"role": "assistant", "content": "At nine."}]
     talk = {"messages": messages, "metadata": {"system": "A", "topic": 1, "trial": 1}}
     write(tmp_path / "talks.jsonl", [talk])
-    harvest("import", "--format", "messages", tmp_path / "talks.jsonl", "--out", tmp_path / "run")
+    harvest("data", "import", "--format", "messages", tmp_path / "talks.jsonl", "--out", tmp_path / "run")
     take(tmp_path / "run", [created()[0] | {"qid": 1}])
     take(tmp_path / "run", [assigned()[0] | {"qid": 1}])
     assert shares(tmp_path / "run")["A", "strict all"]["n"] == 1
@@ -261,11 +263,11 @@ def test_a_conversation_of_which_an_assignment_failed_is_not_assigned(run: Path)
     ],
 )
 def test_options_that_do_not_go_together_are_refused(run: Path, words: tuple[str, ...], said: str) -> None:
-    done = harvest("nuggets", run, *words)
+    done = harvest("judge", "nuggets", run, *words)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 def test_before_anything_is_assigned_there_is_no_share(run: Path) -> None:
     take(run, created())
-    done = harvest("nuggets", run)
+    done = harvest("judge", "nuggets", run)
     assert (done.returncode, "nobody has assigned nuggets" in done.stderr) == (2, True), done.stderr

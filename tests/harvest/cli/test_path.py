@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from harvest.cli.main import COMMANDS
+from harvest.cli.commands import COMMANDS
 from harvest.cli.parameters import NameOrFile, PathArgument
 from tests.support.command_line import harvest
 
@@ -23,7 +23,12 @@ def parameters(command: click.Command, name: str) -> Iterator[tuple[str, click.P
 
 
 def test_every_path_of_every_command_is_of_the_kind_that_refuses_an_empty_one() -> None:
-    found = [one for name, entry in COMMANDS.items() for one in parameters(import_module(entry.module).command, name)]
+    found = [
+        one
+        for name, entry in COMMANDS.items()
+        if entry.module
+        for one in parameters(import_module(entry.module).command, name)
+    ]
     paths = {name: one for name, one in found if isinstance(one.type, click.Path) or "FILE" in (one.metavar or "")}
     assert len(paths) > 80
     assert [name for name, one in paths.items() if not isinstance(one.type, (PathArgument, NameOrFile))] == []
@@ -36,10 +41,18 @@ def test_an_empty_path_is_refused_and_nothing_is_written(tmp_path: Path, words: 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [("score",), ("show",), ("verify",), ("run", "demo", "--out")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score",),
+        ("show",),
+        ("data", "verify"),
+        ("run", "demo", "--out"),
+    ],
+)
 def test_an_address_is_not_taken_for_a_path(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = harvest(*words, f"s3://name:CANARY7f3a9c@{tmp_path}", cwd=tmp_path)
-    assert (done.returncode, "harvest merge URL --out RUN" in " ".join(done.stderr.split())) == (2, True)
+    assert (done.returncode, "harvest data merge URL --out RUN" in " ".join(done.stderr.split())) == (2, True)
     assert "CANARY" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""What `harvest probe` prints of what was found."""
+"""What `harvest pages probe` prints of what was found."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def test_an_answer_of_several_lines_keeps_its_indent(monkeypatch: pytest.MonkeyP
     async def found(*_: object) -> ProbeResult:
         return ProbeResult(URL, "Hello", (), "", True, None, said=said)
 
-    monkeypatch.setattr("harvest.cli.probe.probe_page", found)
-    lines = harvest("probe", URL, width=60).stderr.splitlines()
+    monkeypatch.setattr("harvest.cli.pages.probe.probe_page", found)
+    lines = harvest("pages", "probe", URL, width=60).stderr.splitlines()
     quoted = [line for line in lines if "word" in line]
     assert len(quoted) > 2
     assert all(line.startswith("  word") and len(line) <= 60 for line in quoted)

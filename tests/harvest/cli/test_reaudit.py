@@ -51,7 +51,7 @@ def blessed(four_times: Path, tmp_path: Path) -> Path:
 
 
 def reaudit(folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
-    done = harvest("reaudit", "audit.yaml", "--json", "--confirm-after", "0", *options, cwd=folder)
+    done = harvest("watch", "run", "audit.yaml", "--json", "--confirm-after", "0", *options, cwd=folder)
     return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
 
 
@@ -89,10 +89,10 @@ def test_the_story_of_a_watched_assistant(blessed: Path, monkeypatch: pytest.Mon
     becomes(blessed, useful=90)
     code, found, said = reaudit(blessed)
     assert len(list((blessed / "runs" / "watched").iterdir())) == 7
-    shown = harvest("history", "audit.history.jsonl", cwd=blessed)
+    shown = harvest("watch", "history", "audit.history.jsonl", cwd=blessed)
     assert shown.returncode == 0
     assert shown.stdout.count("could not be measured") == 1
-    told = json.loads(harvest("history", "audit.history.jsonl", "--json", cwd=blessed).stdout)
+    told = json.loads(harvest("watch", "history", "audit.history.jsonl", "--json", cwd=blessed).stdout)
     assert (told["format"], len(told["looks"])) == ("harvest-history/2", 7)
     values = [row for row in told["long"] if (row["measure"], row["figure"]) == ("ave%useful", "value")]
     assert [row["run"] for row in values] == [one["run"] for one in told["looks"] if one["systems"]["bot"]["figures"]]
@@ -115,7 +115,7 @@ def test_the_story_of_a_watched_assistant(blessed: Path, monkeypatch: pytest.Mon
 
 
 def verdict_of(found: dict[str, Any]) -> str:
-    """What `harvest reaudit` printed of its one system, as a report calls it."""
+    """What `harvest watch run` printed of its one system, as a report calls it."""
     (system,) = found["systems"]
     (gated,) = [one for one in system["figures"] if one["gated"]]
     return str(gated["word"])
@@ -148,7 +148,7 @@ def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(bless
 
 def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there_is_none(blessed: Path) -> None:
     def if_alarm() -> tuple[int, str]:
-        done = harvest("reaudit", "audit.yaml", "--if-alarm", "--confirm-after", "0", cwd=blessed)
+        done = harvest("watch", "run", "audit.yaml", "--if-alarm", "--confirm-after", "0", cwd=blessed)
         return done.returncode, done.stderr
 
     code, said = if_alarm()
@@ -166,7 +166,7 @@ def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there
     becomes(blessed, useful=10)
     assert if_alarm()[0] == 1, "an audit that measured nothing leaves the alarm as it was"
     assert if_alarm()[0] == 0
-    wrong = harvest("reaudit", "audit.yaml", "--if-alarm", "--extend", "2", cwd=blessed)
+    wrong = harvest("watch", "run", "audit.yaml", "--if-alarm", "--extend", "2", cwd=blessed)
     assert (wrong.returncode, "--if-alarm cannot be combined" in wrong.stderr) == (2, True)
 
 
@@ -196,7 +196,7 @@ def test_a_baseline_of_one_run_has_no_interval_and_no_same(blessed_once: Path) -
     assert gated["no_interval_because"] == "one blessed run does not show how much audits differ by themselves"
     assert these["low"] <= difference["estimate"] <= these["high"]
     assert "between these runs" in " ".join(said.split())
-    shown = harvest("history", "audit.history.jsonl", cwd=blessed_once).stdout
+    shown = harvest("watch", "history", "audit.history.jsonl", cwd=blessed_once).stdout
     assert "]°" in shown
     assert "°: of these runs, since the baseline has fewer than 4" in shown
 
@@ -207,7 +207,7 @@ def test_a_run_that_is_judged_twice_is_one_look(blessed_once: Path) -> None:
     code, second, _ = reaudit(blessed_once, "--run", "runs/other")
     assert (code, first["look"], second["look"]) == (0, 1, 1)
     assert len((blessed_once / "audit.history.jsonl").read_text().splitlines()) == 1
-    wrong = harvest("history", "audit.history.jsonl", "-m", "nonsense", cwd=blessed_once)
+    wrong = harvest("watch", "history", "audit.history.jsonl", "-m", "nonsense", cwd=blessed_once)
     assert (wrong.returncode, "no figure is called 'nonsense'" in wrong.stderr) == (2, True)
 
 
@@ -241,63 +241,63 @@ def test_nothing_is_said_of_a_system_whose_losses_depend_on_its_answers(blessed_
 
 
 def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
-    done = harvest("reaudit", "audit.yaml", cwd=folder)
+    done = harvest("watch", "run", "audit.yaml", cwd=folder)
     assert done.returncode == 2
-    assert "harvest bless RUN --out audit.baseline.json" in done.stderr
+    assert "harvest watch bless RUN --out audit.baseline.json" in done.stderr
     (folder / "audit.baseline.json").write_text('{"format": "harvest-baseline/1"}')
-    done = harvest("reaudit", "audit.yaml", cwd=folder)
+    done = harvest("watch", "run", "audit.yaml", cwd=folder)
     assert done.returncode == 2
     assert "audit.baseline.json" in done.stderr
     (folder / "audit.baseline.json").unlink()
     bless(folder, "runs/base-0")
-    twice = harvest("bless", "runs/base-0", "runs/base-0", "--out", "o.json", cwd=folder)
+    twice = harvest("watch", "bless", "runs/base-0", "runs/base-0", "--out", "o.json", cwd=folder)
     assert (twice.returncode, "twice" in twice.stderr) == (2, True)
-    nowhere = harvest("bless", "runs/base-0", "--out", "nowhere/o.json", cwd=folder)
+    nowhere = harvest("watch", "bless", "runs/base-0", "--out", "nowhere/o.json", cwd=folder)
     assert (nowhere.returncode, "there is no such folder" in nowhere.stderr) == (2, True)
-    both = harvest("reaudit", "audit.yaml", "--run", "runs/base-0", "--extend", "1", cwd=folder)
+    both = harvest("watch", "run", "audit.yaml", "--run", "runs/base-0", "--extend", "1", cwd=folder)
     assert (both.returncode, "cannot be used together" in both.stderr) == (2, True)
-    again = harvest("bless", "runs/base-0", "--out", "audit.baseline.json", cwd=folder)
+    again = harvest("watch", "bless", "runs/base-0", "--out", "audit.baseline.json", cwd=folder)
     assert (again.returncode, "this baseline exists already" in again.stderr) == (2, True)
     for further, said in (
         ((), "this file exists already"),
         (("--replace",), "refusing to overwrite a file that Harvest did not write"),
     ):
-        audit = harvest("bless", "runs/base-0", "--out", "audit.yaml", *further, cwd=folder)
+        audit = harvest("watch", "bless", "runs/base-0", "--out", "audit.yaml", *further, cwd=folder)
         assert (audit.returncode, f"audit.yaml: {said}" in audit.stderr) == (2, True)
     assert (folder / "audit.yaml").read_text() == WATCHED
-    assert harvest("bless", "runs/base-0", "--out", "audit.baseline.json", "--replace", cwd=folder).returncode == 0
-    four = harvest(
-        "bless", "runs/base-0", "--out", "o.json", "-m", "%useful", "-m", "ave%useful", "-m", "%recovery", cwd=folder
-    )
+    replaced = harvest("watch", "bless", "runs/base-0", "--out", "audit.baseline.json", "--replace", cwd=folder)
+    assert replaced.returncode == 0
+    measures = (word for name in ("%useful", "ave%useful", "%recovery") for word in ("-m", name))
+    four = harvest("watch", "bless", "runs/base-0", "--out", "o.json", *measures, cwd=folder)
     assert (four.returncode, "at most 3" in four.stderr) == (2, True)
-    wrong = harvest("bless", "runs/base-0", "--out", "o.json", "-m", "CVaR(R)", cwd=folder)
+    wrong = harvest("watch", "bless", "runs/base-0", "--out", "o.json", "-m", "CVaR(R)", cwd=folder)
     assert wrong.returncode == 2
-    gone = harvest("history", "gone.jsonl", cwd=folder)
+    gone = harvest("watch", "history", "gone.jsonl", cwd=folder)
     assert (gone.returncode, "gone.jsonl: no such file" in gone.stderr) == (2, True)
     for nonsense in ("1" + "0" * 30, "-5"):  # a count that no test can take, and one that is none
         text = (folder / "audit.baseline.json").read_text().replace('"planned": 48', f'"planned": {nonsense}')
         (folder / "odd.json").write_text(text)
-        odd = harvest("reaudit", "audit.yaml", "--run", "runs/base-0", "--baseline", "odd.json", cwd=folder)
+        odd = harvest("watch", "run", "audit.yaml", "--run", "runs/base-0", "--baseline", "odd.json", cwd=folder)
         line = 1 + text[: text.index(nonsense)].count("\n")
         assert (odd.returncode, f"odd.json:{line}:15: planned: must be at" in odd.stderr) == (2, True), odd.stderr
     becomes(folder, useful=100)
     assert harvest("run", "audit.yaml", "--out", "runs/flawless", cwd=folder).returncode == 0
-    never = harvest("bless", "runs/flawless", "--out", "o.json", "-m", "%recovery", cwd=folder)
+    never = harvest("watch", "bless", "runs/flawless", "--out", "o.json", "-m", "%recovery", cwd=folder)
     assert (never.returncode, "%recovery of bot has no value" in never.stderr) == (2, True), never.stderr
     becomes(folder, down=True)
     assert harvest("run", "audit.yaml", "--out", "runs/down", cwd=folder).returncode in (0, 3)
-    down = harvest("bless", "runs/base-0", "runs/down", "--out", "o.json", cwd=folder)
+    down = harvest("watch", "bless", "runs/base-0", "runs/down", "--out", "o.json", cwd=folder)
     assert (down.returncode, "runs/down: no trial of bot is valid" in down.stderr) == (2, True), down.stderr
     becomes(folder)
-    extended = harvest("reaudit", "audit.yaml", "--extend", "1", cwd=folder)
+    extended = harvest("watch", "run", "audit.yaml", "--extend", "1", cwd=folder)
     assert (extended.returncode, "no earlier run" in extended.stderr) == (2, True)
     (folder / "audit.history.jsonl").write_text('{"format": "harvest-history/1"}\n')
-    broken = harvest("reaudit", "audit.yaml", cwd=folder)
+    broken = harvest("watch", "run", "audit.yaml", cwd=folder)
     assert (broken.returncode, "audit.history.jsonl:1" in broken.stderr) == (2, True)
     look = '{"format": "harvest-history/1", "at": "2026-01-01T00:00:00Z", "run": "r", "baseline": "b", "systems": {%s}}'
     figure = '"bot": {"planned": 1, "valid": 1, "figures": {"R": {"value": 1e999, "n": 1, "low": 0, "high": 1, '
     (folder / "odd.jsonl").write_text(look % "" + "\n" + look % (figure + '"verdict": "same"}}}'))
-    endless = harvest("history", "odd.jsonl", cwd=folder)
+    endless = harvest("watch", "history", "odd.jsonl", cwd=folder)
     assert (endless.returncode, "odd.jsonl:2:" in endless.stderr and "value: " in endless.stderr) == (2, True)
 
 
@@ -317,8 +317,8 @@ def test_a_harness_that_reads_its_placebo_wrongly_says_nothing_of_the_system(
         text = Path("audit.yaml").read_text().replace("URL", system.url)
         Path("audit.yaml").write_text(text)
         assert run("run", "audit.yaml", "--out", "runs/base")[0] == 0
-        assert run("bless", "runs/base", "--out", "audit.baseline.json", "--by", "me")[0] == 0
-        code, out = run("reaudit", "audit.yaml", "--json")
+        assert run("watch", "bless", "runs/base", "--out", "audit.baseline.json", "--by", "me")[0] == 0
+        code, out = run("watch", "run", "audit.yaml", "--json")
         assert (code, json.loads(out)["harness"]) == (0, [])
         (placebo,) = Path("runs").rglob("*.placebo")
         assert len(read(placebo).finished) <= 0.05 * 4 * 8 + 1
@@ -331,7 +331,7 @@ def test_a_harness_that_reads_its_placebo_wrongly_says_nothing_of_the_system(
 
         monkeypatch.setattr(Completion, "answer", cut)
         looks = Path("audit.history.jsonl").read_text()
-        code, out = run("reaudit", "audit.yaml", "--json")
+        code, out = run("watch", "run", "audit.yaml", "--json")
         assert code == 3
         assert json.loads(out)["harness"][0].startswith("an answer was cut: ")
         assert Path("audit.history.jsonl").read_text().startswith(looks)
@@ -339,7 +339,7 @@ def test_a_harness_that_reads_its_placebo_wrongly_says_nothing_of_the_system(
         assert (unsound.figures, unsound.harness[0][:17]) == ((), "an answer was cut"), "it is no evidence"
         monkeypatch.undo()
         monkeypatch.chdir(tmp_path)
-        code, out = run("reaudit", "audit.yaml", "--json", "--run", json.loads(out)["run"])
+        code, out = run("watch", "run", "audit.yaml", "--json", "--run", json.loads(out)["run"])
         assert (code, json.loads(out)["harness"]) == (3, list(unsound.harness)), "nor is it, when it is judged again"
         assert len(read_history("audit.history.jsonl")) == 2
 
@@ -360,7 +360,7 @@ systems:
 def test_a_placebo_needs_a_driver_that_can_read_one(folder: Path) -> None:
     (folder / "audit.yaml").write_text(WATCHED + "placebo: true\n")
     bless(folder, "runs/base-0")
-    done = harvest("reaudit", "audit.yaml", cwd=folder)
+    done = harvest("watch", "run", "audit.yaml", cwd=folder)
     assert done.returncode == 2
     assert "audit.yaml:10:1: no system of this audit has a driver that can read a placebo" in done.stderr
 
@@ -369,7 +369,7 @@ def test_a_placebo_needs_a_driver_that_can_read_one(folder: Path) -> None:
 def test_an_audit_that_is_none_is_named_before_a_baseline_is_missed(folder: Path, more: tuple[str, ...]) -> None:
     (folder / "empty.yaml").write_text("")
     for audit, said in (("gone.yaml", "gone.yaml: no such file"), ("empty.yaml", "empty.yaml:1:1: the file is empty")):
-        done = harvest("reaudit", audit, *more, cwd=folder)
+        done = harvest("watch", "run", audit, *more, cwd=folder)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
@@ -381,12 +381,12 @@ def test_a_history_that_cannot_be_written_is_refused_before_anything_is_sent(
         ("nowhere/h.jsonl", "nowhere: there is no such folder"),
         ("runs", "runs: the file cannot be read: this is a folder"),
     ):
-        done = harvest("reaudit", "audit.yaml", "--history", name, cwd=folder)
+        done = harvest("watch", "run", "audit.yaml", "--history", name, cwd=folder)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
     with monkeypatch.context() as patched:
         patched.setattr(os, "access", lambda path, _: Path(path).name != "ro")
         (folder / "ro").mkdir()
-        done = harvest("reaudit", "audit.yaml", "--history", "ro/h.jsonl", cwd=folder)
+        done = harvest("watch", "run", "audit.yaml", "--history", "ro/h.jsonl", cwd=folder)
     assert (done.returncode, "ro/h.jsonl: cannot be written" in done.stderr) == (2, True), done.stderr
     assert not (folder / "runs" / "watched").exists()
 
@@ -401,10 +401,10 @@ def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
 
     with monkeypatch.context() as patched:
         patched.setattr(SharedFile, "append", full)
-        done = harvest("reaudit", "audit.yaml", cwd=folder)
+        done = harvest("watch", "run", "audit.yaml", cwd=folder)
     assert done.returncode == 2
     assert "audit.history.jsonl: this look was not written: No space left on device" in done.stderr
-    again = re.search(r"harvest (reaudit audit.yaml --run runs/watched/\S+)", done.stderr)
+    again = re.search(r"harvest (watch run audit.yaml --run runs/watched/\S+)", done.stderr)
     assert again is not None
     assert harvest(*again[1].split(), cwd=folder).returncode == 0
     assert len(list((folder / "runs" / "watched").iterdir())) == len(read_history(folder / "audit.history.jsonl")) == 1
@@ -412,7 +412,7 @@ def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
 
 def test_a_line_of_the_history_that_was_changed_and_a_baseline_that_is_none_say_what_to_do(folder: Path) -> None:
     bless(folder, "runs/base-0")
-    reaudited = [harvest("reaudit", "audit.yaml", cwd=folder).returncode for _ in range(2)]
+    reaudited = [harvest("watch", "run", "audit.yaml", cwd=folder).returncode for _ in range(2)]
     history = folder / "audit.history.jsonl"
     whole = history.read_text()
     first, second = whole.splitlines()
@@ -422,15 +422,15 @@ def test_a_line_of_the_history_that_was_changed_and_a_baseline_that_is_none_say_
     ):
         assert changed != second
         history.write_text(f"{first}\n{changed}\n")
-        cut = harvest("reaudit", "audit.yaml", cwd=folder)
+        cut = harvest("watch", "run", "audit.yaml", cwd=folder)
         assert (reaudited, cut.returncode) == ([0, 0], 2)
         assert "audit.history.jsonl:2:" in cut.stderr
         assert said in cut.stderr, cut.stderr
-    other = harvest("history", "audit.yaml", cwd=folder)
-    assert "check which file is meant: harvest reaudit writes a history" in other.stderr
-    none = harvest("reaudit", "audit.yaml", "--baseline", "audit.yaml", cwd=folder)
+    other = harvest("watch", "history", "audit.yaml", cwd=folder)
+    assert "check which file is meant: harvest watch run writes a history" in other.stderr
+    none = harvest("watch", "run", "audit.yaml", "--baseline", "audit.yaml", cwd=folder)
     assert "audit.yaml:1:1: the file is not a baseline: not valid JSON" in none.stderr
-    assert "do: write one with `harvest bless RUN --out FILE`" in none.stderr
+    assert "do: write one with `harvest watch bless RUN --out FILE`" in none.stderr
 
 
 PARROT = """\
@@ -455,24 +455,24 @@ def test_a_run_of_another_audit_is_no_look_at_this_one(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text(PARROT.replace("weekly", "other").replace("[M001, M002]", "[M001]"))
     for audit, name, *more in (("audit", "first"), ("other", "other"), ("audit", "part", "--topics", "M001")):
         assert run("run", f"{audit}.yaml", "--out", name, *more)[0] == 0
-    assert run("bless", "first", "--out", "audit.baseline.json")[0] == 0
+    assert run("watch", "bless", "first", "--out", "audit.baseline.json")[0] == 0
 
     for words in (("audit.yaml", "--run", "other"), ("other.yaml", "--baseline", "audit.baseline.json")):
-        code, told = run("reaudit", *words)
+        code, told = run("watch", "run", *words)
         assert (code, "this run is of the audit 'other', but the baseline is of the audit 'weekly'" in told) == (
             2,
             True,
         ), told
     assert run("report", "other", "--baseline", "audit.baseline.json")[0] == 2
-    code, told = run("reaudit", "audit.yaml", "--out", "first")
+    code, told = run("watch", "run", "audit.yaml", "--out", "first")
     assert (code, "the folder for dated runs must not be inside a run folder" in told) == (2, True), told
     assert not {*tmp_path.glob("*.history.jsonl"), *tmp_path.glob("*.html"), *tmp_path.glob("runs")}
     assert not [one for one in (tmp_path / "first").iterdir() if one.is_dir()]
 
-    code, told = run("reaudit", "audit.yaml", "--run", "part", "--strict")
+    code, told = run("watch", "run", "audit.yaml", "--run", "part", "--strict")
     assert (code, "A: not asked: M002" in told, "no valid trial of" in told) == (3, True, False), told
-    assert run("reaudit", "renamed.yaml", "--baseline", "audit.baseline.json")[0] == 0, "it asks the same"
+    assert run("watch", "run", "renamed.yaml", "--baseline", "audit.baseline.json")[0] == 0, "it asks the same"
 
-    code, told = run("merge", "other", "first", "--out", "united")
+    code, told = run("data", "merge", "other", "first", "--out", "united")
     assert (code, "note: runs of 2 audits are merged: 'weekly', 'other'" in told) == (0, True), told
-    assert "united" not in run("merge", "first", "part", "--out", "whole")[1].partition("attempts")[0]
+    assert "united" not in run("data", "merge", "first", "part", "--out", "whole")[1].partition("attempts")[0]

@@ -76,7 +76,7 @@ def test_a_reply_is_read_again(
         assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
     links = None if was is None else [{"text": FILM, "href": FILM}]
     _as_recorded_before(tmp_path / "run", was, links)
-    done = harvest("reread", "run", "--out", "again", "--json", cwd=tmp_path)
+    done = harvest("pages", "read-again", "run", "--out", "again", "--json", cwd=tmp_path)
     told = json.loads(done.stdout)
     assert told["troubles"] == []
     changed = 2 if was is not None else 0

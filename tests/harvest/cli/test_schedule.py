@@ -1,4 +1,4 @@
-"""`harvest schedule`, and the story of an assistant that is watched by the printed line of cron."""
+"""`harvest watch schedule`, and the story of an assistant that is watched by the printed line of cron."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def watched(folder: Path, *, topics: int, trials: int, worse: float, matters: fl
         names = [f"runs/base-{number}" for number in range(4)]
         for name in names:
             assert harvest("run", "audit.yaml", "--out", name, cwd=folder).returncode == 0
-        blessed = harvest("bless", *names, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
+        blessed = harvest("watch", "bless", *names, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
         assert blessed.returncode == 0
         told = ("--matters", matters, "--confirm-after", "0", "--prometheus", "weekly.prom", "--junit", "weekly.xml")
-        printed = harvest("schedule", "audit.yaml", "--cron", *told, cwd=folder)
+        printed = harvest("watch", "schedule", "audit.yaml", "--cron", *told, cwd=folder)
         assert (printed.returncode, printed.stderr) == (0, "")
 
         code, mailed = at_night(printed.stdout)
@@ -90,7 +90,7 @@ def watched(folder: Path, *, topics: int, trials: int, worse: float, matters: fl
         code, mailed = nights[-1]
         assert [night[0] for night in nights] == [0] * (len(nights) - 1) + [1]
         assert len(nights) >= 2, "one audit alone is never enough"
-        assert mailed.startswith("harvest reaudit of watched weekly: exit code 1\n")
+        assert mailed.startswith("harvest watch run of watched weekly: exit code 1\n")
         assert "mine: ave%useful changed by -" in mailed, "what, and by how much"
         (case,) = [one for one in suite(folder) if one.name == "ave%useful"]
         assert case.result[0].type == "changed"
@@ -172,23 +172,25 @@ def test_each_form_is_printed_without_any_secret_at_hand(folder: Path, monkeypat
         ("--systemd", f"EnvironmentFile={folder}/audit.env"),
         ("--github", "KEY_OF_A_MACHINE: ${{ secrets.KEY_OF_A_MACHINE }}"),
     ):
-        done = harvest("schedule", "audit.yaml", form, "--strict", "--every", "day", cwd=folder)
+        done = harvest("watch", "schedule", "audit.yaml", form, "--strict", "--every", "day", cwd=folder)
         assert done.returncode == 0, done.stderr
         assert wanted in done.stdout
-        assert "there is no baseline yet; before the first audit: harvest bless RUN --out audit.bas" in done.stderr
+        assert (
+            "there is no baseline yet; before the first audit: harvest watch bless RUN --out audit.bas" in done.stderr
+        )
         assert ("put KEY_OF_A_MACHINE into" in done.stderr) == (form != "--github")
-        (program,) = re.findall(r"(\S+) reaudit audit\.yaml --strict", done.stdout)
+        (program,) = re.findall(r"(\S+) watch run audit\.yaml --strict", done.stdout)
         assert program == "harvest" if form == "--github" else Path(program).is_file()
 
 
 def test_a_machine_that_cannot_lock_is_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(folder))
-    done = harvest("schedule", "audit.yaml", "--cron", cwd=folder)
+    done = harvest("watch", "schedule", "audit.yaml", "--cron", cwd=folder)
     assert (done.returncode, "flock(1), which keeps audits from overlapping" in done.stderr) == (0, True)
 
 
 def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> None:
-    done = harvest("schedule", "audit.yaml", "--github", "--install", "./dist/a.whl", cwd=folder)
+    done = harvest("watch", "schedule", "audit.yaml", "--github", "--install", "./dist/a.whl", cwd=folder)
     assert 'working-directory: "of mine"' in done.stdout
     assert 'path: "of mine/audit.history.jsonl"' in done.stdout
     assert 'run: "python -m pip install ./dist/a.whl"' in done.stdout
@@ -217,7 +219,7 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
     ],
 )
 def test_what_would_fail_at_night_is_refused_now(folder: Path, options: tuple[str, ...], said: str) -> None:
-    done = harvest("schedule", "audit.yaml", *options, cwd=folder)
+    done = harvest("watch", "schedule", "audit.yaml", *options, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
 
@@ -228,10 +230,10 @@ def test_cron_and_systemd_themselves_take_what_is_printed(folder: Path) -> None:
     assert crontab, "make soak installs cron where it can"
     assert shutil.which("systemd-analyze"), "make soak installs systemd where it can"
     for every in ("hour", "day", "week", "month"):
-        printed = harvest("schedule", "audit.yaml", "--cron", "--every", every, cwd=folder).stdout
+        printed = harvest("watch", "schedule", "audit.yaml", "--cron", "--every", every, cwd=folder).stdout
         (folder / "crontab").write_text(printed)
         check_crontab(folder / "crontab", crontab)
-        script = harvest("schedule", "audit.yaml", "--systemd", "--every", every, cwd=folder).stdout
+        script = harvest("watch", "schedule", "audit.yaml", "--systemd", "--every", every, cwd=folder).stdout
         units = script.partition("systemctl --user daemon-reload")[0]
         (folder / "audit.env").write_text("KEY_OF_A_MACHINE=x\n")
         subprocess.run(["/bin/sh", "-c", units], env={"HOME": str(folder)}, check=True, timeout=20)

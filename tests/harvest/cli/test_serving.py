@@ -1,4 +1,4 @@
-"""`harvest annotate --serve` before a page is served: what it needs, and what it refuses."""
+"""`harvest judge page` before a page is served: what it needs, and what it refuses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harvest.cli import serving
-from harvest.cli.serving import read_scale
+from harvest.cli.judge import serving
+from harvest.cli.judge.serving import read_scale
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
 from topics.errors import InputError
@@ -20,10 +20,10 @@ def test_without_the_extra_it_says_what_to_install(
 ) -> None:
     run = shutil.copytree(ROOT / "recordings" / "samples" / "run-1", tmp_path / "run")
     monkeypatch.setattr(serving, "find_spec", lambda name: None if name == package else object())
-    for words in (("--criterion", "Fluency"), ("--pairs", tmp_path / "pairs.csv")):
-        done = harvest("annotate", run, "--serve", "--author", "anna", *words)
+    for command, *words in (("page", "--criterion", "Fluency"), ("pairs", "--serve", "--out", tmp_path / "pairs.csv")):
+        done = harvest("judge", command, run, "--author", "anna", *words)
         assert done.returncode == 2
-        assert f"--serve needs the package '{package}'" in done.stderr
+        assert f"the page needs the package '{package}'" in done.stderr
         assert "pip install '.[annotate]'" in done.stderr
     assert not (Path(run) / "decisions").exists()
     assert not (tmp_path / "pairs.csv").exists()

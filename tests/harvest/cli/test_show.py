@@ -53,7 +53,9 @@ def test_an_invalid_dialogue_of_which_nobody_says_why_is_said_to_have_no_reason(
     about = {"system": "d", "topic": "t", "outcome": "invalid"}
     line = {"messages": [{"role": "user", "content": "When?"}], "metadata": about}
     (tmp_path / "logs.jsonl").write_text(json.dumps(line))
-    assert harvest("import", "--format", "messages", "logs.jsonl", "--out", "logs", cwd=tmp_path).returncode == 0
+    assert (
+        harvest("data", "import", "--format", "messages", "logs.jsonl", "--out", "logs", cwd=tmp_path).returncode == 0
+    )
     told = harvest("score", "logs", cwd=tmp_path).stdout
     assert "attempts ended with: no reason given x 1" in " ".join(told.split())
     assert "d: no reason given x 1" in told

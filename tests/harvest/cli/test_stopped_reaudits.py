@@ -33,7 +33,7 @@ SMALL = WATCHED.replace("trials: 6", "trials: 2").replace(", M003, M004, M005, M
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = bless(watch(tmp_path_factory.mktemp("once"), SMALL), "runs/base-0")
-    assert harvest("reaudit", "audit.yaml", cwd=folder).returncode == 0
+    assert harvest("watch", "run", "audit.yaml", cwd=folder).returncode == 0
     return folder
 
 
@@ -45,14 +45,16 @@ def folder(once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def reaudit(*options: str) -> str:
     """What is said on standard error."""
-    done = harvest("reaudit", "audit.yaml", *options)
+    done = harvest("watch", "run", "audit.yaml", *options)
     assert done.returncode in (0, 1, 3), done.stderr
     return " ".join(done.stderr.split())
 
 
 def named(said: str) -> dict[str, str]:
     """By run, the command that goes on with it, of what a command said."""
-    found = re.findall(r"note: (\S+): it was [^;]*; to continue it: harvest (reaudit .*?)(?= note:| no alarm|$)", said)
+    found = re.findall(
+        r"note: (\S+): it was [^;]*; to continue it: harvest (watch run .*?)(?= note:| no alarm|$)", said
+    )
     return dict(found)
 
 
@@ -79,7 +81,7 @@ def test_a_run_that_was_killed_before_its_look_is_named_with_the_command_that_ju
     Path(HISTORY).unlink()
     said = whats_left()
     assert f"{the_run()}: it was played, and not judged" in said
-    assert named(said) == {str(the_run()): f"reaudit audit.yaml --run {the_run()}"}
+    assert named(said) == {str(the_run()): f"watch run audit.yaml --run {the_run()}"}
     assert harvest(*shlex.split(named(said)[str(the_run())])).returncode == 0
     assert "note:" not in whats_left()
     assert [one.run for one in read_history(HISTORY)] == [the_run().name]
@@ -92,7 +94,7 @@ def test_a_run_that_was_killed_on_the_way_is_named_with_the_command_that_resumes
     stop(run, lines)
     before = [one.key for one in read(run).finished]
     said = whats_left()
-    assert named(said) == {str(run): f"reaudit audit.yaml --resume {run}"}
+    assert named(said) == {str(run): f"watch run audit.yaml --resume {run}"}
     assert ("it was stopped before any trial was recorded" in said) == (lines == 1)
     done = harvest(*shlex.split(named(said)[str(run)]))
     assert done.returncode == 0, done.stderr
@@ -108,7 +110,7 @@ def test_a_folder_in_which_nothing_was_begun_is_resumed_too_and_one_that_is_writ
     assert "note:" not in whats_left(), "somebody is at it"
     lock.release()
     said = whats_left()
-    assert named(said) == {str(empty): f"reaudit audit.yaml --resume {empty}"}
+    assert named(said) == {str(empty): f"watch run audit.yaml --resume {empty}"}
     assert harvest(*shlex.split(named(said)[str(empty)])).returncode == 0
     assert "note:" not in whats_left()
     assert len(read_history(HISTORY)) == 2
@@ -154,7 +156,7 @@ def test_commands_about_a_run_keep_the_files_that_were_named(folder: Path) -> No
     shutil.move("audit.baseline.json", "b.json")
     said = reaudit("--if-alarm", "--baseline", "b.json", "--history", "other.jsonl")
     run = the_run()
-    assert named(said)[str(run)] == f"reaudit audit.yaml --run {run} --baseline b.json --history other.jsonl"
+    assert named(said)[str(run)] == f"watch run audit.yaml --run {run} --baseline b.json --history other.jsonl"
     assert harvest(*shlex.split(named(said)[str(run)])).returncode == 0
     assert [one.run for one in read_history("other.jsonl")] == [run.name]
 
@@ -173,12 +175,12 @@ def test_an_interrupted_reaudit_says_how_it_is_resumed(
         patched.setattr("harvest.cli.playing.run_until_stopped", stopped)
         patched.setattr("harvest.cli.playing.play_audit", lambda *_, **__: None)
         with pytest.raises(SystemExit) as ended:
-            main(["reaudit", "audit.yaml"])
+            main(["watch", "run", "audit.yaml"])
     assert ended.value.code == 130
     (new,) = (one for one in RUNS.iterdir() if one.name not in runs)
     said = " ".join(capsys.readouterr().err.split())
     assert said.endswith(
-        f"every finished turn is saved, and this resumes it: harvest reaudit audit.yaml --resume {new}"
+        f"every finished turn is saved, and this resumes it: harvest watch run audit.yaml --resume {new}"
     )
 
 
@@ -198,9 +200,9 @@ def test_two_runs_that_begin_in_one_second_have_two_names(tmp_path: Path) -> Non
     [("--resume", "runs/base-0", "--extend", "1"), ("--run", "a", "--resume", "b"), ("--resume", "b", "--if-alarm")],
 )
 def test_options_that_exclude_each_other_are_refused(folder: Path, wrong: tuple[str, ...]) -> None:
-    done = harvest("reaudit", "audit.yaml", *wrong)
+    done = harvest("watch", "run", "audit.yaml", *wrong)
     assert done.returncode == 2
-    gone = harvest("reaudit", "audit.yaml", "--resume", "runs/gone")
+    gone = harvest("watch", "run", "audit.yaml", "--resume", "runs/gone")
     assert (gone.returncode, "runs/gone: there is no such run" in gone.stderr) == (2, True)
 
 
@@ -219,9 +221,9 @@ def test_a_run_that_is_judged_again_takes_the_options_of_its_look_and_keeps_what
     assert (len(history.lines), len(history.looks)) == (3, 2)
     assert history.looks[-1].rules == WatchRules(matters=0.2, looks=10, apart=0, enforce=True)
     assert history.lines[-1].revises == history.lines[-2].hash
-    shown = harvest("history", HISTORY)
+    shown = harvest("watch", "history", HISTORY)
     assert "was judged again; before: bot ave%useful" in " ".join(shown.stderr.split())
-    told = json.loads(harvest("history", HISTORY, "--json").stdout)
+    told = json.loads(harvest("watch", "history", HISTORY, "--json").stdout)
     assert [len(one["earlier"]) for one in told["looks"]] == [0, 1]
 
 
@@ -257,7 +259,7 @@ def test_a_baseline_that_is_replaced_meanwhile_is_said(folder: Path, monkeypatch
     monkeypatch.setattr("recordings.log.run_folder.read_header", replaced)
     said = reaudit("--run", "runs/base-1")
     assert "audit.baseline.json was replaced meanwhile" in said
-    assert "to compare it with the new one: harvest reaudit audit.yaml --run runs/base-1" in said
+    assert "to compare it with the new one: harvest watch run audit.yaml --run runs/base-1" in said
 
 
 def test_a_placebo_that_was_stopped_is_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,12 +267,12 @@ def test_a_placebo_that_was_stopped_is_played_anew(tmp_path: Path, monkeypatch: 
     with placebo_server() as system:  # any system that answers will do
         Path("audit.yaml").write_text(PLACEBO.replace("URL", system.url))
         assert harvest("run", "audit.yaml", "--out", "runs/base").returncode == 0
-        assert harvest("bless", "runs/base", "--out", "audit.baseline.json").returncode == 0
+        assert harvest("watch", "bless", "runs/base", "--out", "audit.baseline.json").returncode == 0
         reaudit()
         (run,) = (one for one in RUNS.iterdir() if not one.name.endswith(".placebo"))
         Path(HISTORY).unlink()
         said = whats_left()
-        assert named(said) == {str(run): f"reaudit audit.yaml --resume {run}"}, "it is whole, but for its placebo"
+        assert named(said) == {str(run): f"watch run audit.yaml --resume {run}"}, "it is whole, but for its placebo"
         assert harvest(*shlex.split(named(said)[str(run)])).returncode == 0
         assert {one.name.removeprefix(run.name) for one in RUNS.iterdir()} == {"", ".placebo", ".placebo-2"}
         assert "note:" not in whats_left()
@@ -302,7 +304,7 @@ def killed(folder: Path, after: float, *, begun: bool) -> float:
     """A re-audit that is killed so many seconds after it began, or (begun) after there was a folder for its run.
     Returns how long it took, counted likewise."""
     before = set((folder / RUNS).iterdir())
-    process = fork_command(["reaudit", "audit.yaml"], folder, folder / "said")
+    process = fork_command(["watch", "run", "audit.yaml"], folder, folder / "said")
     while begun and process.is_alive() and set((folder / RUNS).iterdir()) == before:
         time.sleep(0.002)
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""`harvest structured`: comprehensiveness against the pool, and scores of lines by part, worked by hand."""
+"""`harvest metrics structured`: comprehensiveness against the pool, and scores of lines by part, worked by hand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BY_HAND = {
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("structured") / "cafes"
-    done = harvest("import", "--format", "messages", DATA / "structured_answers.jsonl", "--out", run)
+    done = harvest("data", "import", "--format", "messages", DATA / "structured_answers.jsonl", "--out", run)
     assert done.returncode == 0, done.stderr
     return run
 
@@ -50,7 +50,7 @@ def run(recorded: Path, tmp_path: Path) -> Path:
 
 def figures(*arguments: object) -> Figures:
     """The value and n of each figure, by system and measure."""
-    done = harvest("structured", *arguments, "--json")
+    done = harvest("metrics", "structured", *arguments, "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["long"]
     return {(row["system"] or row["topic"], row["measure"]): (row["estimate"], row["n"]) for row in rows}
@@ -58,7 +58,7 @@ def figures(*arguments: object) -> Figures:
 
 def name_pieces(run: Path, sheet: Path, names: Mapping[str, str]) -> Path:
     """Write the sheet of the run's lines, with a name for each line that has one of these words in it."""
-    done = harvest("structured", run, "--out", sheet)
+    done = harvest("metrics", "structured", run, "--out", sheet)
     assert done.returncode == 0, done.stderr
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -149,7 +149,7 @@ def lines_scored(run: Path, measure: str) -> list[ScoreRow]:
 
 
 def test_a_topic_with_one_conversation_has_no_comprehensiveness_and_says_so(run: Path) -> None:
-    done = harvest("structured", run)
+    done = harvest("metrics", "structured", run)
     assert "pool: 8 pieces of 2 topics, in 4 conversations" in done.stderr
     assert "1 conversation without comprehensiveness: their topic's pool has no other conversation" in done.stderr
     assert "nobody scored Faithfulness, Relevance" in done.stderr
@@ -159,7 +159,7 @@ def test_a_topic_with_one_conversation_has_no_comprehensiveness_and_says_so(run:
 def test_answers_of_several_runs_share_one_pool(run: Path, tmp_path: Path) -> None:
     talk = (DATA / "structured_answers.jsonl").read_text(encoding="utf-8").splitlines()[2]
     (tmp_path / "more.jsonl").write_text(talk.replace("### Rules", "It has 9 rooms."), encoding="utf-8")
-    more = harvest("import", "--format", "messages", tmp_path / "more.jsonl", "--out", tmp_path / "more")
+    more = harvest("data", "import", "--format", "messages", tmp_path / "more.jsonl", "--out", tmp_path / "more")
     assert more.returncode == 0, more.stderr
     found = figures(run, tmp_path / "more")
     assert found["CAFES", "pieces"] == (8, 4)
@@ -181,9 +181,9 @@ def test_the_counts_of_an_answer_are_those_of_its_lines(run: Path) -> None:
 def test_a_sheet_keeps_the_pieces_that_were_named_and_is_not_overwritten_unasked(run: Path, tmp_path: Path) -> None:
     sheet = name_pieces(run, tmp_path / "pool.csv", {"wo cat": "=two", "Dogs": "-"})
     again = tmp_path / "again.jsonl"
-    assert harvest("structured", run, "--pieces", sheet, "--out", again).returncode == 0
+    assert harvest("metrics", "structured", run, "--pieces", sheet, "--out", again).returncode == 0
     assert figures(run, "--pieces", again) == figures(run, "--pieces", sheet) != figures(run)
-    refused = harvest("structured", run, "--out", again)
+    refused = harvest("metrics", "structured", run, "--out", again)
     assert refused.returncode == 2
     assert "--force" in refused.stderr
 
@@ -206,7 +206,7 @@ def test_a_sheet_keeps_the_pieces_that_were_named_and_is_not_overwritten_unasked
 )
 def test_a_faulty_sheet_is_refused_with_its_place(run: Path, tmp_path: Path, sheet: str, message: str) -> None:
     (tmp_path / "pool.csv").write_text(sheet, encoding="utf-8")
-    done = harvest("structured", run, "--pieces", tmp_path / "pool.csv")
+    done = harvest("metrics", "structured", run, "--pieces", tmp_path / "pool.csv")
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -221,6 +221,6 @@ def test_a_faulty_sheet_is_refused_with_its_place(run: Path, tmp_path: Path, she
     ],
 )
 def test_options_that_do_not_fit_are_refused(run: Path, options: tuple[str, ...], message: str) -> None:
-    done = harvest("structured", run, *options)
+    done = harvest("metrics", "structured", run, *options)
     assert done.returncode == 2
     assert message in done.stderr

@@ -426,7 +426,7 @@ def test_unlabelled_replies_of_several_topics_are_merged_by_their_words_and_not_
 ) -> None:
     tree = DATA / "cast2022" / "2022_evaluation_topics_tree_v1.0.json"
     for words in (
-        ["import", "--format", "cast2022", str(tree), "--out", str(tmp_path / "run")],
+        ["data", "import", "--format", "cast2022", str(tree), "--out", str(tmp_path / "run")],
         ["tree", str(tmp_path / "run"), "--format", "json"],
     ):
         with pytest.raises(SystemExit) as done:

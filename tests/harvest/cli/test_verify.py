@@ -1,4 +1,4 @@
-"""`harvest verify`: recordings, figures and reports that were changed are told, with the place."""
+"""`harvest data verify`: recordings, figures and reports that were changed are told, with the place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def verify(capsys: pytest.CaptureFixture[str], *words: str) -> Told:
     with pytest.raises(SystemExit) as done:
-        main(["verify", *words])
+        main(["data", "verify", *words])
     printed = capsys.readouterr()
     assert "Traceback" not in printed.err
     return int(done.value.code or 0), " ".join((printed.out + printed.err).split())
@@ -58,7 +58,7 @@ def test_what_nobody_changed_is_verified_also_after_it_was_moved(
 
 def test_the_hash_of_a_recording_is_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["verify", "small", "--json"])
+        main(["data", "verify", "small", "--json"])
     (found,) = json.loads(capsys.readouterr().out)
     assert found["verdict"] == "verified"
     assert verify(capsys, "small", "--hash", found["recording"].upper())[0] == 0
@@ -423,7 +423,7 @@ def test_a_name_that_may_stand_for_something_else_hides_no_change(
     changed = page.read_text(encoding="utf-8").replace("8", "9", 1)
     page.write_text(changed, encoding="utf-8")
     capsys.readouterr()
-    assert main_code("verify", "9/report.html") == 1
+    assert main_code("data", "verify", "9/report.html") == 1
     assert "so short a name may mean something else" in " ".join(capsys.readouterr().out.split())
 
 

@@ -143,7 +143,7 @@ def test_two_workers_that_share_no_folder_play_what_one_process_plays_and_one_ma
     check(tmp_path, api, 2, twice=2)  # the turn it died in, and one before it of the same conversation
     done = played(tmp_path, "one", "--shard", "1/8", "--store", store)
     assert "nothing to play" in done
-    assert f"harvest merge {store}" in done
+    assert f"harvest data merge {store}" in done
 
 
 @pytest.mark.soak

@@ -119,7 +119,7 @@ def test_an_adjudication_is_spread_as_one_and_never_as_a_vote(months: Sequence[P
     place = words_of(january)[CLAIM].where[0].target
     for by, value, adjudicates in (("anna", 1, False), ("ben", 0.5, False), ("zoe", 0, True)):
         judge(january, place, value, by=by, adjudicates=adjudicates)
-    done = harvest("pool", *months, "--spread")
+    done = harvest("judge", "pool", *months, "--spread")
     assert "zoe: 5 adjudications of the same words, written to" in done.stderr
     for judgments, value in (("distribution", 0.75), ("adjudicated", 0)):
         counted = Judgments.from_layers(read_layers(february), SCHEMA, Precedence((("human", ""),), folding=judgments))
@@ -130,10 +130,10 @@ def test_an_adjudication_is_spread_as_one_and_never_as_a_vote(months: Sequence[P
 def test_judged_in_january_is_scored_in_february_and_said_once(months: Sequence[Path]) -> None:
     january, february = months
     judge(january, words_of(january)[CLAIM].where[0].target, 0.5)
-    done = harvest("pool", *months, "--spread")
+    done = harvest("judge", "pool", *months, "--spread")
     assert done.returncode == 0, done.stderr
     assert "anna: 5 judgments of the same words, written to" in done.stderr
-    told = json.loads(harvest("pool", *months, "--criterion", "correctness", "--json").stdout)
+    told = json.loads(harvest("judge", "pool", *months, "--criterion", "correctness", "--json").stdout)
     counts = {(row["measure"], row["figure"]): row["estimate"] for row in told["long"]}
     kinds = ("things", "things judged", "occurrences", "occurrences judged")
     assert [counts["Correctness", kind] for kind in kinds] == [1, 1, 8, 8]
@@ -143,7 +143,7 @@ def test_judged_in_january_is_scored_in_february_and_said_once(months: Sequence[
     judgments = Judgments.from_layers(read_layers(february), SCHEMA)
     for one in read(february).finished:
         assert [scored.value for scored in assess(one, SCHEMA, judgments).scored["Correctness"]] == [0.5]
-    again = harvest("pool", *months, "--spread")
+    again = harvest("judge", "pool", *months, "--spread")
     assert "already" in again.stderr
     assert len(read_layers(january)) == 2
 
@@ -152,9 +152,9 @@ def test_a_changed_mind_is_spread_anew(months: Sequence[Path]) -> None:
     january, _ = months
     first = words_of(january)[CLAIM].where[0].target
     judge(january, first, 0.5)
-    assert harvest("pool", *months, "--spread").returncode == 0
+    assert harvest("judge", "pool", *months, "--spread").returncode == 0
     judge(january, first, 1, at="2036-01-01T00:00:00+00:00")
-    assert harvest("pool", *months, "--spread").returncode == 0
+    assert harvest("judge", "pool", *months, "--spread").returncode == 0
     for run in months:
         newest = [layer for layer in read_layers(run) if layer.source == SOURCE][-1]
         assert {one.value for one in newest.judgments} == {1}
@@ -171,7 +171,7 @@ def test_on_the_page_the_same_words_are_asked_about_once(months: Sequence[Path])
 def test_the_list_says_where_each_thing_occurs(months: Sequence[Path], tmp_path: Path) -> None:
     out = tmp_path / "list.csv"
     judge(months[0], words_of(*months)[CLAIM].where[0].target, None)
-    assert harvest("pool", *months, "--criterion", "Correctness", "--out", out).returncode == 0
+    assert harvest("judge", "pool", *months, "--criterion", "Correctness", "--out", out).returncode == 0
     with out.open(encoding="utf-8-sig", newline="") as file:
         (row,) = list(csv.DictReader(file))
     assert (row["topic"], row["criterion"], row["text"], row["judged"]) == ("M002", "Correctness", CLAIM, "anna: n/a")
@@ -179,9 +179,9 @@ def test_the_list_says_where_each_thing_occurs(months: Sequence[Path], tmp_path:
     first, second = (run.name for run in months)
     assert row["where"].startswith(f"{first} echo M002 1:1; {first} echo M002 1:2; {first} echo M002 2:1")
     assert f"; {second} echo M002 1:1" in row["where"]
-    assert harvest("pool", months[0], "--criterion", "Correctness", "--out", out, "--force").returncode == 0
+    assert harvest("judge", "pool", months[0], "--criterion", "Correctness", "--out", out, "--force").returncode == 0
     assert "echo M002 1:1; echo" in out.read_text(encoding="utf-8-sig"), "of one run the name says nothing"
-    refused = harvest("pool", *months, "--out", out)
+    refused = harvest("judge", "pool", *months, "--out", out)
     assert (refused.returncode, "exists already" in refused.stderr) == (2, True)
 
 
@@ -192,11 +192,11 @@ def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
     named = pooled_entities(pool_of(run))
     assert len(named) > 10
     assert not any(one.judged for one in named)
-    assert harvest("pool", run, "--gold", gold).returncode == 0
+    assert harvest("judge", "pool", run, "--gold", gold).returncode == 0
     first = gold.read_text(encoding="utf-8")
     rows = list(csv.DictReader(first.splitlines()))
     assert [(row["topic"], row["entity"], row["grade"]) for row in rows] == [(one.topic, one.key, "") for one in named]
-    again = harvest("pool", run, "--gold", gold)
+    again = harvest("judge", "pool", run, "--gold", gold)
     assert again.stderr.startswith("0 entities added")
     assert gold.read_text(encoding="utf-8") == first
     scored = harvest("score", run, "--gold", gold, "-m", "R", "--json", "--no-keep")
@@ -209,25 +209,29 @@ def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
     half = [line.replace(",,", ",L1,", 1) for line in lines[1 : len(lines) // 2]]
     gold.write_text("".join([lines[0], *half, *lines[len(half) + 1 : -1]]), encoding="utf-8")
     before = gold.read_text(encoding="utf-8")
-    assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
+    assert harvest("judge", "pool", run, "--gold", gold).stderr.startswith("1 entity added")
     assert gold.read_text(encoding="utf-8") == before + lines[-1]
     for end in ("\r\n", "\r"):  # what is added has the line ends of the table, also behind a last line without one
         for last in (end, ""):
             kept = before.replace("\n", end).removesuffix(end) + last
             gold.write_bytes(kept.encode())
-            assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
+            assert harvest("judge", "pool", run, "--gold", gold).stderr.startswith("1 entity added")
             assert gold.read_bytes().decode() == (before + lines[-1]).replace("\n", end)
     gold.write_text(before.replace(",", ";"), encoding="utf-16")  # as a spreadsheet saves it elsewhere
-    assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
+    assert harvest("judge", "pool", run, "--gold", gold).stderr.startswith("1 entity added")
     assert gold.read_text(encoding="utf-8") == (before + lines[-1]).replace(",", ";")
-    told = json.loads(harvest("pool", run, "--gold", gold, "--json").stdout)
+    told = json.loads(harvest("judge", "pool", run, "--gold", gold, "--json").stdout)
     counts = [row["estimate"] for row in told["long"] if row["measure"] == "entities (gold)"]
     assert counts[:2] == [len(named), len(half)]
 
 
 def test_a_table_that_the_pool_made_is_read_by_every_command_also_if_nothing_waits(tmp_path: Path) -> None:
     run, gold = small_run(tmp_path), tmp_path / "gold.csv"  # whose gold judges every entity
-    for words in (("pool",), ("pool",), ("score", "--no-keep")):
+    for words in (
+        ("judge", "pool"),
+        ("judge", "pool"),
+        ("score", "--no-keep"),
+    ):
         done = harvest(*words, run, "--gold", gold)
         assert done.returncode == 0, done.stderr
         assert len(gold.read_text(encoding="utf-8").splitlines()) == 1
@@ -246,7 +250,7 @@ def test_a_table_that_the_pool_made_is_read_by_every_command_also_if_nothing_wai
 )
 async def test_what_cannot_be_is_refused_in_one_message(words: Sequence[str], told: str, tmp_path: Path) -> None:
     await record(tmp_path / "run", [CLAIM], trials=1)
-    done = harvest("pool", "run", *words, cwd=tmp_path)
+    done = harvest("judge", "pool", "run", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert told in done.stderr
 
@@ -255,5 +259,5 @@ def test_one_run_given_twice_is_refused_also_as_a_copy(tmp_path: Path) -> None:
     run, copy = small_run(tmp_path / "run"), tmp_path / "copy"
     shutil.copytree(run, copy)
     for again in (run, copy):
-        refused = harvest("pool", run, again)
+        refused = harvest("judge", "pool", run, again)
         assert (refused.returncode, "the same run is given twice" in refused.stderr) == (2, True)

@@ -22,7 +22,7 @@ def test_the_layers_of_rules_keep_reasons_and_every_rule_of_the_schema_has_one(t
     run = Path(shutil.copytree(SAMPLE, tmp_path / "run"))
     for told in ("written to", "nothing new"):
         with pytest.raises(SystemExit) as ended:
-            main(["annotate", str(run), "--schema", "sakai-2023-rules"])
+            main(["judge", "rules", str(run), "--schema", "sakai-2023-rules"])
         assert ended.value.code == 0, told
     layers = {one.author: one for one in read_layers(run) if one.kind == "rule"}
     assert {"rules", "sourced"} <= layers.keys()
@@ -39,7 +39,7 @@ def test_what_to_look_at_first_is_named_by_place_and_reason(capsys: pytest.Captu
         "Fluency: cut off: turn 2, characters 31-34 (--system 'B1' --topic 'M002' --trial 1)",
     ]
     with pytest.raises(SystemExit) as ended:
-        main(["annotate", str(SAMPLE), "--triage"])
+        main(["judge", "triage", str(SAMPLE)])
     assert ended.value.code == 0
     said = capsys.readouterr().err
     assert "This is not a score" in said
@@ -64,8 +64,8 @@ def test_answers_in_languages_that_the_triage_hardly_knows_are_counted(
     (tmp_path / "talks.jsonl").write_text(json.dumps(row), encoding="utf-8")
     run = tmp_path / "run"
     for words in (
-        ["import", "--format", "messages", str(tmp_path / "talks.jsonl"), "--out", str(run)],
-        ["annotate", str(run), "--triage"],
+        ["data", "import", "--format", "messages", str(tmp_path / "talks.jsonl"), "--out", str(run)],
+        ["judge", "triage", str(run)],
     ):
         with pytest.raises(SystemExit) as ended:
             main(words)

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from harvest.audits.audit import load_audit
-from harvest.cli.reaudit import play_placebo
+from harvest.cli.watch.reaudit import play_placebo
 from recordings.log.run_folder import read
 
 AUDIT = """\

@@ -61,7 +61,7 @@ def changes_of(folder: Path) -> list[tuple[str, str]]:
     """What an undisturbed run changes on the disk, in order, with paths from its folder on."""
     with faulty_disk(FaultyDisk(folder / "whole", CHANGES)) as disk:
         assert harvest("run", "audit.yaml", "--out", "whole", cwd=folder).returncode == 0
-    assert harvest("verify", "whole", cwd=folder).returncode == 0
+    assert harvest("data", "verify", "whole", cwd=folder).returncode == 0
     (folder / "asked.txt").unlink()
     return [(call, str(Path(path).relative_to(folder / "whole"))) for call, path in disk.changes]
 
@@ -84,7 +84,7 @@ def answered(folder: Path, run: str) -> int:
 def goes_on(folder: Path, run: str) -> int:
     """The same command finishes the run on a disk that works. Returns how many turns more than needed were asked."""
     assert harvest("run", "audit.yaml", "--out", run, cwd=folder).returncode == 0
-    verified = harvest("verify", run, cwd=folder)
+    verified = harvest("data", "verify", run, cwd=folder)
     assert verified.returncode == 0, verified.stdout
     finished = [one for one in read(folder / run).conversations if one.outcome is not None]
     valid = [one for one in finished if one.outcome is not None and one.outcome.valid]
@@ -253,7 +253,7 @@ def test_evidence_behind_a_link(folder: Path) -> None:
 
 def test_evidence_behind_a_link_when_merging(folder: Path) -> None:
     linked_evidence(folder)
-    done = harvest("merge", "run", "--out", "merged", cwd=folder, width=1000)
+    done = harvest("data", "merge", "run", "--out", "merged", cwd=folder, width=1000)
     assert done.returncode == 3
     whole, merged = read(folder / "run"), read(folder / "merged")
     assert [one.outcome for one in merged.conversations] == [one.outcome for one in whole.conversations]

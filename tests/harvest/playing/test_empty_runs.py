@@ -54,7 +54,7 @@ async def _write(folder: Path, audit: Audit, kind: str) -> None:
 def _commands(run: str, other: str) -> list[str]:
     merges = [f"tree {run} --merge {key}" for key in ("exact", "label", "act", "entities")]
     formats = [f"tree {run} --topic M002 --format {name}" for name in ("terminal", "text", "json", "graphml", "svg")]
-    fits = [f"simulate fit {run} --out user.yaml {more}" for more in ("", "--order 2", "--stop hazard", "--json")]
+    fits = [f"users fit {run} --out user.yaml {more}" for more in ("", "--order 2", "--stop hazard", "--json")]
     asked = ("R", "SWAN", "CVaR(R)", "persistence", "transition(x,o)", "pooled(SWAN)", "of_pooled(GF(HINDEX))")
     return [
         f"score {run}",
@@ -69,21 +69,21 @@ def _commands(run: str, other: str) -> list[str]:
         *formats,
         f"tree {run} --score R --gold parrot",
         *fits,
-        f"simulate check {run} {other}",
-        f"simulate check {other} {run} --json",
-        f"simulate findings {run} --turns",
-        f"simulate groups {run}",
+        f"users check {run} {other}",
+        f"users check {other} {run} --json",
+        f"users findings {run} --turns",
+        f"users groups {run}",
         f"variance {run}",
         f"variance {run} {other} --json",
-        f"annotate {run}",
-        f"annotate {run} --export sheet.csv --criterion all --force",
-        f"export {run} --format gfrc --out gfrc.txt --force",
-        "import --format gfrc gfrc.txt --out imported-gfrc",
-        f"export {run} --format messages --out messages.jsonl --all --force",
-        "import --format messages messages.jsonl --out imported-messages",
-        f"merge {run} {other} --out merged",
+        f"judge rules {run}",
+        f"judge sheet {run} --export sheet.csv --criterion all --force",
+        f"data export {run} --format gfrc --out gfrc.txt --force",
+        "data import --format gfrc gfrc.txt --out imported-gfrc",
+        f"data export {run} --format messages --out messages.jsonl --all --force",
+        "data import --format messages messages.jsonl --out imported-messages",
+        f"data merge {run} {other} --out merged",
         f"relabel {run}",
-        f"reread {run} --out again",
+        f"pages read-again {run} --out again",
     ]
 
 

@@ -140,7 +140,7 @@ def test_shards_that_are_killed_and_merged_are_the_run_of_one_machine(tmp_path: 
         _, messages = machine.communicate(timeout=600)
         assert machine.returncode == 0, messages.decode()
     folders = [f"shard{of[0]}" for of in shards]
-    merging = [sys.executable, "-m", "harvest", "merge", *folders, "--out", "merged"]
+    merging = [sys.executable, "-m", "harvest", "data", "merge", *folders, "--out", "merged"]
     merged = subprocess.run(merging, cwd=tmp_path, capture_output=True, timeout=120)
     assert merged.returncode == 0, merged.stderr.decode()
 

@@ -120,7 +120,7 @@ def test_a_session_begins_in_which_nothing_was_said_and_the_person_is_the_same(
 
     shown = harvest("show", "run", "--all", cwd=tmp_path, width=120).stdout
     assert shown.index("the user comes back in a new session") > shown.index("What is a haiku?")
-    found = json.loads(harvest("simulate", "findings", "run", "--json", cwd=tmp_path).stdout)
+    found = json.loads(harvest("users", "findings", "run", "--json", cwd=tmp_path).stdout)
     whole = {row["measure"]: row["estimate"] for row in found["long"] if row["topic"] is None and row["entity"] is None}
     assert whole["retentiveness(sessions=1)"] == 1
     assert "retentiveness(distance=1)" not in whole

@@ -81,7 +81,7 @@ def resumed(folder: Path) -> tuple[Run, str]:
     assert len(before) in (3, 4), "every turn that was answered; the one under way may have come before the signal"
     done = harvest("run", "audit.yaml", "--out", "run", cwd=folder, width=1000)
     assert done.returncode == 0, done.stderr
-    assert harvest("verify", "run", cwd=folder).returncode == 0
+    assert harvest("data", "verify", "run", cwd=folder).returncode == 0
     run = read(folder / "run")
     assert [len(one.exchanges) for one in run.finished] == [2, 2, 2]
     asked = len((folder / "asked.txt").read_text().splitlines())
@@ -144,7 +144,7 @@ def test_a_clock_that_jumps(folder: Path) -> None:
         assert done.returncode == 0, done.stderr
     finally:
         object.__setattr__(REAL_CLOCK, "now", kept)
-    assert harvest("verify", "run", cwd=folder).returncode == 0
+    assert harvest("data", "verify", "run", cwd=folder).returncode == 0
     assert harvest("report", "run", "--out", "report.html", cwd=folder).returncode == 0
     run = read(folder / "run")
     assert len(run.finished) == 3

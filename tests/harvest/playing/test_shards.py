@@ -70,12 +70,12 @@ def test_merged_shards_are_the_run_of_one_machine(here: Path, capsys: pytest.Cap
     shards = [f"runs/shared-{index}-of-3" for index in (1, 2, 3)]
     said = capsys.readouterr().err
     assert "1/3 of each system's pace" in said
-    assert f"harvest merge {' '.join(shards)} --out runs/shared" in said
+    assert f"harvest data merge {' '.join(shards)} --out runs/shared" in said
 
-    assert _harvest("merge", shards[2], shards[0], "--out", "two") == 3
+    assert _harvest("data", "merge", shards[2], shards[0], "--out", "two") == 3
     assert "missing: 1 shard of 3 not merged: 2" in capsys.readouterr().err
-    assert _harvest("merge", *shards, "--out", "merged") == 0
-    assert _harvest("merge", "two", shards[1], "--out", "in steps") == 0
+    assert _harvest("data", "merge", *shards, "--out", "merged") == 0
+    assert _harvest("data", "merge", "two", shards[1], "--out", "in steps") == 0
 
     assert _content("merged") == _content("in steps") == _content("whole")
     capsys.readouterr()
@@ -98,10 +98,10 @@ def test_machines_that_share_a_store_and_no_folder_record_the_run_of_one(
         monkeypatch.chdir(place)
         assert _harvest("run", "../audit.yaml", "--shard", f"{index}/2", "--store", store) == 0
         monkeypatch.chdir(here)
-    assert f"harvest merge {store} --out runs/shared" in capsys.readouterr().err
-    assert _harvest("merge", f"{store}/1-of-2", "--out", "half") == 3
+    assert f"harvest data merge {store} --out runs/shared" in capsys.readouterr().err
+    assert _harvest("data", "merge", f"{store}/1-of-2", "--out", "half") == 3
     assert "missing: 1 shard of 2 not merged: 2" in capsys.readouterr().err
-    assert _harvest("merge", store, "--out", "merged") == 0
+    assert _harvest("data", "merge", store, "--out", "merged") == 0
     assert _content("merged") == _content("whole")
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--store", store) == 0
     assert "; nothing to play" in capsys.readouterr().err, "a third machine has all of it"
@@ -171,11 +171,11 @@ def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixt
         assert "it was shard 1 of 2 and is now" in capsys.readouterr().err
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--trials", "6", "--out", "one") == 0
     assert _harvest("run", "audit.yaml", "--shard", "2/2", "--out", "two") == 0
-    assert _harvest("merge", "one", "two", "--out", "both") == 2
+    assert _harvest("data", "merge", "one", "two", "--out", "both") == 2
     said = "shards of different audits: trials differs (4 and 6), between shard 1 of 2 and shard 2 of 2"
     assert said in capsys.readouterr().err
     assert _harvest("run", "audit.yaml", "--shard", "3/3", "--out", "three") == 0
-    assert _harvest("merge", "two", "three", "--out", "both") == 2
+    assert _harvest("data", "merge", "two", "three", "--out", "both") == 2
     assert "different divisions: into 2 shards and into 3 shards" in capsys.readouterr().err
 
 
@@ -186,7 +186,7 @@ def test_what_is_saved_of_a_shard_is_gone_on_with_as_that_shard(here: Path, caps
     (file,) = Path("1").glob("trials-*.jsonl")
     file.write_bytes(file.read_bytes().replace(b'"event":"turn"', b'"event"="turn"', 1))
     capsys.readouterr()
-    assert _harvest("merge", "1", "--salvage", "--out", "saved") == 3
+    assert _harvest("data", "merge", "1", "--salvage", "--out", "saved") == 3
     said = capsys.readouterr().err
     assert "shards of 2" not in said, "what is missing in the others is not missing here"
     assert "missing: 1 of 16 trials without a valid attempt" in said
@@ -194,8 +194,8 @@ def test_what_is_saved_of_a_shard_is_gone_on_with_as_that_shard(here: Path, caps
     assert _harvest("score", "saved") == 2
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "saved") == 0
     assert "15 of 16 trials; 1 to play" in capsys.readouterr().err
-    assert _harvest("merge", "saved", "2", "--out", "both") == 3, "what was damaged stays noted"
-    assert _harvest("merge", "1", "2", "--salvage", "--out", "saved whole") == 3
+    assert _harvest("data", "merge", "saved", "2", "--out", "both") == 3, "what was damaged stays noted"
+    assert _harvest("data", "merge", "1", "2", "--salvage", "--out", "saved whole") == 3
     assert "by: harvest run AUDIT --out 'saved whole'\n" in capsys.readouterr().err
     assert _harvest("run", "audit.yaml", "--out", "both") == 0
     assert "nothing to play" in capsys.readouterr().err
@@ -203,20 +203,20 @@ def test_what_is_saved_of_a_shard_is_gone_on_with_as_that_shard(here: Path, caps
 
 def test_what_is_saved_of_the_audit_that_went_on_from_one_shard_is_the_audit(here: Path) -> None:
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
-    assert _harvest("merge", "one", "--out", "under way") == 3
+    assert _harvest("data", "merge", "one", "--out", "under way") == 3
     assert _harvest("run", "audit.yaml", "--out", "under way") == 0
-    assert _harvest("merge", "under way", "--salvage", "--out", "saved") == 0
+    assert _harvest("data", "merge", "under way", "--salvage", "--out", "saved") == 0
     assert _harvest("score", "saved") == 0
 
 
 def test_a_merged_run_keeps_what_was_changed_since_then_when_it_is_merged_again(here: Path) -> None:
     for index in (1, 2):
         assert _harvest("run", "audit.yaml", "--shard", f"{index}/2", "--out", f"{index}") == 0
-    assert _harvest("merge", "1", "2", "--out", "both") == 0
+    assert _harvest("data", "merge", "1", "2", "--out", "both") == 0
     Path("audit.yaml").write_text(AUDIT.replace("trials: 4", "trials: 5") + "scoring: {patience: 5}\n")
     assert _harvest("run", "audit.yaml", "--out", "both") == 0
-    assert _harvest("merge", "both", "--out", "again") == 0
-    assert _harvest("merge", "again", "both", "--out", "once more") == 0
+    assert _harvest("data", "merge", "both", "--out", "again") == 0
+    assert _harvest("data", "merge", "again", "both", "--out", "once more") == 0
     for run in ("again", "once more"):
         audit: Any = read(run).header.audit
         assert (audit["trials"], audit["scoring"]) == (5, {"patience": 5})
@@ -244,16 +244,16 @@ def test_shards_are_refused_whose_figures_would_depend_on_which_began_first(
         assert _harvest("run", "changed.yaml", "--shard", "2/2", "--out", f"two-{number}") == 0
         capsys.readouterr()
         for runs in (("one", f"two-{number}"), (f"two-{number}", "one")):
-            assert _harvest("merge", *runs, "--out", "both") == 2, said
+            assert _harvest("data", "merge", *runs, "--out", "both") == 2, said
             assert f"shards of different audits: {said}" in capsys.readouterr().err
 
     Path("gold.csv").write_text("".join([title, *rows[1:]]))
     assert _harvest("run", "audit.yaml", "--shard", "2/2", "--out", "two") == 0
     capsys.readouterr()
-    assert _harvest("merge", "one", "two", "--out", "both") == 2
+    assert _harvest("data", "merge", "one", "two", "--out", "both") == 2
     assert "shards of different audits: the gold of " in capsys.readouterr().err
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
-    assert _harvest("merge", "one", "two", "--out", "both") == 0
+    assert _harvest("data", "merge", "one", "two", "--out", "both") == 0
 
 
 def test_the_figures_of_a_shard_are_not_taken_for_those_of_the_audit(
@@ -262,10 +262,10 @@ def test_the_figures_of_a_shard_are_not_taken_for_those_of_the_audit(
     topic = ("--topics", "M002", "--trials", "2")
     for shard in ("1/2", "1/1"):
         assert _harvest("run", "audit.yaml", *topic, "--shard", shard, "--out", shard.replace("/", "of")) == 0
-    commands = (("score",), ("compare",), ("variance",), ("report",), ("bless", "--out", "b.json"))
+    commands = (("score",), ("compare",), ("variance",), ("report",), ("watch bless", "--out", "b.json"))
     capsys.readouterr()
     for command, *options in (*commands, ("tree", "--score", "S1")):
-        assert _harvest(command, "1of2", *options) == 2, command
+        assert _harvest(*command.split(), "1of2", *options) == 2, command
         said = capsys.readouterr()
         assert said.out == ""
         assert "1of2: this is only shard 1 of 2: its figures would be mistaken" in said.err, command
@@ -275,7 +275,7 @@ def test_the_figures_of_a_shard_are_not_taken_for_those_of_the_audit(
         assert _harvest(command, "1of2") == 0
         assert "note: this is shard 1 of 2 of an audit" in "".join(capsys.readouterr())
     assert _harvest("score", "1of1") == 0, "it is the whole audit"
-    assert _harvest("merge", "1of2", "--out", "half") == 3
+    assert _harvest("data", "merge", "1of2", "--out", "half") == 3
     assert _harvest("score", "half") == 0
     assert "planned trials not played yet" in "".join(capsys.readouterr())
 

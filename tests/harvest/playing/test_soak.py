@@ -180,7 +180,7 @@ def check(killed: Killed, planned: int) -> dict[str, int]:
 
 
 def verified(folder: Path) -> bool:
-    command = [sys.executable, "-m", "harvest", "verify", "run"]
+    command = [sys.executable, "-m", "harvest", "data", "verify", "run"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.startswith("verified: run")

@@ -35,7 +35,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for trial, answer in enumerate(HOSTILE.values(), 1)
     ]
     (folder / "log.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    done = harvest("import", "--format", "messages", "log.jsonl", "--out", "run", cwd=folder)
+    done = harvest("data", "import", "--format", "messages", "log.jsonl", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     made = page(make_report([read(folder / "run")], beside=folder), "names")
     (folder / "names.html").write_text(made.html, encoding="utf-8")

@@ -97,7 +97,7 @@ def test_criteria_and_judges_are_asked_for_and_the_report_is_verified_with_them(
     assert "Harmlessness: " not in text.partition("<script")[0]
     assert "--schema own.yaml --judges human" in text
     with pytest.raises(SystemExit):
-        main(["verify", "own.html"])
+        main(["data", "verify", "own.html"])
     told = capsys.readouterr()
     assert "scores.json" not in told.out
     assert "column" not in told.out, told.out
@@ -108,7 +108,7 @@ def test_swans_that_do_not_compare_drive_nothing(tmp_path: Path) -> None:
     run = small_run(tmp_path / "uneven")
     sheet = tmp_path / "sheet.csv"
     asked = ("--criterion", "Fluency", "--criterion", "Harmlessness")
-    assert harvest("annotate", run, "--export", sheet, *asked).returncode == 0
+    assert harvest("judge", "sheet", run, "--export", sheet, *asked).returncode == 0
     with sheet.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     for number, row in enumerate(rows):
@@ -117,7 +117,7 @@ def test_swans_that_do_not_compare_drive_nothing(tmp_path: Path) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assert harvest("annotate", run, "--import", sheet, "--author", "anna", "--version", "1").returncode == 0
+    assert harvest("judge", "sheet", run, "--import", sheet, "--author", "anna", "--version", "1").returncode == 0
     document = make_report([read(run)], beside=tmp_path).document
     (figures,) = [one for one in document["sections"] if one["id"] == "figures"]
     assert any("values that do not compare" in block.get("text", "") for block in figures["blocks"])

@@ -56,7 +56,7 @@ def test_of_two_runs(tmp_path: Path, calls: Calls) -> None:
 
 def test_of_a_run_against_its_baseline(tmp_path: Path, calls: Calls) -> None:
     run = small_run(tmp_path)
-    assert harvest("bless", run, "--out", tmp_path / "baseline.json", "--by", "me").returncode == 0
+    assert harvest("watch", "bless", run, "--out", tmp_path / "baseline.json", "--by", "me").returncode == 0
     calls.clear()  # playing and blessing gather, too
     command.write_report((run,), tmp_path / "page.html", [], baseline=tmp_path / "baseline.json")
     assert sections(tmp_path / "page.html") == {"compared", "watched", "trees", "variance"}

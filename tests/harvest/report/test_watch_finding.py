@@ -32,7 +32,7 @@ Story = tuple[Watched, Material, Path]
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     folder = tmp_path_factory.mktemp("watched")
     run = small_run(folder, "  - {name: A, driver: parrot}\n")
-    assert harvest("bless", run, "--out", folder / "baseline.json", "--by", "me").returncode == 0
+    assert harvest("watch", "bless", run, "--out", folder / "baseline.json", "--by", "me").returncode == 0
     recorded = read(run)
     return watch(recorded, read_baseline(folder / "baseline.json")), gather_runs(recorded).material, run
 
@@ -77,7 +77,7 @@ def test_an_alarm_asks_for_another_audit(story: Story) -> None:
     assert held.verdict == "alarm"
     assert "which this one by itself does not show" in held.found
     assert "probably" not in held.found
-    assert found.command == "harvest reaudit AUDIT"
+    assert found.command == "harvest watch run AUDIT"
 
 
 def test_a_fall_beyond_what_matters_is_said_as_one(story: Story) -> None:
@@ -128,7 +128,7 @@ def test_the_same_asks_for_nothing_and_what_cannot_be_told_for_trials(story: Sto
     assert unsure.verdict == "cannot tell"
     assert unsure.found.startswith("Whether A changed since the baseline cannot be told: ")
     assert unsure.next == "7 more trials of each topic would settle it with a chance of 80%."
-    assert unsure.command == "harvest reaudit AUDIT --extend 7"
+    assert unsure.command == "harvest watch run AUDIT --extend 7"
     edge, _ = said(story, gated(verdict="cannot tell", alarm=False, settles=Settling(0, 0.61, 96, "edge")))
     assert edge.next.startswith("The difference may be as large as what matters, so more trials will hardly ")
     assert (edge.command, "(a chance of 61% with 96 more trials of each topic)" in edge.next) == ("", True)
@@ -140,7 +140,7 @@ def test_what_could_not_be_measured_or_compared_is_never_the_same(story: Story) 
     assert down.found == "A could not be measured: none of 18 trials has a valid attempt."
     assert not list(bars_of_watch(changed))
     other, _ = said(story, lambda one: replace(one, incomparable="another protocol than the baseline's"))
-    assert (other.verdict, other.command) == ("nothing", "harvest bless RUN…")
+    assert (other.verdict, other.command) == ("nothing", "harvest watch bless RUN…")
     assert other.found == "A could not be measured against the baseline: another protocol than the baseline's."
 
 

@@ -58,7 +58,7 @@ def test_where_all_is_well_nothing_is_printed_and_the_log_has_it_all(tmp_path: P
 def test_where_it_is_not_cron_mails_the_end_of_the_log_and_the_code_stays(tmp_path: Path, code: int) -> None:
     done = run(crontab(job(program(tmp_path, code), folder=str(tmp_path)), FLOCK))
     assert done.returncode == code
-    assert done.stdout == f"harvest reaudit of weekly: exit code {code}\nsaid  \nproblem\n"
+    assert done.stdout == f"harvest watch run of weekly: exit code {code}\nsaid  \nproblem\n"
 
 
 def test_two_audits_never_overlap(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_two_audits_never_overlap(tmp_path: Path) -> None:
             assert first.poll() is None
             time.sleep(0.02)
         done = run(text)
-        assert (done.returncode, done.stdout.splitlines()[0]) == (75, "harvest reaudit of weekly: exit code 75")
+        assert (done.returncode, done.stdout.splitlines()[0]) == (75, "harvest watch run of weekly: exit code 75")
         assert (tmp_path / "audit.log").read_text().count("said") == 1
     finally:
         assert first.wait(20) == 0

@@ -35,7 +35,7 @@ def test_what_no_schedule_can_hold_is_refused(word: str) -> None:
 
 
 def test_what_confirms_an_alarm_is_played_at_another_hour_beside_the_other() -> None:
-    first, second = job("harvest", "reaudit"), job("harvest", "reaudit", "--if-alarm")
+    first, second = job("harvest", "watch", "run"), job("harvest", "watch", "run", "--if-alarm")
     assert second.slot.hour == first.slot.hour + 6
     assert abs(second.slot.minute - first.slot.minute) == 30, "also where both are played every hour"
     assert (first.unit, second.unit) == ("harvest-weekly", "harvest-weekly-confirm")

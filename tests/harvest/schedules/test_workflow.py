@@ -34,7 +34,7 @@ def steps(text: str) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("variables", [(), ("KEY", "HOOK")])
 def test_github_would_take_it(tmp_path: Path, every: str, variables: tuple[str, ...]) -> None:
-    one = replace(job("harvest", "reaudit", "audits/a.yaml", variables=variables), every=every)  # type: ignore[arg-type]
+    one = replace(job("harvest", "watch", "run", "audits/a.yaml", variables=variables), every=every)  # type: ignore[arg-type]
     text = made(one, folder="studies/of mine")
     (tmp_path / "harvest-weekly.yml").write_text(text)
     check_workflow(tmp_path / "harvest-weekly.yml")
@@ -43,7 +43,7 @@ def test_github_would_take_it(tmp_path: Path, every: str, variables: tuple[str, 
     assert whole["concurrency"] == {"group": "harvest-weekly", "cancel-in-progress": False}
     assert whole["jobs"]["reaudit"]["timeout-minutes"] <= 360
     play = steps(text)["Play the audit again"]
-    assert play["run"] == "harvest reaudit audits/a.yaml --github --junit harvest-weekly.xml\n"
+    assert play["run"] == "harvest watch run audits/a.yaml --github --junit harvest-weekly.xml\n"
     assert play.get("env", {}) == {name: f"${{{{ secrets.{name} }}}}" for name in variables}
     assert (
         steps(text)["Keep the history, which contains no texts"]["with"]["path"]

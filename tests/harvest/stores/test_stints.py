@@ -537,7 +537,7 @@ def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Pa
         merge_stored([url], tmp_path / "out")
     said = str(caught.value)
     assert said.startswith(f"{url}/1-of-2/trials-shard1.1-000001.jsonl:")
-    assert f"do: harvest merge {url} --salvage --out {tmp_path}/out\n" in said
+    assert f"do: harvest data merge {url} --salvage --out {tmp_path}/out\n" in said
     saved = merge_stored([url], tmp_path / "out", salvage=True)
     (kept,) = (tmp_path / "out" / "damaged").glob("*.txt")
     told = kept.read_text()

@@ -238,7 +238,7 @@ def test_the_advice_is_a_command_that_saves_the_rest_and_the_run_goes_on(
         assert harvest(*command) == 2
         said = capsys.readouterr().err
         assert re.search(rf"{re.escape(str(file))}:{number}(:\d+)?: not valid JSON", said.replace("\n", " "))
-        advice = re.findall(r"do: (harvest merge .*)", said)
+        advice = re.findall(r"do: (harvest data merge .*)", said)
         assert len(advice) == 1, said
     assert harvest(*shlex.split(advice[0])[1:]) == 0
 

@@ -20,11 +20,11 @@ from tests.recordings.checking.test_salvage import events
 from tests.recordings.log.test_store import header
 from tests.support.command_line import harvest
 
-COMMANDS = ("score", "compare", "variance", "show", "tree", "report", "bless", "export", "attribute")
+COMMANDS = ("score", "compare", "variance", "show", "tree", "report", "watch bless", "data export", "attribute")
 OUT = {
     "report": ("--out", "page.html"),
-    "bless": ("--out", "base.json"),
-    "export": ("--format", "messages", "--out", "out.jsonl"),
+    "watch bless": ("--out", "base.json"),
+    "data export": ("--format", "messages", "--out", "out.jsonl"),
 }
 
 
@@ -68,10 +68,10 @@ def test_every_command_refuses_what_is_left_and_says_how_to_save_it(run: Path, h
     before = sorted(run.parent.rglob("*"))
     for command in COMMANDS:
         runs = (run, run) if command == "attribute" else (run,)
-        done = harvest(command, *runs, *OUT.get(command, ()), cwd=run.parent)
+        done = harvest(*command.split(), *runs, *OUT.get(command, ()), cwd=run.parent)
         assert (done.returncode, done.stdout) == (2, ""), (command, done)
         assert f"{file}{WHAT[how]}" in done.stderr, (command, done.stderr)
-        assert f"harvest merge {run} --salvage --out {run}-salvaged" in done.stderr, (command, done.stderr)
+        assert f"harvest data merge {run} --salvage --out {run}-salvaged" in done.stderr, (command, done.stderr)
     assert sorted(run.parent.rglob("*")) == before
 
 
@@ -80,7 +80,7 @@ def test_what_is_left_is_saved_and_a_copy_brings_back_the_rest(run: Path, how: s
     backup = Path(shutil.copytree(run, tmp_path / "backup"))
     chain = chain_file(run / "trials-000001.jsonl").read_bytes()
     file = lose(run, how)
-    done = harvest("merge", run, "--salvage", "--out", tmp_path / "saved")
+    done = harvest("data", "merge", run, "--salvage", "--out", tmp_path / "saved")
     assert (done.returncode, f"{file}: this file of events is " in done.stderr) == (0, True), done.stderr
     assert [one.key.trial for one in read(tmp_path / "saved").finished] == [2]
     assert f"are played again by: harvest run AUDIT --out {tmp_path / 'saved'}" in done.stderr
@@ -95,7 +95,7 @@ def test_what_stands_before_a_lost_end_is_saved_and_a_copy_brings_back_the_rest(
 ) -> None:
     backup = Path(shutil.copytree(run, tmp_path / "backup"))
     file = lose(run, how)
-    done = harvest("merge", run, "--salvage", "--out", tmp_path / "saved")
+    done = harvest("data", "merge", run, "--salvage", "--out", tmp_path / "saved")
     assert (done.returncode, f"{file}{WHAT[how]}" in done.stderr) == (0, True), done.stderr
     saved = read(tmp_path / "saved")
     assert [[one.key.trial for one in those] for those in (saved.finished, saved.interrupted)] == [[2], [1]]

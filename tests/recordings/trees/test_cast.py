@@ -66,7 +66,7 @@ def test_each_path_is_a_conversation_and_folding_them_by_words_gives_the_trees_a
 def test_an_imported_run_has_the_same_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     with pytest.raises(SystemExit) as done:
-        main(["import", "--format", "cast2022", str(TREES), "--out", str(run)])
+        main(["data", "import", "--format", "cast2022", str(TREES), "--out", str(run)])
     assert done.value.code == 0
     assert "50 conversations written" in capsys.readouterr().err
     assert len(read(run).finished) == 50
@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, write: Callable[[Pa
 
 def test_two_files_of_trees_do_not_go_into_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
-        main(["import", "--format", "cast2022", str(TREES), str(TREES), "--out", str(tmp_path / "run")])
+        main(["data", "import", "--format", "cast2022", str(TREES), str(TREES), "--out", str(tmp_path / "run")])
     assert done.value.code == 2
     assert "one file at a time, but 2 files were given" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""`harvest breakdown eval` and `harvest helpdesk eval`: submissions beside baselines, as a person calls them."""
+"""`eval` of `harvest metrics breakdown` and `helpdesk`: submissions beside baselines, as a person calls them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_interval_of_a_share_of_breakdowns_ends_at_1() -> None:
 
 def test_a_submission_stands_beside_every_baseline_and_the_gold_itself_is_perfect(tmp_path: Path) -> None:
     (tmp_path / "perfect.jsonl").write_text(gold_as_predictions(YI), encoding="utf-8")
-    found = document("breakdown", "eval", YI, tmp_path / "perfect.jsonl")
+    found = document("metrics", "breakdown", "eval", YI, tmp_path / "perfect.jsonl")
     rows = found["long"]
     assert found["format"] == "harvest-breakdown-scores/2"
     assert list(dict.fromkeys(row["system"] for row in rows)) == ["perfect", *BASELINES, "annotators"]
@@ -76,7 +76,7 @@ def test_a_submission_stands_beside_every_baseline_and_the_gold_itself_is_perfec
 
 
 def test_the_fixed_form_with_annotations_alone_prints_the_baselines_over_all_and_by_system() -> None:
-    found = document("breakdown", "eval", DEV)
+    found = document("metrics", "breakdown", "eval", DEV)
     rows = found["long"]
     assert {row["system"] for row in rows} == {*BASELINES, "annotators"}
     assert {row["topic_type"] for row in rows} == {None, "CIC_115", "IRIS_100", "TKTK_100", "YI_100"}
@@ -91,14 +91,14 @@ def test_the_fixed_form_with_annotations_alone_prints_the_baselines_over_all_and
 
 
 def test_the_table_for_people_names_baselines_measures_and_which_way_is_good() -> None:
-    done = wide("breakdown", "eval", YI, "--replications", "200")
+    done = wide("metrics", "breakdown", "eval", YI, "--replications", "200")
     assert done.returncode == 0
     for words in (*BASELINES, "F1(PB+B)", "JSD(O,T,X)", "0 is good", "1000 turns of 100 dialogues"):
         assert words in done.stdout
 
 
 def test_all_prints_every_measure_and_each_system_apart() -> None:
-    done = wide("breakdown", "eval", YI, DEV / "IRIS_100.json", "--all", "--replications", "200")
+    done = wide("metrics", "breakdown", "eval", YI, DEV / "IRIS_100.json", "--all", "--replications", "200")
     assert done.returncode == 0
     for words in (
         "dialogues of YI_100",
@@ -111,11 +111,11 @@ def test_all_prints_every_measure_and_each_system_apart() -> None:
 
 
 def test_the_prior_can_come_from_training_files_and_never_from_the_dialogues_themselves() -> None:
-    found = document("breakdown", "eval", YI, "--train", DEV / "IRIS_100.json")
+    found = document("metrics", "breakdown", "eval", YI, "--train", DEV / "IRIS_100.json")
     systems = {row["system"] for row in found["long"]}
     assert "baseline: prior" in systems
     assert "baseline: prior of the system" not in systems  # IRIS says nothing of YI
-    done = wide("breakdown", "eval", YI, "--train", YI)
+    done = wide("metrics", "breakdown", "eval", YI, "--train", YI)
     assert done.returncode == 2
     assert "must not be both in --train and among the dialogues to evaluate" in done.stderr
 
@@ -155,7 +155,7 @@ def test_a_system_s_name_is_shown_as_it_is_and_cannot_style_the_table(tmp_path: 
         {"dialogue": f"d{i}", "turn": 0, "system": ["[/red]", "\x1b[31m"][i % 2], "counts": [i, 1, 1]} for i in range(6)
     ]
     (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    done = wide("breakdown", "eval", tmp_path / "gold.jsonl", "--all")
+    done = wide("metrics", "breakdown", "eval", tmp_path / "gold.jsonl", "--all")
     assert done.returncode == 0, done.stderr
     assert "dialogues of [/red]" in done.stdout
     assert "\x1b" not in done.stdout
@@ -207,7 +207,7 @@ def test_a_submission_cannot_take_the_name_of_a_baseline(tmp_path: Path) -> None
 def test_a_bad_file_ends_with_2_one_message_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"dialogue": 3}', encoding="utf-8")
     for group in ("breakdown", "helpdesk"):
-        done = wide(group, "eval", tmp_path / "a.json")
+        done = wide("metrics", group, "eval", tmp_path / "a.json")
         assert done.returncode == 2
         assert done.stderr.startswith("error: ")
         assert "a.json:1:1: the file has neither annotations nor predictions" in done.stderr
@@ -219,12 +219,12 @@ def test_a_bad_file_ends_with_2_one_message_and_no_traceback(tmp_path: Path) -> 
     ("group", "option"), [("breakdown", "--level"), ("helpdesk", "--level"), ("helpdesk", "--alpha")]
 )
 def test_nan_is_no_level_and_no_weight(group: str, option: str) -> None:
-    done = wide(group, "eval", STC3 if group == "helpdesk" else YI, option, "nan")
+    done = wide("metrics", group, "eval", STC3 if group == "helpdesk" else YI, option, "nan")
     assert (done.returncode, "'nan' is not a number" in done.stderr) == (2, True)
 
 
 def test_the_table_fits_80_columns_has_an_n_for_every_value_and_the_interval_of_every_other_table() -> None:
-    arguments = ["helpdesk", "eval", str(STC3), "--all", "--replications", "200"]
+    arguments = ["metrics", "helpdesk", "eval", str(STC3), "--all", "--replications", "200"]
     done = harvest(*arguments, width=80)
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert max(map(len, lines)) <= 80
@@ -253,7 +253,7 @@ def uniform_submission() -> list[dict[str, Any]]:
 
 def test_a_helpdesk_submission_that_is_uniform_equals_the_baseline_that_is_printed_beside_it(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(json.dumps(uniform_submission()), encoding="utf-8")
-    rows = document("helpdesk", "eval", STC3, tmp_path / "mine.json")["long"]
+    rows = document("metrics", "helpdesk", "eval", STC3, tmp_path / "mine.json")["long"]
     baselines = ["baseline: uniform", "baseline: prior", "baseline: majority"]
     assert list(dict.fromkeys(row["system"] for row in rows)) == ["mine", *baselines]
     for measure in ("NMD(A)", "RSNOD(S)", "SNOD(E)", "RNSS(nugget)", "-log2 JSD(nugget)"):
@@ -264,7 +264,7 @@ def test_a_helpdesk_submission_that_is_uniform_equals_the_baseline_that_is_print
 def test_a_submission_of_one_subtask_has_no_rows_of_the_other_and_alpha_is_in_the_name(tmp_path: Path) -> None:
     only = [{"id": entry["id"], "nugget": entry["nugget"]} for entry in uniform_submission()]
     (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, only)), encoding="utf-8")
-    rows = document("helpdesk", "eval", STC3, tmp_path / "mine.jsonl", "--alpha", "0.8")["long"]
+    rows = document("metrics", "helpdesk", "eval", STC3, tmp_path / "mine.jsonl", "--alpha", "0.8")["long"]
     mine = {row["measure"] for row in rows if row["system"] == "mine"}
     of_dialogues = {f"{extra}{name}(nugget, alpha=0.8)" for extra in ("", "-log2 ") for name in ("RNSS", "JSD")}
     assert mine == of_dialogues | {f"{name}(nugget, average=micro)" for name in ("RNSS", "JSD")}
@@ -300,7 +300,7 @@ def test_the_micro_average_weighs_every_block_alike_by_hand(tmp_path: Path) -> N
     ]
     (tmp_path / "gold.json").write_text(json.dumps(gold), encoding="utf-8")
     (tmp_path / "mine.json").write_text(json.dumps(mine), encoding="utf-8")
-    rows = document("helpdesk", "eval", tmp_path / "gold.json", tmp_path / "mine.json")["long"]
+    rows = document("metrics", "helpdesk", "eval", tmp_path / "gold.json", tmp_path / "mine.json")["long"]
     assert value(rows, "mine", "RNSS(nugget)") == pytest.approx(0.5625, abs=1e-12)
     assert value(rows, "mine", "RNSS(nugget, average=micro)") == pytest.approx(0.3, abs=1e-12)
     (micro,) = (row for row in rows if (row["system"], row["measure"]) == ("mine", "RNSS(nugget, average=micro)"))
@@ -314,25 +314,25 @@ def test_a_submission_may_count_annotators(tmp_path: Path) -> None:
         one["nugget"] = [dict.fromkeys(block, 3) for block in one["nugget"]]
     (tmp_path / "counted.json").write_text(json.dumps(counted), encoding="utf-8")
     (tmp_path / "shares.json").write_text(json.dumps(shares), encoding="utf-8")
-    rows = document("helpdesk", "eval", STC3, tmp_path / "counted.json", tmp_path / "shares.json")["long"]
+    rows = document("metrics", "helpdesk", "eval", STC3, tmp_path / "counted.json", tmp_path / "shares.json")["long"]
     measures = {row["measure"] for row in rows}
     assert {"NMD(A)", "RNSS(nugget)"} <= measures
     for measure in measures:
         assert value(rows, "counted", measure) == pytest.approx(value(rows, "shares", measure), abs=1e-9)
     counted[0]["quality"]["A"] = dict.fromkeys(counted[0]["quality"]["A"], 3.0)  # as data frames write them
     (tmp_path / "frame.json").write_text(json.dumps(counted), encoding="utf-8")
-    rows = document("helpdesk", "eval", STC3, tmp_path / "frame.json", tmp_path / "shares.json")["long"]
+    rows = document("metrics", "helpdesk", "eval", STC3, tmp_path / "frame.json", tmp_path / "shares.json")["long"]
     assert value(rows, "frame", "NMD(A)") == pytest.approx(value(rows, "shares", "NMD(A)"), abs=1e-9)
     counted[0]["quality"]["A"] = dict.fromkeys(counted[0]["quality"]["A"], 2.5)
     (tmp_path / "counted.json").write_text(json.dumps(counted), encoding="utf-8")
-    done = wide("helpdesk", "eval", STC3, tmp_path / "counted.json")
+    done = wide("metrics", "helpdesk", "eval", STC3, tmp_path / "counted.json")
     assert done.returncode == 2
     assert "sum to 12.5" in done.stderr
     assert "whole numbers of annotators" in done.stderr
 
 
 def test_the_helpdesk_table_prints_plain_means_and_minus_log2_only_when_asked() -> None:
-    few, every = (wide("helpdesk", "eval", STC3, "--replications", "200", *more) for more in ([], ["--all"]))
+    few, every = (wide("metrics", "helpdesk", "eval", STC3, "--replications", "200", *more) for more in ([], ["--all"]))
     assert few.returncode == every.returncode == 0
     assert "0.1855" in few.stdout
     assert "log2" not in few.stdout

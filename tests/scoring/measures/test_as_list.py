@@ -98,7 +98,7 @@ def test_gfr_is_the_mean_of_a_utility_and_of_gf_of_each_set() -> None:
 
 @pytest.mark.parametrize("talk", [paper_b1(), paper_g1()], ids=["B1", "G1"])
 def test_figure_5_of_gfrc_has_the_figures_of_the_same_list_in_a_file(talk: Conversation) -> None:
-    """`harvest gfr` reads the list, its grades and its groups from files and knows nothing of conversations."""
+    """`harvest metrics gfr` reads the list, its grades and its groups from files and knows nothing of conversations."""
     gold = paper_gold()
     entities = [one.entity for one in ranked_entities(seen(talk, M002, gold).nuggets)]
     judged = {one.entity: one.grade for one in gold}

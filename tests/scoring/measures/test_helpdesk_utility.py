@@ -138,7 +138,7 @@ def test_a_term_that_it_does_not_have_gives_one_message(term: str) -> None:
 
 def test_it_is_scored_from_imported_annotations_and_needs_their_schema(tmp_path: Path) -> None:
     written(tmp_path, SAID, TYPES)
-    assert harvest("import", "--format", "dialeval", "desk.json", "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("data", "import", "--format", "dialeval", "desk.json", "--out", "run", cwd=tmp_path).returncode == 0
     done = harvest("score", "run", "--schema", "dialeval-nuggets", "-m", "UCH(L=10), UCH(customer, L=10)", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "0.7250" in done.stdout

@@ -222,7 +222,7 @@ def test_a_recording_carries_the_second_layer_that_an_import_brings(tmp_path: Pa
     table = f"topic,entity,grade,INTENT\nM002,{OLD},L2,Asia\nM002,{FRENCH},L1,Europe\nM002,{NEW},L2,Asia\n"
     (tmp_path / "gold.csv").write_text(table, encoding="utf-8")
     files = ("--topics", tmp_path / "films.yaml", "--gold", tmp_path / "gold.csv", "--out", tmp_path / "run")
-    done = harvest("import", "--format", "messages", tmp_path / "talks.jsonl", *files)
+    done = harvest("data", "import", "--format", "messages", tmp_path / "talks.jsonl", *files)
     assert done.returncode == 0, done.stderr
     scored = harvest("score", tmp_path / "run", "-m", "M-measure(INTENT, L=20)", "--json")
     assert scored.returncode == 0, scored.stderr
@@ -231,7 +231,7 @@ def test_a_recording_carries_the_second_layer_that_an_import_brings(tmp_path: Pa
     assert values
     assert values == pytest.approx([measured(told(ASIA)).value] * len(values))
     exported = tmp_path / "again.jsonl"
-    assert harvest("export", tmp_path / "run", "--format", "messages", "--out", exported).returncode == 0
+    assert harvest("data", "export", tmp_path / "run", "--format", "messages", "--out", exported).returncode == 0
     assert json.loads(exported.read_text(encoding="utf-8"))["metadata"]["parts"] == row["metadata"]["parts"]  # type: ignore[index]
 
 

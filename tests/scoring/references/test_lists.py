@@ -1,4 +1,4 @@
-"""`harvest gfr --json` on random files of ranked lists, against the plain second formulations."""
+"""`harvest metrics gfr --json` on random files of ranked lists, against the plain second formulations."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_measure_of_every_list(
                 if rng.random() < 0.8 or place == 0:
                     members[name, topic, place] = _shares(rng, bins)
         lists[topic] = [int(place) for place in rng.permutation(DOCUMENTS)[: rng.integers(0, DOCUMENTS + 1)]]
-    words = ["gfr", "--json", "--replications", "100", "--ordinal", "RATINGS", "--nominal", "ORIGIN"]
+    words = ["metrics", "gfr", "--json", "--replications", "100", "--ordinal", "RATINGS", "--nominal", "ORIGIN"]
     qrels = tmp_path / "small.qrels"
     qrels.write_text("".join(f"{topic} d{place} L{grade}\n" for (topic, place), grade in grades.items()))
     words += ["--qrels", str(qrels)]

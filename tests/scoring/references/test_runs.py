@@ -71,7 +71,7 @@ def imported(capfd: pytest.CaptureFixture[str], talks: Sequence[Talk], folder: P
     run = folder / "run"
     for trial, path in write_transcripts(talks, folder):
         told = ("--format", "gfrc", "--system", "A", "--trial", str(trial), "--out", str(run), str(path))
-        harvest(capfd, "import", *told)
+        harvest(capfd, "data", "import", *told)
     return run
 
 
@@ -222,7 +222,7 @@ def test_swan_of_a_run_by_people_and_rules(seed: int, tmp_path: Path, capfd: pyt
     run = imported(capfd, talks, tmp_path)
     sheet = tmp_path / "sheet.csv"
     asked = ("--criterion", "Harmlessness", "--criterion", "Fluency")
-    harvest(capfd, "annotate", str(run), "--export", str(sheet), *asked)
+    harvest(capfd, "judge", "sheet", str(run), "--export", str(sheet), *asked)
     with sheet.open(newline="", encoding="utf-8-sig") as file:
         judged = list(csv.DictReader(file))
     rng = np.random.default_rng([7, seed])
@@ -232,7 +232,7 @@ def test_swan_of_a_run_by_people_and_rules(seed: int, tmp_path: Path, capfd: pyt
         writer = csv.DictWriter(file, list(judged[0]))
         writer.writeheader()
         writer.writerows(judged)
-    harvest(capfd, "annotate", str(run), "--import", str(sheet), "--author", "anna", "--version", "1")
+    harvest(capfd, "judge", "sheet", str(run), "--import", str(sheet), "--author", "anna", "--version", "1")
     schema = tmp_path / "four.yaml"
     schema.write_text(SCHEMA, encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Engines of `harvest reaudit`: an audit held against blessed runs."""
+"""Engines of `harvest watch run`: an audit held against blessed runs."""
 
 import math
 
@@ -18,7 +18,7 @@ SIZES: tuple[Size, ...] = tuple(
 
 
 def baseline_of(study: Study) -> Baseline:
-    """What `harvest bless` keeps of all runs but the last."""
+    """What `harvest watch bless` keeps of all runs but the last."""
     blessed = study.values[:-1]
     joined = np.swapaxes(blessed, 0, 1).reshape(blessed.shape[1], -1)
     counts = np.full(len(joined), float(joined.shape[1]))

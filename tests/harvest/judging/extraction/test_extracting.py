@@ -571,7 +571,7 @@ async def started(run: Path, file: Path) -> asyncio.subprocess.Process:
 
 
 def command_of(run: Path, file: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "harvest", "annotate", str(run), "--extract", str(file), *more]
+    return [sys.executable, "-m", "harvest", "judge", "extract", str(run), "--with", str(file), *more]
 
 
 @pytest.mark.parametrize(
@@ -655,7 +655,7 @@ def annotate(run: Path, capfd: pytest.CaptureFixture[str]) -> Told:
         before = signal.getsignal(signal.SIGTERM)
         try:
             with pytest.raises(SystemExit) as ended:
-                main(["annotate", str(run), *arguments])
+                main(["judge", "extract", str(run), *arguments])
         finally:
             signal.signal(signal.SIGTERM, before)
         assert isinstance(ended.value.code, int)
@@ -693,7 +693,7 @@ def test_a_file_that_describes_no_endpoint_is_refused_with_its_place(
 ) -> None:
     file = tmp_path / "e.yaml"
     file.write_text(text)
-    code, told = annotate("--extract", str(file))
+    code, told = annotate("--with", str(file))
     assert code == 2
     assert f"error: {file}:{place}: " in told, told
     assert what in told, told
@@ -714,12 +714,9 @@ def test_the_endpoints_of_an_audit_can_be_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("--extract", "not-there.yaml"), "no such file"),
-        (("--extract", "e.yaml", "--export", "s.csv"), "give the command once for each"),
-        (("--topic", "M002"), "can only be used with --extract"),
-        (("--nuggets", "m1"), "--nuggets can only be used with"),
-        (("--nuggets", "m1", "--export", "s.csv", "--criterion", "Fluency"), "there is no layer with nuggets of 'm1'"),
-        (("--extract", "e.yaml", "--topic", "Z999"), "there is no finished conversation on the topic 'Z999'"),
+        (("--with", "not-there.yaml"), "no such file"),
+        (("--topic", "M002"), "Missing option '--with'"),
+        (("--with", "e.yaml", "--topic", "Z999"), "there is no finished conversation on the topic 'Z999'"),
     ],
 )
 def test_a_command_that_makes_no_sense_is_refused(annotate: Told, arguments: tuple[str, ...], what: str) -> None:
@@ -746,7 +743,7 @@ async def test_a_sheet_can_be_made_of_the_models_nuggets_and_comes_back(run: Pat
     sheet = run.parent / "sheet.jsonl"
 
     def call(*more: str) -> None:
-        harvest("annotate", str(run), "--nuggets", "m1", *more)
+        harvest("judge", "sheet", str(run), "--nuggets", "m1", *more)
 
     await asyncio.to_thread(call, "--export", str(sheet), "--criterion", "Correctness")
     rows = [json.loads(text) for text in sheet.read_text(encoding="utf-8").splitlines()]

@@ -37,7 +37,7 @@ def run(played: Path, tmp_path: Path) -> Path:
 
 
 def command(*words: object) -> list[str]:
-    return [sys.executable, "-m", "harvest", "judge", *map(str, words)]
+    return [sys.executable, "-m", "harvest", "judge", "model", *map(str, words)]
 
 
 async def judged(handler: Handler, run: Path, *more: object, **options: Any) -> tuple[int, str, list[Asked]]:
@@ -237,8 +237,9 @@ async def test_pairs_are_asked_in_both_orders_and_a_judge_of_places_prefers_nobo
             assert set(values) == {"tie"}
         else:
             assert values["left"] + values["right"] > 0
+        judged_folder, key = (str(sheet.with_suffix(suffix)) for suffix in (".judged", ".key.json"))
         with pytest.raises(SystemExit) as done:
-            main(["preferences", str(sheet.with_suffix(".judged")), "--key", str(sheet.with_suffix(".key.json"))])
+            main(["judge", "preferences", judged_folder, "--key", key])
         out, told = capfd.readouterr()
         assert done.value.code == 0, told
         assert "not of people: m1 (model, unchecked)" in " ".join(out.split())
@@ -277,7 +278,7 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
 ) -> None:
     file = judge_file(run.parent, "http://127.0.0.1:9/v1", **options)
     with pytest.raises(SystemExit) as done:
-        main(["judge", str(run), "--with", str(file), *more])
+        main(["judge", "model", str(run), "--with", str(file), *more])
     told = " ".join(capfd.readouterr().err.split())
     assert (done.value.code, what in told) == (2, True), told
 
@@ -286,7 +287,7 @@ async def test_lines_of_structured_answers_are_judged_and_count_only_in_score(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "cafes"
-    done = harvest("import", "--format", "messages", DATA / "structured_answers.jsonl", "--out", run)
+    done = harvest("data", "import", "--format", "messages", DATA / "structured_answers.jsonl", "--out", run)
     assert done.returncode == 0, done.stderr
     lines = ("--schema", "structured-answers", "--nuggets", "lines")
 
@@ -302,5 +303,5 @@ async def test_lines_of_structured_answers_are_judged_and_count_only_in_score(
     table = scores(run, capfd, *lines, "--judges", "model", "-m", "WAN(Faithfulness)")
     rows = [row for row in table["rows"] if row["measure"].startswith("WAN(") and row["topic"] == "CAFES"]
     assert {(row["system"], row["value"]) for row in rows if row["trial"] is not None} == {("A", 1.0), ("B", 0.75)}
-    counted = json.loads(harvest("structured", run, "--json").stdout)["long"]
+    counted = json.loads(harvest("metrics", "structured", run, "--json").stdout)["long"]
     assert all(row["n"] == 0 for row in counted if row["measure"].startswith("Faithfulness"))

@@ -104,7 +104,7 @@ def test_what_people_differ_on_is_decided_on_the_page_with_a_reason(run: Path, p
     assert {(one.by, one.adjudicates, one.note) for one in decided} == {("zoe", True, "both commas stand")}
     assert figure(run, "adjudicated") == 1.0
     assert figure(run, "distribution") == before, "who adjudicates has no vote"
-    refused = harvest("annotate", run, "--serve", "--criterion", "Coherence", "--adjudicate", "--author", "zoe")
+    refused = harvest("judge", "page", run, "--criterion", "Coherence", "--adjudicate", "--author", "zoe")
     assert refused.returncode == 2
     assert "no two people judged an item differently" in refused.stderr
 

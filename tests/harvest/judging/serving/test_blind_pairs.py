@@ -64,7 +64,7 @@ async def test_a_folder_in_which_nothing_is_decided_is_named(tmp_path: Path) -> 
 def test_the_command_says_what_folder_is_wrong(tmp_path: Path) -> None:
     key = {"format": "harvest-pairs/1", "sheet": "s.csv", "seed": 0, "systems": ["A", "B"], "runs": [], "pairs": {}}
     (tmp_path / "s.key.json").write_text(json.dumps(key))
-    done = harvest("preferences", tmp_path, "--key", tmp_path / "s.key.json")
+    done = harvest("judge", "preferences", tmp_path, "--key", tmp_path / "s.key.json")
     assert (done.returncode, "this folder contains no decisions on pairs" in done.stderr) == (2, True)
 
 

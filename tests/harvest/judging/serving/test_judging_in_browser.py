@@ -346,7 +346,7 @@ def test_blind_pairs_are_chosen_side_by_side_and_counted_as_those_of_a_sheet(
     browser: Browser, audited: Path, tmp_path: Path
 ) -> None:
     sheet = tmp_path / "pairs.csv"
-    words = ("--pairs", str(sheet), "--sample", "6")
+    words = ("--out", str(sheet), "--sample", "6")
     for first in (True, False):  # the second goes on with the pairs of the first
         with serving(audited, *words) as server:
             for name, width, key in (("anna", 320, "l"), ("ben", 1280, "r")):
@@ -361,14 +361,14 @@ def test_blind_pairs_are_chosen_side_by_side_and_counted_as_those_of_a_sheet(
                     for i in range(3):
                         desk.decide("t" if i == 2 else key)
                     desk.until_saved()
-    done = harvest("preferences", tmp_path / "pairs.judged", "--key", tmp_path / "pairs.key.json", "--json")
+    done = harvest("judge", "preferences", tmp_path / "pairs.judged", "--key", tmp_path / "pairs.key.json", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert (document["people"], document["pairs"]) == (["anna", "ben"], {"handed_out": 6, "unjudged": 0})
     counts = {row["figure"]: row["estimate"] for row in document["long"] if row["unit"] == "count"}
     decided = counts["judgments for the first"] + counts["judgments against the first"]
     assert (counts["ties"], decided, counts["judgments unsure"]) == (4, 8, 0)
-    other = harvest("annotate", audited, "--pairs", sheet, "--serve", "--author", "anna", "--seed", "9")
+    other = harvest("judge", "pairs", audited, "--out", sheet, "--serve", "--author", "anna", "--seed", "9")
     assert (
         other.returncode,
         "the pairs in this key differ from the pairs that these arguments draw" in other.stderr,
@@ -498,7 +498,7 @@ def test_without_its_token_the_page_says_what_to_do(browser: Browser, page: Serv
 
 
 def test_two_links_cannot_be_served_at_once_for_one_run(page: Server) -> None:
-    command = [sys.executable, "-m", "harvest", "annotate", str(page.run), "--serve", "--port", "0"]
+    command = [sys.executable, "-m", "harvest", "judge", "page", str(page.run), "--port", "0"]
     words = ["--author", "anna", "--criterion", "Fluency"]
     done = subprocess.run([*command, *words], capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert (done.returncode, "is being written by another process" in done.stderr) == (2, True)

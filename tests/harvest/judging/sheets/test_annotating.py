@@ -1,4 +1,4 @@
-"""`harvest annotate`: nuggets and rule scores into a run, and sheets that people fill in."""
+"""`harvest judge rules`: nuggets and rule scores into a run, and sheets that people fill in."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def annotate(run: Path, capfd: pytest.CaptureFixture[str]) -> Annotate:
-    """Calls the command on the run and gives its exit code and what it told people."""
+    """Calls a command for judging on the run and gives its exit code and what it told people."""
 
-    def call(*arguments: str) -> tuple[int, str]:
+    def call(command: str, *arguments: str) -> tuple[int, str]:
         with pytest.raises(SystemExit) as ended:
-            main(["annotate", str(run), *arguments])
+            main(["judge", command, str(run), *arguments])
         out, told = capfd.readouterr()
         assert out == ""
         assert isinstance(ended.value.code, int)
@@ -61,7 +61,7 @@ def filled(path: Path, values: Callable[[int, dict[str, str]], str]) -> None:
 
 def test_it_writes_a_layer_of_nuggets_and_one_for_each_rule_and_says_so(run: Path, annotate: Annotate) -> None:
     before = {file.name: file.read_bytes() for file in (run / "judgments").iterdir()}
-    code, told = annotate()
+    code, told = annotate("rules")
     assert code == 0
     assert "rules: 8 nuggets (4 of type F, 4 of type O), written to judgments/rule-rules-" in told
     assert "recovery(sign=label): 0 scores, nothing new to write" in told
@@ -74,9 +74,9 @@ def test_it_writes_a_layer_of_nuggets_and_one_for_each_rule_and_says_so(run: Pat
 
 
 def test_the_second_time_there_is_nothing_new_to_write(run: Path, annotate: Annotate) -> None:
-    annotate()
+    annotate("rules")
     files = sorted((run / "judgments").iterdir())
-    _, told = annotate()
+    _, told = annotate("rules")
     assert told.count("nothing new to write") == 6
     assert sorted((run / "judgments").iterdir()) == files
 
@@ -87,10 +87,10 @@ def test_a_sheet_that_is_filled_in_comes_back_as_a_human_layer(
 ) -> None:
     sheet = tmp_path / f"sheet.{ending}"
     asked = ("--criterion", "Correctness", "--criterion", "fluency", "--criterion", "20")
-    code, told = annotate("--export", str(sheet), *asked)
+    code, told = annotate("sheet", "--export", str(sheet), *asked)
     assert (code, "6 rows written" in told) == (0, True)
     filled(sheet, lambda i, row: {"Correctness": "1", "Fluency": "n/a", "Adaptability": "0.5"}[row["criterion"]])
-    code, told = annotate("--import", str(sheet), "--author", "anna", "--version", "guide 2")
+    code, told = annotate("sheet", "--import", str(sheet), "--author", "anna", "--version", "guide 2")
     assert (code, "6 scores of anna written to" in told) == (0, True)
     (layer,) = [layer for layer in read_layers(run) if layer.kind == "human"]
     assert (layer.author, layer.version, layer.source) == ("anna", "guide 2", sheet.name)
@@ -108,9 +108,9 @@ def test_whole_conversations_are_scored_in_a_sheet_too(
     run: Path, tmp_path: Path, annotate: Annotate, ending: str
 ) -> None:
     sheet, of = tmp_path / f"sheet.{ending}", ("--schema", "dialeval-quality")
-    assert annotate("--export", str(sheet), "--criterion", "all", *of)[0] == 0
+    assert annotate("sheet", "--export", str(sheet), "--criterion", "all", *of)[0] == 0
     filled(sheet, lambda i, row: "unsure" if row["criterion"] == "Effectiveness" else "0.75")
-    assert annotate("--import", str(sheet), "--author", "anna", *of)[0] == 0
+    assert annotate("sheet", "--import", str(sheet), "--author", "anna", *of)[0] == 0
     schema, recorded = load_schema("dialeval-quality"), read(run)
     judgments = Judgments.from_layers(read_layers(run), schema)
     for one in recorded.finished:
@@ -127,12 +127,12 @@ def test_turns_of_both_sides_get_the_values_of_their_criteria_in_a_sheet(
     run: Path, tmp_path: Path, annotate: Annotate, ending: str
 ) -> None:
     sheet = tmp_path / f"sheet.{ending}"
-    code, told = annotate("--export", str(sheet), "--criterion", "all", *NUGGETS)
+    code, told = annotate("sheet", "--export", str(sheet), "--criterion", "all", *NUGGETS)
     assert (code, "(one of those in 'question', n/a, or unsure)" in told) == (0, True)
     filled(sheet, lambda i, row: "cnug0" if row["speaker"] == "user" else "HNUG*")
-    assert annotate("--import", str(sheet), "--author", "anna", *NUGGETS)[0] == 0
+    assert annotate("sheet", "--import", str(sheet), "--author", "anna", *NUGGETS)[0] == 0
     filled(sheet, lambda i, row: "unsure" if row["speaker"] == "user" else "HNaN")
-    code, told = annotate("--import", str(sheet), "--author", "ben", *NUGGETS)
+    code, told = annotate("sheet", "--import", str(sheet), "--author", "ben", *NUGGETS)
     assert re.search(r"Helpdesk nugget  equal 0% \(n=\d\)  alpha -", told)
     schema, recorded = load_schema("dialeval-nuggets"), read(run)
     judgments = Judgments.from_layers(read_layers(run), schema)
@@ -149,7 +149,7 @@ def test_a_row_of_a_user_turn_shows_what_was_said_before_it_and_what_the_values_
     run: Path, tmp_path: Path, annotate: Annotate
 ) -> None:
     sheet = tmp_path / "sheet.jsonl"
-    annotate("--export", str(sheet), "--criterion", "Customer nugget", *NUGGETS)
+    annotate("sheet", "--export", str(sheet), "--criterion", "Customer nugget", *NUGGETS)
     rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").split("\n") if line]
     conversations = {one.trial_id: one for one in read(run).finished}
     for row in rows:
@@ -162,9 +162,9 @@ def test_a_row_of_a_user_turn_shows_what_was_said_before_it_and_what_the_values_
 
 def test_a_value_of_another_criterion_is_refused_with_its_place(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), "--criterion", "Customer nugget", *NUGGETS)
+    annotate("sheet", "--export", str(sheet), "--criterion", "Customer nugget", *NUGGETS)
     filled(sheet, lambda i, row: "HNUG")
-    code, told = annotate("--import", str(sheet), "--author", "anna", *NUGGETS)
+    code, told = annotate("sheet", "--import", str(sheet), "--author", "anna", *NUGGETS)
     assert code == 2
     assert re.search(rf"{re.escape(str(sheet))}:\d+:\d+: value: 'HNUG' is not a value", told)
     assert "value: 'HNUG' is not a value of Customer nugget\n  allowed: CNUG0, CNUG, CNUG*, CNaN, n/a, unsure" in told
@@ -173,7 +173,7 @@ def test_a_value_of_another_criterion_is_refused_with_its_place(tmp_path: Path, 
 def test_values_are_no_scores_for_other_tools(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     asked = ("--format", "validation", "--criterion", "Helpdesk nugget", "--out", str(tmp_path / "v.csv"))
     with pytest.raises(SystemExit) as ended:
-        main(["export", str(run), *asked, *NUGGETS])
+        main(["data", "export", str(run), *asked, *NUGGETS])
     assert (ended.value.code, "Helpdesk nugget has values instead of scores" in capfd.readouterr().err) == (2, True)
     assert not (tmp_path / "v.csv").exists()
 
@@ -181,27 +181,27 @@ def test_values_are_no_scores_for_other_tools(run: Path, tmp_path: Path, capfd: 
 def test_who_adjudicates_between_values_sees_the_votes(run: Path, tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.jsonl"
     for author, value in (("anna", "HNUG"), ("ben", "HNaN")):
-        annotate("--export", str(sheet), "--criterion", "Helpdesk nugget", "--force", *NUGGETS)
+        annotate("sheet", "--export", str(sheet), "--criterion", "Helpdesk nugget", "--force", *NUGGETS)
         filled(sheet, lambda i, row, value=value: value)  # type: ignore[misc]
-        annotate("--import", str(sheet), "--author", author, *NUGGETS)
-    annotate("--export", str(sheet), "--criterion", "Helpdesk nugget", "--force", "--adjudicate", *NUGGETS)
+        annotate("sheet", "--import", str(sheet), "--author", author, *NUGGETS)
+    annotate("sheet", "--export", str(sheet), "--criterion", "Helpdesk nugget", "--force", "--adjudicate", *NUGGETS)
     rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").split("\n") if line]
     assert {row["votes"] for row in rows} == {"HNUG; HNaN"}
 
 
 def test_rows_without_a_value_are_left_out(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), "--criterion", "Fluency")
-    code, told = annotate("--import", str(sheet), "--author", "anna")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
+    code, told = annotate("sheet", "--import", str(sheet), "--author", "anna")
     assert (code, "no row of this sheet has a value" in told) == (2, True)
     filled(sheet, lambda i, _: "" if i else "0.25")
-    assert "1 score of anna" in annotate("--import", str(sheet), "--author", "anna")[1]
+    assert "1 score of anna" in annotate("sheet", "--import", str(sheet), "--author", "anna")[1]
 
 
 def test_the_whole_sheet_shows_nobodys_scores(tmp_path: Path, annotate: Annotate) -> None:
-    annotate()
+    annotate("rules")
     sheet = tmp_path / "sheet.csv"
-    assert annotate("--export", str(sheet), "--criterion", "all")[0] == 0
+    assert annotate("sheet", "--export", str(sheet), "--criterion", "all")[0] == 0
     with sheet.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     assert {row["criterion"] for row in rows} == {one.name for one in load_schema()}
@@ -242,7 +242,7 @@ def test_a_bad_row_is_refused_with_file_line_and_column_and_nothing_is_written(
     sheet = tmp_path / "sheet.csv"
     assert old in SHEET
     sheet.write_text(SHEET.replace(old, new).format(trial=TRIAL), encoding="utf-8")
-    code, told = annotate("--import", str(sheet), "--author", "anna")
+    code, told = annotate("sheet", "--import", str(sheet), "--author", "anna")
     assert code == 2
     assert re.search(rf"error: {re.escape(str(sheet))}:{where}: ", told), told
     assert what in told
@@ -252,51 +252,48 @@ def test_a_bad_row_is_refused_with_file_line_and_column_and_nothing_is_written(
 def test_the_sheet_those_faults_were_put_into_is_good(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(SHEET.format(trial=TRIAL), encoding="utf-8")
-    assert annotate("--import", str(sheet), "--author", "anna")[0] == 0
+    assert annotate("sheet", "--import", str(sheet), "--author", "anna")[0] == 0
 
 
 def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.jsonl"
-    annotate("--export", str(sheet), "--criterion", "Fluency")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
     filled(sheet, lambda i, _: "7" if i == 1 else "")
-    _, told = annotate("--import", str(sheet), "--author", "anna")
+    _, told = annotate("sheet", "--import", str(sheet), "--author", "anna")
     column = sheet.read_text(encoding="utf-8").split("\n")[1].index('"value":"7"') + len('"value":') + 1
     assert f"{sheet}:2:{column}: value: '7' is not a score" in told
     sheet.write_text('{"criterion": \n', encoding="utf-8")
-    assert f"{sheet}:1:" in annotate("--import", str(sheet), "--author", "anna")[1]
+    assert f"{sheet}:1:" in annotate("sheet", "--import", str(sheet), "--author", "anna")[1]
 
 
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("--import", "x.csv"), "give --author"),
-        (("--import", "x.csv", "--author", "a", "--export", "y.csv"), "--export and --import cannot be used together"),
-        (("--author", "a"), "can only be used with --import"),
-        (("--force",), "can only be used with --export"),
-        (("--sample", "3"), "can only be used with --export"),
-        (("--serve", "--criterion", "Fluency"), "the names of the judges are missing"),
-        (
-            ("--serve", "--author", "a", "--author", " a ", "--criterion", "all"),
-            "--author contains the same name twice",
-        ),
-        (("--serve", "--author", "mean", "--criterion", "all"), "'mean' is a value of --judgments"),
-        (("--import", "x.csv", "--author", "Distribution"), "is a value of --judgments"),
-        (("--import", "x.csv", "--author", "anna,ben"), "without commas"),
-        (("--import", "x.csv", "--author", "an\nna"), "'an\\nna' cannot be a name"),
-        (("--import", "x.csv", "--author", "a" * 101), "at most 100 characters"),
-        (("--serve", "--author", "a"), "no criterion was given for the page"),
-        (("--serve", "--author", "a", "--scale", "1,0"), "is not a scale"),
-        (("--serve", "--export", "y.csv"), "cannot be used together"),
-        (("--port", "80"), "can only be used with --serve"),
-        (("--pairs", "y.csv", "--author", "a"), "can only be combined with"),
-        (("--pairs", "y.csv", "--serve", "--each"), "can only be combined with"),
-        (("--pairs", "y.csv", "--serve"), "the names of the judges are missing"),
-        (("--seed", "3"), "--seed can only be used with --export"),
-        (("--export", "y.csv", "--criterion", "Recoverability", "--schema", "nothing.yaml"), "no such file"),
-        (("--import", "not-there.csv", "--author", "a"), "no such file"),
-        (("--export", "sheet.xlsx"), "a sheet cannot have the extension '.xlsx'"),
-        (("--schema", "mine"), "no schema called 'mine'"),
-        (("--export", "y.csv", "--criterion", "Beauty"), "no criterion called 'Beauty'"),
+        (("sheet",), "give --export FILE to write a sheet"),
+        (("sheet", "--import", "x.csv"), "give --author"),
+        (("sheet", "--import", "x.csv", "--author", "a", "--export", "y.csv"), "cannot be used together"),
+        (("sheet", "--export", "y.csv", "--author", "a"), "can only be used with --import"),
+        (("sheet", "--import", "x.csv", "--author", "a", "--force"), "can only be used with --export"),
+        (("sheet", "--import", "x.csv", "--author", "a", "--sample", "3"), "can only be used with --export"),
+        (("sheet", "--import", "x.csv", "--author", "a", "--seed", "3"), "can only be used with --export"),
+        (("page", "--criterion", "Fluency"), "the names of the judges are missing"),
+        (("page", "--author", "a", "--author", " a ", "--criterion", "all"), "--author contains the same name twice"),
+        (("page", "--author", "mean", "--criterion", "all"), "'mean' is a value of --judgments"),
+        (("sheet", "--import", "x.csv", "--author", "Distribution"), "is a value of --judgments"),
+        (("sheet", "--import", "x.csv", "--author", "anna,ben"), "without commas"),
+        (("sheet", "--import", "x.csv", "--author", "an\nna"), "'an\\nna' cannot be a name"),
+        (("sheet", "--import", "x.csv", "--author", "a" * 101), "at most 100 characters"),
+        (("page", "--author", "a"), "no criterion was given for the page"),
+        (("page", "--author", "a", "--scale", "1,0"), "is not a scale"),
+        (("page", "--author", "a", "--each", "--once"), "cannot be used together"),
+        (("page", "--author", "a", "--adjudicate", "--sample", "1"), "cannot be used together"),
+        (("pairs", "--out", "y.csv", "--author", "a"), "--author can only be used with --serve"),
+        (("pairs", "--out", "y.csv", "--serve"), "the names of the judges are missing"),
+        (("sheet", "--export", "y.csv", "--criterion", "Recoverability", "--schema", "nothing.yaml"), "no such file"),
+        (("sheet", "--import", "not-there.csv", "--author", "a"), "no such file"),
+        (("sheet", "--export", "sheet.xlsx"), "a sheet cannot have the extension '.xlsx'"),
+        (("rules", "--schema", "mine"), "no schema called 'mine'"),
+        (("sheet", "--export", "y.csv", "--criterion", "Beauty"), "no criterion called 'Beauty'"),
     ],
 )
 def test_a_command_that_makes_no_sense_is_refused(annotate: Annotate, arguments: tuple[str, ...], what: str) -> None:
@@ -307,12 +304,12 @@ def test_a_command_that_makes_no_sense_is_refused(annotate: Annotate, arguments:
 @pytest.mark.parametrize("lost", ["id", "attempt", "turn", "start"])
 def test_a_sheet_that_lost_a_column_is_refused_by_its_name(tmp_path: Path, annotate: Annotate, lost: str) -> None:
     sheet = tmp_path / "sheet.jsonl"
-    annotate("--export", str(sheet), "--criterion", "Correctness")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Correctness")
     filled(sheet, lambda i, _: "1")
     rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").split("\n") if line]
     kept = [{key: cell for key, cell in row.items() if key != lost} for row in rows]
     sheet.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
-    code, told = annotate("--import", str(sheet), "--author", "anna")
+    code, told = annotate("sheet", "--import", str(sheet), "--author", "anna")
     assert code == 2
     assert f"{sheet}:1:1: the sheet has no column {lost!r}" in told
     assert "with all its original columns" in told
@@ -321,9 +318,9 @@ def test_a_sheet_that_lost_a_column_is_refused_by_its_name(tmp_path: Path, annot
 def test_a_sheet_that_is_there_is_not_written_over_unasked(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("mine")
-    code, told = annotate("--export", str(sheet))
+    code, told = annotate("sheet", "--export", str(sheet))
     assert (code, "--force" in told, sheet.read_text()) == (2, True, "mine")
-    assert annotate("--export", str(sheet), "--force", "--criterion", "Fluency")[0] == 0
+    assert annotate("sheet", "--export", str(sheet), "--force", "--criterion", "Fluency")[0] == 0
 
 
 def human(run: Path) -> list[tuple[str, str, int]]:
@@ -334,7 +331,7 @@ def human(run: Path) -> list[tuple[str, str, int]]:
 def test_without_a_criterion_it_lists_them_with_their_rows_and_writes_nothing(
     tmp_path: Path, annotate: Annotate
 ) -> None:
-    code, told = annotate("--export", str(tmp_path / "sheet.csv"))
+    code, told = annotate("sheet", "--export", str(tmp_path / "sheet.csv"))
     assert code == 2
     assert re.search(r"^  Correctness +nugget +2 rows$", told, re.MULTILINE)
     assert re.search(r"^  Adaptability +set +1 row$", told, re.MULTILINE)
@@ -346,7 +343,9 @@ def test_without_a_criterion_it_lists_them_with_their_rows_and_writes_nothing(
 def test_a_sample_takes_so_many_rows_of_each_criterion_and_says_of_how_many(tmp_path: Path, annotate: Annotate) -> None:
     sheets = [tmp_path / f"{i}.csv" for i in range(3)]
     asked = ("--criterion", "Fluency", "--criterion", "Coherence", "--sample", "2", "--seed")
-    told = [annotate("--export", str(sheet), *asked, seed)[1] for sheet, seed in zip(sheets, "449", strict=True)]
+    told = [
+        annotate("sheet", "--export", str(sheet), *asked, seed)[1] for sheet, seed in zip(sheets, "449", strict=True)
+    ]
     assert f"4 rows of 6, drawn with seed 4, written to {sheets[0]}" in told[0]
     assert sheets[0].read_bytes() == sheets[1].read_bytes()
 
@@ -354,7 +353,7 @@ def test_a_sample_takes_so_many_rows_of_each_criterion_and_says_of_how_many(tmp_
 def test_nothing_to_score_is_said_and_no_empty_sheet_is_written(run: Path, tmp_path: Path, annotate: Annotate) -> None:
     for file in run.glob("trials*"):
         file.write_bytes(b"")
-    code, told = annotate("--export", str(tmp_path / "s.csv"), "--criterion", "Fluency")
+    code, told = annotate("sheet", "--export", str(tmp_path / "s.csv"), "--criterion", "Fluency")
     assert (code, "there is nothing to score by Fluency" in told) == (2, True)
     assert not (tmp_path / "s.csv").exists()
 
@@ -363,12 +362,12 @@ def test_the_same_sheet_twice_is_one_layer_also_under_another_name(
     run: Path, tmp_path: Path, annotate: Annotate
 ) -> None:
     sheet, copy = tmp_path / "sheet.csv", tmp_path / "sheet (1).csv"
-    annotate("--export", str(sheet), "--criterion", "Fluency")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
     filled(sheet, lambda i, _: "0.5")
     shutil.copy(sheet, copy)
-    assert "(3 new)" in annotate("--import", str(sheet), "--author", "anna")[1]
+    assert "(3 new)" in annotate("sheet", "--import", str(sheet), "--author", "anna")[1]
     for again in (sheet, copy):
-        code, told = annotate("--import", str(again), "--author", "anna")
+        code, told = annotate("sheet", "--import", str(again), "--author", "anna")
         assert (code, "nothing new: anna gave all 3 scores before" in told) == (0, True)
     assert human(run) == [("anna", "", 3)]
 
@@ -377,12 +376,12 @@ def test_a_sheet_that_comes_again_without_its_version_says_nothing_new(
     run: Path, tmp_path: Path, annotate: Annotate
 ) -> None:
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), "--criterion", "Fluency")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
     filled(sheet, lambda i, _: "0.5")
-    annotate("--import", str(sheet), "--author", "ben", "--version", "guide 2")
-    code, told = annotate("--import", str(sheet), "--author", "ben")
+    annotate("sheet", "--import", str(sheet), "--author", "ben", "--version", "guide 2")
+    code, told = annotate("sheet", "--import", str(sheet), "--author", "ben")
     assert (code, "nothing new: ben gave all 3 scores before" in told) == (0, True)
-    assert "(3 new)" in annotate("--import", str(sheet), "--author", "ben", "--version", "guide 3")[1]
+    assert "(3 new)" in annotate("sheet", "--import", str(sheet), "--author", "ben", "--version", "guide 3")[1]
     assert human(run) == [("ben", "guide 2", 3), ("ben", "guide 3", 3)]
 
 
@@ -390,7 +389,7 @@ def test_a_sheet_that_comes_again_without_its_version_says_nothing_new(
 def test_a_sheet_that_a_data_frame_wrote_is_read(tmp_path: Path, annotate: Annotate, absent: str) -> None:
     """Whole numbers get a point where one of their column is missing; some words for what does not apply are kept."""
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), "--criterion", "Correctness")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Correctness")
     filled(sheet, lambda i, row: absent if i % 2 else "1.0")
     rows = list(csv.reader(sheet.read_text(encoding="utf-8-sig").splitlines()))
     numbers = [rows[0].index(name) for name in ("attempt", "turn", "start", "end")]
@@ -399,7 +398,7 @@ def test_a_sheet_that_a_data_frame_wrote_is_read(tmp_path: Path, annotate: Annot
             row[i] = f"{row[i]}.0"
     with sheet.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([*rows, [""] * len(rows[0])])
-    code, told = annotate("--import", str(sheet), "--author", "anna")
+    code, told = annotate("sheet", "--import", str(sheet), "--author", "anna")
     assert (code, f"{len(rows) - 1} scores of anna" in told) == (0, True), told
 
 
@@ -407,9 +406,9 @@ def test_a_score_over_a_part_of_the_conversations_says_so_for_each_criterion(
     run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
 ) -> None:
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), "--criterion", "Fluency")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
     filled(sheet, lambda i, _: "0.5" if i == 0 else "")
-    annotate("--import", str(sheet), "--author", "ben")
+    annotate("sheet", "--import", str(sheet), "--author", "ben")
     with pytest.raises(SystemExit):
         main(["score", str(run), "-m", "SWAN"])
     told = " ".join(capfd.readouterr().out.split())
@@ -421,12 +420,12 @@ def test_a_sheet_that_changes_a_score_is_a_new_layer_the_old_one_stays_and_the_n
     run: Path, tmp_path: Path, annotate: Annotate
 ) -> None:
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), "--criterion", "Fluency")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
     filled(sheet, lambda i, _: "" if i == 2 else "0.5")
-    annotate("--import", str(sheet), "--author", "anna")
+    annotate("sheet", "--import", str(sheet), "--author", "anna")
     before = {file.name: file.read_bytes() for file in (run / "judgments").iterdir()}
     filled(sheet, lambda i, _: "1" if i == 0 else "0.5")
-    told = annotate("--import", str(sheet), "--author", "anna")[1]
+    told = annotate("sheet", "--import", str(sheet), "--author", "anna")[1]
     assert "3 scores of anna written to" in told
     assert "(1 new, 1 changed, 1 as before)" in told
     assert human(run) == [("anna", "", 2), ("anna", "", 3)]
@@ -436,7 +435,7 @@ def test_a_sheet_that_changes_a_score_is_a_new_layer_the_old_one_stays_and_the_n
     scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
     assert [one.value for one in scored] == [1.0, 0.5, 0.5]
     filled(sheet, lambda i, _: "0" if i == 1 else "")
-    told = annotate("--import", str(sheet), "--author", "anna")[1]
+    told = annotate("sheet", "--import", str(sheet), "--author", "anna")[1]
     assert "2 rows without a value skipped" in told
     judgments = Judgments.from_layers(read_layers(run), schema)
     scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
@@ -447,13 +446,13 @@ def test_another_guideline_or_another_person_is_a_layer_of_its_own_and_a_note_th
     run: Path, tmp_path: Path, annotate: Annotate
 ) -> None:
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), "--criterion", "Fluency")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
     filled(sheet, lambda i, _: "0.5")
     for who in (("anna", "1"), ("anna", "2"), ("ben", "1"), ("anna", "1")):
-        annotate("--import", str(sheet), "--author", who[0], "--version", who[1])
+        annotate("sheet", "--import", str(sheet), "--author", who[0], "--version", who[1])
     assert human(run) == [("anna", "1", 3), ("anna", "2", 3), ("ben", "1", 3)]
     sheet.write_text(sheet.read_text("utf-8-sig").replace(",0.5,,", ",0.5,hm,", 1), "utf-8")
-    assert "1 with another note" in annotate("--import", str(sheet), "--author", "ben", "--version", "1")[1]
+    assert "1 with another note" in annotate("sheet", "--import", str(sheet), "--author", "ben", "--version", "1")[1]
 
 
 @pytest.mark.parametrize("order", [("anna", "ben"), ("ben", "anna")])
@@ -461,11 +460,11 @@ def test_where_two_people_differ_the_order_of_import_changes_no_figure_however_t
     run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str], order: tuple[str, str]
 ) -> None:
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), "--criterion", "Fluency")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
     said = {"anna": ["1", "0", "1"], "ben": ["1", "0.5", ""]}
     for author in order:
         filled(sheet, lambda i, _, author=author: said[author][i])  # type: ignore[misc]
-        annotate("--import", str(sheet), "--author", author)
+        annotate("sheet", "--import", str(sheet), "--author", author)
 
     def harvest(*words: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as done:
@@ -515,22 +514,22 @@ def test_an_adjudicator_sees_what_people_differ_on_and_decides_it_with_a_reason(
     run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
 ) -> None:
     sheet, open_rows = tmp_path / "sheet.csv", tmp_path / "open.csv"
-    annotate("--export", str(sheet), "--criterion", "Fluency")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
     for author, values in (("anna", ["1", "0", "1"]), ("ben", ["1", "0.5", "n/a"])):
         filled(sheet, lambda i, _, values=values: values[i])  # type: ignore[misc]
-        annotate("--import", str(sheet), "--author", author)
+        annotate("sheet", "--import", str(sheet), "--author", author)
     asked = ("--criterion", "Fluency", "--adjudicate")
-    assert "2 rows on which people differ, of 3" in annotate("--export", str(open_rows), *asked)[1]
+    assert "2 rows on which people differ, of 3" in annotate("sheet", "--export", str(open_rows), *asked)[1]
     with open_rows.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["votes"] for row in rows] == ["0; 0.5", "1; n/a"]
     assert not any(name in open_rows.read_text("utf-8-sig") for name in ("anna", "ben"))
     filled(open_rows, lambda i, _: "0.25")
     given = ("--import", str(open_rows), "--author", "zoe", "--adjudicate")
-    code, told = annotate(*given)
+    code, told = annotate("sheet", *given)
     assert (code, "a decision must have a reason" in told) == (2, True)
     open_rows.write_text(open_rows.read_text("utf-8-sig").replace(",0.25,,", ",0.25,ben read on,"), "utf-8")
-    told = annotate(*given)[1]
+    told = annotate("sheet", *given)[1]
     assert "2 scores of zoe written" in told
     assert "agreement of anna, ben," in told, "who saw their votes agrees with nobody by judging"
     for folding, value in (("adjudicated", (1 + 0.25 + 0.25) / 3), ("distribution", (1 + 0.25 + 0.5) / 2.5)):
@@ -540,7 +539,9 @@ def test_an_adjudicator_sees_what_people_differ_on_and_decides_it_with_a_reason(
         document = json.loads(capfd.readouterr().out)
         (row,) = (row for row in document["rows"] if row["measure"] == "pooled(WAN(Fluency))" and not row["topic_type"])
         assert row["value"] == pytest.approx(value)
-    assert "cannot be used together" in annotate("--export", str(tmp_path / "x.csv"), *asked, "--sample", "1")[1]
+    assert (
+        "cannot be used together" in annotate("sheet", "--export", str(tmp_path / "x.csv"), *asked, "--sample", "1")[1]
+    )
 
 
 def test_the_note_counts_the_judgments_that_the_asked_figure_rests_on_and_no_others(
@@ -548,9 +549,9 @@ def test_the_note_counts_the_judgments_that_the_asked_figure_rests_on_and_no_oth
 ) -> None:
     """Three judgments are on Fluency, two on Correctness, which the rule of Modesty reads, and one on a set."""
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), *("--criterion", "Fluency", "--criterion", "Correctness"))
+    annotate("sheet", "--export", str(sheet), *("--criterion", "Fluency", "--criterion", "Correctness"))
     filled(sheet, lambda i, _: "1")
-    annotate("--import", str(sheet), "--author", "anna")
+    annotate("sheet", "--import", str(sheet), "--author", "anna")
     about: dict[str, str | int] = {"system": "B", "topic": "M002"}
     write_layer(run, Layer("human", "anna", judgments=(Judgment(about, "Adaptability", 1),)))
     for measure, count in (
@@ -572,12 +573,12 @@ def test_the_note_counts_the_judgments_that_the_asked_figure_rests_on_and_no_oth
 
 def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
-    annotate("--export", str(sheet), "--criterion", "Fluency", "--criterion", "Correctness")
+    annotate("sheet", "--export", str(sheet), "--criterion", "Fluency", "--criterion", "Correctness")
     said = {"anna": ["1", "0", "1", "0.5", "0.5"], "ben": ["1", "0", "0", "n/a", "n/a"]}
     filled(sheet, lambda i, _: said["anna"][i])
-    assert "agreement of" not in annotate("--import", str(sheet), "--author", "anna")[1]
+    assert "agreement of" not in annotate("sheet", "--import", str(sheet), "--author", "anna")[1]
     filled(sheet, lambda i, _: said["ben"][i])
-    told = annotate("--import", str(sheet), "--author", "ben")[1]
+    told = annotate("sheet", "--import", str(sheet), "--author", "ben")[1]
     shown = re.search(r"^```\n(agreement of .*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert shown is not None
     assert shown[1] in told

@@ -141,40 +141,40 @@ def played(folder: Path) -> Path:
         for topic in ("T1", "T2")
     ]
     (folder / "talks.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    done = harvest("import", "--format", "messages", folder / "talks.jsonl", "--out", folder / "run")
+    done = harvest("data", "import", "--format", "messages", folder / "talks.jsonl", "--out", folder / "run")
     assert done.returncode == 0, done.stderr
     return folder / "run"
 
 
 def test_people_write_nuggets_on_a_sheet_and_answers_are_assigned_to_them(tmp_path: Path) -> None:
     run, sheet = played(tmp_path), tmp_path / "wants.tsv"
-    written = harvest("nuggets", run, "--export", sheet)
+    written = harvest("judge", "nuggets", run, "--export", sheet)
     assert written.returncode == 0, written.stderr
     assert "2 topics written to" in written.stderr
-    assert harvest("nuggets", run, "--export", sheet).returncode == 2, "it would overwrite what was filled in"
+    assert harvest("judge", "nuggets", run, "--export", sheet).returncode == 2, "it would overwrite what was filled in"
     text = sheet.read_text(encoding="utf-8-sig").replace("T1\t?\t\t", "T1\t?\tIt opens at nine.\tvital", 1)
     sheet.write_text(text, encoding="utf-8")
-    taken = harvest("nuggets", run, "--import", sheet, "--author", "anna")
+    taken = harvest("judge", "nuggets", run, "--import", sheet, "--author", "anna")
     assert taken.returncode == 0, taken.stderr
     assert "left out: 1 topic without a nugget on the sheet" in taken.stderr
     (layer,) = read_layers(run)
     assert (layer.kind, layer.author, layer.source) == ("gold", "anna", "wants.tsv")
     assert layer.judgments == (Judgment({"topic": "T1", WANTED: "It opens at nine."}, WANTED, "vital"),)
-    again = harvest("nuggets", run, "--import", sheet, "--author", "anna")
+    again = harvest("judge", "nuggets", run, "--import", sheet, "--author", "anna")
     assert "nothing new" in again.stderr
     created = tmp_path / "created.jsonl"
-    assert harvest("nuggets", run, "--export", created).returncode == 0
+    assert harvest("judge", "nuggets", run, "--export", created).returncode == 0
     (line,) = map(json.loads, created.read_text(encoding="utf-8").splitlines())
     assigned = [
         {**line, "run_id": f"{system}/1", "nuggets": [{**line["nuggets"][0], "assignment": how}]}
         for system, how in (("A", "support"), ("B", "not_support"))
     ]
     (tmp_path / "said.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in assigned), encoding="utf-8")
-    assert harvest("nuggets", run, "--import", tmp_path / "said.jsonl", "--author", "m").returncode == 0
-    rows = json.loads(harvest("nuggets", run, "--json").stdout)["long"]
+    assert harvest("judge", "nuggets", run, "--import", tmp_path / "said.jsonl", "--author", "m").returncode == 0
+    rows = json.loads(harvest("judge", "nuggets", run, "--json").stdout)["long"]
     assert {row["system"]: row["estimate"] for row in rows if row["measure"] == "strict vital"} == {"A": 1.0, "B": 0.0}
     sheet.write_text(text.replace("at nine", "at ten"), encoding="utf-8")
-    changed = harvest("nuggets", run, "--import", sheet, "--author", "ben")
+    changed = harvest("judge", "nuggets", run, "--import", sheet, "--author", "ben")
     assert "1 topic had other nuggets before; the run keeps their layers" in changed.stderr
     assert wanted_nuggets(read_layers(run)) == {"T1": {"It opens at ten.": "vital"}}
 
@@ -197,8 +197,8 @@ def asked(tmp_path: Path) -> tuple[Path, Path]:
     run, sheet = played(tmp_path), tmp_path / "holds.csv"
     wants = "topic,nugget,importance\nT1,It opens at nine.,vital\nT1,=It is free,okay\nT2,It is far.,okay\n"
     (tmp_path / "wants.csv").write_text(wants, encoding="utf-8")
-    assert harvest("nuggets", run, "--import", tmp_path / "wants.csv", "--author", "anna").returncode == 0
-    done = harvest("nuggets", run, "--export", sheet, "--form", "assigned")
+    assert harvest("judge", "nuggets", run, "--import", tmp_path / "wants.csv", "--author", "anna").returncode == 0
+    done = harvest("judge", "nuggets", run, "--export", sheet, "--form", "assigned")
     assert done.returncode == 0, done.stderr
     assert "4 conversations written to" in done.stderr
     return run, sheet
@@ -216,9 +216,9 @@ def test_people_say_on_a_sheet_which_answers_hold_what_topics_want(asked: tuple[
     for row in rows:
         row["assignment"] = given.get((of[row["id"]], row["nugget"]), "not_support")
     rows[5]["assignment"] = ""
-    done = harvest("nuggets", run, "--import", fill(sheet, rows), "--author", "ben")
+    done = harvest("judge", "nuggets", run, "--import", fill(sheet, rows), "--author", "ben")
     assert done.returncode == 0, done.stderr
-    shown = json.loads(harvest("nuggets", run, "--json").stdout)
+    shown = json.loads(harvest("judge", "nuggets", run, "--json").stdout)
     assert shown["by"] == {"kind": "human", "name": "ben", "checked": True}
     values = {(row["system"], row["measure"]): (row["estimate"], row["n"]) for row in shown["long"]}
     unassigned = shown["unassigned"]
@@ -229,9 +229,9 @@ def test_people_say_on_a_sheet_which_answers_hold_what_topics_want(asked: tuple[
     assert values["B", "partial all"] == (0.0, 2 - unassigned["B"])
     rows[5]["assignment"] = "support"
     rows[3]["assignment"] = ""
-    again = harvest("nuggets", run, "--import", fill(sheet, rows), "--author", "ben")
+    again = harvest("judge", "nuggets", run, "--import", fill(sheet, rows), "--author", "ben")
     assert "left out: 1 conversation of which a nugget is not assigned" in again.stderr
-    assert set(json.loads(harvest("nuggets", run, "--json").stdout)["unassigned"].values()) == {0}
+    assert set(json.loads(harvest("judge", "nuggets", run, "--json").stdout)["unassigned"].values()) == {0}
 
 
 @pytest.mark.parametrize(
@@ -255,11 +255,11 @@ def test_an_assignment_that_does_not_fit_is_refused_and_nothing_is_kept(
     first = {**assigned_rows(sheet)[0], "assignment": "support"}
     rows = [first, {**first, **change}] if "already" in said else [{**first, **change}]
     before = read_layers(run)
-    done = harvest("nuggets", run, "--import", fill(sheet, rows), "--author", "ben", width=300)
+    done = harvest("judge", "nuggets", run, "--import", fill(sheet, rows), "--author", "ben", width=300)
     assert (done.returncode, said in done.stderr, f"{sheet}" in done.stderr) == (2, True, True), done.stderr
     assert read_layers(run) == before
 
 
 def test_a_run_without_nuggets_has_nothing_to_assign(tmp_path: Path) -> None:
-    done = harvest("nuggets", played(tmp_path), "--export", tmp_path / "holds.csv", "--form", "assigned")
+    done = harvest("judge", "nuggets", played(tmp_path), "--export", tmp_path / "holds.csv", "--form", "assigned")
     assert (done.returncode, "this run has no nuggets" in done.stderr) == (2, True)

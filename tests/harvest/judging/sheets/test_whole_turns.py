@@ -23,13 +23,13 @@ def run(tmp_path: Path) -> Path:
 
 def test_a_sheet_of_whole_turns_is_scored_over_whole_turns(run: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.jsonl"
-    assert harvest("annotate", run, "--export", sheet, *ASKED).returncode == 0
+    assert harvest("judge", "sheet", run, "--export", sheet, *ASKED).returncode == 0
     rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").split("\n") if line]
     answers = [turn.reply.answer.text for one in read(run).finished for turn in one.turns if turn.reply]
     assert sorted((int(row["start"]), int(row["end"])) for row in rows) == sorted((0, len(text)) for text in answers)
     lines = [json.dumps({**row, "value": "0.25"}, separators=(",", ":")) for row in rows]
     sheet.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    done = harvest("annotate", run, "--import", sheet, "--author", "anna", "--nuggets", "turns")
+    done = harvest("judge", "sheet", run, "--import", sheet, "--author", "anna", "--nuggets", "turns")
     assert done.returncode == 0, done.stderr
     scored = harvest("score", run, "-m", "WAN(Sincerity)", "--nuggets", "turns", "--json")
     assert scored.returncode == 0, scored.stderr

@@ -57,7 +57,9 @@ async def test_a_composer_that_is_not_there_is_named_with_the_page_it_was_looked
     assert "the site's composer '.no-such-box' matches nothing there" in fault.detail
 
 
-@pytest.mark.parametrize(("name", "words"), [("login", "`harvest login`"), ("captcha", "ask the site's operator")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("login", "`harvest pages login`"), ("captcha", "ask the site's operator")]
+)
 async def test_what_asks_for_a_person_is_told_with_what_a_person_can_do(awkward: Pages, name: str, words: str) -> None:
     fault = await opened(url=awkward.url(name), open_timeout=20.0)
     assert (type(fault), fault.reason) == (Denied, name)
@@ -72,7 +74,7 @@ async def test_a_log_in_that_is_not_taken_any_more_is_to_be_renewed_and_not_made
     fault = await opened(url=awkward.url("login"), open_timeout=20.0, login=str(kept))
     assert (type(fault), fault.reason) == (Denied, "login")
     assert f"the log-in in {kept} was used" in fault.detail
-    assert f"renew it with `harvest login … --out {kept}`" in fault.detail
+    assert f"renew it with `harvest pages login … --out {kept}`" in fault.detail
     assert "log in once by hand" not in fault.detail
 
 
@@ -115,7 +117,7 @@ def test_an_error_of_our_own_while_probing_is_one_message_without_a_traceback(
 
     monkeypatch.setattr("harvest.pages.chats.probe.probe", broken)
     with pytest.raises(SystemExit) as ended:
-        main(["probe", awkward.url("plain")])
+        main(["pages", "probe", awkward.url("plain")])
     said = capsys.readouterr().err
     assert ended.value.code == 2
     assert "error: driver-fault: KeyError: 'h-box'" in said

@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-from harvest.cli.login import wait_for_login
 from harvest.cli.main import main
+from harvest.cli.pages.login import wait_for_login
 from harvest.drivers.browser import Options
 from harvest.pages.browser.login import keep_login, log_in, read_secrets
 from harvest.pages.browser.settings import BrowserSettings
@@ -318,7 +318,7 @@ def _everything(folder: Path) -> list[tuple[str, bytes]]:
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     with pytest.raises(SystemExit) as stopped:
-        main(["login", *arguments])
+        main(["pages", "login", *arguments])
     assert stopped.value.code == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -409,10 +409,19 @@ def test_options_that_the_driver_takes_reach_the_window(
 
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setenv("PROXY", f"http://me:{TOKEN}@proxy:1")
-    monkeypatch.setattr("harvest.cli.login.wait_for_login", seen)
+    monkeypatch.setattr("harvest.cli.pages.login.wait_for_login", seen)
     options = ("--proxy", "env:PROXY", "--locale", "ja-JP", "--timezone", "Asia/Tokyo", "--viewport", "900x700")
     with pytest.raises(SystemExit) as ended:
-        main(["login", "https://a.example/", "--out", str(tmp_path / "l.json"), *options, "--user-agent", "Own/1"])
+        main(
+            [
+                "pages",
+                "login",
+                "https://a.example/",
+                *("--out", str(tmp_path / "l.json")),
+                *options,
+                "--user-agent=Own/1",
+            ]
+        )
     assert ended.value.code == 0
     (given,) = made
     assert (given.proxy, given.locale, given.timezone) == (f"http://me:{TOKEN}@proxy:1", "ja-JP", "Asia/Tokyo")

@@ -1,4 +1,4 @@
-"""`harvest probe`: a page nobody has described, one harmless message, and a draft that works as it is."""
+"""`harvest pages probe`: a page nobody has described, one harmless message, and a draft that works as it is."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OTHERS = ("name-lines", "silent-error", "stop-button")
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "harvest", "probe", *arguments],
+        [sys.executable, "-m", "harvest", "pages", "probe", *arguments],
         capture_output=True,
         text=True,
         timeout=240,
@@ -174,7 +174,7 @@ def test_other_awkward_pages_are_probed_too(pages: Pages, tmp_path: Path) -> Non
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """What the command says on standard error where it fails as a user's mistake does."""
     with pytest.raises(SystemExit) as ended:
-        main(["probe", *arguments])
+        main(["pages", "probe", *arguments])
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert "Traceback" not in said
@@ -209,7 +209,7 @@ def test_a_page_without_a_chat_is_one_message_and_leaves_no_draft(
 
 def narrow(pages: Pages, name: str, *arguments: str) -> tuple[int, str, str]:
     """The command on a terminal of 80 columns: code, standard output, standard error."""
-    done = harvest("probe", pages.url(name), *arguments, width=80)
+    done = harvest("pages", "probe", pages.url(name), *arguments, width=80)
     return done.returncode, done.stdout, done.stderr
 
 

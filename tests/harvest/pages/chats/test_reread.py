@@ -1,4 +1,4 @@
-"""`harvest reread`: answers that were read badly are mended from the pages that were kept of them.
+"""`harvest pages read-again`: answers that were read badly are mended from the pages that were kept of them.
 
 The pages are real: they come from a chat played in a browser. What was "read then" is made worse on the way into the
 recording, as a poorer reader would have done.
@@ -142,7 +142,7 @@ def unlinked(*turns: int) -> Worse:
 def reread(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
     """What the command printed, on standard output and standard error. It must end well."""
     with pytest.raises(SystemExit) as stopped:
-        main(["reread", *map(str, arguments)])
+        main(["pages", "read-again", *map(str, arguments)])
     out, err = capsys.readouterr()
     assert stopped.value.code == 0, err
     return out, err
@@ -386,7 +386,7 @@ def test_a_new_run_never_goes_over_or_into_another(
     before = content(run)
     for target, why in ((run, "this folder already exists"), (run / "new", "this is inside the run itself")):
         with pytest.raises(SystemExit) as stopped:
-            main(["reread", str(run), "--out", str(target)])
+            main(["pages", "read-again", str(run), "--out", str(target)])
         assert stopped.value.code == 2
         assert why in capsys.readouterr().err
     assert content(run) == before

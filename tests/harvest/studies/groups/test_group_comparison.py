@@ -328,7 +328,7 @@ def unfair(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _command(*arguments: str) -> int:
     with pytest.raises(SystemExit) as done:
-        main(["simulate", "groups", *arguments])
+        main(["users", "groups", *arguments])
     assert isinstance(done.value.code, int)
     return done.value.code
 

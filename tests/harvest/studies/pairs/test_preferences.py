@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from harvest.cli.annotate import command as annotate
-from harvest.cli.preferences import command as prefer
+from harvest.cli.judge.pairs import command as write_sheet
+from harvest.cli.judge.preferences import command as prefer
 from harvest.studies.pairs.blind_pairs import KeptPair, PairKey, draw_pairs
 from harvest.studies.pairs.conversation_pairs import all_sides
 from harvest.studies.pairs.preference_figures import preference_tables
@@ -55,7 +55,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def written(run: Path, folder: Path, *options: str) -> tuple[Path, Path]:
     sheet = folder / "sheet.csv"
-    done = CliRunner().invoke(annotate, [str(run), "--pairs", str(sheet), *options])
+    done = CliRunner().invoke(write_sheet, [str(run), "--out", str(sheet), *options])
     assert done.exit_code == 0, done.exception
     return sheet, folder / "sheet.key.json"
 
@@ -97,7 +97,7 @@ def test_a_sheet_names_no_system_and_texts_that_begin_like_formulas_are_kept_apa
         assert set(row) == {"pair", "topic", "left", "right", "preference", "note", "annotator"}
         assert row["left"].startswith("USER: Tell me of topic")
     assert [pair.left for pair in read_key(key).pairs.values()].count("mine-2") == TOPICS * TRIALS / 2
-    again = CliRunner().invoke(annotate, [str(run), "--pairs", str(sheet)])
+    again = CliRunner().invoke(write_sheet, [str(run), "--out", str(sheet)])
     assert isinstance(again.exception, InputError)
     assert "exists already" in str(again.exception)
 

@@ -1,4 +1,4 @@
-"""`harvest simulate findings`: what probes found out, read from runs, with every answer that counts."""
+"""`harvest users findings`: what probes found out, read from runs, with every answer that counts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def harvest(capsys: pytest.CaptureFixture[str], *arguments: str | int | Path) ->
 
 
 def document(capsys: pytest.CaptureFixture[str], *arguments: str | int | Path) -> dict[str, Any]:
-    code, printed, people = harvest(capsys, "simulate", "findings", *arguments, "--json")
+    code, printed, people = harvest(capsys, "users", "findings", *arguments, "--json")
     assert code == 0, people
     found: dict[str, Any] = json.loads(printed)
     return found
@@ -176,7 +176,7 @@ def test_an_invalid_trial_is_in_no_figure_and_bounds_every_share(tmp_path: Path)
 def test_a_run_without_a_probe_gets_a_clear_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain = load_protocol("seed-turns")
     one = replace(conversations()[0], turns=())
-    code, _, people = harvest(capsys, "simulate", "findings", as_run(tmp_path / "run", plain, PLACES, [one]))
+    code, _, people = harvest(capsys, "users", "findings", as_run(tmp_path / "run", plain, PLACES, [one]))
     assert code == 2
     assert "no probe took part in this run" in people
     assert "consistency-and-retention" in people
@@ -189,7 +189,7 @@ def test_what_is_not_there_is_refused_with_what_is(run: Path, capsys: pytest.Cap
         (("--topic", "T001"), "add --turns"),
         (("--turns", "--topic", "X"), "T001"),
     ):
-        code, _, people = harvest(capsys, "simulate", "findings", run, *arguments)
+        code, _, people = harvest(capsys, "users", "findings", run, *arguments)
         assert (code, words in people) == (2, True), people
 
 
@@ -197,7 +197,7 @@ def test_the_table_has_room_on_80_columns_and_says_what_it_means(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    code, printed, _ = harvest(capsys, "simulate", "findings", run)
+    code, printed, _ = harvest(capsys, "users", "findings", run)
     assert code == 0
     assert "A: 12 conversations, 6 topics" in printed
     assert "retentiveness(distance=4)" in printed
@@ -206,7 +206,7 @@ def test_the_table_has_room_on_80_columns_and_says_what_it_means(
     told = " ".join(printed.split())
     assert "criterion: c, in the same unit: above 0 it gives way too readily" in told
     code, printed, _ = harvest(
-        capsys, "simulate", "findings", run, "--turns", "--topic", "T001", "--trial", 1, "-m", "d_prime"
+        capsys, "users", "findings", run, "--turns", "--topic", "T001", "--trial", 1, "-m", "d_prime"
     )
     assert "T001, trial 1" in printed
     assert "kept(" in printed
@@ -220,7 +220,7 @@ def test_harvest_score_points_to_the_command(run: Path, capsys: pytest.CaptureFi
     code, printed, _ = harvest(capsys, "score", run, "--json")
     assert code == 0
     assert PROBED in json.loads(printed)["notes"]
-    assert "harvest simulate findings" in PROBED
+    assert "harvest users findings" in PROBED
 
 
 def test_runs_are_read_side_by_side_and_systems_told_apart(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_pages_that_other_versions_read_are_named_by_every_study_of_several_runs
     runs = [made(tmp_path / "jan", "0.1.0"), made(tmp_path / "feb", "0.2.0")]
     sentence = (
         "pages of A were read by Harvest 0.1.0 in jan, by Harvest 0.2.0 in feb: one page may give another answer; "
-        "`harvest reread` shows what today's reading changes"
+        "`harvest pages read-again` shows what today's reading changes"
     )
     for contrasts in (compare_runs(runs).contrasts, study_variance(runs).contrasts, find_contrasts(runs).contrasts):
         assert (contrasts[0].what, contrasts[0].said) == ("reading", sentence)

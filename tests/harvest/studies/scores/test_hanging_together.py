@@ -373,7 +373,7 @@ def test_sessions_that_an_import_shows_to_go_on_are_taken_whole(tmp_path: Path, 
     ]
     file, imported = tmp_path / "messages.jsonl", tmp_path / "imported"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    done = harvest("import", "--format", "messages", file, "--out", imported)
+    done = harvest("data", "import", "--format", "messages", file, "--out", imported)
     assert done.returncode == 0, done.stderr
 
     def figures(run: Run) -> list[tuple[float, float, float]]:

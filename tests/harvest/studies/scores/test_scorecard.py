@@ -68,13 +68,14 @@ def test_a_half_of_a_character_in_a_name_is_written_as_json_writes_it(tmp_path: 
     assert json.loads(b"".join(scores_document(ScoreTable(()))))["rows"] == []
 
 
-@pytest.mark.parametrize("command", ["score", "compare", "variance", "report --out report.html", "bless --out b.json"])
+@pytest.mark.parametrize(
+    "command", ["score", "compare", "variance", "report --out report.html", "watch bless --out b.json"]
+)
 def test_a_conversation_about_a_topic_that_its_run_does_not_hold_is_named(tmp_path: Path, command: str) -> None:
     run = played(tmp_path / "run", at(1))
     file = next(run.path.glob("trials-*.jsonl"))
     file.write_text(file.read_text().replace('"topic":"M002"', '"topic":"T9"'))
-    name, *options = command.split()
-    done = harvest(name, run.path, *options, cwd=tmp_path)
+    done = harvest(*command.split(), run.path, cwd=tmp_path)
     assert (done.returncode, done.stderr.partition(" is not")[0]) == (2, "error: topic 'T9'")
 
 
@@ -97,12 +98,12 @@ def test_two_plays_that_said_the_same_words_are_two_runs(tmp_path: Path, times: 
     refuse_repeated_runs([played(tmp_path / "one", *first), played(tmp_path / "other", *times)])
 
 
-@pytest.mark.parametrize("command", ["bless", "compare", "variance", "score", "report"])
+@pytest.mark.parametrize("command", ["watch bless", "compare", "variance", "score", "report"])
 def test_every_command_that_takes_runs_together_refuses_a_copy(tmp_path: Path, command: str) -> None:
     for name in ("run", "copy"):
         shutil.copytree("recordings/samples/run-1", tmp_path / name)
-    out = {"bless": ("--out", "b.json"), "report": ("--out", "r.html")}.get(command, ())
-    done = harvest(command, "run", "copy", *out, cwd=tmp_path)
+    out = {"watch bless": ("--out", "b.json"), "report": ("--out", "r.html")}.get(command, ())
+    done = harvest(*command.split(), "run", "copy", *out, cwd=tmp_path)
     assert (done.returncode, "copy: the same run is given twice" in done.stderr) == (2, True), done.stderr
 
 

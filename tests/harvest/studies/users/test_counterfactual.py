@@ -271,7 +271,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows(folder: Path, run: str, other: str, *more: str) -> dict[str, dict[str, object]]:
-    done = harvest("simulate", "counterfactual", run, "--as", other, "--json", *more, cwd=folder)
+    done = harvest("users", "counterfactual", run, "--as", other, "--json", *more, cwd=folder)
     assert done.returncode == 0, done.stderr
     return {row["system"]: row for row in json.loads(done.stdout)["rows"]}
 
@@ -286,7 +286,7 @@ def test_a_population_foretells_its_members_and_a_user_in_between(folder: Path) 
         assert row["played_by"] == {"patient": 0.5, "hasty": 0.5}
         values.append(row["value"])
     assert values == sorted(values, reverse=True), "the longer they stay, the less is useful"
-    members = json.loads(harvest("simulate", "population", "drawn", "--json", cwd=folder).stdout)["rows"]
+    members = json.loads(harvest("users", "population", "drawn", "--json", cwd=folder).stdout)["rows"]
     by_name = {row["of"]: row for row in members}
     assert abs(by_name["hasty"]["value"] - values[0]) < 0.15
     assert abs(by_name["patient"]["value"] - values[2]) < 0.15
@@ -306,7 +306,7 @@ def test_an_act_that_was_never_played_is_named(folder: Path) -> None:
     row = rows(folder, "drawn", "bowing.yaml")["A"]
     assert row["value"] is None
     assert str(row["note"]).startswith("bowing may do what was never played: bow, P = 0.167 in ")
-    said = harvest("simulate", "counterfactual", "drawn", "--as", "bowing.yaml", cwd=folder).stdout
+    said = harvest("users", "counterfactual", "drawn", "--as", "bowing.yaml", cwd=folder).stdout
     assert "A, ave%useful: not estimated: bowing may do what was never played: bow" in " ".join(said.split())
 
 
@@ -325,7 +325,7 @@ def test_an_act_that_was_never_played_is_named(folder: Path) -> None:
 def test_what_cannot_be_asked_is_refused(
     folder: Path, run: str, other: str, measures: tuple[str, ...], message: str
 ) -> None:
-    done = harvest("simulate", "counterfactual", run, "--as", other, *measures, cwd=folder)
+    done = harvest("users", "counterfactual", run, "--as", other, *measures, cwd=folder)
     assert done.returncode == 2
     said = " ".join(done.stderr.split())
     assert message in said
@@ -335,7 +335,7 @@ def test_what_cannot_be_asked_is_refused(
 @pytest.mark.parametrize("measure", ["GF", "Recall"])
 def test_a_measure_without_a_gold_table_says_that_one_is_needed(folder: Path, measure: str) -> None:
     assert {row["note"] for row in rows(folder, "arms", "patient", "-m", measure).values()} == {"no gold table"}
-    shown = harvest("simulate", "counterfactual", "arms", "--as", "patient", "-m", measure, cwd=folder).stdout
+    shown = harvest("users", "counterfactual", "arms", "--as", "patient", "-m", measure, cwd=folder).stdout
     flat = " ".join(shown.split())
     assert "not estimated: no gold table" in flat
     assert f"note: {measure}" in flat

@@ -315,7 +315,7 @@ def harvest(capsys: pytest.CaptureFixture[str], *arguments: str | int | Path) ->
 def test_the_command_fits_and_writes_and_never_over_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "user.yaml"
     code, printed, people = harvest(
-        capsys, "simulate", "fit", IARD, "--out", out, "--stop", "hazard", "--json", "--folds", 2
+        capsys, "users", "fit", IARD, "--out", out, "--stop", "hazard", "--json", "--folds", 2
     )
     assert code == 0
     found = json.loads(printed)
@@ -323,9 +323,9 @@ def test_the_command_fits_and_writes_and_never_over_a_file(tmp_path: Path, capsy
     assert found["foresight"]["order 1"]["low"] > 1
     assert read_user(out).source.dialogues == found["user"]["source"]["dialogues"] == 336
     assert "words" in people
-    code, _, people = harvest(capsys, "simulate", "fit", IARD, "--out", out)
+    code, _, people = harvest(capsys, "users", "fit", IARD, "--out", out)
     assert (code, "this file exists already" in people, "remove the file first" in people) == (2, True, True)
-    code, _, people = harvest(capsys, "simulate", "fit", IARD, "--out", tmp_path / "nowhere" / "u.yaml", "--folds", 2)
+    code, _, people = harvest(capsys, "users", "fit", IARD, "--out", tmp_path / "nowhere" / "u.yaml", "--folds", 2)
     assert (code, "cannot be written" in people) == (2, True)
 
 
@@ -336,7 +336,7 @@ def test_the_command_prints_what_every_user_is_worth_and_marks_the_one_it_writes
     formats = {}
     for given in ("best", "table", "hidden-states"):
         out = tmp_path / f"{given}.yaml"
-        code, printed, _ = harvest(capsys, "simulate", "fit", SIM4IA, "--folds", 2, "--stop", given, "--out", out)
+        code, printed, _ = harvest(capsys, "users", "fit", SIM4IA, "--folds", 2, "--stop", given, "--out", out)
         assert code == 0
         rows = [line.split() for line in printed[printed.index("could be") :].splitlines()]
         worth = {row[0]: row for row in rows if row and row[0] in CANDIDATES and row[1] != "n/a"}
@@ -349,7 +349,7 @@ def test_the_command_prints_what_every_user_is_worth_and_marks_the_one_it_writes
     assert formats["table"][1] == "UserFile"
     assert formats["hidden-states"][1] == "HiddenFile"
     assert formats["best"][1] == ("HiddenFile" if formats["best"][0] == "hidden-states" else "UserFile")
-    _, printed, _ = harvest(capsys, "simulate", "fit", SIM4IA, "--folds", 2, "--stop", "table", "--json")
+    _, printed, _ = harvest(capsys, "users", "fit", SIM4IA, "--folds", 2, "--stop", "table", "--json")
     held = json.loads(printed)["candidates"]
     assert held["chosen"] == "table"
     assert held["held_out"]["table"]["bits"] == pytest.approx(float(worth["table"][1]), abs=6e-4)
@@ -357,7 +357,7 @@ def test_the_command_prints_what_every_user_is_worth_and_marks_the_one_it_writes
 
 
 def test_the_command_prints_rows_with_intervals_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    code, printed, _ = harvest(capsys, "simulate", "fit", SIM4IA, "--folds", 2)
+    code, printed, _ = harvest(capsys, "users", "fit", SIM4IA, "--folds", 2)
     assert code == 0
     assert "95% interval" in printed
     assert "35 dialogues of 35 users, 203 decisions, 35 cut off" in " ".join(printed.split())
@@ -389,7 +389,7 @@ def test_the_command_checks_and_says_what_is_within_and_what_is_beyond(
     drawn = quickly_drawn(fitted_markov(iard()), 200, np.random.default_rng(3))
     write_act_lines(tmp_path / "simulated.jsonl", drawn)
     quick = ("--splits", 20, "--folds", 2, "--replications", 100)
-    code, printed, _ = harvest(capsys, "simulate", "check", IARD, tmp_path / "simulated.jsonl", "--json", *quick)
+    code, printed, _ = harvest(capsys, "users", "check", IARD, tmp_path / "simulated.jsonl", "--json", *quick)
     assert code == 0
     found = json.loads(printed)
     assert found["verdict"] == "beyond"
@@ -397,7 +397,7 @@ def test_the_command_checks_and_says_what_is_within_and_what_is_beyond(
     assert found["behaviour"]["KS(length)"]["verdict"] == "beyond"
     assert found["testing"]["scores"] is None  # simulated dialogues without scores
     assert found["testing"]["ranking"]["tau"] is None
-    code, printed, _ = harvest(capsys, "simulate", "check", IARD, tmp_path / "simulated.jsonl", *quick)
+    code, printed, _ = harvest(capsys, "users", "check", IARD, tmp_path / "simulated.jsonl", *quick)
     words = " ".join(printed.split())
     assert "behaviour: beyond: they differ by more than halves of the real users do (p 0.0" in words
     assert "words are not compared: at least one side has only acts" in words
@@ -411,7 +411,7 @@ def test_files_of_two_sources_keep_their_people_apart(tmp_path: Path, capsys: py
         rows = [Dialogue(str(n), (ActTurn("ask"),), True, person=str(n)) for n in range(3)]
         write_act_lines(tmp_path / f"{name}.jsonl", rows)
     code, printed, _ = harvest(
-        capsys, "simulate", "fit", tmp_path / "one.jsonl", tmp_path / "two.jsonl", "--json", "--folds", 2
+        capsys, "users", "fit", tmp_path / "one.jsonl", tmp_path / "two.jsonl", "--json", "--folds", 2
     )
     assert code == 0
     assert json.loads(printed)["user"]["source"]["users"] == 6
@@ -454,7 +454,7 @@ def test_runs_of_one_seed_are_of_the_same_users(tmp_path: Path, capsys: pytest.C
         code, _, people = harvest(capsys, "run", tmp_path / "audit.yaml", "--out", tmp_path / run)
         assert code == 0, people
     for runs in ((tmp_path / "one",), (tmp_path / "one", tmp_path / "two")):
-        code, printed, people = harvest(capsys, "simulate", "fit", *runs, "--json", "--folds", 2)
+        code, printed, people = harvest(capsys, "users", "fit", *runs, "--json", "--folds", 2)
         assert code == 0, people
         source = json.loads(printed)["user"]["source"]
         assert (source["dialogues"], source["users"]) == (24 * len(runs), 12)
@@ -467,7 +467,7 @@ def test_the_digits_of_the_page_are_those_of_the_command_and_other_seeds_give_wh
     sessions = read_dialogues(SIM4IA).kept
     bits = [foresight(sessions, seed=seed)["order 1"].bits for seed in range(20)]
     assert f"between {min(bits):.3f} and {max(bits):.3f} bits on Sim4IA" in page
-    _, printed, _ = harvest(capsys, "simulate", "fit", SIM4IA)
+    _, printed, _ = harvest(capsys, "users", "fit", SIM4IA)
     (line,) = [line.split() for line in printed.splitlines() if line.strip().startswith("order 1")]
     assert f"| order 1 | {line[2]} | {line[3]} | {line[4]} {line[5]} {line[6]} |" in page
 
@@ -484,7 +484,7 @@ def test_a_file_of_scores_that_somebody_edited_is_refused_with_its_row(
     run = tmp_path / "run"
     shutil.copytree(ROOT / "recordings" / "samples" / "run-1", run)
     (run / "scores.json").write_text(json.dumps({"rows": [SCORE, row]}), encoding="utf-8")
-    code, _, people = harvest(capsys, "simulate", "check", run, run, "--measure", "R")
+    code, _, people = harvest(capsys, "users", "check", run, run, "--measure", "R")
     assert code == 2
     assert "scores.json: row 2 is not a score" in " ".join(people.split())
     assert f"harvest score {run} --keep" in " ".join(people.split())
@@ -492,7 +492,7 @@ def test_a_file_of_scores_that_somebody_edited_is_refused_with_its_row(
 
 def test_a_measure_is_asked_of_runs_and_not_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "q.json").write_text('{"1": ["a", "a b"], "2": ["c"]}', encoding="utf-8")
-    code, _, people = harvest(capsys, "simulate", "check", tmp_path / "q.json", tmp_path / "q.json", "--measure", "R")
+    code, _, people = harvest(capsys, "users", "check", tmp_path / "q.json", tmp_path / "q.json", "--measure", "R")
     assert code == 2
     assert "--measure R reads the stored scores of a run, but this is a file" in " ".join(people.split())
 
@@ -509,8 +509,8 @@ def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are
     def told(real: str, simulated: str) -> tuple[str, dict[str, Any]]:
         paths = tmp_path / f"{real}.jsonl", tmp_path / f"{simulated}.jsonl"
         options = ("--splits", 20, "--folds", 2, "--replications", 100)
-        words = " ".join(harvest(capsys, "simulate", "check", *paths, *options)[1].split())
-        return words, json.loads(harvest(capsys, "simulate", "check", *paths, *options, "--json")[1])
+        words = " ".join(harvest(capsys, "users", "check", *paths, *options)[1].split())
+        return words, json.loads(harvest(capsys, "users", "check", *paths, *options, "--json")[1])
 
     words, value = told("real", "one")
     assert "lengths are not compared" in words
@@ -546,18 +546,18 @@ def test_users_who_have_no_act_in_common_are_told_so_however_few_they_are(
     write_act_lines(tmp_path / "other.jsonl", [dialogue("cd" * (n % 3 + 1), name=str(n)) for n in range(8)])
     paths = tmp_path / "real.jsonl", tmp_path / "other.jsonl"
     options = ("--splits", 20, "--folds", 2, "--replications", 100)
-    value = json.loads(harvest(capsys, "simulate", "check", *paths, *options, "--json")[1])
+    value = json.loads(harvest(capsys, "users", "check", *paths, *options, "--json")[1])
     assert value["verdict"] == "no act in common"
     assert {value["behaviour"][name]["verdict"] for name in ("JSD(acts)", "JSD(transitions)")} == {"no act in common"}
-    words = " ".join(harvest(capsys, "simulate", "check", *paths, *options)[1].split())
+    words = " ".join(harvest(capsys, "users", "check", *paths, *options)[1].split())
     assert "behaviour: real and simulated users have no act in common" in words
     assert "real users do a, b, simulated ones c, d" in words
 
 
 def test_acts_that_are_numbers_of_nodes_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = DATA / "cast2022" / "2022_evaluation_topics_tree_v1.0.json"
-    assert harvest(capsys, "import", "--format", "cast2022", tree, "--out", tmp_path / "run")[0] == 0
-    code, _, people = harvest(capsys, "simulate", "fit", tmp_path / "run", "--json")
+    assert harvest(capsys, "data", "import", "--format", "cast2022", tree, "--out", tmp_path / "run")[0] == 0
+    code, _, people = harvest(capsys, "users", "fit", tmp_path / "run", "--json")
     assert code == 0, people
     assert "50 acts, 33 of them seen fewer than 5 times" in " ".join(people.split())
     assert "numbers of nodes or turns, not what users did" in " ".join(people.split())

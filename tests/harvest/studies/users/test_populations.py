@@ -214,7 +214,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_command_prints_each_member_and_other_weights(run: Path) -> None:
-    done = harvest("simulate", "population", "run", "--weights", "patient=1,hasty=3", "--json", cwd=run.parent)
+    done = harvest("users", "population", "run", "--weights", "patient=1,hasty=3", "--json", cwd=run.parent)
     assert done.returncode == 0, done.stderr
     rows = {row["of"]: row for row in json.loads(done.stdout)["rows"]}
     assert list(rows) == ["population", "patient", "hasty", "re-weighted"]
@@ -225,14 +225,14 @@ def test_the_command_prints_each_member_and_other_weights(run: Path) -> None:
         assert row["low"] < row["value"] < row["high"]
     low, high = sorted((rows["patient"]["value"], rows["hasty"]["value"]))
     assert low <= rows["re-weighted"]["value"] <= high
-    said = harvest("simulate", "population", "run", "-m", "%useful S1", cwd=run.parent).stdout
+    said = harvest("users", "population", "run", "-m", "%useful S1", cwd=run.parent).stdout
     assert "%useful S1" in said
     assert "patient" in said
 
 
 def test_the_legend_says_of_a_ratio_of_sums_that_it_is_no_mean_over_topics(run: Path) -> None:
     shown = {
-        measures: " ".join(harvest("simulate", "population", run, *measures).stdout.split())
+        measures: " ".join(harvest("users", "population", run, *measures).stdout.split())
         for measures in ((), ("-m", "%recovery"), ("-m", "%useful S1", "-m", "%recovery"))
     }
     mean, ratio = "each topic counts the same", "of %recovery one ratio of sums over topics and trials"
@@ -240,7 +240,7 @@ def test_the_legend_says_of_a_ratio_of_sums_that_it_is_no_mean_over_topics(run: 
 
 
 def test_the_rest_of_a_long_name_is_indented_below_it(run: Path) -> None:
-    shown = harvest("simulate", "population", run, "--weights", "patient=1,hasty=2").stdout.splitlines()
+    shown = harvest("users", "population", run, "--weights", "patient=1,hasty=2").stdout.splitlines()
     (place,) = (number for number, line in enumerate(shown) if line.startswith("   re-weighted: "))
     assert shown[place + 1].startswith("     ")
 
@@ -256,7 +256,7 @@ def test_the_rest_of_a_long_name_is_indented_below_it(run: Path) -> None:
     ],
 )
 def test_weights_of_nobody_are_refused(run: Path, weights: str, message: str) -> None:
-    done = harvest("simulate", "population", "run", "--weights", weights, cwd=run.parent)
+    done = harvest("users", "population", "run", "--weights", weights, cwd=run.parent)
     assert done.returncode == 2
     assert message in done.stderr
 

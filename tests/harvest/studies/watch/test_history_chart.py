@@ -105,9 +105,9 @@ def test_no_half_look_is_on_the_axis(dropped: tuple[Look, ...], looks: int) -> N
 
 def test_the_command_says_it_and_draws_it(dropped: tuple[Look, ...], tmp_path: Path) -> None:
     write_history(tmp_path / "history.jsonl", dropped)
-    done = harvest("history", "history.jsonl", "--figure", "history.svg", cwd=tmp_path)
+    done = harvest("watch", "history", "history.jsonl", "--figure", "history.svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "moved from 90.1% to 60.4%" in done.stdout
     assert ElementTree.parse(tmp_path / "history.svg").getroot().tag.endswith("svg")
-    again = harvest("history", "history.jsonl", "--figure", "history.svg", cwd=tmp_path)
+    again = harvest("watch", "history", "history.jsonl", "--figure", "history.svg", cwd=tmp_path)
     assert (again.returncode, "exists already" in again.stderr) == (2, True)

@@ -1,0 +1,1 @@
+"""Commands that import, export, merge and verify runs."""

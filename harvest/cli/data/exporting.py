@@ -1,0 +1,118 @@
+"""`harvest data export`: write a run's conversations or people's scores in the formats of other tools."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from harvest.cli.parameters import NameOrFile, PathArgument, check_output_file
+from harvest.terminal import print_message, printable
+from protocols.answer import PARTS
+from recordings.conversations.conversation import Conversation
+from recordings.formats.answers_export import write_answers
+from recordings.formats.dbdc import annotator_counts, write_dialogues
+from recordings.formats.imports import add_missing_turns, most_turns
+from recordings.formats.messages_export import write_messages
+from recordings.formats.transcript_export import write_transcript
+from recordings.judged.gold_layers import read_gold_layers
+from recordings.judged.judgments import read_layers
+from recordings.log.run_folder import read
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+
+_FORMATS = ("gfrc", "messages", "answers", "dbdc", "validation")
+
+
+@click.command()
+@click.argument("run", type=PathArgument())
+@click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
+@click.option("--out", type=PathArgument(), required=True, metavar="FILE", help="The file to write; dbdc: the folder.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@click.option("--system", metavar="NAME", help="Only this system.")
+@click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
+@click.option("--criterion", metavar="NAME", help="validation: the criterion whose scores are written.")
+@click.option("--schema", type=NameOrFile(), metavar="NAME|FILE", help="validation: the criteria [sakai-2023].")
+def command(
+    run: Path,
+    form: str,
+    out: Path,
+    force: bool,
+    system: str | None,
+    every: bool,
+    criterion: str | None,
+    schema: str | None,
+) -> None:
+    """Write a run's conversations, or people's scores, for others.
+
+    The formats are `gfrc` (annotated transcripts as in the GFRC paper), `messages` (a JSON object on each line),
+    `answers` (a record of the TREC RAG tracks on each line), `dbdc` (a folder of dialogues as in the Dialogue
+    Breakdown Detection Challenges) and `validation` (a CSV of people's scores with the columns id, target and split).
+    """
+    if form != "validation" and (criterion or schema):
+        raise InputError("--criterion and --schema can only be used with --format validation")
+    if form == "validation" and not criterion:
+        raise InputError("--format validation needs a criterion", advice="give --criterion NAME")
+    if form == "dbdc" and force:
+        raise InputError("--force cannot replace a folder", advice="choose the name of a new folder")
+    if form == "dbdc" and out.exists():
+        raise InputError("this folder exists already", place=Place(str(out)), advice="choose the name of a new folder")
+    if form != "dbdc":
+        check_output_file(out, replace=force, other="choose another name, or --force")
+    recorded = read(run)
+    chosen = [
+        conversation
+        for conversation in (recorded.conversations if every else recorded.finished)
+        if system in (None, conversation.key.system)
+    ]
+    chosen = list(add_missing_turns(chosen, recorded.header))
+    longest = most_turns(recorded.header, recorded.finished)
+    if form == "gfrc":
+        gold, topics = read_gold_layers([run]), recorded.header.topic_set()
+        write_transcript(chosen, out, gold=gold, topics=topics, most_turns=longest)
+    elif form == "messages":
+        write_messages(chosen, out, most_turns=longest)
+    elif form == "answers":
+        topics = recorded.header.topic_set()
+        write_answers(chosen, out, {one.id: one.request for one in topics.topics} if topics else None)
+    elif form == "dbdc":
+        write_dialogues(chosen, out, annotator_counts(read_layers(run)))
+    elif criterion:
+        from harvest.judging.validation_rows import write_validation  # brings the criteria, needed only here
+        from scoring.swan.judged import Judgments
+        from scoring.swan.precedence import Precedence
+        from scoring.swan.schema import load_schema
+
+        criteria = load_schema(schema or "sakai-2023")
+        judgments = Judgments.from_layers(read_layers(run), criteria, Precedence.from_options("human"))
+        asked = criteria[criterion]
+        if asked.values:
+            raise InputError(f"{asked.name} has values instead of scores", advice="choose a criterion with scores")
+        rows = write_validation(chosen, judgments, asked.name, out)
+        print_message(f"{pluralize(rows, 'score')} by people written to {out}")
+        return
+    if without := _parts_left_out(form, chosen):
+        print_message(f"note: {form!r} cannot contain {without}; `messages` keeps them")
+    for sentence in recorded.damage:
+        print_message(printable(f"damage: {sentence}", line=True))
+    lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
+    if lost:
+        print_message(
+            f"note: {pluralize(len(lost), 'trial')} without a valid attempt left out, so a run imported from this "
+            "file has no bounds for them; --all writes every attempt"
+        )
+    print_message(f"{pluralize(len(chosen), 'conversation')} written to {out}")
+
+
+def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
+    """Describe the parts of answers that a format cannot represent, with the number of answers for each part."""
+    kept = {"messages": PARTS, "answers": ("sources",)}.get(form, ())
+    of = Counter(
+        name
+        for one in chosen
+        for exchange in one.exchanges
+        for name in PARTS
+        if name not in kept and getattr(exchange.answer, name)
+    )
+    called = {"refused": "refusals", "refusal": "words of refusals"}
+    return ", ".join(f"{called.get(name, name)} of {pluralize(of[name], 'answer')}" for name in of)

@@ -1,0 +1,1 @@
+"""Commands with which people and models judge answers."""

@@ -1,0 +1,27 @@
+"""Options that several commands for judging share, and the reading of the run to judge."""
+
+from pathlib import Path
+
+import click
+
+from harvest.cli.parameters import NameOrFile, WholeNumberRange
+from harvest.terminal import print_message, printable
+from recordings.log.run_folder import Run, read
+
+schema_option = click.option(
+    "--schema", default="sakai-2023", show_default=True, type=NameOrFile(), metavar="NAME|FILE", help="The criteria."
+)
+nuggets_option = click.option(
+    "--nuggets", default="", metavar="NAME", help="Whose nuggets are judged; also sentences or turns [rules]."
+)
+port_option = click.option(
+    "--port", type=WholeNumberRange(0, 65535), default=8477, show_default=True, metavar="N", help="Port of the page."
+)
+
+
+def read_reporting_damage(run: Path) -> Run:
+    """Read a run, and print a sentence about each damaged part of it."""
+    recorded = read(run)
+    for sentence in recorded.damage:
+        print_message(printable(f"damage: {sentence}", line=True))
+    return recorded

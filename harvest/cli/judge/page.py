@@ -1,0 +1,83 @@
+"""`harvest judge page`: let people judge on a page of this machine."""
+
+from pathlib import Path
+
+import click
+
+from harvest.cli.judge.options import nuggets_option, port_option, read_reporting_damage, schema_option
+from harvest.cli.judge.serving import SCALE, read_scale, serve_page
+from harvest.cli.parameters import PathArgument, WholeNumberRange
+from scoring.swan.schema import load_schema
+from topics.errors import InputError
+
+
+@click.command()
+@click.argument("run", type=PathArgument())
+@click.option(
+    "--criterion", "names", multiple=True, metavar="NAME", help="A criterion to ask about; may be repeated, or `all`."
+)
+@click.option("--author", "authors", multiple=True, metavar="NAME", help="Who judges; may be repeated.")
+@click.option("--scale", default=SCALE, show_default=True, metavar="A,B,...", help="The scores that can be given.")
+@click.option(
+    "--sample",
+    type=WholeNumberRange(1),
+    metavar="N",
+    help="N random rows of each criterion, spread over the topics in proportion.",
+)
+@click.option(
+    "--seed",
+    type=WholeNumberRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the draw and of orders.",
+)
+@click.option(
+    "--adjudicate",
+    is_flag=True,
+    help="Ask only what people judged differently, and show their votes. These scores decide, and need a reason.",
+)
+@click.option("--each", is_flag=True, help="Ask again for each trial that said the same words.")
+@click.option("--once", is_flag=True, help="Ask once about the same words of a topic.")
+@click.option("--version", default="", metavar="TEXT", help="Version of the guideline followed; optional.")
+@port_option
+@schema_option
+@nuggets_option
+def command(
+    run: Path,
+    names: tuple[str, ...],
+    authors: tuple[str, ...],
+    scale: str,
+    sample: int | None,
+    seed: int,
+    adjudicate: bool,
+    each: bool,
+    once: bool,
+    version: str,
+    port: int,
+    schema: str,
+    nuggets: str,
+) -> None:
+    """Let people judge on a page of this machine.
+
+    The command prints a link for each person, and serves the page until it is stopped with ctrl-C. Every decision is
+    saved in RUN at once.
+    """
+    if each and once:
+        raise InputError("--each and --once cannot be used together")
+    if adjudicate and sample is not None:
+        raise InputError("--adjudicate and --sample cannot be used together, as all differences are needed")
+    serve_page(
+        run,
+        read_reporting_damage(run),
+        load_schema(schema),
+        names,
+        authors,
+        version=version,
+        sample=sample,
+        seed=seed,
+        nuggets=nuggets,
+        port=port,
+        scale=read_scale(scale),
+        same="trial" if each else "words" if once else "node",
+        adjudicate=adjudicate,
+    )

@@ -1,0 +1,273 @@
+"""The local page on which people judge, served until the command is stopped, and what is printed about judges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harvest.cli.interruption import run_until_stopped
+from harvest.judging.sheets.adjudication import disputed_rows
+from harvest.judging.sheets.annotation_sheet import Assessed
+from harvest.judging.sheets.annotators import agreements
+from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
+from harvest.judging.sheets.sheet_file import Row
+from harvest.terminal import print_message, printable
+from recordings.files.errors import StoreError, describe_fault
+from recordings.judged.decisions import DecisionBook
+from recordings.judged.judgments import Layer, read_layers
+from recordings.log.run_folder import Run
+from scoring.annotations.agreement import Agreement
+from scoring.swan.precedence import FOLDINGS
+from scoring.swan.schema import Schema
+from topics.counting import pluralize
+from topics.decimals import decimal
+from topics.errors import InputError
+from topics.topic import Topic
+
+if TYPE_CHECKING:  # the page is made where it is served
+    from harvest.judging.serving.desk import Choice
+    from harvest.judging.serving.questions import Question, Sameness
+
+SCALE = "0,0.5,1"
+
+
+def read_scale(text: str) -> tuple[float, ...]:
+    """Parse a scale such as `0,0.5,1`. Raises InputError unless the scale has 2 to 9 rising numbers from 0 to 1."""
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not 2 <= len(found) <= 9 or list(found) != sorted(set(found)) or not 0 <= found[0] < found[-1] <= 1:
+        raise InputError(
+            f"--scale: {text[:60]!r} is not a scale",
+            allowed="2 to 9 numbers from 0 to 1 in ascending order, as in 0,0.5,1",
+        )
+    return found
+
+
+def serve_page(
+    run: Path,
+    recorded: Run,
+    schema: Schema,
+    names: Sequence[str],
+    people: Sequence[str],
+    *,
+    version: str,
+    sample: int | None,
+    seed: int,
+    nuggets: str,
+    port: int,
+    scale: Sequence[float],
+    same: Sameness,
+    adjudicate: bool = False,
+) -> None:
+    """Serve a page with questions on the criteria in `names`, and print a link to the page for each judge in
+    `people`. With `adjudicate`, the page shows only items that people judged differently, with their judgments."""
+    people = check_people(people)
+    from harvest.judging.serving.desk import scale_choices, value_choices
+    from harvest.judging.serving.questions import questions
+
+    assessed = assess_run(run, recorded, schema, nuggets=nuggets)
+    rows, total = criterion_rows(assessed, schema, names, sample, seed, goal="page")
+    if adjudicate:
+        rows = list(disputed_rows(rows, read_layers(run)))
+        if not rows:
+            raise InputError(
+                "there is nothing to adjudicate: no two people judged an item differently by these criteria"
+            )
+    asked = questions(rows, assessed, same=same)
+    bare = {one.name: one.question for one in schema if one.values and one.question}  # the choices explain themselves
+    asked = tuple(replace(one, question=bare.get(one.criterion, one.question)) for one in asked)
+    part = f" of {total}, drawn with seed {seed}" if len(rows) < total else ""
+    told = f" ({len(rows)}{part} rows; the same words are asked about once)" if len(asked) < len(rows) or part else ""
+    topics = recorded.header.topic_set()
+    known = {topic.id: topic for topic in topics.topics} if topics else {}
+    serve_questions(
+        run,
+        asked,
+        people,
+        scale_choices(scale),
+        known,
+        values={one.name: value_choices(one.values) for one in schema if one.values},
+        told=told,
+        port=port,
+        version=version,
+        seed=seed,
+        adjudicating=adjudicate,
+    )
+    people_said = [layer for layer in read_layers(run) if layer.kind == "human"]
+    print_agreement(people_said, [one.criterion for one in asked])
+
+
+def check_people(people: Sequence[str]) -> list[str]:
+    """Return the judges' names without surrounding whitespace. Raises InputError if a name is missing, repeated or
+    unusable, or if the packages that serve the page are missing."""
+    for package in ("starlette", "uvicorn"):
+        if find_spec(package) is None:
+            raise InputError(
+                f"the page needs the package {package!r}, which is not installed",
+                advice="pip install '.[annotate]' in Harvest's folder; or use a sheet: harvest judge sheet, or harvest "
+                "judge pairs without --serve",
+            )
+    found = [check_author(name) for name in people]
+    if not found or not all(found):
+        raise InputError("the names of the judges are missing", advice="give --author NAME for each person")
+    if len(set(found)) < len(found):
+        raise InputError("--author contains the same name twice")
+    return found
+
+
+def serve_questions(
+    folder: Path,
+    asked: Sequence[Question],
+    people: Sequence[str],
+    choices: Sequence[Choice],
+    topics: Mapping[str, Topic],
+    *,
+    told: str,
+    port: int,
+    seed: int,
+    values: Mapping[str, Sequence[Choice]] | None = None,
+    version: str = "",
+    adjudicating: bool = False,
+) -> None:
+    """Serve questions until the command is stopped, and save decisions in `folder`. `told` is printed after the
+    number of decisions."""
+    from harvest.judging.serving.desk import Desk
+    from harvest.judging.serving.serving import serve_desk
+    from harvest.serving.server import bind, make_links
+
+    listening = bind(port)
+    try:
+        book = DecisionBook.open(folder)
+    except BaseException:
+        listening.close()
+        raise
+    tokens, links = make_links(people, int(listening.getsockname()[1]))
+
+    def print_progress() -> None:
+        click.echo(f"{pluralize(len(asked), 'decision')} for each person{told}", err=True)
+        wide = max(len(printable(name, line=True)) for name in people)
+        for name, link in links.items():
+            click.echo(f"  {printable(name, line=True):<{wide}}  {link}", err=True)
+        click.echo("each link is for one person; this machine alone can open it. ctrl-C ends the page", err=True)
+
+    troubles: set[str] = set()
+
+    def trouble(fault: StoreError) -> None:
+        sentence = f"a decision could not be saved: {fault.path}: {describe_fault(fault.fault)[0]}"
+        if sentence not in troubles:  # browsers send it again every few seconds
+            troubles.add(sentence)
+            click.echo(
+                printable(f"{sentence}; once there is room, it is sent and saved without a restart", line=True),
+                err=True,
+            )
+
+    async def work() -> None:
+        try:
+            desk = Desk(
+                folder,
+                asked,
+                people,
+                book,
+                choices=choices,
+                values=values,
+                version=version,
+                seed=seed,
+                topics=topics,
+                adjudicating=adjudicating,
+            )
+            try:
+                await serve_desk(desk, listening, tokens, print_progress, trouble)
+            finally:
+                for sentence in desk.summary():
+                    click.echo(printable(sentence, line=True), err=True)
+        finally:
+            await book.close()
+
+    try:
+        run_until_stopped(work())
+    except KeyboardInterrupt:
+        pass  # the normal end; everything reported as saved is on disk
+    finally:
+        listening.close()
+
+
+def criterion_rows(
+    assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
+) -> tuple[list[Row], int]:
+    """Return the rows of some criteria and the total number of their rows, as `select_rows` does. If `names` is
+    empty, the criteria and their numbers of rows are printed, and InputError is raised. `goal` is the purpose of the
+    rows in the error message, as in “no criterion was given for the sheet”."""
+    if names:
+        return select_rows(assessed, schema, names, sample, seed)
+    there = rows_by_criterion(assessed, schema)
+    wide = max(map(len, there), default=0)
+    for name, count in there.items():
+        click.echo(f"  {name:<{wide}}  {schema[name].level:<8}  {count:>7} {'row' if count == 1 else 'rows'}", err=True)
+    click.echo(f"  {'all':<{wide}}  {'':<8}  {sum(there.values()):>7} rows", err=True)
+    raise InputError(
+        f"no criterion was given for the {goal}",
+        allowed="--criterion NAME for each criterion, or --criterion all",
+        advice="begin with one criterion, and draw some of its rows with --sample N",
+    )
+
+
+_LONGEST_NAME = 100  # characters
+
+
+def check_author(name: str) -> str:
+    """Return the name without surrounding whitespace. Raises InputError for a name that spans several lines, or that
+    `--judges` or `--judgments` would misread."""
+    found = name.strip()
+    if found.casefold() in FOLDINGS:
+        raise InputError(
+            f"--author: {found!r} is a value of --judgments, so it cannot be a name",
+            advice="choose another name",
+        )
+    if not found.isprintable() or "," in found or len(found) > _LONGEST_NAME:
+        raise InputError(
+            f"--author: {found[:40]!r} cannot be a name",
+            allowed=f"at most {_LONGEST_NAME} characters on one line, without commas, which separate names",
+        )
+    return found
+
+
+# Things with a rare judgment below which their number is printed: alpha depends on them.
+_FEW_RARE = 10
+
+
+def print_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
+    """Print the agreement of judges if at least two people judged the same item. `people` are the layers of people's
+    judgments, the oldest first."""
+    found = agreements(people, criteria)
+    if not found:
+        return
+    names = sorted({name for one in found for name in one.people})
+    people_named = ", ".join(printable(name, line=True) for name in names)
+    print_message(f"agreement of {people_named}, over things that two or more of them judged:")
+    whole = dict.fromkeys(one.criterion for one in found)
+    wide = max(map(len, whole))
+    for criterion in whole:
+        first, *pairs = (one for one in found if one.criterion == criterion)
+        click.echo(f"  {criterion:<{wide}}  {_agreement_figures(first.found)}", err=True)
+        for one in pairs:
+            who = " and ".join(printable(name, line=True) for name in one.people)
+            click.echo(f"  {'':<{wide}}  {who}: {_agreement_figures(one.found)}", err=True)
+    print_message(
+        "  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal"
+    )
+
+
+def _agreement_figures(one: Agreement) -> str:
+    own = one.interval
+    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.is_defined else ""
+    alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
+    few = f", {one.rare} of them not like most" if own.is_defined and one.rare < _FEW_RARE else ""
+    return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored}{few})"

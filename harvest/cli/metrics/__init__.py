@@ -1,0 +1,1 @@
+"""Commands that compute the metrics of evaluation campaigns from their own file formats."""

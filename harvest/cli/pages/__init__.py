@@ -1,0 +1,1 @@
+"""Commands for live chat pages and for the copies of pages in runs."""

@@ -1,0 +1,1 @@
+"""Commands that watch a system: a baseline, re-audits, their history and their schedule."""
