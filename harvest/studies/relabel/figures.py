@@ -76,10 +76,10 @@ def summary_lines(one: Relabelling) -> Iterator[str]:
     verb = "changes" if changed == 1 else "change"
     yield f"{changed} of {pluralize(one.labels, 'label')} {verb}{f' ({kinds})' if kinds else ''}."
     for course, words in _COURSES.items():
-        count = one.count(course)
-        if count or course == "unknown":
-            said = words.format(is_="is" if count == 1 else "are", it="it" if count == 1 else "they")
-            yield f"{count} of {pluralize(total, 'conversation')} {said}."
+        several = one.count(course)
+        if several or course == "unknown":
+            said = words.format(is_="is" if several == 1 else "are", it="it" if several == 1 else "they")
+            yield f"{several} of {pluralize(total, 'conversation')} {said}."
     if one.other_versions:
         verb = "was" if one.other_versions == 1 else "were"
         decisions = f"{pluralize(one.other_versions, 'decision')} that did not change {verb}"

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from harvest.studies.relabel.rerouting import DecidedPath, decided_path
+from harvest.studies.relabel.rerouting import decided_path
+from harvest.studies.relabel.user_paths import UserPaths
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import fill_labels
 from harvest.studies.scores.scorecard import Material, score_material
@@ -177,9 +178,10 @@ def relabel(run: Run, protocol: Protocol | None = None, *, measures: Sequence[Te
     for term in measures:
         for measure in read_term(term, settings, material.topics, schema):
             refuse_pooled(term, measure, "no conversation can be relabelled")
-    bound = run.header.protocol is not None
     each = {topic.id: topic for topic in topics.topics}
-    found = [_relabel_one(one, each[one.key.topic], chosen, bound=bound) for one in material.finished]
+    played = run.header.played_protocol()
+    users = None if played is None else UserPaths(run, played, chosen)
+    found = [_relabel_one(one, each[one.key.topic], chosen, users) for one in material.finished]
     found = list(_without_later_ones(found))
     versions = (
         0
@@ -194,12 +196,13 @@ def relabel(run: Run, protocol: Protocol | None = None, *, measures: Sequence[Te
         )
     )
     figures = _figures(run, chosen, material, found, settings, measures, seed) if found else {}
-    return Relabelling(run, chosen, topics, bound, tuple(found), versions, settings, figures)
+    return Relabelling(run, chosen, topics, users is not None, tuple(found), versions, settings, figures)
 
 
-def _relabel_one(one: Conversation, topic: Topic, protocol: Protocol, *, bound: bool) -> Relabelled:
-    path = decided_path(protocol, topic, one, bound=bound and one.user in ("scripted", *REWORDING))
-    path = _until_another_label_was_heard(path, one)
+def _relabel_one(one: Conversation, topic: Topic, protocol: Protocol, users: UserPaths | None) -> Relabelled:
+    path = decided_path(protocol, topic, one, bound=users is not None and one.user in ("scripted", *REWORDING))
+    if users is not None:
+        path = users.follow(path, one, topic)
     unknown = bool(path.because) and path.cut is None
     last = path.parted if path.because else len(one.turns)
     turns = tuple(_with_route(turn, path.routes.get(turn.number)) for turn in one.turns if turn.number <= last)
@@ -221,36 +224,6 @@ def _relabel_one(one: Conversation, topic: Topic, protocol: Protocol, *, bound: 
 def _with_route(turn: Turn, route: Route | None) -> Turn:
     # The protocol's missing turns are counted from the state that spoke, which may have another name now.
     return turn if route is None else replace(turn, route=route, state=route.state)
-
-
-def _until_another_label_was_heard(path: DecidedPath, one: Conversation) -> DecidedPath:
-    """Return the path up to a changed label that a simulated user heard, who might have gone on otherwise."""
-    spoken: set[str] = set()
-    end = path.parted if path.because else len(one.turns)
-    for turn in one.turns[:end]:
-        before = one.turns[turn.number - 2] if turn.number > 1 else None
-        if turn.user in spoken and before is not None and _label_differs(before, path):
-            return _parted_by_label(path, before, turn.user)
-        if turn.user:
-            spoken.add(turn.user)
-    last = one.turns[end - 1] if end else None
-    left = one.outcome is not None and one.outcome.kind == "user-stopped" and not path.because
-    if last is not None and left and spoken and _label_differs(last, path):
-        return _parted_by_label(path, last, next(reversed([turn.user for turn in one.turns if turn.user])))
-    return path
-
-
-def _label_differs(turn: Turn, path: DecidedPath) -> bool:
-    route = path.routes.get(turn.number)
-    return route is not None and turn.route is not None and route.label != turn.route.label
-
-
-def _parted_by_label(path: DecidedPath, turn: Turn, user: str) -> DecidedPath:
-    why = (
-        f"after the answer to turn {turn.number} the user {user!r} would have heard the label "
-        f"{path.routes[turn.number].label}, not {turn.label}; what it would have done then was not recorded"
-    )
-    return DecidedPath(path.routes, turn.number, why)
 
 
 def _without_later_ones(found: Sequence[Relabelled]) -> Iterator[Relabelled]:

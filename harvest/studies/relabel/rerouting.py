@@ -114,7 +114,7 @@ def decided_path(
     actions = retrace(protocol, topic, exchanges, reworded=any_words)
     routes: dict[int, Route] = {}
     if conversation.turns and not (any_words or _says(actions[0], conversation.turns[0])):
-        return DecidedPath(routes, because=_describe_parting(0, actions[0], conversation.turns[0]))
+        return DecidedPath(routes, because=describe_parting(0, actions[0], conversation.turns[0]))
     for turn, action in zip(answered, actions[1:], strict=False):
         assert action.route is not None
         routes[turn.number] = action.route
@@ -122,10 +122,10 @@ def decided_path(
         outcome = conversation.outcome
         if following is not None:
             if isinstance(action, Stop):
-                because = _describe_parting(turn.number, action, following)
+                because = describe_parting(turn.number, action, following)
                 return DecidedPath(routes, turn.number, because, cut=Outcome(action.outcome, action.reason))
             if not (any_words or _says(action, following)):
-                return DecidedPath(routes, turn.number, _describe_parting(turn.number, action, following))
+                return DecidedPath(routes, turn.number, describe_parting(turn.number, action, following))
         elif isinstance(action, Stop):
             end = Outcome(action.outcome, action.reason)
             own = outcome is not None and not bound and not is_bad_ending(end)
@@ -133,7 +133,7 @@ def decided_path(
         elif outcome is not None and (not bound or (isinstance(action, Ask) and outcome.kind == "user-stopped")):
             return DecidedPath(routes, outcome=outcome)  # leaving is this user's own decision, as its words are
         elif outcome is not None and outcome.kind not in (INVALID, "system-ended"):
-            return DecidedPath(routes, turn.number, _describe_parting(turn.number, action, None))
+            return DecidedPath(routes, turn.number, describe_parting(turn.number, action, None))
     return DecidedPath(routes)
 
 
@@ -149,7 +149,8 @@ def _answer_heard(turn: Turn, answers: Mapping[int, Answer]) -> Answer:
     return answers.get(turn.number, turn.reply.answer)
 
 
-def _describe_parting(after: int, action: Say | Ask | Stop, following: Turn | None) -> str:
+def describe_parting(after: int, action: Say | Ask | Stop, following: Turn | None) -> str:
+    """Say what the protocol would do after the answer to turn `after`, and which turn was recorded instead."""
     match action:
         case Say():
             would = f"would say {action.text[:120]!r}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import protocols
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play
 from harvest.studies.relabel.relabelling import Figure, Relabelling, relabel
@@ -48,6 +49,7 @@ states:
     say: Noch einmal?
     edges: [{if: good, label: o, stop: completed}, {otherwise: true, label: x, stop: completed}]
 """
+SHIPPED = Path(protocols.__file__).parent
 LOAN = "{contains: {phrases: [Kredit, Darlehen]}}"
 FIRST = "    edges: [{if: good, label: o, go: more}"
 SECOND = "    edges: [{if: good, label: o, stop: completed}"
@@ -200,22 +202,73 @@ def test_a_measure_that_nothing_bounds_is_withheld_where_a_path_differs(run: Run
     assert not figure.change_interval.is_defined
 
 
-def test_after_a_changed_label_a_simulated_user_might_have_gone_on_otherwise(tmp_path: Path) -> None:
-    listening = BANK[: BANK.index("start:")] + (
-        "turn_limit: 4\nusers: {visitor: {simulator: random, leave: 0.2}}\nstart: ask\nstates:\n"
-        '  ask: {say: "{{ topic.request }}", edges: [{otherwise: true, label: x, go: wander}]}\n'
-        "  wander:\n    user: visitor\n"
-        "    edges: [{if: good, label: o, go: wander}, {otherwise: true, label: x, go: wander}]\n"
-    )
-    recorded = play(load_audit(audit_of(tmp_path / "old", listening)), tmp_path / "old" / "run")
+OTHER_RULES = {
+    # A simulated user hears the labels of these protocols, of which one rule is another.
+    "recovery": ("useful: {urls: {kind: asked, at_least: 1}}", "useful: {words: {at_least: 60}}"),
+    "open-ended": ("unanswered: {any: [", "unanswered: {any: [{words: {at_most: 60}}, "),
+}
+
+
+def parrot_run(folder: Path, protocol: str, **more: object) -> Run:
+    folder.mkdir()
+    audit = {
+        "format": "harvest-audit/1",
+        "name": "parrot",
+        "topics": "fairweb-45",
+        "only": ["M001", "M002", "R003"],
+        "protocol": protocol,
+        "trials": 6,
+        "systems": [{"name": "A", "driver": "parrot", "options": {"profile": "erratic"}}],
+        **more,
+    }
+    (folder / "audit.yaml").write_text(json.dumps(audit))
+    return play(load_audit(str(folder / "audit.yaml")), folder / "run")
+
+
+@pytest.mark.parametrize("name", OTHER_RULES)
+def test_what_a_simulated_user_would_have_said_is_what_it_then_says(name: str, tmp_path: Path) -> None:
+    old, new = OTHER_RULES[name]
+    text = (SHIPPED / f"{name}.yaml").read_text()
+    assert text.count(old) == 1
+    (tmp_path / "new.yaml").write_text(text.replace(old, new))
+    found = relabel(parrot_run(tmp_path / "old", name), load_protocol(tmp_path / "new.yaml"))
+    truth = {one.key: one for one in parrot_run(tmp_path / "new", str(tmp_path / "new.yaml")).finished}
+    kept = [one for one in found.conversations if one.course == "same" and one.changes]
+    assert found.count("unknown")
+    assert kept, "labels that were heard, after which the user said the same"
+    for one in found.conversations:
+        known, now = ([(turn.said, turn.label) for turn in each.turns] for each in (one.known, truth[one.recorded.key]))
+        assert known == (now[: len(known)] if one.course == "unknown" else now)
+        outcome, then = one.known.outcome, truth[one.recorded.key].outcome
+        assert one.course == "unknown" or (outcome and outcome.kind) == (then and then.kind)
+
+
+LISTENING = BANK[: BANK.index("start:")] + (
+    "turn_limit: 4\nusers: {visitor: {simulator: random, leave: 0.2}}\nstart: ask\nstates:\n"
+    '  ask: {say: "{{ topic.request }}", edges: [{otherwise: true, label: x, go: wander}]}\n'
+    "  wander:\n    user: visitor\n"
+    "    edges: [{if: good, label: o, go: wander}, {otherwise: true, label: x, go: wander}]\n"
+)
+
+
+def test_a_user_that_is_defined_otherwise_says_what_that_one_says(tmp_path: Path) -> None:
+    recorded = play(load_audit(audit_of(tmp_path / "old", LISTENING)), tmp_path / "old" / "run")
     assert not relabel(recorded).differs
+    found = relabelled(recorded, LISTENING.replace("leave: 0.2", "leave: 1"), tmp_path)
+    assert {(one.course, len(one.known.turns)) for one in found.conversations} == {("shorter", 2)}
+
+
+def test_where_users_cannot_be_computed_nothing_is_known_after_another_label(tmp_path: Path) -> None:
+    arms = {"as written": {}, "small": {"wording": {"case": 1}}}
+    path = Path(audit_of(tmp_path / "old", LISTENING))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "arms": arms}))
+    recorded = play(load_audit(str(path)), tmp_path / "old" / "run")
+    assert not relabel(recorded).differs
+    first = LISTENING.replace("label: x, go: wander}]}\n  w", "label: o, go: wander}]}\n  w")
     # Only from its second turn on does the user hear the label of the answer before.
-    first = relabelled(
-        recorded, listening.replace("label: x, go: wander}]}\n  w", "label: o, go: wander}]}\n  w"), tmp_path
-    )
-    assert {(change.turn, one.course) for one in first.conversations for change in one.changes} == {(1, "same")}
-    swapped = listening.replace("{if: good, label: o", "{if: good, label: x")
-    found = relabelled(recorded, swapped, tmp_path)
+    changed = relabelled(recorded, first, tmp_path).conversations
+    assert {(change.turn, one.course) for one in changed for change in one.changes} == {(1, "same")}
+    found = relabelled(recorded, LISTENING.replace("{if: good, label: o", "{if: good, label: x"), tmp_path)
     for one in found.conversations:
         left = one.recorded.outcome is not None and one.recorded.outcome.kind == "user-stopped"
         heard = [change for change in one.changes if left or change.turn < len(one.recorded.turns)]
@@ -224,6 +277,9 @@ def test_after_a_changed_label_a_simulated_user_might_have_gone_on_otherwise(tmp
             assert one.known.turns[-1].number == one.changes[0].turn
             assert "the user 'visitor' would have heard the label x, not o" in one.because
     assert found.count("unknown") > 0
+    other = relabelled(recorded, LISTENING.replace("leave: 0.2", "leave: 1"), tmp_path)
+    assert {(one.course, len(one.known.turns)) for one in other.conversations} == {("unknown", 1)}
+    assert all("the user 'visitor' is defined otherwise" in one.because for one in other.conversations)
 
 
 def test_in_a_session_that_goes_on_nothing_later_is_known(tmp_path: Path) -> None:
