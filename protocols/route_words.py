@@ -24,14 +24,21 @@ def decision_words(route: Route) -> str:
     return {"otherwise": "no rule is met", "no-match": "no edge fits"}.get(route.rule, f"{route.rule} is met")
 
 
+def target_words(route: Route) -> str:
+    """Return what came next: the name of a state, or the end with its outcome."""
+    end = route.target.removeprefix("stop:")
+    return end if end == route.target else f"the end ({end})"
+
+
 def evidence_words(evidence: Sequence[Evidence]) -> str:
     """Return recorded evidence as a clause, such as `the pattern: “2.5%”`, or `at least 5 words: 3 words`."""
-    shown = [_piece_words(piece) for piece in evidence[:_MOST_PIECES]]
+    shown = [piece_words(piece) for piece in evidence[:_MOST_PIECES]]
     more = [f"{len(evidence) - _MOST_PIECES} more"] if len(evidence) > _MOST_PIECES else []
     return ", ".join((*dict.fromkeys(shown), *more))
 
 
-def _piece_words(piece: Evidence) -> str:
+def piece_words(piece: Evidence) -> str:
+    """Return one piece of evidence: what it is, and the passage in quotation marks; or what is missing."""
     quote, note = (shorten(" ".join(text.split()), _LONGEST) for text in (piece.quote, piece.note))
     if piece.start >= 0:
         return f"“{quote}”" if note in ("", quote) else f"{note}: “{quote}”"

@@ -25,9 +25,11 @@ _LIKE_TURN = re.compile(r"[Ss]\d+")
 
 _DEEPEST = 20  # brackets; reading recurses
 _LONGEST = 2000  # characters
+# Blocks with the marks that belong to letters, which `\w` does not include: vowel signs of Hindi and Thai, for example.
+_MARKS = r"\u0300-\u1dff\u3099\u309a\ua800-\uabff"
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w%]))"
-    r"|(?P<name>[^\W\d][\w%-]*(?:\*(?=\s*[,)]))?|%[\w%-]+)|(?P<mark>[(),=*]))"
+    rf"|(?P<name>[^\W\d][\w%{_MARKS}-]*(?:\*(?=\s*[,)]))?|%[\w%-]+)|(?P<mark>[(),=*]))"
 )
 _ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(weights=linear(L=1250)), _ for a space"
 

@@ -120,7 +120,7 @@ const harvestReading = (index) => {
     found.push(who, bubble("system", one.text, one.label));
     if (one.cut) found.push(left(one.cut, command));
     if (one.route || one.why) {
-      found.push(folded("Why " + (one.label || "this label"), one.route ? made("p", "small", "Rule: " + one.route) : "",
+      found.push(folded("Why " + (one.label || "this label"), one.route ? made("p", "small", one.route) : "",
         one.why ? list(one.why, one.moreWhy) : ""));
     }
     if (one.nuggets) found.push(folded(one.nuggets.length + " entities it names", list(one.nuggets, one.nuggetsMore)));

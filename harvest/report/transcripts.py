@@ -21,6 +21,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.witnessed import judge_systems, verdict_lines
 from harvest.tables.figures import printed_rows
 from harvest.terminal import printable
+from protocols.route_words import decision_words, piece_words, target_words
 from recordings.conversations.conversation import Conversation, Turn
 from scoring.measures.relevance import POSITION_WEIGHT
 from scoring.table import ScoreTable, shown_value
@@ -257,13 +258,8 @@ def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
         }
     if turn.route is not None:
         route = turn.route
-        found["route"] = limit_text(f"{route.rule} ({route.version}) → {route.target}", _QUOTE)[0]
-        found["why"] = [
-            limit_text(f"{piece.note}: {piece.quote}" if piece.note not in ("", piece.quote) else piece.quote, _QUOTE)[
-                0
-            ]
-            for piece in route.evidence[:_MOST_EVIDENCE]
-        ]
+        found["route"] = limit_text(f"{decision_words(route)}, then {target_words(route)}", _QUOTE)[0]
+        found["why"] = [limit_text(piece_words(piece), _QUOTE)[0] for piece in route.evidence[:_MOST_EVIDENCE]]
         found["moreWhy"] = max(0, len(route.evidence) - _MOST_EVIDENCE)
     kept = ("n", "said", "text", "seconds")
     return {name: value for name, value in found.items() if value or (name in kept and value is not None)}

@@ -75,6 +75,8 @@ def test_any_text_is_read_or_refused_with_one_clear_error(text: str) -> None:
         ("R()", "R"),
         ("f(-1e-3)", "f(-0.001)"),
         ("f(a* , b*,c *d)", "f(a*, b*, c*d)"),
+        ("GF( हिन्दी ,by=NMD)", "GF(हिन्दी, by=NMD)"),
+        ("WAN( 流暢さ,ไทย_1 )", "WAN(流暢さ, ไทย_1)"),
     ],
 )
 def test_there_is_one_way_to_write_a_measure(text: str, written: str) -> None:

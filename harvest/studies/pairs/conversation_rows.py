@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocols.answer import Answer
 from protocols.route import Choice, Route
-from protocols.route_words import RuleFinding, decision_words, evidence_words
+from protocols.route_words import RuleFinding, decision_words, evidence_words, target_words
 from recordings.conversations.answer_parts import choice_row, parts_row
 from recordings.conversations.conversation import Conversation, Turn
 from recordings.log.run_folder import Run
@@ -111,8 +111,7 @@ def rule_findings(run: Run, one: Conversation) -> dict[int, Sequence[RuleFinding
 def route_lines(route: Route, findings: Sequence[RuleFinding] = ()) -> list[str]:
     """Describe a decision: the label, what came next, and how each rule that was tried judged the answer. Without
     `findings`, the recorded evidence takes their place."""
-    end = route.target.removeprefix("stop:")
-    following = f"{route.label}, then {route.target}" if end == route.target else f"{route.label}, then the end ({end})"
+    following = f"{route.label}, then {target_words(route)}"
     if not findings or all(found.name != route.rule for found in findings):
         following += f": {decision_words(route)}"
     told = [
