@@ -264,7 +264,10 @@ class _Study:
         """Return why intervals that treat topics and trials as independent would be too narrow, or ""."""
         if together := [name for name in systems if name in self.material.continued]:
             return f"sessions of {', '.join(together)} go on from topic to topic, so trials are not independent"
-        there = [one for one, *own in zip(self._topics, *tables, strict=True) if not np.isnan(own).all()]
+        # Row by row: runs may have different numbers of trials.
+        there = [
+            one for one, *own in zip(self._topics, *tables, strict=True) if not all(np.isnan(row).all() for row in own)
+        ]
         if Design(self.material.topics.clusters).has_clusters(there):
             return "topics of one cluster hang together, and a spread takes topics as independent"
         return ""

@@ -298,3 +298,17 @@ def session():
     """Useful to whom asks in sentences."""
     return lambda text: "Primer" if text.endswith(".") else "I'm sorry, but I can't help with that."
 '''
+
+
+def test_systems_of_runs_with_different_numbers_of_trials_are_taken_together(tmp_path: Path) -> None:
+    for name, trials in (("five", 5), ("three", 3)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bot.py").write_text(BOT)
+        audit = AUDIT.replace("trials: 5", f"trials: {trials}") + SYSTEM.format(name, "fresh", "steady")
+        (tmp_path / name / "audit.yaml").write_text(audit)
+        with pytest.raises(SystemExit):
+            main(["run", str(tmp_path / name / "audit.yaml"), "--out", str(tmp_path / name / "run"), "--no-report"])
+    study = study_variance([read(tmp_path / name / "run") for name in ("five", "three")])
+    ((group, found),) = study.between[("%useful", 1)]
+    assert (group.names, found.topics) == (("five", "three"), 8)
+    assert found.system.value == 0, "both always answer the same"
