@@ -30,6 +30,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "show": Entry("List a run's trials, or print one conversation.", "harvest.cli.show"),
         "score": Entry("Score recorded runs, offline, as often as you like.", "harvest.cli.score"),
         "report": Entry("Write one HTML page about recorded runs.", "harvest.cli.report"),
+        "view": Entry("Watch and read the runs in a folder on a local page.", "harvest.cli.view"),
     },
     "Studies of recorded runs": {
         "compare": Entry("Compare systems over common topics.", "harvest.cli.compare"),

@@ -1,4 +1,4 @@
-"""Check that no other distribution shares the top-level packages of this installation.
+"""Check what is installed: the packages of extras, and that no other distribution shares our top-level packages.
 
 The packages have plain names (`topics`, `protocols`, `recordings`, …). If another distribution had a package with
 such a name, its files would silently mix with Harvest's.
@@ -6,8 +6,10 @@ such a name, its files would silently mix with Harvest's.
 
 from collections.abc import Iterable, Mapping
 from importlib.metadata import distributions
+from importlib.util import find_spec
 
 from harvest.shadowed import PACKAGES as OTHER_PACKAGES
+from topics.errors import InputError
 
 DISTRIBUTION = "conversation-harvest"
 PACKAGES = ("harvest", *OTHER_PACKAGES)
@@ -32,3 +34,14 @@ def foreign_owners(owners: Mapping[str, Iterable[str]]) -> list[str]:
         for package, names in owners.items()
         if (others := {name for name in names if name.lower().replace("_", "-") != DISTRIBUTION})
     ]
+
+
+def require_page_packages(what: str, otherwise: str = "") -> None:
+    """Raise InputError if the packages that serve pages are missing. `what` needs them, and `otherwise` is advice for
+    those who cannot install them."""
+    for package in ("starlette", "uvicorn"):
+        if find_spec(package) is None:
+            raise InputError(
+                f"{what} needs the package {package!r}, which is not installed",
+                advice=f"pip install '.[annotate]' in Harvest's folder{otherwise}",
+            )

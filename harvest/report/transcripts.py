@@ -108,7 +108,7 @@ def transcripts(
             columns["labels"].append("!" if one.outcome is not None and not one.outcome.valid else "")
         columns["end"].append(words.setdefault(outcome_words(one), len(words)))
         folder, _ = folders[one.key.system]
-        body = _conversation_body(one, os.path.relpath(folder, beside), scores.get(key, {}) if counts else {})
+        body = conversation_body(one, os.path.relpath(folder, beside), scores.get(key, {}) if counts else {})
         for turn in body.get("turns", ()):
             if (one.trial_id, one.attempt, turn["n"]) in verdicts:
                 lines = verdict_lines(verdicts[one.trial_id, one.attempt, turn["n"]])
@@ -203,7 +203,9 @@ def _add_lines(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[s
             place[f"{name}More"] = more[turn]
 
 
-def _conversation_body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str, Any]:
+def conversation_body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str, Any]:
+    """Return a conversation as a page shows it. `folder` is the address of its run relative to the page, and `scores`
+    has its figures."""
     outcome = one.outcome
     found: dict[str, Any] = {
         "turns": [_turn_body(turn, folder) for turn in one.turns[:_MOST_TURNS]],

@@ -27,14 +27,15 @@ BODY_SECONDS = 10.0
 
 TOKEN_HEADER = "harvest-token"
 
-_CONTENT_POLICY = (
+# What a page may load, unless its answer has a policy of its own.
+CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _POLICY = b"content-security-policy"
 # Headers of every answer, including refusals.
 HEADERS: Sequence[tuple[bytes, bytes]] = (
-    (_POLICY, _CONTENT_POLICY.encode()),
+    (_POLICY, CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -123,7 +124,7 @@ class Guard:
         async def sent(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 given = {name.lower(): value for name, value in message.get("headers", [])}
-                fixed = {**dict(HEADERS), _POLICY: given.get(_POLICY, _CONTENT_POLICY.encode())}
+                fixed = {**dict(HEADERS), _POLICY: given.get(_POLICY, CONTENT_POLICY.encode())}
                 message = {**message, "headers": [*({**given, **fixed}).items()]}
             await send(message)
 

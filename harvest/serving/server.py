@@ -69,10 +69,19 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
         super().__init__(config)
         self._begun = begun
+        self._stopped = asyncio.Event()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self._stopped.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._begun()
+
+    async def main_loop(self) -> None:
+        """Wait for `stop`. Uvicorn would look ten times a second, which is most of the work of a page that rests."""
+        await self._stopped.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -121,6 +130,7 @@ async def serve(
         access_log=False,
         log_level="error",  # refused requests need no message
         server_header=False,
+        date_header=False,
         proxy_headers=False,
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=3,
@@ -130,5 +140,5 @@ async def serve(
     try:
         await asyncio.shield(serving)
     finally:
-        server.should_exit = True
+        server.stop()
         await serving

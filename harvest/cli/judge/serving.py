@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from harvest.cli.installation import require_page_packages
 from harvest.cli.interruption import run_until_stopped
 from harvest.judging.sheets.adjudication import disputed_rows
 from harvest.judging.sheets.annotation_sheet import Assessed
@@ -108,13 +108,7 @@ def serve_page(
 def check_people(people: Sequence[str]) -> list[str]:
     """Return the judges' names without surrounding whitespace. Raises InputError if a name is missing, repeated or
     unusable, or if the packages that serve the page are missing."""
-    for package in ("starlette", "uvicorn"):
-        if find_spec(package) is None:
-            raise InputError(
-                f"the page needs the package {package!r}, which is not installed",
-                advice="pip install '.[annotate]' in Harvest's folder; or use a sheet: harvest judge sheet, or harvest "
-                "judge pairs without --serve",
-            )
+    require_page_packages("the page", "; or use a sheet: harvest judge sheet, or harvest judge pairs without --serve")
     found = [check_author(name) for name in people]
     if not found or not all(found):
         raise InputError("the names of the judges are missing", advice="give --author NAME for each person")

@@ -1,0 +1,194 @@
+"""The page as an application: its files, the list as a stream of news, reports, and conversations."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from markupsafe import escape
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from harvest.report import page as report_page
+from harvest.report.blocks import as_blocks
+from harvest.serving.guard import CONTENT_POLICY, Allowed
+from harvest.studies.watch.history import Look
+from harvest.studies.watch.history_chart import history_chart
+from harvest.studies.watch.history_tables import history_tables
+from harvest.viewing.conversations import Conversations
+from harvest.viewing.following import Follower
+from harvest.viewing.reports import PICTURE, Reports
+from recordings.conversations.conversation import TrialKey
+from recordings.files.json_text import Json, encode_line
+from topics.errors import HarvestError
+
+_FILES = {
+    "/": ("page.html", "text/html"),
+    "/view.css": ("view.css", "text/css"),
+    "/view.js": ("view.js", "text/javascript"),
+}
+
+# The report's own files: what both show looks the same.
+_REPORT_FILES = {"/report.css": ("style.css", "text/css"), "/reading.js": ("reading.js", "text/javascript")}
+
+# The most runs that are compared in one report.
+MOST_COMPARED = 8
+
+_KEY = "[0-9a-f]{32}"
+_KEYS = rf"{_KEY}(?:\+{_KEY}){{0,{MOST_COMPARED - 1}}}"
+
+# The requests of the page. Addresses of reports have keys in them, which only the page knows.
+ALLOWED = (
+    *(Allowed(path, public=True) for path in (*_FILES, *_REPORT_FILES)),
+    Allowed(rf"/reports/{_KEYS}/report\.html", public=True),
+    Allowed(rf"/reports/{_KEYS}/report-files/[0-9]{{4,9}}\.js", public=True),
+    Allowed(rf"/reports/{_KEYS}/(?:.{{1,4000}}/)?{PICTURE}", public=True),
+    Allowed("/api/news"),
+    Allowed(f"/api/runs/{_KEY}"),
+    Allowed(f"/api/runs/{_KEY}/conversation"),
+    Allowed(f"/api/histories/{_KEY}"),
+)
+
+# A report has a policy in its page, which allows its own script and style only.
+_REPORT_POLICY = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+_FAILED = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>No report – Harvest</title>
+<link rel="stylesheet" href="/report.css">
+<main>
+<h1>There is no report</h1>
+<p>{}</p>
+<p><a href="/">All runs</a></p>
+</main>
+</html>
+"""
+
+
+def application(follower: Follower) -> Starlette:
+    """Return the application for the listing of `follower`, which must follow meanwhile."""
+    listing = follower.listing
+    reports, conversations = Reports(listing), Conversations()
+    files = {path: ((Path(__file__).parent / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
+    for path, (name, kind) in _REPORT_FILES.items():
+        files[path] = (Path(report_page.__file__).with_name(name).read_bytes(), kind)
+
+    async def file(request: Request) -> Response:
+        content, kind = files[request.scope["path"]]
+        # Charts are drawn from blobs, and screenshots come with the address of a report.
+        images = f"img-src blob: http://{request.headers['host']}/reports/"
+        policy = {"content-security-policy": f"{CONTENT_POLICY}; {images}"}
+        return Response(content, media_type=f"{kind}; charset=utf-8", headers=policy)
+
+    async def news(_: Request) -> Response:
+        async def lines() -> AsyncIterator[bytes]:
+            async for one in follower.news():
+                yield encode_line(one)
+
+        return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+    async def run(request: Request) -> Response:
+        found = await follower.details(request.path_params["key"])
+        return _json(found) if found is not None else _missing("run")
+
+    async def conversation(request: Request) -> Response:
+        found = listing.runs.get(request.path_params["key"])
+        given = request.query_params
+        trial, attempt = (given.get(name, "0") for name in ("trial", "attempt"))
+        if found is None or not (trial.isdecimal() and attempt.isdecimal() and len(trial + attempt) < 30):
+            return _missing("conversation")
+        key = TrialKey(given.get("system", ""), given.get("topic", ""), int(trial))
+        try:
+            address = f"/reports/{found.key}/{found.path}"
+            body = await asyncio.to_thread(conversations.find, listing.folder / found.path, key, int(attempt), address)
+        except HarvestError as fault:
+            return _json({"error": str(fault)}, 409)
+        return _json(body) if body is not None else _missing("conversation")
+
+    async def history(request: Request) -> Response:
+        found = listing.histories.get(request.path_params["key"])
+        if found is None:
+            return _missing("history")
+        return _json({"series": await asyncio.to_thread(_series, found.looks)})
+
+    async def report(request: Request) -> Response:
+        keys = _keys(request)
+        if any(key not in listing.runs for key in keys):
+            return _no_report(
+                "A run of this address is not there. The address changes whenever the page is started.", 404
+            )
+        try:
+            made = await reports.make(keys)
+        except HarvestError as fault:
+            return _no_report(str(fault), 409)
+        return Response(
+            made.html, media_type="text/html; charset=utf-8", headers={"content-security-policy": _REPORT_POLICY}
+        )
+
+    async def report_file(request: Request) -> Response:
+        text = reports.file(_keys(request), f"report-files/{request.path_params['name']}")
+        return _missing("file") if text is None else Response(text, media_type="text/javascript; charset=utf-8")
+
+    async def picture(request: Request) -> Response:
+        found = await asyncio.to_thread(reports.picture, _keys(request), request.path_params["path"])
+        return _missing("picture") if found is None else Response(found[0], media_type=found[1])
+
+    async def failed(request: Request, fault: Exception) -> Response:
+        """Answer after a bug, whose traceback is printed where the command runs."""
+        words = f"This failed ({type(fault).__name__}), which is a bug in Harvest. The command has printed more."
+        if request.scope["path"].startswith("/api/"):
+            return _json({"error": words}, 500)
+        return _no_report(words, 500)
+
+    return Starlette(
+        exception_handlers={Exception: failed},
+        routes=[
+            *(Route(path, file, methods=["GET"]) for path in files),
+            Route("/api/news", news, methods=["GET"]),
+            Route("/api/runs/{key}", run, methods=["GET"]),
+            Route("/api/runs/{key}/conversation", conversation, methods=["GET"]),
+            Route("/api/histories/{key}", history, methods=["GET"]),
+            Route("/reports/{keys}/report.html", report, methods=["GET"]),
+            Route("/reports/{keys}/report-files/{name}", report_file, methods=["GET"]),
+            Route("/reports/{keys}/{path:path}", picture, methods=["GET"]),
+        ],
+    )
+
+
+def _series(looks: Sequence[Look]) -> list[Json]:
+    """Return each gated figure with its chart and its tables, as `harvest history` has them."""
+    gated = dict.fromkeys(
+        (system, name)
+        for look in looks
+        for system, one in look.systems.items()
+        for name, own in one.figures.items()
+        if own.evidence is not None
+    )
+    return [
+        {
+            "name": f"{system}, {name}",
+            "svg": history_chart(looks, [(system, name)]),
+            "words": f"{name} of {system}, audit by audit; the table below has the values",
+            "blocks": as_blocks(history_tables(looks, system, name), f"{name} of {system}, audit by audit"),
+        }
+        for system, name in gated
+    ]
+
+
+def _keys(request: Request) -> Sequence[str]:
+    return list(dict.fromkeys(request.path_params["keys"].split("+")))
+
+
+def _missing(what: str) -> Response:
+    return _json({"error": f"this {what} is not there any more"}, 404)
+
+
+def _no_report(why: str, status: int) -> Response:
+    return Response(_FAILED.format(escape(why)), status, media_type="text/html; charset=utf-8")
+
+
+def _json(value: Json, status: int = 200) -> Response:
+    return Response(encode_line(value), status, media_type="application/json")
