@@ -17,6 +17,13 @@ nuggets_option = click.option(
 port_option = click.option(
     "--port", type=WholeNumberRange(0, 65535), default=8477, show_default=True, metavar="N", help="Port of the page."
 )
+words_option = click.option(
+    "--words",
+    default="en",
+    show_default=True,
+    metavar="LANGUAGE|FILE",
+    help="The words of the page: en, de, ja, or your file.",
+)
 
 
 def read_reporting_damage(run: Path) -> Run:

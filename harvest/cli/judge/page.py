@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.judge.options import nuggets_option, port_option, read_reporting_damage, schema_option
+from harvest.cli.judge.options import nuggets_option, port_option, read_reporting_damage, schema_option, words_option
 from harvest.cli.judge.serving import SCALE, read_scale, serve_page
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from scoring.swan.schema import load_schema
@@ -40,6 +40,7 @@ from topics.errors import InputError
 @click.option("--once", is_flag=True, help="Ask once about the same words of a topic.")
 @click.option("--version", default="", metavar="TEXT", help="Version of the guideline followed; optional.")
 @port_option
+@words_option
 @schema_option
 @nuggets_option
 def command(
@@ -54,6 +55,7 @@ def command(
     once: bool,
     version: str,
     port: int,
+    words: str,
     schema: str,
     nuggets: str,
 ) -> None:
@@ -77,6 +79,7 @@ def command(
         seed=seed,
         nuggets=nuggets,
         port=port,
+        language=words,
         scale=read_scale(scale),
         same="trial" if each else "words" if once else "node",
         adjudicate=adjudicate,

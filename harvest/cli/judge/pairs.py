@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.judge.options import port_option
+from harvest.cli.judge.options import port_option, words_option
 from harvest.cli.judge.serving import check_people, serve_questions
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.judging.sheets.pair_sheet import CHOICES, BlindPair, text_hash, transcript, write_pairs
@@ -51,6 +51,7 @@ _SHORT_NAME = 2
 @click.option("--serve", is_flag=True, help="Let people judge the pairs on a page of this machine.")
 @click.option("--author", "authors", multiple=True, metavar="NAME", help="With --serve: who judges; may be repeated.")
 @port_option
+@words_option
 def command(
     runs: tuple[Path, ...],
     sheet: Path,
@@ -61,6 +62,7 @@ def command(
     serve: bool,
     authors: tuple[str, ...],
     port: int,
+    words: str,
 ) -> None:
     """Let people compare conversations in blind pairs.
 
@@ -68,7 +70,7 @@ def command(
     sheet holds. People fill in copies of the sheet or, with --serve, choose on a page.
     """
     if serve:
-        _serve_pairs(runs, sheet, systems, only, most, seed, authors, port)
+        _serve_pairs(runs, sheet, systems, only, most, seed, authors, port, words)
         return
     if authors:
         raise InputError("--author can only be used with --serve")
@@ -86,18 +88,21 @@ def _serve_pairs(
     seed: int,
     people: Sequence[str],
     port: int,
+    language: str,
 ) -> None:
     """Let people judge the pairs of a sheet on a local page. A missing sheet is written first, with its key."""
     people = check_people(people)
     from harvest.judging.serving.blind_pairs import decision_folder, pair_questions
-    from harvest.judging.serving.desk import PAIR_CHOICES
+    from harvest.judging.serving.desk import pair_choices
+    from harvest.judging.serving.page_words import load_words
 
-    folder, kept = decision_folder(sheet), key_file(sheet)
+    told, folder, kept = load_words(language), decision_folder(sheet), key_file(sheet)
     drawn = _load_or_draw_pairs(runs, sheet, systems, topics, most, seed)
     folder.mkdir(exist_ok=True)
     sets = [one.header.topic_set() for one in drawn.recorded]
     known = {topic.id: topic for one in sets if one for topic in one.topics}
-    serve_questions(folder, pair_questions(drawn.blind), people, PAIR_CHOICES, known, told="", port=port, seed=seed)
+    asked, choices = pair_questions(drawn.blind, told.words), pair_choices(told.words)
+    serve_questions(folder, asked, people, choices, known, told="", port=port, seed=seed, words=told)
     click.echo(f"then: harvest judge preferences {folder} --key {kept}", err=True)
 
 

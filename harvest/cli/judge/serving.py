@@ -32,6 +32,7 @@ from topics.topic import Topic
 
 if TYPE_CHECKING:  # the page is made where it is served
     from harvest.judging.serving.desk import Choice
+    from harvest.judging.serving.page_words import PageWords
     from harvest.judging.serving.questions import Question, Sameness
 
 SCALE = "0,0.5,1"
@@ -63,6 +64,7 @@ def serve_page(
     seed: int,
     nuggets: str,
     port: int,
+    language: str,
     scale: Sequence[float],
     same: Sameness,
     adjudicate: bool = False,
@@ -71,8 +73,10 @@ def serve_page(
     `people`. With `adjudicate`, the page shows only items that people judged differently, with their judgments."""
     people = check_people(people)
     from harvest.judging.serving.desk import scale_choices, value_choices
+    from harvest.judging.serving.page_words import load_words
     from harvest.judging.serving.questions import questions
 
+    words = load_words(language, schema)
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     rows, total = criterion_rows(assessed, schema, names, sample, seed, goal="page")
     if adjudicate:
@@ -84,22 +88,25 @@ def serve_page(
     asked = questions(rows, assessed, same=same)
     bare = {one.name: one.question for one in schema if one.values and one.question}  # the choices explain themselves
     asked = tuple(replace(one, question=bare.get(one.criterion, one.question)) for one in asked)
-    part = f" of {total}, drawn with seed {seed}" if len(rows) < total else ""
-    told = f" ({len(rows)}{part} rows; the same words are asked about once)" if len(asked) < len(rows) or part else ""
+    drawn = f"{len(rows):,} of {total:,} rows, drawn with seed {seed}" if len(rows) < total else f"{len(rows):,} rows"
+    told = f" ({drawn}; the same words are asked about once)" if len(asked) < len(rows) or len(rows) < total else ""
     topics = recorded.header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     serve_questions(
         run,
         asked,
         people,
-        scale_choices(scale),
+        scale_choices(scale, words.words),
         known,
-        values={one.name: value_choices(one.values) for one in schema if one.values},
+        values={
+            one.name: value_choices(words.values(one.name, one.values), words.words) for one in schema if one.values
+        },
         told=told,
         port=port,
         version=version,
         seed=seed,
         adjudicating=adjudicate,
+        words=words,
     )
     people_said = [layer for layer in read_layers(run) if layer.kind == "human"]
     print_agreement(people_said, [one.criterion for one in asked])
@@ -130,10 +137,12 @@ def serve_questions(
     values: Mapping[str, Sequence[Choice]] | None = None,
     version: str = "",
     adjudicating: bool = False,
+    words: PageWords | None = None,
 ) -> None:
     """Serve questions until the command is stopped, and save decisions in `folder`. `told` is printed after the
-    number of decisions."""
+    number of decisions. `words` are those of the page, in English by default."""
     from harvest.judging.serving.desk import Desk
+    from harvest.judging.serving.page_words import ENGLISH
     from harvest.judging.serving.serving import serve_desk
     from harvest.serving.server import bind, make_links
 
@@ -176,6 +185,7 @@ def serve_questions(
                 seed=seed,
                 topics=topics,
                 adjudicating=adjudicating,
+                words=words or ENGLISH,
             )
             try:
                 await serve_desk(desk, listening, tokens, print_progress, trouble)

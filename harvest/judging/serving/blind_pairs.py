@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 
+from harvest.judging.serving.page_words import ENGLISH, Words
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import CHOICES, UNCHECKED, BlindPair, PairRows, Preference, text_hash, transcript
 from recordings.files.errors import RunError
@@ -20,7 +21,7 @@ def decision_folder(sheet: Path) -> Path:
     return sheet.with_suffix(".judged")
 
 
-def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
+def pair_questions(pairs: Iterable[BlindPair], words: Words = ENGLISH.words) -> tuple[Question, ...]:
     """Return one question for each pair, with the pair's number and a hash of its texts, but without a system."""
     found = []
     for one in pairs:
@@ -29,11 +30,11 @@ def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
             Question(
                 content_hash("harvest-asked", [_CRITERION, one.number, text], size=8),
                 _CRITERION,
-                "Which conversation would you rather have had?",
+                words.pair_question,
                 ({"pair": one.number, "text": text},),
                 one.topic,
                 (one.left, one.right),
-                titles=("Left", "Right"),
+                titles=(words.left_title, words.right_title),
             )
         )
     return tuple(found)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from harvest.judging.serving.page_words import ENGLISH, PageWords, Words
 from harvest.judging.serving.questions import Question, page_question
 from harvest.judging.sheets.annotators import judgment_key, newest_judgments
 from recordings.files.json_text import Json
@@ -17,10 +18,6 @@ from recordings.judged.judgments import UNSURE, Judgment, decided_layers, read_l
 from topics.counting import pluralize
 from topics.identity import content_hash, generator
 from topics.topic import Topic
-
-_SCORE_LABELS = {0.0: "no", 0.5: "partly", 1.0: "yes"}
-_CANNOT_TELL = "unsure – I cannot tell"
-_NOT_APPLICABLE = "n/a – it does not apply here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +33,37 @@ class Choice:
 _LETTERS = "ABCDEFGHI"
 
 
-def scale_choices(scale: Sequence[float]) -> tuple[Choice, ...]:
+def scale_choices(scale: Sequence[float], words: Words = ENGLISH.words) -> tuple[Choice, ...]:
     """Return the choices of a scale with at most nine scores from 0 to 1 in ascending order."""
+    labels = {0.0: words.no, 0.5: words.partly, 1.0: words.yes}
     scores = (
-        Choice(key, value, f"{value:g} – {_SCORE_LABELS[value]}" if value in _SCORE_LABELS else f"{value:g}")
+        Choice(key, value, f"{value:g} – {labels[value]}" if value in labels else f"{value:g}")
         for key, value in zip(_LETTERS, map(float, scale), strict=False)
     )
-    return (*scores, Choice("-", None, _NOT_APPLICABLE), Choice("U", UNSURE, _CANNOT_TELL))
+    return (*scores, *_other_choices(words))
 
 
-def value_choices(values: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
+def value_choices(values: Sequence[tuple[str, str]], words: Words = ENGLISH.words) -> tuple[Choice, ...]:
     """Return the choices for at most nine values, each with its meaning."""
     named = (
         Choice(key, name, f"{name} – {meaning}" if meaning else name)
         for key, (name, meaning) in zip(_LETTERS, values, strict=False)
     )
-    return (*named, Choice("-", None, _NOT_APPLICABLE), Choice("U", UNSURE, _CANNOT_TELL))
+    return (*named, *_other_choices(words))
 
 
-# The values are those of a sheet of pairs.
-PAIR_CHOICES = (
-    Choice("L", "left", "left – the left one is better"),
-    Choice("T", "tie", "tie – neither is better"),
-    Choice("R", "right", "right – the right one is better"),
-    Choice("U", UNSURE, _CANNOT_TELL),
-)
+def pair_choices(words: Words = ENGLISH.words) -> tuple[Choice, ...]:
+    """Return the choices for two conversations. The values are those of a sheet of pairs."""
+    return (
+        Choice("L", "left", words.left),
+        Choice("T", "tie", words.tie),
+        Choice("R", "right", words.right),
+        Choice("U", UNSURE, words.unsure),
+    )
+
+
+def _other_choices(words: Words) -> tuple[Choice, ...]:
+    return Choice("-", None, words.not_applicable), Choice("U", UNSURE, words.unsure)
 
 
 # Characters of a note.
@@ -95,7 +98,7 @@ class Desk:
     """The questions and decisions of all people who use the page. `run` is the folder of the decisions, `version`
     the version of the guideline, and `seed` the seed of the orders. `values` has the choices of the criteria
     that define their own choices. `topics` are by id. If `adjudicating`, people see each other's votes and must
-    give a reason."""
+    give a reason. `words` are those of the page."""
 
     def __init__(
         self,
@@ -110,7 +113,9 @@ class Desk:
         seed: int = 0,
         topics: Mapping[str, Topic] | None = None,
         adjudicating: bool = False,
+        words: PageWords = ENGLISH,
     ) -> None:
+        self.words = words
         self._run, self._book, self._version = run, book, version
         self._choices, self._values = tuple(choices), values or {}
         self._topics, self._adjudicating = topics or {}, adjudicating
@@ -127,7 +132,7 @@ class Desk:
     def page_state(self, name: str) -> dict[str, Json]:
         """Return everything that this person's page needs to start, or to continue after the page was closed."""
         person = self._people[name]
-        texts = {one.criterion: one.question for one in self._asked.values()}
+        texts = {one.criterion: self.words.question(one.criterion, one.question) for one in self._asked.values()}
         return {
             "person": name,
             "key": content_hash("harvest-page", [str(self._run.resolve()), name], size=8),

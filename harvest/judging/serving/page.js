@@ -13,6 +13,23 @@
     return found;
   };
 
+  // ---- words, in the language of those who judge ---------------------------------------------------------------------
+
+  const words = JSON.parse(at("words").textContent);
+
+  const say = (name, filled = {}) => words.words[name].replace(/\{(\w+)\}/g, (whole, key) => (key in filled ? String(filled[key]) : whole));
+
+  const sayAll = () => {
+    document.documentElement.lang = words.language;
+    document.documentElement.dir = words.direction;
+    document.title = say("title") + " – Harvest";
+    for (const one of document.querySelectorAll("[data-word]")) one.textContent = say(one.dataset.word);
+    for (const one of document.querySelectorAll("[data-label]")) one.setAttribute("aria-label", say(one.dataset.label));
+    const [before, after] = words.direction === "rtl" ? ["→ ", " ←"] : ["← ", " →"];
+    at("back").textContent = before + at("back").textContent;
+    at("forth").textContent += after;
+  };
+
   // ---- who asks ------------------------------------------------------------------------------------------------------
 
   const takeToken = () => {
@@ -74,7 +91,7 @@
   const tellSaved = () => {
     const count = waiting().length;
     const said = at("saved");
-    const text = count === 0 ? (work.done || "") : trouble ? count + (count === 1 ? " answer waits" : " answers wait") + " in this browser and will be sent again" : "Saving…";
+    const text = count === 0 ? (work.done || "") : trouble ? say("waits", { n: count }) : say("saving");
     if (said.textContent !== text) said.textContent = text;
     said.className = count && trouble ? "waits" : "";
   };
@@ -103,22 +120,22 @@
           reply = await call("POST", "/api/answers", body);
           told = await reply.json();
         } catch {
-          later("The server cannot be reached. Your answers are kept in this browser; you can go on with what is loaded.");
+          later(say("kept_here"));
           return;
         }
         if (reply.status === 401) {
-          tellTrouble("The server was started anew: open your new link in this window. Your answers are kept here.");
+          tellTrouble(say("new_link"));
           return;
         }
         if (reply.status >= 500 || reply.status === 408 || reply.status === 429) {
-          later("Not saved yet: " + (told.error || "the server failed"));
+          later(say("not_saved", { why: told.error || say("server_failed") }));
           return;
         }
         pause = 0;
         if (reply.ok) {
           drop(name);
           tellTrouble("");
-          work.done = JSON.parse(body).undo ? "Undone" : "Saved";
+          work.done = say(JSON.parse(body).undo ? "undone" : "saved");
           work.progress = told.progress;
           if (told.question) {
             if (told.state) work.states[told.question] = told.state; else delete work.states[told.question];
@@ -128,7 +145,7 @@
           const entry = JSON.parse(body);
           drop(name);
           if (entry.question) delete work.states[entry.question];
-          tellTrouble("An answer was refused: " + told.error);
+          tellTrouble(say("refused", { why: told.error }));
         }
         tellProgress();
       }
@@ -179,9 +196,9 @@
 
   const minutes = (seconds) => {
     if (seconds === null) return "";
-    if (seconds < 90) return " · about " + Math.max(1, Math.round(seconds / 60)) + " min left";
+    if (seconds < 90) return " · " + say("minutes_left", { n: Math.max(1, Math.round(seconds / 60)) });
     const whole = Math.round(seconds / 60);
-    return " · about " + (whole < 90 ? whole + " min" : (whole / 60).toFixed(1) + " h") + " left";
+    return " · " + (whole < 90 ? say("minutes_left", { n: whole }) : say("hours_left", { n: (whole / 60).toFixed(1) }));
   };
 
   const tellProgress = () => {
@@ -189,8 +206,8 @@
     const done = Object.keys(work.states).length;
     at("bar").max = told.of;
     at("bar").value = done;
-    const all = told.people > 1 ? " · all " + told.people + ": " + told.all_done + " of " + told.all_of : "";
-    at("counts").textContent = done + " of " + told.of + all + (done < told.of ? minutes(told.seconds_left) : "");
+    const all = told.people > 1 ? " · " + say("progress_of_all", { people: told.people, done: told.all_done, of: told.all_of }) : "";
+    at("counts").textContent = say("progress", { done, of: told.of }) + all + (done < told.of ? minutes(told.seconds_left) : "");
     at("undo").disabled = work.made.length === 0;
     document.documentElement.dataset.done = String(done);
   };
@@ -219,10 +236,10 @@
 
   const covered = (one, id) => {
     if (!one.cover || lifted.has(id)) return bubble(one);
-    const button = made("button", "", "Show it (V)");
+    const button = made("button", "", say("view") + " (V)");
     button.type = "button";
     button.addEventListener("click", lift);
-    return made("div", "cover" + (one.asked ? " asked" : ""), made("p", "", "Covered: it may contain " + one.cover + "."), button);
+    return made("div", "cover" + (one.asked ? " asked" : ""), made("p", "", say("covered", { what: one.cover })), button);
   };
 
   const lift = () => {
@@ -237,9 +254,9 @@
     told.conversations.forEach((turns, i) => {
       const whole = made("div", "whole");
       const count = told.conversations.length;
-      if (count > 1) whole.append(made("p", "part", told.titles[i] || "Conversation " + (i + 1) + " of " + count));
+      if (count > 1) whole.append(made("p", "part", told.titles[i] || say("part", { n: i + 1, of: count })));
       for (const one of turns) {
-        whole.append(made("p", "who", (one.speaker === "user" ? "User" : "System") + ", turn " + one.turn + (one.asked ? " – asked about" : "")));
+        whole.append(made("p", "who", say(one.speaker === "user" ? "user_turn" : "system_turn", { n: one.turn }) + (one.asked ? " – " + say("asked_about") : "")));
         whole.append(covered(one, told.id));
       }
       found.push(whole);
@@ -247,8 +264,8 @@
     at("conversation").className = told.titles.length ? "pair" : "";
     at("conversation").replaceChildren(...found);
     at("votes").hidden = !told.votes.length;
-    at("votes").replaceChildren(...(told.votes.length ? [made("p", "", "What people said:"), ...told.votes.map((one) => made("p", "vote", one))] : []));
-    at("wanted").textContent = told.wanted ? "What was wanted: " + told.wanted : "";
+    at("votes").replaceChildren(...(told.votes.length ? [made("p", "", say("votes")), ...told.votes.map((one) => made("p", "vote", one))] : []));
+    at("wanted").textContent = told.wanted ? say("wanted", { text: told.wanted }) : "";
     const asked = at("conversation").querySelector("mark") || at("conversation").querySelector(".asked");
     const top = asked ? asked.getBoundingClientRect().top - at("conversation").getBoundingClientRect().top : 0;
     at("conversation").scrollTop += top - 60;
@@ -271,7 +288,7 @@
       drawChoices(state);
       at("note").value = state ? state[1] : "";
       at("asked").textContent = work.criteria[criterion] || criterion;
-      at("place").textContent = place + 1 + " of " + work.questions.length + " · " + criterion + (state ? " · decided" : "");
+      at("place").textContent = say("place", { n: place + 1, of: work.questions.length }) + " · " + criterion + (state ? " · " + say("decided") : "");
       at("asked").focus();
     }
     document.documentElement.dataset.question = id;
@@ -284,7 +301,7 @@
       loadAhead();
     } catch {
       if (here() !== id) return;
-      at("conversation").replaceChildren(made("p", "who", "This conversation is not loaded; it will be when the server can be reached."));
+      at("conversation").replaceChildren(made("p", "who", say("not_loaded")));
       clearTimeout(timer);
       timer = setTimeout(() => { send(); if (here() === id) show(false); }, 1000);
     }
@@ -304,7 +321,7 @@
     else {
       go(Math.min(place, work.questions.length - 1));
       closeForm(true);
-      at("asked").textContent = "All " + work.questions.length + " are decided. Thank you! To change one, go back to it (←).";
+      at("asked").textContent = say("all_decided", { n: work.questions.length });
     }
   };
 
@@ -315,17 +332,17 @@
     const chosen = at("choices").querySelector("input:checked");
     const id = here();
     if (!chosen) {
-      at("saved").textContent = "Choose first: press the letter beside a choice";
+      at("saved").textContent = say("choose_first");
       return;
     }
     if (document.documentElement.dataset.shown !== id) {
-      at("saved").textContent = "Nothing is decided before the conversation is shown";
+      at("saved").textContent = say("not_shown");
       return;
     }
     const value = JSON.parse(chosen.value);
     const note = at("note").value;
     if (work.adjudicating && !note.trim()) {
-      at("saved").textContent = "Say why, then Ctrl+Enter";
+      at("saved").textContent = say("say_why");
       at("saved").className = "waits";
       at("note").focus();
       return;
@@ -356,7 +373,7 @@
     at("number").value = String(place + 1);
     const listed = work.questions.map((one, i) => [work.states[one[0]], i]).filter(([state]) => state && state[0] === "unsure").slice(0, 30);
     at("unsure-list").replaceChildren(
-      listed.length ? "Unsure: " : "",
+      listed.length ? say("unsure_ones") + " " : "",
       ...listed.map(([, i]) => {
         const button = made("button", "", String(i + 1));
         button.type = "button";
@@ -369,12 +386,12 @@
   };
 
   const KEYS = {
-    n: ["write a note (Esc leaves it, Ctrl+Enter saves)", () => at("note").focus()],
-    s: ["skip to the next open decision", () => goOpen(place + 1)],
-    z: ["undo the last decision", undo],
-    j: ["jump to a number, or to what you were unsure of", jump],
-    v: ["view what is covered", lift],
-    "?": ["this list", () => openKeys()],
+    n: [say("key_note"), () => at("note").focus()],
+    s: [say("key_skip"), () => goOpen(place + 1)],
+    z: [say("key_undo"), undo],
+    j: [say("key_jump"), jump],
+    v: [say("key_view"), lift],
+    "?": [say("key_list"), () => openKeys()],
   };
 
   const choose = (key) => {
@@ -387,8 +404,8 @@
   const listKeys = () => {
     const rows = [
       ...choices().map(([key, , words]) => [key, words]),
-      ["Enter", "save, and go on to the next open decision"],
-      ["← →", "back and forth, without deciding"],
+      ["Enter", say("key_enter")],
+      ["← →", say("key_arrows")],
       ...Object.entries(KEYS).map(([key, [words]]) => [key.toUpperCase(), words]),
     ];
     at("list").replaceChildren(...rows.flatMap(([key, words]) => [made("dt", "", made("kbd", "", key)), made("dd", "", words)]));
@@ -421,7 +438,7 @@
     } else if (single()) {
       const key = event.key.toLowerCase();
       if (choices().some(([one]) => one === key.toUpperCase())) { event.preventDefault(); choose(key.toUpperCase()); }
-      else if (/^[0-9]$/.test(key)) at("saved").textContent = "Digits choose nothing: press the letter beside the score";
+      else if (/^[0-9]$/.test(key)) at("saved").textContent = say("no_digits");
       else if (key in KEYS) { event.preventDefault(); if (!event.repeat || key === "s") KEYS[key][1](); }
     }
   };
@@ -441,15 +458,15 @@
       reply = await call("GET", "/api/work");
       told = await reply.json();
     } catch {
-      tellTrouble("The server cannot be reached.");
+      tellTrouble(say("unreachable"));
       setTimeout(begin, 1000);
       return;
     } finally {
       sending = false;
     }
     if (!reply.ok) {
-      if (!work) at("asked").textContent = "This page is not open";
-      tellTrouble(told.error || "The server failed.");
+      if (!work) at("asked").textContent = say("not_open");
+      tellTrouble(told.error || say("server_failed"));
       return;
     }
     tellTrouble("");
@@ -464,8 +481,8 @@
         if (!work.made.some(([decision]) => decision === entry.id)) work.made.push([entry.id, entry.question]);
       }
     }
-    at("who").textContent = work.person + (work.adjudicating ? ", deciding where people differ" : "");
-    at("note-label").textContent = work.adjudicating ? "Your reason" : "Note (optional)";
+    at("who").textContent = work.adjudicating ? say("deciding", { person: work.person }) : work.person;
+    at("note-label").textContent = say(work.adjudicating ? "reason" : "note");
     at("note").required = work.adjudicating;
     tellProgress();
     const again = work.questions.findIndex((one) => one[0] === known);
@@ -494,5 +511,6 @@
   window.addEventListener("online", send);
   window.addEventListener("hashchange", begin);
   window.addEventListener("beforeunload", (event) => { if (unkept.size || (trouble && work && waiting().length)) event.preventDefault(); });
+  sayAll();
   begin();
 })();

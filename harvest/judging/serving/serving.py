@@ -48,6 +48,9 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
     is the person who sent the request. If a decision could not be saved, `troubled` is called with the reason
     and the file. The page shows only the reason."""
     files = {path: ((Path(__file__).parent / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
+    page, kind = files["/"]
+    words = encode_line(desk.words.as_json()).replace(b"<", b"\\u003c")  # nothing in it ends the element
+    files["/"] = page.replace(b"{}", words.strip(), 1), kind
 
     async def file(request: Request) -> Response:
         content, kind = files[request.scope["path"]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harvest.judging.serving.blind_pairs import decision_folder, pair_questions, read_decided_pairs
-from harvest.judging.serving.desk import PAIR_CHOICES, Desk, InvalidRequest
+from harvest.judging.serving.desk import Desk, InvalidRequest, pair_choices
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import BlindPair, Preference
 from recordings.judged.decisions import DecisionBook
@@ -35,7 +35,7 @@ def texts(asked: Sequence[Question]) -> dict[int, str]:
 async def test_what_is_chosen_on_the_page_is_what_a_sheet_would_have_said(tmp_path: Path) -> None:
     asked = pair_questions(PAIRS)
     book = DecisionBook.open(tmp_path)
-    desk = Desk(tmp_path, asked, ("anna", "ben"), book, choices=PAIR_CHOICES)
+    desk = Desk(tmp_path, asked, ("anna", "ben"), book, choices=pair_choices())
     told = json.dumps([desk.page_state("anna"), *(desk.question(one.id) for one in asked)])
     assert "mine" not in told
     assert "yours" not in told

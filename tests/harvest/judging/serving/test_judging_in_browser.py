@@ -506,3 +506,55 @@ def test_two_links_cannot_be_served_at_once_for_one_run(page: Server) -> None:
         [*command[:-1], str(page.port), *words], capture_output=True, text=True, cwd=ROOT, timeout=60
     )
     assert (taken.returncode, f"another program already listens on port {page.port}" in taken.stderr) == (2, True)
+
+
+ARABIC = """\
+format: harvest-words/1
+language: ar
+direction: rtl
+words: {save: "\u062d\u0641\u0638 </script><b>", yes: "\u0646\u0639\u0645", saved: "\u062d\u064f\u0641\u0638"}
+criteria:
+  Sensibleness: {question: "\u0647\u0644 \u0647\u0630\u0627 \u0645\u0639\u0642\u0648\u0644\u061f"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "direction", "asked", "yes", "saved"),
+    [
+        ("de", "de", "ltr", None, "1 – ja", "Gespeichert"),
+        ("ja", "ja", "ltr", None, "1 – はい", "保存しました"),
+        (ARABIC, "ar", "rtl", "هل هذا معقول؟", "1 – نعم", "حُفظ"),
+    ],
+)
+def test_the_page_speaks_the_language_of_those_who_judge(
+    browser: Browser,
+    audited: Path,
+    tmp_path: Path,
+    words: str,
+    language: str,
+    direction: str,
+    asked: str | None,
+    yes: str,
+    saved: str,
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(audited, run)
+    if ":" in words:
+        (tmp_path / "words.yaml").write_text(words, encoding="utf-8")
+        words = str(tmp_path / "words.yaml")
+    options = ("--criterion", "Sensibleness", "--sample", "3", "--words", words)
+    with serving(run, *options, people=("anna",)) as server:
+        for width in (320, 1280):
+            with sitting(browser, server.links["anna"], width) as (desk, _):
+                window = desk.page
+                desk.until_shown()
+                root = window.evaluate("[document.documentElement.lang, document.documentElement.dir]")
+                assert root == [language, direction]
+                assert window.locator("#choices label").nth(2).locator("span").inner_text() == yes
+                assert asked is None or window.locator("#asked").inner_text() == asked
+                assert violations(window) == []
+                assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")
+                if width == 1280:
+                    desk.decide("c")
+                    desk.until_saved(saved)
+    assert [one.value for one in read_decisions(run).standing] == [1]

@@ -1,0 +1,105 @@
+"""The words of the judging page from a file: which files are refused, and that no shipped language lacks a word."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harvest.judging.serving.desk import pair_choices, scale_choices, value_choices
+from harvest.judging.serving.page_words import ENGLISH, Words, load_words, shipped_words
+from scoring.swan.schema import load_schema
+from tests.support.checkout import DOCS, ROOT
+from topics.errors import InputError
+
+PAGE = ROOT / "harvest" / "judging" / "serving"
+
+
+@pytest.mark.parametrize("language", ["de", "ja"])
+def test_a_shipped_language_has_every_word(language: str) -> None:
+    found = load_words(language)
+    english = ENGLISH.words.model_dump()
+    assert found.language == language
+    assert [name for name, text in found.words.model_dump().items() if text == english[name]] == []
+
+
+def test_the_page_asks_for_words_that_exist_and_for_all_of_them() -> None:
+    script, page = ((PAGE / name).read_text(encoding="utf-8") for name in ("page.js", "page.html"))
+    used = {*re.findall(r'data-(?:word|label)="(\w+)"', page), *re.findall(r'say\("(\w+)"', script)}
+    used |= {word for pair in re.findall(r'say\([^;{]*?\? "(\w+)" : "(\w+)"', script) for word in pair}
+    choices = {"no", "partly", "yes", "unsure", "not_applicable", "left", "tie", "right"}
+    pairs = {"pair_question", "left_title", "right_title"}
+    assert set(Words.model_fields) - choices - pairs <= used
+    assert used <= set(Words.model_fields)
+
+
+def test_choices_are_in_the_language_and_values_stay_as_they_are() -> None:
+    words = load_words("de").words
+    assert [(one.key, one.value, one.words) for one in scale_choices((0, 0.5, 1), words)] == [
+        ("A", 0.0, "0 – nein"),
+        ("B", 0.5, "0.5 – teilweise"),
+        ("C", 1.0, "1 – ja"),
+        ("-", None, "entfällt – es trifft hier nicht zu"),
+        ("U", "unsure", "unsicher – ich kann es nicht sagen"),
+    ]
+    assert [one.value for one in pair_choices(words)] == ["left", "tie", "right", "unsure"]
+    assert [one.value for one in value_choices([("ok", "gut")], words)] == ["ok", None, "unsure"]
+
+
+def written(folder: Path, text: str) -> str:
+    (folder / "words.yaml").write_text(text, encoding="utf-8")
+    return str(folder / "words.yaml")
+
+
+def test_a_file_changes_what_it_names_and_translates_criteria(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "language: pt-BR\nwords: {save: Salvar e continuar}\ncriteria:\n  Fluency: {question: O texto é fluente?}\n",
+    )
+    found = load_words(path, load_schema("sakai-2023"))
+    assert (found.words.save, found.words.undo) == ("Salvar e continuar", "Undo")
+    assert found.question("Fluency", "Is it fluent?") == "O texto é fluente?"
+    assert found.question("Correctness", "Is it correct?") == "Is it correct?"
+    assert found.values("Fluency", (("a", "meaning"),)) == [("a", "meaning")]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        ("words: {svae: x}\n", "words.yaml:1:9", "unknown key 'svae'"),
+        ('words:\n  place: "{n} of all"\n', "words.yaml:2:10", "the words must have {n}, {of}, each once"),
+        ('words:\n  save: "Save {n}"\n', "words.yaml:2:9", "the words must have no text in braces"),
+        ("words: {save: ''}\n", "words.yaml:1:15", "save: must not be empty"),
+        ("language: german!\n", "words.yaml:1:11", "a language tag such as de, ja or pt-BR"),
+        ("direction: up\n", "words.yaml:1:12", "ltr"),
+        ("criteria: {Flunecy: {question: x}}\n", "words.yaml:1", "Flunecy is not a criterion of the schema"),
+        (
+            "criteria: {Fluency: {question: x, values: {a: b}}}\n",
+            "words.yaml:1",
+            "a is not a value of Fluency",
+        ),
+        ("format: harvest-topics/1\n", "words.yaml:1:9", "a topic set"),
+        ("- save\n", "words.yaml:1:1", "a mapping"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, place: str, what: str) -> None:
+    with pytest.raises(InputError) as refused:
+        load_words(written(tmp_path, text), load_schema("sakai-2023"))
+    told = str(refused.value)
+    assert place in told
+    assert what in told
+
+
+def test_an_unknown_language_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError, match="no words in the language 'dee' come with Harvest: did you mean 'de'"):
+        load_words("dee")
+    assert shipped_words() == ("de", "ja")
+
+
+def test_the_example_of_the_manual_is_valid(tmp_path: Path) -> None:
+    text = (DOCS / "judging.md").read_text(encoding="utf-8")
+    block = re.search(r"<!-- words -->\n```yaml\n(.*?)```", text, re.DOTALL)
+    assert block is not None
+    found = load_words(written(tmp_path, block[1]), load_schema("sakai-2023"))
+    assert (found.language, found.direction, len(found.criteria)) == ("ar", "rtl", 1)
