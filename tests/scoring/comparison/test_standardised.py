@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,9 @@ from scoring.statistics.standardisation import Standard, standardise
 from topics.arrays import Floats
 
 NAMES = ("A", "B", "C", "D")
+
+# Draws (topics, 4) scores.
+Law = Callable[[np.random.Generator, int], Floats]
 
 
 def plain(table: Floats, systems: Sequence[str] = NAMES, estimand: Estimand = "like-these") -> MeasureComparison:
@@ -129,20 +132,45 @@ def test_there_is_no_interval_where_none_would_hold() -> None:
         assert set(found.measure.letters.values()) == {"a"}
 
 
-@pytest.mark.parametrize("form", ["std-AB", "std-CDF", "E-std"])
-@pytest.mark.parametrize("topics", [8, 20])
-def test_intervals_cover_in_worlds_of_lognormal_topics(form: Standard, topics: int) -> None:
-    """Levels of topics and the spread of systems are lognormal, and a system fails on one topic in ten."""
+def lognormal_topics(rng: np.random.Generator, topics: int) -> Floats:
+    """Levels of topics and the spread of systems are lognormal, and the first system fails on one topic in ten."""
+    level, spread = np.exp(1.5 * rng.normal(size=(topics, 1))), np.exp(0.5 * rng.normal(size=(topics, 1)))
+    table: Floats = level * np.exp(0.7 * rng.normal(size=(topics, 4)) * spread)
+    table[:, 0] *= rng.random(topics) >= 0.1
+    return table * [1.3, 1.0, 1.0, 0.8]
 
-    def law(rng: np.random.Generator, count: int) -> Floats:
-        level = np.exp(1.5 * rng.normal(size=(count, 1)))
-        table: Floats = level * np.exp(0.7 * rng.normal(size=(count, 4)) * np.exp(0.5 * rng.normal(size=(count, 1))))
-        table[:, 0] *= rng.random(count) >= 0.1
-        return table * [1.3, 1.0, 1.0, 0.8]
 
-    rng = np.random.default_rng([7, topics])
+def useful_shares(rng: np.random.Generator, topics: int) -> Floats:
+    """Useful answers of five trials; topics differ, and the first two systems are alike."""
+    chances = np.clip(rng.beta(1.2, 0.8, (topics, 1)) + np.array([0.1, 0.1, 0.0, -0.2]), 0, 1)
+    found: Floats = rng.binomial(5, chances) / 5
+    return found
+
+
+def coverage(law: Law, form: Standard, topics: int, studies: int) -> tuple[int, int]:
+    """How many intervals hold the true difference, and in how many studies the systems are told apart."""
+    rng = np.random.default_rng([3, topics])
     many = law(rng, 200_000)
-    true = float(np.diff(standardise(many, many, form)[:, 1::-1].mean(axis=0))[0])
-    studies = 80
-    held = sum(standardised(law(rng, topics), form).measure.pairs[0].interval.contains(true) for _ in range(studies))
-    assert held >= stats.binom.ppf(1e-4, studies, 0.93)
+    found = standardise(many, many, form)
+    true = float(np.nanmean(found[:, 0] - found[:, 1]))
+    pairs = [standardised(law(rng, topics), form).measure.pairs[0] for _ in range(studies)]
+    return sum(pair.interval.contains(true) for pair in pairs), sum(pair.is_distinguished for pair in pairs)
+
+
+@pytest.mark.parametrize("form", ["std-AB", "E-std"])
+@pytest.mark.parametrize(("law", "topics"), [(lognormal_topics, 20), (useful_shares, 8)])
+def test_intervals_cover_and_alike_systems_are_not_told_apart(law: Law, topics: int, form: Standard) -> None:
+    held, apart = coverage(law, form, topics, 60)
+    assert held >= stats.binom.ppf(1e-4, 60, 0.93)
+    assert law is lognormal_topics or apart <= stats.binom.ppf(1 - 1e-4, 60, 0.05)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("form", ["std-AB", "std-CDF", "E-std"])
+@pytest.mark.parametrize("law", [lognormal_topics, useful_shares])
+@pytest.mark.parametrize("topics", [8, 20, 45])
+def test_intervals_cover_in_many_studies(law: Law, topics: int, form: Standard) -> None:
+    held, apart = coverage(law, form, topics, 150)
+    print(f"{law.__name__}, {form}, {topics} topics: {held} of 150 cover, {apart} told apart")
+    assert held >= stats.binom.ppf(1e-4, 150, 0.93)
+    assert law is lognormal_topics or apart <= stats.binom.ppf(1 - 1e-4, 150, 0.05)
