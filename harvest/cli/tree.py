@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.garbage import pause_collection
+from harvest.cli.judges_options import judgment_options
 from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, WholeNumberRange
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import Output, check_output, figure_option, write_figures
@@ -24,6 +25,7 @@ from scoring.library import find_declaration
 from scoring.notation import parse
 from scoring.stochastic.transitions import IntervalName
 from scoring.swan.precedence import Precedence
+from scoring.swan.schema import load_schema
 from topics.errors import InputError
 from topics.library import load_gold
 
@@ -53,21 +55,7 @@ _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "merma
     metavar="NAME|FILE.csv",
     help="With --score: use this gold table instead of the run's own.",
 )
-@click.option(
-    "--judges", metavar="KINDS", help="With --score SWAN: whose judgments count, in order of precedence [human,rule]."
-)
-@click.option(
-    "--judgments",
-    "folding",
-    metavar="HOW|NAME",
-    help="With --score SWAN: how several judgments of one thing become one: distribution, mean, majority, adjudicated,"
-    " or whose alone counts [distribution].",
-)
-@click.option(
-    "--nuggets",
-    metavar="NAME",
-    help="With --score SWAN: whose nuggets to score: rules, sentences, turns, or a layer [rules].",
-)
+@judgment_options
 @click.option(
     "--width", type=WholeNumberRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each]."
 )
@@ -91,6 +79,7 @@ def command(
     level: float,
     measure: str | None,
     gold: str | None,
+    schema: str | None,
     judges: str | None,
     folding: str | None,
     nuggets: str | None,
@@ -118,7 +107,8 @@ def command(
     term = parse(measure) if measure is not None else None
     if term is None and gold is not None:
         raise InputError("--gold only affects scores", advice="add a score, such as --score R")
-    for option, value in (("--judges", judges), ("--judgments", folding), ("--nuggets", nuggets)):
+    selecting = {"--schema": schema, "--judges": judges, "--judgments": folding, "--nuggets": nuggets}
+    for option, value in selecting.items():
         if value is not None and (term is None or "judgments" not in find_declaration(term.name).needs):
             raise InputError(f"{option} only affects SWAN", advice="add --score SWAN")
     with pause_collection():
@@ -131,7 +121,8 @@ def command(
     if term is not None:
         material, asked = gather_runs(recorded).material, Precedence.from_options(judges, nuggets, folding)
         table = load_gold(gold, material.topics) if gold is not None else None
-        scored = trial_scores(material, term, gold=table, judges=asked)
+        criteria = load_schema(schema) if schema is not None else None
+        scored = trial_scores(material, term, gold=table, schema=criteria, judges=asked)
     for sentence in scored.notes:
         print_message(f"note: {printable(sentence, line=True)}")
     designs = [recorded_design(recorded, tree.scope.systems) for tree in trees]

@@ -21,7 +21,7 @@ from scoring.settings import Settings
 from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
 from scoring.stochastic.paths import sum_below
 from scoring.swan.precedence import Precedence
-from scoring.swan.schema import load_schema
+from scoring.swan.schema import Schema, load_schema
 from scoring.swan.scorers import CORRECTED, UNCHECKED
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -168,12 +168,18 @@ def trial_values(
 
 
 def trial_scores(
-    material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
+    material: Material,
+    measure: Term,
+    *,
+    gold: GoldTable | None = None,
+    schema: Schema | None = None,
+    judges: Precedence | None = None,
 ) -> TrialScores:
-    """Score each conversation by a measure. `gold` replaces the run's gold table; `judges` selects whose judgments
-    and nuggets count. Raises InputError if the measure has no value for a single conversation, or if no
-    conversation of the run has a value."""
-    asked = read_term(measure, Settings(), material.topics, load_schema(SHIPPED))
+    """Score each conversation by a measure. `gold` replaces the run's gold table, and `schema` the shipped schema of
+    SWAN; `judges` selects whose judgments and nuggets count. Raises InputError if the measure has no value for a
+    single conversation, or if no conversation of the run has a value."""
+    schema = schema or load_schema(SHIPPED)
+    asked = read_term(measure, Settings(), material.topics, schema)
     one = asked[0].declaration
     if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":
         inside = asked[0].base if len(asked) == 1 and one.of == "conversation" else None
@@ -189,7 +195,9 @@ def trial_scores(
             allowed=f"measures without gold: {list_forms(one for one in single_measures() if 'gold' not in one.needs)}",
             advice="name a gold table: --gold NAME or --gold FILE.csv",
         )
-    table = score_material(material, {"replications": 100}, gold=gold, measures=[measure], only=True, judges=judges)
+    table = score_material(
+        material, {"replications": 100}, gold=gold, measures=[measure], only=True, schema=schema, judges=judges
+    )
     rows = [row for row in table.rows if row.topic is not None and row.trial is not None and row.turn is None]
     values = {TrialKey(row.system, str(row.topic), int(row.trial or 0)): row.value for row in rows}
     if all(math.isnan(value) for value in values.values()):

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from recordings.log.run_folder import Run, read
 from recordings.trees.builder import TreeBuilder
 from scoring.notation import parse
 from tests.scoring.swan.test_judged import layer
+from tests.support.checkout import DATA
 from tests.support.command_line import harvest
 from topics.errors import InputError
 from topics.library import load_gold
@@ -182,7 +184,23 @@ def test_whose_nuggets_are_scored_can_be_said(run: Run) -> None:
     assert "there is no layer with nuggets of 'nobody'" in nobody.stderr
     for words in (["--nuggets", "rules"], ["--nuggets", "rules", "--score", "R"]):
         assert "--nuggets only affects SWAN" in harvest("tree", str(run.path), *words).stderr
+    assert "--schema only affects SWAN" in harvest("tree", str(run.path), "--schema", "sakai-2023-rules").stderr
     assert "--gold only affects scores" in harvest("tree", str(run.path), "--gold", "parrot").stderr
+
+
+def test_criteria_are_those_of_the_named_schema(tmp_path: Path) -> None:
+    pages, tree = str(tmp_path / "pages"), ("tree", str(tmp_path / "pages"), "--format", "text", "--score")
+    dialogue = str(DATA / "swan_section_4_6.jsonl")
+    assert harvest("data", "import", "--format", "messages", dialogue, "--out", pages).returncode == 0
+    # (0 + 0 + 1 + 1 + .3 + 0) / 6: Groundedness, Sincerity, Conciseness, Recoverability, Originality, Consistency
+    assert "SWAN: mean 0.3833 over 1 trial" in harvest(*tree, "SWAN", "--schema", "sakai-2023-rules").stdout
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "format: harvest-schema/1\nname: own\ncriteria:\n"
+        "  - {number: 1, name: Constancy, question: Constant?, level: nugget, nuggets: F, scorers: [contradiction]}\n"
+    )
+    assert "WAN(Constancy): mean 0.0000 over 1 trial" in harvest(*tree, "WAN(Constancy)", "--schema", str(own)).stdout
+    assert "Constancy" in harvest(*tree, "WAN(Constancy)").stderr
 
 
 def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run) -> None:
