@@ -103,11 +103,13 @@ def promised(prints: str) -> tuple[list[str], list[str]]:
 
 
 def is_printed(number: str, output: str) -> bool:
-    """Whether the output has this number, rounded to as many digits; a whole number must be the same."""
+    """Whether the output has this number, rounded to as many digits; a whole number must be the same. A number with a
+    point is not found in counts, which have none."""
     share, wanted = number.endswith("%"), float(number.rstrip("%"))
     digits = len(number.rstrip("%").partition(".")[2])
     rounding = 0.5 * 10**-digits + 1e-12 if digits else 0
-    found = (float(one.rstrip("%")) for one in NUMBER.findall(output) if one.endswith("%") == share)
+    alike = (one for one in NUMBER.findall(output) if one.endswith("%") == share and ("." in one or not digits))
+    found = (float(one.rstrip("%")) for one in alike)
     return any(abs(one - wanted) <= rounding for one in found)
 
 
@@ -161,6 +163,8 @@ def test_a_row_shows_where_a_thing_is_or_says_why_it_is_not(entry: Entry) -> Non
         ("64.3%", "64.3 of them", False),
         ("35", '"position": 35,', True),
         ("35", "35.2 or 135", False),
+        ("1.0000", "R 1.0000 n=2", True),
+        ("1.0000", "R 0.2000 n=1", False),
     ],
 )
 def test_another_number_is_not_the_printed_one(number: str, output: str, found: bool) -> None:
