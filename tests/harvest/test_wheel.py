@@ -89,6 +89,6 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_environment_and_another_direct
         elsewhere / "report.html",
     ]
     _run(*made, cwd=ROOT)
-    done = _run(harvest, "verify", "demo-run", "report.html", cwd=elsewhere)
+    done = _run(harvest, "data", "verify", "demo-run", "report.html", cwd=elsewhere)
     assert done.stdout.count("verified: ") == 2
     assert "made again from 1 run" in done.stdout
