@@ -46,7 +46,7 @@ def name_fault(name: str, signs: str, *, first: str = "letter or digit") -> str:
             return WRONG_CHARACTERS
         previous = "Nl" if kind == "Nl" else kind[0]
     if not unicodedata.is_normalized("NFC", name):
-        return "has letters that are written as several characters (Unicode's form D); type it again, or convert it"
+        return "has letters that are not in Unicode's composed form (NFC); type it again, or convert it"
     if len(name.encode()) > _MOST_BYTES:
         return f"has more than {_MOST_BYTES} bytes in UTF-8, so it cannot be part of a file name"
     for word in _WORD.findall(name):

@@ -201,7 +201,7 @@ def test_a_store_keeps_a_run_under_such_names(
         ("audit.yaml", '{"name": "助手"', '{"name": "助/手"', "has characters that are not allowed here"),
         ("audit.yaml", '"name": "wö', '"name": "wо', "mixes Latin and Cyrillic letters"),
         ("topics.yaml", '"id": "金利"', '"id": "größe"', "the ids 'Größe' and 'größe' look alike"),
-        ("topics.yaml", '"id": "金利"', '"id": "Gro\u0308ße"', "Unicode's form D"),
+        ("topics.yaml", '"id": "金利"', '"id": "Gro\u0308ße"', "composed form (NFC)"),
         ("protocol.yaml", "  größer:\n",
          "  größer: {say: Hm, edges: [{otherwise: true, label: x, go: GRÖßER}]}\n  GRÖßER:\n", "'GRÖßER' look alike"),
         ("protocol.yaml", "  nützlich: {", "  nütz lich: {}\n  nützlich: {", "'nütz lich' is not a valid name"),

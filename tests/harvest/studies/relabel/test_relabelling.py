@@ -161,6 +161,14 @@ def test_another_end_counts_the_turns_that_it_prevents(run: Run, tmp_path: Path)
     assert values(found, "ave%useful") == (0.5, [0.375])
 
 
+def test_the_figures_before_are_those_of_harvest_score(run: Run, tmp_path: Path) -> None:
+    parrots = parrot_run(tmp_path / "parrots", "fairweb-two-round")
+    for one in (run, parrots):
+        scored = {(row.measure, row.turn, row.system): row for row in score_runs(one).joint if row.topic_type is None}
+        for (system, (name, turn)), figure in relabel(one).figures.items():
+            assert figure.before == scored[name, turn, system] == figure.after[0]
+
+
 def test_another_opening_leaves_nothing_known(run: Run, tmp_path: Path) -> None:
     found = relabelled(run, CHANGED["another opening"], tmp_path)
     assert (found.count("unknown"), found.labels) == (4, 0)
