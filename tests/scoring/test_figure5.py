@@ -322,4 +322,8 @@ def test_ratios_are_printed_only_if_they_are_asked_for(runs: Path) -> None:
     assert [row for row in more["long"] if row["figure"] != "ratio"] == plain["long"]
     assert "ratio" not in {row["figure"] for row in plain["long"]}
     assert "Fieller" not in printed(*asked, cwd=runs)
-    assert "R & G1 / B1 & " in printed(*asked, "--ratios", "--latex", cwd=runs)
+    assert "R & G1 / B1 & " in printed(*asked, "--ratios", "--latex", "--long", cwd=runs)
+    paper = printed(*asked, "--ratios", "--latex", cwd=runs)
+    assert r"topics & ratio \\" in paper
+    assert r" & G1 / B1: 9.7\% \\" in paper
+    assert "ratio" not in printed(*asked, "--latex", cwd=runs)

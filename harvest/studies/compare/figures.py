@@ -151,7 +151,7 @@ def _ratio_table(found: Comparison) -> Iterator[RenderableType]:
             table.add_row(Text(measure_name(measure), style="bold"))
         for one in ratios:
             name = f"{printable(one.above, line=True)} / {printable(one.below, line=True)}"
-            table.add_row(*map(Text, (f"  {name}", _ratio_words(one))))
+            table.add_row(*map(Text, (f"  {name}", ratio_words(one))))
             if one.interval.note:
                 said = measure_name(measure) + (f", {name}" if len(found.systems) > 2 else "")
                 reasons.setdefault(one.interval.note, []).append(said)
@@ -166,7 +166,8 @@ def _ratio_table(found: Comparison) -> Iterator[RenderableType]:
     yield from (Text(f"ratio of {_list_names(names)}: {why}", style="yellow") for why, names in reasons.items())
 
 
-def _ratio_words(one: Ratio) -> str:
+def ratio_words(one: Ratio) -> str:
+    """Format a ratio with its interval, as in `63.7% [55.4%, 72.6%]`. An undefined ratio is `n/a`."""
     if math.isnan(one.value):
         return "n/a"
     low, high = one.interval.low, one.interval.high

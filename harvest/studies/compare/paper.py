@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from harvest.studies.compare.comparison import Comparison
-from harvest.studies.compare.figures import name_test
+from harvest.studies.compare.figures import name_test, ratio_words
 from harvest.tables.comparison_words import measure_name, p_text, signed
 from harvest.tables.long_rows import latex_text, source_comments
 from scoring.comparison.pairs import MeasureComparison, Pair
@@ -20,12 +20,14 @@ def comparison_latex(found: Comparison) -> str:
     two = len(found.systems) == 2
     names = [latex_text(name) for name in found.systems] if two else ["$A$", "$B$"]
     pair_heading = [] if two else ["$A$ and $B$"]
+    ratios = any(pair.ratio is not None for one in found.measures for pair in one.pairs)
     headings = ["measure", *pair_heading, *names, f"{names[0]} $-$ {names[1]}", "interval", "$p$", "effect", "topics"]
+    headings += ["ratio"] if ratios else []
     lines = [
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{_caption(found)}}}",
-        r"\begin{tabular}{" + "l" * (1 if two else 2) + "rrrlrrr}",
+        r"\begin{tabular}{" + "l" * (1 if two else 2) + "rrrlrrr" + ("l}" if ratios else "}"),
         r"\toprule",
         " & ".join(headings) + r" \\",
         r"\midrule",
@@ -57,6 +59,8 @@ def _cells(measure: MeasureComparison, pair: Pair) -> Iterator[str]:
     yield p_text(pair.corrected).replace("<", "$<$")
     yield "n/a" if math.isnan(pair.effect) else decimal(pair.effect, 2)
     yield str(len(measure.topics))
+    if (ratio := pair.ratio) is not None:
+        yield latex_text(f"{ratio.above} / {ratio.below}: {ratio_words(ratio)}")
 
 
 def _signs(text: str) -> str:
