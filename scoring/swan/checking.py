@@ -53,8 +53,19 @@ class CheckResult:
         )
         return (
             f"{name} is corrected by people: {_figure_text(one.value, one.interval)} over "
-            f"{pluralize(one.items, 'thing')} (power {one.power:.2f}); {alone}, {model}.{only}"
+            f"{pluralize(one.items, 'thing')} (power {one.power:.2f}); {alone}, {model}.{only}{self._gain(one)}"
         )
+
+    @staticmethod
+    def _gain(one: CorrectedMean) -> str:
+        """Return by how much the model shortens the interval, in words, or that it does not."""
+        own, alone = (each.high - each.low for each in (one.interval, one.people_interval))
+        if not alone > 0 or math.isnan(own):
+            return ""
+        shorter = round(100 * (1 - own / alone))
+        if shorter < 1:
+            return " The model adds nothing here: the interval is no shorter than that of people's judgments alone."
+        return f" The model makes the interval {shorter}% shorter."
 
 
 def check_criterion(

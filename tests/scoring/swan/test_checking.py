@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from recordings.judged.judgments import Judgment, Layer, Target
-from scoring.inference.prediction_powered import ComparedItems, corrected_mean
+from scoring.inference.interval import Interval
+from scoring.inference.prediction_powered import ComparedItems, CorrectedMean, corrected_mean
 from scoring.material import Judged
 from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings
+from scoring.swan.checking import CheckResult
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.table import ScoreTable
@@ -166,6 +168,28 @@ def test_where_people_say_that_it_does_not_apply_theirs_alone_count() -> None:
     ]
     assert row.value == pytest.approx(np.mean(means))
     assert any("People say of 1 thing that it does not apply" in one for one in table.coverage)
+
+
+def corrected_mean_of(own: tuple[float, float], alone: tuple[float, float]) -> CheckResult:
+    intervals = (Interval(*ends, method="t", resampled="topics") for ends in (own, alone))
+    first, second = intervals
+    return CheckResult(CorrectedMean(0.5, first, 0.3, 0.5, second, 0.6, 40, 10), (), 0)
+
+
+@pytest.mark.parametrize(
+    ("own", "alone", "words"),
+    [
+        ((0.4, 0.6), (0.4, 0.6), "The model adds nothing here"),
+        ((0.35, 0.66), (0.4, 0.6), "The model adds nothing here"),
+        ((0.4, 0.6), (0.3, 0.7), "The model makes the interval 50% shorter."),
+    ],
+)
+def test_what_the_model_adds_is_said(own: tuple[float, float], alone: tuple[float, float], words: str) -> None:
+    assert words in corrected_mean_of(own, alone).sentence("WAN(Fluency)")
+
+
+def test_nothing_is_said_of_what_the_model_adds_where_there_is_no_interval() -> None:
+    assert "The model" not in corrected_mean_of((math.nan, math.nan), (0.3, 0.7)).sentence("WAN(Fluency)")
 
 
 def test_two_people_check_a_model_by_their_folded_votes_and_unjudged_things_are_no_no() -> None:
