@@ -1,8 +1,8 @@
 """Blocks, the plain values that make up a section of a report.
 
-A block is a dict with one of the keys `text`, `list`, `table`, `picture`, `details`, `command`, `forest`, `topics`,
-`grids`, `tree` or `heat`. Tables and sentences printed by commands are converted to blocks unchanged, so that a report
-shows the same figures.
+A block is a dict with one of the keys `text`, `list`, `table`, `picture`, `pictures`, `details`, `command`, `forest`,
+`topics`, `grids`, `tree` or `heat`. Tables and sentences printed by commands are converted to blocks unchanged, so that
+a report shows the same figures.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,13 +46,13 @@ def arrange(blocks: Iterable[Block]) -> list[Block]:
     """Arrange a section: what was found, with its warnings as one list after the first picture or table, then what
     the reader opens, and last, closed, the explanations. A section of explanations alone is left as it is."""
     given = list(blocks)
-    dim = [one for one in given if one.get("tone") == "dim"]
-    warnings = [one["text"] for one in given if one.get("tone") == "warn"]
+    dim = [one for one in given if "text" in one and one["tone"] == "dim"]
+    warnings = [one for one in given if "text" in one and one["tone"] == "warn"]
     closed = [one for one in given if "details" in one]
-    shown = [one for one in given if one.get("tone") not in ("dim", "warn") and "details" not in one]
+    shown = [one for one in given if one not in (*dim, *warnings, *closed)]
     if warnings:
         first = next((place + 1 for place, one in enumerate(shown) if not {*one} & {"text", "list"}), len(shown))
-        shown.insert(first, {"list": warnings, "tone": "warn"})
+        shown.insert(first, {"list": [one["text"] for one in warnings], "tone": "warn"})
     if not shown and not closed:
         return given
     return [*shown, *closed, *([details("How to read this", dim)] if dim else [])]

@@ -37,7 +37,7 @@ def compared_blocks(found: Comparison, matters: float) -> Iterator[Block]:
     rest = [part for part in parts if part not in sentences]
     if len(sentences) <= _MOST_SENTENCES:
         yield from (text(part["text"]) for part in sentences)
-    yield difference_forest(found, matters)
+    yield from difference_forest(found, matters)
     yield from _topic_blocks(found)
     for parted in found.parted[:_MOST_PAIRS]:
         yield from _parted_blocks(parted, found.settings.level, alone=len(found.parted) == 1)

@@ -30,8 +30,12 @@ def comparison_finding(found: Comparison, material: Material, matters: float, ru
     """Return the finding about two systems, several systems, or one system in two runs. Differences of shares smaller
     than `matters` count as no difference."""
     first = compared_measure(found)
-    if first is None or not first.pairs:
-        return Finding("cannot tell", "No measure can be compared.", f"{finding.trial_count(material)}.")
+    if first is None or all(pair.verdict == "no value" for pair in first.pairs):
+        return Finding(
+            "cannot tell",
+            "These systems cannot be compared: no measure has a value for all of them.",
+            f"{finding.trial_count(material)}.",
+        )
     study = _FindingWriter(found, first, material, runs)
     return study.pair_finding(first.pairs[0], matters) if len(found.systems) == 2 else study.ranking()
 

@@ -19,6 +19,7 @@ from harvest.report.judged import judged_blocks, judged_sentence
 from harvest.report.opening import bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
 from harvest.report.transcripts import transcripts
 from harvest.report.watch_finding import unmeasured_finding, watch_finding
+from harvest.report.watched import history_blocks, watched_blocks
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.assessed import Assessed, score_assessed
@@ -106,14 +107,14 @@ def make_report(
     played = {one.key.system for one in material.finished}
     drawn = drawing_order(found, [name for name in material.systems if name in played])
     parts = [
+        ("watched", "Since the baseline", watched_blocks(watched) if watched else ()),
+        ("history", "History", history_blocks(looks, matters)),
         ("figures", "Figures", sections.figure_blocks(material, scores, drawn, gathered.beside.contrasts, lost)),
         (
             "compared",
             "Comparison",
             compared_blocks(found, matters) if isinstance(found, Comparison) else _refusal_block(found),
         ),
-        ("watched", "Since the baseline", sections.watched_blocks(watched) if watched else ()),
-        ("history", "History", sections.history_blocks(looks)),
         ("users", "Users worded by a model", as_blocks(card_tables(material.user_card), "Rates of the users' turns")),
         ("grid", "Topics and turns", grid_blocks(material, scores.joint)),
         ("trees", "Conversation trees", trees.blocks),

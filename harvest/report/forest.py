@@ -18,10 +18,12 @@ _LEAST = 0.1  # the least highest value that is drawn on an axis from 0 to 1
 _MOST_PAIRS = 12  # of a measure
 
 
-def forest(bars: Iterable[Bar], caption: str, head: Sequence[str], note: str = "") -> Block:
-    """Return a forest plot. Bars with equal scales must follow one another. `head` names the column of systems or
-    pairs, that of figures, and further ones. `note` is a sentence about what is not drawn, or ""."""
-    return {"forest": {"bars": [bar.as_block() for bar in bars], "caption": caption, "head": list(head), "note": note}}
+def forest(bars: Iterable[Bar], caption: str, head: Sequence[str], note: str = "", first: str = "measure") -> Block:
+    """Return a forest plot. Bars with equal scales must follow one another. `first` names the column of labels, and
+    `head` that of systems or pairs, that of figures, and further ones. `note` is a sentence about what is not drawn, or
+    ""."""
+    shown = [bar.as_block() for bar in bars]
+    return {"forest": {"bars": shown, "caption": caption, "head": [first, *head], "note": note}}
 
 
 def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Iterator[Block]:
@@ -39,7 +41,7 @@ def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Iterator[
             row.label if place == 0 else "",
             shown_with_interval(row),
             (row.value, row.low, row.high),
-            of=safe_name(row.system),
+            of=safe_name(row.system) if len(drawn) > 1 else "",
             series=drawn.index(row.system),
         )
         for scale, measures in grouped.items()
@@ -60,13 +62,13 @@ def _scale_of(measure: str, rows: Sequence[ScoreRow]) -> Scale:
     return UNIT if range_of(measure) == (0.0, 1.0) and not small else scale_from_zero(values, measure)
 
 
-def difference_forest(found: Comparison, matters: float) -> Block:
-    """Return a forest plot of the differences over all topics. Differences of shares smaller than `matters` are
-    shaded."""
+def difference_forest(found: Comparison, matters: float) -> Iterator[Block]:
+    """Yield a forest plot of the differences over all topics. Differences of shares smaller than `matters` are
+    shaded. Yields nothing if no measure can be compared."""
     several = len(found.systems) > 2
     grouped: dict[str, list[MeasureComparison]] = {}
     for one in found.measures:
-        if one.topic_type is None:
+        if one.topic_type is None and any(pair.verdict != "no value" for pair in one.pairs):
             ends = [end for pair in one.pairs for end in (pair.value, pair.interval.low, pair.interval.high)]
             small = max((abs(end) for end in ends if math.isfinite(end)), default=0.0) < _LEAST / 2
             unit = range_of(one.measure) == (0.0, 1.0) and not small
@@ -76,7 +78,8 @@ def difference_forest(found: Comparison, matters: float) -> Block:
     left = any(len(one.pairs) > _MOST_PAIRS for own in grouped.values() for one in own)
     note = f"The first {_MOST_PAIRS} pairs of each measure are drawn: see the table for all." if left else ""
     head = ("pair" if several else "", f"difference{pair} [low, high]", "p", "better")
-    return forest(bars, "Differences", head, note)
+    if bars:
+        yield forest(bars, "Differences", head, note)
 
 
 def _difference_bars(measures: Sequence[MeasureComparison], matters: float, *, several: bool) -> Iterator[Bar]:

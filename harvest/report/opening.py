@@ -19,6 +19,7 @@ _MOST_TYPES = 8
 def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str]) -> Iterator[Bar]:
     """Yield a bar for each of the first `MOST_SYSTEMS` systems. A single system also has a bar for each topic type."""
     of = [row for row in rows if (row.measure, row.turn, row.topic, row.trial, row.entity) == (measure, *[None] * 4)]
+    of = [row for row in of if not math.isnan(row.value)]
     whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:MOST_SYSTEMS]
     types = [row for row in of if row.topic_type is not None and row.system in systems] if len(systems) == 1 else []
     shown = [*whole, *(types[:_MOST_TYPES] if len(types) > 1 else ())]
@@ -61,6 +62,8 @@ def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
     if one is None or len(found.systems) != 2 or not one.pairs:
         return
     pair = one.pairs[0]
+    if math.isnan(pair.value):
+        return
     turned = is_reversed(found, pair)
     sign, order = (-1, (pair.second, pair.first)) if turned else (1, (pair.first, pair.second))
     low, high = sorted((sign * pair.interval.low, sign * pair.interval.high))

@@ -176,9 +176,9 @@ const harvestReading = (index) => {
       const unlike = there && both[0].said !== both[1].said;
       const differs = !there || both[0].label !== both[1].label;
       across(unlike ? "differs" : there ? "alike" : "", ...both.map((one, side) =>
-        (one ? [unlike ? made("p", "part", "The user said something else.") : "", ...asked(one, commandOf(places[side]))] : [])));
+        (one ? [unlike ? made("p", "parting", "The user said something else.") : "", ...asked(one, commandOf(places[side]))] : [])));
       const words = differs && !parted ? "Here they part." : differs ? "Another label." : "";
-      across(differs ? "differs" : "", ...both.map((one, side) => [words ? made("p", "part", words) : "",
+      across(differs ? "differs" : "", ...both.map((one, side) => [words ? made("p", "parting", words) : "",
         ...(one ? answered(one, commandOf(places[side])) : [made("p", "small", "The conversation had ended.")])]));
       parted = parted || differs;
     }

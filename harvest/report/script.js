@@ -43,12 +43,18 @@
     of("system", index.systems, index.system);
     of("topic", index.topics, index.topic);
     of("outcome", index.ends, index.end);
-    if (wanted.has("labels")) tests.push((place) => index.labels[place] === wanted.get("labels"));
+    if (wanted.has("labels")) {
+      const labels = wanted.get("labels");
+      tests.push((place) => index.labels[place] === labels);
+    }
     if (wanted.has("tree")) {
       const test = inTree(wanted);
       if (test) tests.push(test);
     }
-    if (wanted.has("words")) tests.push((place) => (held.get(fold(wanted.get("words"))) || counted)[place] === 1);
+    if (wanted.has("words")) {
+      const places = held.get(fold(wanted.get("words"))) || counted;
+      tests.push((place) => places[place] === 1);
+    }
     const found = [];
     for (let place = 0; place < count; place++) if (tests.every((test) => test(place))) found.push(place);
     return found;

@@ -20,11 +20,6 @@ from harvest.studies.validity.user_card_figures import card_lines, card_warnings
 from harvest.studies.variance.figures import variance_legend, variance_tables
 from harvest.studies.variance.rows import variance_chart
 from harvest.studies.variance.variance import VarianceStudy
-from harvest.studies.watch.figures import watch_tables
-from harvest.studies.watch.history import Look
-from harvest.studies.watch.history_chart import history_chart
-from harvest.studies.watch.history_tables import history_tables
-from harvest.studies.watch.watched import Watched
 from harvest.tables.drawing.histogram_chart import HistogramRow, histogram_panel
 from harvest.tables.drawing.scatter_chart import ScatterSeries, scatter_panel
 from harvest.tables.drawing.svg import MARGIN, page
@@ -51,12 +46,14 @@ def figure_blocks(
         yield text(f"The runs differ: {contrast.said}", "warn")
     yield from (text(sentence) for sentence in scores.coverage)
     last = last_turn_asked(material)
-    yield from figure_forest(rows, drawn)
+    plots = list(figure_forest(rows, drawn))
+    yield from plots
     printed = as_blocks(
         figures(rows, material.systems, width=WIDE, last=last, bounded=bounded), "Figures of each system"
     )
     yield from (part for part in printed if "table" not in part)
-    yield details("As a table, with n", [part for part in printed if "table" in part])
+    tables = [part for part in printed if "table" in part]
+    yield from [details("As a table, with n", tables)] if plots else tables
     yield from as_blocks(selection_figures(lost, rows), "Bounds, with lost attempts")
     yield from (text(one.sentence, "warn") for one in lost.concentrations)
     every = printed_rows(scores.joint, every=True)
@@ -139,35 +136,15 @@ def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]]
     if not values:
         return
     yield text("How the values of single conversations are spread: a mean alone hides how much they differ.", "dim")
-    yield picture(distributions_chart(values))
+    yield {"pictures": [distribution_chart(measure, systems) for measure, systems in values.items()]}
 
 
 def variance_blocks(study: VarianceStudy) -> Iterator[Block]:
-    """Yield the tables of `harvest variance`."""
-    yield from as_blocks(variance_tables(study), "Where the spread comes from")
+    """Yield the chart and, closed, the tables of `harvest variance`."""
     yield picture(variance_chart(study))
+    yield details("In words and figures", as_blocks(variance_tables(study), "Where the spread comes from"))
     yield from (text(note, "dim") for note in study.notes)
-    yield details("What the words mean", as_blocks(variance_legend(study)))
-
-
-def watched_blocks(found: Watched) -> list[Block]:
-    """Return the tables of `harvest watch run`."""
-    return as_blocks(watch_tables(found), "Held against the baseline")
-
-
-def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
-    """Yield the tables of `harvest watch history` for figures that can raise alarms."""
-    gated = dict.fromkeys(
-        (system, name)
-        for look in looks
-        for system, one in look.systems.items()
-        for name, own in one.figures.items()
-        if own.evidence is not None
-    )
-    for system, name in gated:
-        yield text(f"{system}, {name}", "strong")
-        yield picture(history_chart(looks, [(system, name)]))
-        yield from as_blocks(history_tables(looks, system, name), f"{name} of {system}, look by look")
+    yield from as_blocks(variance_legend(study))
 
 
 def invalid_blocks(material: Material) -> Iterator[Block]:
@@ -199,7 +176,7 @@ def invalid_blocks(material: Material) -> Iterator[Block]:
         yield text(f"{len(broken) - _MOST_INVALID:,} more: harvest show RUN --all lists every attempt.", "warn")
 
 
-_WIDTH = 760.0  # in pixels: the column of the report
+_WIDTH, _HALF = 760.0, 560.0  # in pixels: of a picture by itself, and of one of two beside each other
 _BINS = 20  # of a histogram
 
 _OWN_STYLE = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
@@ -219,21 +196,16 @@ def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y:
     return page(f"{x} against {y}", f"A point for each topic and system. {counts}", elements, _WIDTH, down + 8)
 
 
-def distributions_chart(values: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
-    """Draw histograms. `values` maps a measure and a system to the values of the conversations."""
-    elements: list[str] = []
-    down = MARGIN - 10
-    said = []
-    for measure, systems in values.items():
-        scale = 100.0 if is_percentage(measure) else 1.0
-        every = [value for each in systems.values() for value in each]
-        ends = (0.0, scale) if scale > 1 else (min(0.0, *every), _round_end(max(every)))
-        rows = [_histogram_row(name, [scale * value for value in each], ends) for name, each in systems.items()]
-        said += [f"{measure} of {row.label}: {row.said}" for row in rows]
-        unit = "percent" if scale > 1 else measure
-        drawn, down = histogram_panel(measure, f"{unit} of a conversation", rows, ends, _WIDTH - 2 * MARGIN, down + 8)
-        elements += drawn
-    return page("Distributions over conversations", "; ".join(said), elements, _WIDTH, down + 6)
+def distribution_chart(measure: str, systems: Mapping[str, Sequence[float]]) -> str:
+    """Draw histograms of a measure. `systems` maps each system to the values of its conversations."""
+    scale = 100.0 if is_percentage(measure) else 1.0
+    every = [value for each in systems.values() for value in each]
+    ends = (0.0, scale) if scale > 1 else (min(0.0, *every), _round_end(max(every)))
+    rows = [_histogram_row(name, [scale * value for value in each], ends) for name, each in systems.items()]
+    unit = "percent" if scale > 1 else measure
+    drawn, down = histogram_panel(measure, f"{unit} of a conversation", rows, ends, _HALF - 2 * MARGIN, MARGIN - 10)
+    said = "; ".join(f"{measure} of {row.label}: {row.said}" for row in rows)
+    return page(f"{measure} over conversations", said, drawn, _HALF, down + 6)
 
 
 def _round_end(most: float) -> float:

@@ -81,7 +81,7 @@ def test_a_bar_of_a_topic_opens_two_conversations_that_differ_by_keyboard_alone(
         at = next(
             place for place, pair in enumerate(zip(labels[first, number], labels[second, number])) if len({*pair}) == 2
         )
-        parted = window.locator("#text .part", has_text="Here they part.")
+        parted = window.locator("#text .parting", has_text="Here they part.")
         assert parted.count() == 2
         assert parted.first.locator("xpath=..").locator(".who").inner_text().startswith(f"S{at + 1}")
         assert violations(window, "#reader") == []

@@ -14,6 +14,8 @@ import pytest
 from harvest.report.compared_finding import comparison_finding
 from harvest.report.document import make_report
 from harvest.report.finding import Finding, is_share_of_turns, single_finding
+from harvest.report.forest import difference_forest
+from harvest.report.opening import bars_of_comparison
 from harvest.report.page import page
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.scores.gathered import gather_runs
@@ -21,7 +23,7 @@ from harvest.studies.scores.scorecard import Material, score_material
 from recordings.conversations.conversation import Outcome
 from recordings.log.run_folder import read
 from scoring.comparison.pairs import SEE_BOUNDS, Driver, Pair
-from scoring.inference.interval import Interval
+from scoring.inference.interval import Interval, no_interval
 from scoring.inference.needed import NeededSize
 from scoring.inference.paired import Verdict
 from tests.support.reported import small_run
@@ -125,6 +127,24 @@ def test_too_few_topics_are_said_and_never_taken_for_the_same(two: tuple[Compari
     found = said(*two, "too few", 0.1, nan, nan, topics=nan, trials=nan)
     assert found.verdict == "cannot tell"
     assert found.found.startswith("There are too few topics")
+
+
+def test_systems_that_have_no_measure_in_common_are_not_compared(two: tuple[Comparison, Material]) -> None:
+    found, material = two
+
+    def without(pair: Pair) -> Pair:
+        return replace(pair, value=float("nan"), interval=no_interval("no value"), verdict="no value", drivers=())
+
+    measures = tuple(replace(one, pairs=tuple(map(without, one.pairs))) for one in found.measures)
+    changed = replace(found, measures=measures, parted=())
+    headline = comparison_finding(changed, material, 0.03, [Path("run")])
+    assert (headline.verdict, headline.found) == (
+        "cannot tell",
+        "These systems cannot be compared: no measure has a value for all of them.",
+    )
+    assert "n/a" not in headline.found + headline.drives
+    assert not list(bars_of_comparison(changed, 0.03))
+    assert not list(difference_forest(changed, 0.03))
 
 
 def test_one_system_has_its_main_figure_with_what_it_is_of_and_its_weakest_topics(folder: Path) -> None:

@@ -1,0 +1,118 @@
+"""The sections of a watched audit: how its figures differ from the baseline, and the series of its audits."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from harvest.report.bars import Bar, difference_scale
+from harvest.report.blocks import Block, as_blocks, details, picture, text
+from harvest.report.finding import safe_name
+from harvest.report.forest import forest
+from harvest.studies.watch.figures import THESE_RUNS, watch_tables
+from harvest.studies.watch.history import Look, LookFigure
+from harvest.studies.watch.history_chart import history_chart
+from harvest.studies.watch.history_tables import audit_times, history_tables
+from harvest.studies.watch.watched import Watched, WatchedSystem
+from harvest.studies.watch.words import signed_value, value_text
+from scoring.table import is_percentage
+
+_MOST_LOOKS = 60  # that are drawn, the latest
+
+
+def watched_blocks(found: Watched) -> Iterator[Block]:
+    """Yield the figures of `harvest watch run`: for each system the differences from the baseline, then its changes."""
+    parts = as_blocks(watch_tables(found), "Held against the baseline")
+    first = next((place for place, part in enumerate(parts) if "table" in part), len(parts))
+    yield from parts[:first]
+    for system in found.systems:
+        if system.figures:
+            yield text(safe_name(system.name), "heading")
+            yield _difference_forest(system, found.smallest_effect)
+    rest = parts[first:]
+    yield from (part for part in rest if "table" not in part and part["tone"] != "warn")
+    if warnings := [part["text"] for part in rest if part.get("tone") == "warn"]:
+        yield {"list": warnings, "tone": "warn"}  # of all systems, so not between their pictures
+    yield details("As a table", [part for part in rest if "table" in part])
+
+
+def _difference_forest(system: WatchedSystem, matters: float) -> Block:
+    shares = [one for one in system.figures if _is_share(one.name)]
+    groups = [shares, *([one] for one in system.figures if one not in shares)]
+    bars: list[Bar] = []
+    for own in groups:
+        share = own is shares
+        values = [value for one in own for value in (one.difference.value, *one.difference.printed_ends)]
+        scale = difference_scale([*values, *([matters] if share else [])], share=share)
+        for one in own:
+            ends = (one.difference.value, *one.difference.printed_ends)
+            more = (value_text(one.before, one.name), value_text(one.value, one.name), one.word if one.gated else "")
+            bars.append(
+                scale.difference(
+                    one.name,
+                    _words(ends, one.name, known=one.difference.interval.is_defined),
+                    ends,
+                    matters if share else math.nan,
+                    filled=one.gated,
+                    more=more,
+                )
+            )
+    return forest(bars, f"{safe_name(system.name)} since the baseline", ("", "change", "baseline", "now", "verdict"))
+
+
+def _is_share(figure: str) -> bool:
+    return is_percentage(figure.partition(" ")[0])
+
+
+def history_blocks(looks: Sequence[Look], matters: float) -> Iterator[Block]:
+    """Yield the series of `harvest watch history` for figures that can raise alarms: what each audit found, and the
+    values with change points."""
+    gated = dict.fromkeys(
+        (system, name)
+        for look in looks
+        for system, one in look.systems.items()
+        for name, own in one.figures.items()
+        if own.evidence is not None
+    )
+    for system, name in gated:
+        parts = as_blocks(history_tables(looks, system, name), f"{name} of {system}, look by look")
+        yield text(f"{safe_name(system)}, {name}", "heading")
+        yield _series_forest(looks, system, name, matters)
+        yield from (part for part in parts if "table" not in part)
+        shown = [picture(history_chart(looks, [(system, name)])), *(part for part in parts if "table" in part)]
+        yield details(f"Values of {safe_name(system)}, audit by audit", shown)
+
+
+def _series_forest(looks: Sequence[Look], system: str, name: str, matters: float) -> Block:
+    known = [
+        (when, own)
+        for when, look in zip(audit_times(looks), looks, strict=True)
+        if system in look.systems and (own := look.systems[system].figures.get(name)) is not None
+    ]
+    share = _is_share(name)
+    drawn = known[-_MOST_LOOKS:]
+    ends = [value for _, own in drawn for value in _look_values(own)]
+    scale = difference_scale([*ends, *([matters] if share else [])], share=share)
+    bars = [
+        scale.difference(
+            when,
+            _words(_look_values(own), name, known=own.low is not None),
+            _look_values(own),
+            matters if share else math.nan,
+            more=(value_text(own.value, name), own.word or own.verdict),
+        )
+        for when, own in drawn
+    ]
+    note = f"The {len(drawn)} latest of {len(known)} audits are drawn." if len(known) > len(drawn) else ""
+    return forest(bars, f"{name} of {system}, audit by audit", ("", "change", "value", "verdict"), note, first="audit")
+
+
+def _look_values(own: LookFigure) -> tuple[float, float, float]:
+    low, high = own.shown or (math.nan, math.nan)
+    return (math.nan if own.difference is None else own.difference, low, high)
+
+
+def _words(values: tuple[float, float, float], name: str, *, known: bool) -> str:
+    """Format a difference and its interval, with a mark if the interval is only between the recorded runs."""
+    value, low, high = values
+    said = "" if math.isnan(value) else signed_value(value, name)
+    ends = "" if math.isnan(low) else f"[{signed_value(low, name)}, {signed_value(high, name)}]"
+    return f"{said} {ends}{'' if known or not ends else THESE_RUNS}".strip()
