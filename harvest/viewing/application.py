@@ -32,6 +32,9 @@ _FILES = {
 # The report's own files: what both show looks the same.
 _REPORT_FILES = {"/report.css": ("style.css", "text/css"), "/reading.js": ("reading.js", "text/javascript")}
 
+# Browsers ask for it on a report; there is none, which is no fault.
+_ICON = "/favicon.ico"
+
 # The most runs that are compared in one report.
 MOST_COMPARED = 8
 
@@ -40,7 +43,7 @@ _KEYS = rf"{_KEY}(?:\+{_KEY}){{0,{MOST_COMPARED - 1}}}"
 
 # The requests of the page. Addresses of reports have keys in them, which only the page knows.
 ALLOWED = (
-    *(Allowed(path, public=True) for path in (*_FILES, *_REPORT_FILES)),
+    *(Allowed(path, public=True) for path in (*_FILES, *_REPORT_FILES, _ICON)),
     Allowed(rf"/reports/{_KEYS}/report\.html", public=True),
     Allowed(rf"/reports/{_KEYS}/report-files/[0-9]{{4,9}}\.js", public=True),
     Allowed(rf"/reports/{_KEYS}/(?:.{{1,4000}}/)?{PICTURE}", public=True),
@@ -52,6 +55,8 @@ ALLOWED = (
 
 # A report has a policy in its page, which allows its own script and style only.
 _REPORT_POLICY = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+_BACK = '<body>\n<p class="dim"><a href="/">← All runs</a></p>'
 
 _FAILED = """<!doctype html>
 <html lang="en">
@@ -82,6 +87,9 @@ def application(follower: Follower) -> Starlette:
         images = f"img-src blob: http://{request.headers['host']}/reports/"
         policy = {"content-security-policy": f"{CONTENT_POLICY}; {images}"}
         return Response(content, media_type=f"{kind}; charset=utf-8", headers=policy)
+
+    async def icon(_: Request) -> Response:
+        return Response(status_code=204)
 
     async def news(_: Request) -> Response:
         async def lines() -> AsyncIterator[bytes]:
@@ -124,8 +132,9 @@ def application(follower: Follower) -> Starlette:
             made = await reports.make(keys)
         except HarvestError as fault:
             return _no_report(str(fault), 409)
+        html = made.html.replace("<body>", _BACK, 1)
         return Response(
-            made.html, media_type="text/html; charset=utf-8", headers={"content-security-policy": _REPORT_POLICY}
+            html, media_type="text/html; charset=utf-8", headers={"content-security-policy": _REPORT_POLICY}
         )
 
     async def report_file(request: Request) -> Response:
@@ -147,6 +156,7 @@ def application(follower: Follower) -> Starlette:
         exception_handlers={Exception: failed},
         routes=[
             *(Route(path, file, methods=["GET"]) for path in files),
+            Route(_ICON, icon, methods=["GET"]),
             Route("/api/news", news, methods=["GET"]),
             Route("/api/runs/{key}", run, methods=["GET"]),
             Route("/api/runs/{key}/conversation", conversation, methods=["GET"]),

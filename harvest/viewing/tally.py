@@ -4,6 +4,7 @@ Only complete lines that were added since the last look are read, so a run can b
 skipped, not decoded. Nothing is written, and no lock is needed.
 """
 
+import json
 import math
 import os
 from collections import Counter, deque
@@ -142,8 +143,9 @@ class Tally:
     def _decode_readable(self, data: bytes) -> Iterator[_Line]:
         for line in data.split(b"\n"):
             try:
-                yield _DECODER.decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
+                # Unlike msgspec, this reads the halves of surrogate pairs that systems may have sent.
+                yield msgspec.convert(json.loads(line), _Line)
+            except (msgspec.MsgspecError, ValueError, RecursionError):
                 self.unreadable += 1
 
     def _add(self, row: _Line) -> None:

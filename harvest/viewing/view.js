@@ -233,7 +233,7 @@
     if (run.playing) return "playing";
     if (run.fault) return "faulty";
     if (!run.counts) return "";
-    return run.counts.left ? "stopped" : "complete";
+    return run.counts.left ? "incomplete" : "complete";
   };
 
   const report = (keys, words) => {
@@ -247,7 +247,7 @@
     if (!run.counts) return made("span", "dim", "…");
     const { done, planned, invalid, left } = run.counts;
     const words = planned ? number(done) + " of " + number(planned) : number(done);
-    return made("span", "", words, left && !run.playing ? made("span", "cut", " stopped") : "", invalid ? made("span", "cut", " " + number(invalid) + " invalid") : "");
+    return made("span", "", words, left && !run.playing ? made("span", "cut", " · incomplete") : "", invalid ? made("span", "cut", " · " + number(invalid) + " invalid") : "");
   };
 
   const cell = (name, kind, ...parts) => {
@@ -452,7 +452,7 @@
 
   const drawHead = (run, one) => {
     const facts = made("p", "dim", [run.path === run.name ? "" : clean(run.path), clean(run.audit), minute(run.at) + " UTC", counted(run.topics, "topic"), counted(run.systems.length, "system")].filter((part) => part).join(" · "));
-    const state = run.playing ? made("span", "now", "being played") : run.counts && run.counts.left ? made("span", "cut", "stopped before the end: the command that played it resumes it") : "";
+    const state = run.playing ? made("span", "now", "being played") : run.counts && run.counts.left ? made("span", "cut", "incomplete: the command that played it resumes it") : "";
     redraw(at("one").querySelector(".head"), facts, made("p", "", state, state ? " " : "", pill(run.verdict), run.verdict ? " " : "", run.fault ? made("span", "cut", clean(run.fault)) : report([run.key], run.playing ? "Report so far" : "Report")),
       ...(one ? [summary(run, one), systemTable(one)] : []));
   };

@@ -93,6 +93,13 @@ def test_a_line_counts_when_it_is_whole_and_lines_of_no_event_are_counted_apart(
     assert (tally.systems["A"].done, tally.unreadable) == (2, 3)
 
 
+def test_halves_of_surrogate_pairs_lose_nothing(tmp_path: Path) -> None:
+    whole = attempt(1, "ox")
+    assert whole.count(b'"words"') == 4
+    tally = tallied(tmp_path, OPENED + whole.replace(b'"words"', b'"\\ud83d half"'))
+    assert (tally.systems["A"].done, tally.unreadable, labels(tally.systems["A"])) == (1, 0, {"o": 1, "x": 1})
+
+
 def test_a_file_that_was_replaced_by_a_shorter_one_is_read_again(tmp_path: Path) -> None:
     tally = tallied(tmp_path, OPENED + attempt(1, "o") + attempt(2, "o"))
     (tmp_path / "trials-000001.jsonl").write_bytes(OPENED + attempt(5, "x"))
@@ -146,4 +153,4 @@ def test_however_it_is_read_the_counts_are_those_of_the_conversations(
     for one in run.finished:
         found.update(turn.label or "?" for turn in one.turns if turn.reply is not None)
     assert sum((one.labels for one in tally.systems.values()), Counter[str]()) == found
-    assert len(tally.past) == len(run.conversations)
+    assert (len(tally.past), tally.unreadable) == (len(run.conversations), 0)
