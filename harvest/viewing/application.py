@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
+import msgspec
 from markupsafe import escape
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -18,10 +20,11 @@ from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import history_tables
 from harvest.viewing.conversations import Conversations
 from harvest.viewing.following import Follower
+from harvest.viewing.judging import JudgingPages
 from harvest.viewing.reports import PICTURE, Reports
 from recordings.conversations.conversation import TrialKey
 from recordings.files.json_text import Json, encode_line
-from topics.errors import HarvestError
+from topics.errors import HarvestError, InputError
 
 _FILES = {
     "/": ("page.html", "text/html"),
@@ -50,8 +53,20 @@ ALLOWED = (
     Allowed("/api/news"),
     Allowed(f"/api/runs/{_KEY}"),
     Allowed(f"/api/runs/{_KEY}/conversation"),
+    Allowed(f"/api/runs/{_KEY}/judging"),
+    Allowed(f"/api/runs/{_KEY}/judge", "POST"),
     Allowed(f"/api/histories/{_KEY}"),
 )
+
+
+class _JudgeRequest(msgspec.Struct, forbid_unknown_fields=True):
+    author: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    criterion: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    sample: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    close: bool = False
+
+
+_JUDGE = msgspec.json.Decoder(_JudgeRequest)
 
 # A report has a policy in its page, which allows its own script and style only.
 _REPORT_POLICY = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -73,8 +88,9 @@ _FAILED = """<!doctype html>
 """
 
 
-def application(follower: Follower) -> Starlette:
-    """Return the application for the listing of `follower`, which must follow meanwhile."""
+def application(follower: Follower, judging: JudgingPages) -> Starlette:
+    """Return the application for the listing of `follower`, which must follow meanwhile. Judging pages that are opened
+    from the page are added to `judging`."""
     listing = follower.listing
     reports, conversations = Reports(listing), Conversations()
     files = {path: ((Path(__file__).parent / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
@@ -115,6 +131,32 @@ def application(follower: Follower) -> Starlette:
         except HarvestError as fault:
             return _json({"error": str(fault)}, 409)
         return _json(body) if body is not None else _missing("conversation")
+
+    async def judging_state(request: Request) -> Response:
+        found = judging.page(request.path_params["key"])
+        opened = {"author": found.author, "criterion": found.criterion, "link": found.link} if found else None
+        return _json({"criteria": judging.criteria(), "open": opened})
+
+    async def judge(request: Request) -> Response:
+        found = listing.runs.get(request.path_params["key"])
+        try:
+            asked = _JUDGE.decode(await request.body())
+        except msgspec.MsgspecError:
+            return _json({"error": "this is not a request to judge"}, 400)
+        if found is None:
+            return _missing("run")
+        if asked.close:
+            await judging.close(found.key)
+            return _json({"open": None})
+        try:
+            opened = await judging.open(
+                found.key, listing.folder / found.path, asked.author, asked.criterion, asked.sample
+            )
+        except InputError as fault:
+            return _json({"error": str(fault)})
+        except TimeoutError:
+            return _json({"error": "harvest judge page did not begin in time"})
+        return _json({"open": {"author": opened.author, "criterion": opened.criterion, "link": opened.link}})
 
     async def history(request: Request) -> Response:
         found = listing.histories.get(request.path_params["key"])
@@ -160,6 +202,8 @@ def application(follower: Follower) -> Starlette:
             Route("/api/news", news, methods=["GET"]),
             Route("/api/runs/{key}", run, methods=["GET"]),
             Route("/api/runs/{key}/conversation", conversation, methods=["GET"]),
+            Route("/api/runs/{key}/judging", judging_state, methods=["GET"]),
+            Route("/api/runs/{key}/judge", judge, methods=["POST"]),
             Route("/api/histories/{key}", history, methods=["GET"]),
             Route("/reports/{keys}/report.html", report, methods=["GET"]),
             Route("/reports/{keys}/report-files/{name}", report_file, methods=["GET"]),

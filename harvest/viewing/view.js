@@ -39,7 +39,8 @@
     return true;
   };
 
-  const ask = (path, more) => fetch(path, { headers: { "Harvest-Token": sessionStorage.getItem("view") || "" }, ...more });
+  const ask = (path, more = {}) =>
+    fetch(path, { headers: { "Harvest-Token": sessionStorage.getItem("view") || "", ...(more.body ? { "Content-Type": "application/json" } : {}) }, ...more });
 
   const load = async (path) => {
     const reply = await ask(path);
@@ -439,15 +440,64 @@
     form.setAttribute("aria-label", "Which trials");
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", () => { listed = STEP; drawAttempts(run); });
-    const more = Object.assign(made("button", "", "Show more"), { type: "button", hidden: true });
+    const more = Object.assign(made("button", "more", "Show more"), { type: "button", hidden: true });
     more.addEventListener("click", () => { listed += STEP; drawAttempts(run); });
     const count = made("p", "count");
     count.setAttribute("role", "status");
-    at("one").replaceChildren(made("p", "", link("← All runs", "#")), Object.assign(made("h2", "", clean(run.name)), { tabIndex: -1 }), made("div", "head"),
+    at("one").replaceChildren(made("p", "", link("← All runs", "#")), Object.assign(made("h2", "", clean(run.name)), { tabIndex: -1 }), made("div", "head"), judging(run),
       made("h3", "", "Trials"), form, count, made("ol", "attempts", made("li", "dim", "Loading…")), more);
     drawHead(run, details || live.get(run.key));
     if (details) drawAttempts(run);
     fetchRun(run);
+  };
+
+  // ---- judging: a page of its own, which harvest judge page serves --------------------------------------------------------
+
+  const judging = (run) => {
+    const found = made("details", "card judge", made("summary", "", "Judge this run"), made("div"));
+    found.addEventListener("toggle", async () => {
+      if (!found.open) return;
+      try {
+        const { criteria, open } = await load("/api/runs/" + run.key + "/judging");
+        drawJudging(run, found.lastElementChild, criteria, open);
+      } catch (fault) {
+        found.lastElementChild.replaceChildren(made("p", "warn", clean(fault.message)));
+      }
+    });
+    return found;
+  };
+
+  const drawJudging = (run, into, criteria, open) => {
+    const told = made("p", "told");
+    told.setAttribute("role", "status");
+    const send = async (body) => {
+      told.className = "told dim";
+      told.textContent = body.close ? "Closing…" : "The questions are being prepared…";
+      const reply = await ask("/api/runs/" + run.key + "/judge", { method: "POST", body: JSON.stringify(body) });
+      const found = await reply.json();
+      if (!found.error) { drawJudging(run, into, criteria, found.open); const next = into.querySelector("a, input"); if (next) next.focus(); return; }
+      told.className = "told warn";
+      told.textContent = clean(found.error);
+    };
+    const safely = (body) => send(body).catch(() => { told.className = "told warn"; told.textContent = "The server cannot be reached."; });
+    if (open) {
+      const way = Object.assign(link("Open the page of " + clean(open.author) + " on " + clean(open.criterion), open.link), { target: "_blank", rel: "noopener" });
+      const close = Object.assign(made("button", "", "Close it"), { type: "button" });
+      close.addEventListener("click", () => safely({ close: true }));
+      into.replaceChildren(made("p", "", way, " ", close), made("p", "dim", "It is in a window of its own. Decisions are saved in the run at once; the page is closed with this one."), told);
+      return;
+    }
+    const name = Object.assign(made("input"), { name: "author", required: true, maxLength: 100, autocomplete: "name" });
+    const choice = made("select", "", ...criteria.map((one) => Object.assign(made("option", "", clean(one)), { value: one })));
+    choice.name = "criterion";
+    const sample = Object.assign(made("input"), { name: "sample", type: "number", min: 1, max: 1000000, placeholder: "all" });
+    const form = made("form", "choices", made("label", "", "Your name ", name), made("label", "", "Criterion ", choice), made("label", "", "Rows drawn ", sample), made("button", "", "Begin"));
+    form.setAttribute("aria-label", "Who judges what");
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      safely({ author: name.value.trim(), criterion: choice.value, sample: Number(sample.value) || 0 });
+    });
+    into.replaceChildren(form, told);
   };
 
   const drawHead = (run, one) => {
@@ -463,7 +513,7 @@
     redraw(at("one").querySelector(".attempts"), ...kept.slice(0, listed).map((one) => attemptItem(run, one, run.playing)));
     at("one").querySelector(".count").textContent = (kept.length === details.attempts.length ? "" : number(kept.length) + " of ") + counted(details.attempts.length, "attempt") + ", the latest first"
       + (details.unlisted ? "; " + number(details.unlisted) + " earlier ones are not listed" : "") + (details.unreadable ? "; " + counted(details.unreadable, "line") + " of the recording cannot be read: harvest data verify says more" : "");
-    const more = at("one").querySelector("button");
+    const more = at("one").querySelector("button.more");
     more.hidden = kept.length <= listed;
     more.textContent = "Show " + number(Math.min(STEP, kept.length - listed)) + " more";
   };

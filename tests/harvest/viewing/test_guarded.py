@@ -81,6 +81,8 @@ async def key_of(served: Served) -> str:
 
 
 API = ("/api/news", f"/api/runs/{NONE}", f"/api/runs/{NONE}/conversation", f"/api/histories/{NONE}")
+JUDGING, JUDGE = f"/api/runs/{NONE}/judging", f"/api/runs/{NONE}/judge"
+OWN = "http://127.0.0.1:{port}"
 REPORTS = (f"/reports/{NONE}/report.html", f"/reports/{NONE}/report-files/0000.js")
 PICTURE = f"/reports/{NONE}/run/evidence/00/{'0' * 40}.png"
 SOME = ("/", "/api/news", REPORTS[0])
@@ -139,6 +141,14 @@ TRAVERSALS = (
         (401, "/api/news", {"without": ("Harvest-Token",), "Cookie": "token=1"}),
         (401, "/api/news?token=1", {"without": ("Harvest-Token",)}),
         *((404, path, {}) for path in (*API[1:], *REPORTS, PICTURE)),
+        (401, JUDGING, {"without": ("Harvest-Token",)}),
+        (403, JUDGE, {"method": "POST"}),
+        (403, JUDGE, {"method": "POST", "Origin": "http://evil.example"}),
+        (401, JUDGE, {"method": "POST", "Origin": OWN, "without": ("Harvest-Token",)}),
+        (405, JUDGE, {}),
+        (415, JUDGE, {"method": "POST", "Origin": OWN}),
+        (415, JUDGE, {"method": "POST", "Origin": OWN, "Content_Type": "text/plain"}),
+        (400, JUDGE, {"method": "POST", "Origin": OWN, "Content_Type": "application/json"}),
         *((421, path, {"Host": host}) for path in SOME for host in HOSTS),
         *((400, path, {"Host": "a@127.0.0.1:{port}"}) for path in SOME),
         *((403, path, {"Origin": origin}) for path in SOME for origin in ORIGINS),
