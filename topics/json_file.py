@@ -10,7 +10,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from json import JSONDecoder
@@ -18,6 +18,7 @@ from os import PathLike, fspath
 
 from topics.errors import InputError, Place
 from topics.json_places import Loc, element_starts, start_position, walk_json
+from topics.suggestions import nearest_name
 from topics.text_file import place_in, read_text
 
 # Bytes. A file takes some ten times as much memory while it is read.
@@ -86,7 +87,7 @@ class JsonValue:
         if not isinstance(self.value, dict):
             raise self.error(f"this must be an object, not {_kind(self.value)}", allowed="{…}")
         if key not in self.value:
-            shown = ", ".join(map(repr, list(self.value)[:8]))
+            shown = ", ".join(repr(name[:40]) for name in list(self.value)[:8])
             more = ", …" if len(self.value) > 8 else ""
             raise self.error(
                 f"the object has no {key!r}" + (f" (it has {shown}{more})" if shown else ", which is empty")
@@ -98,17 +99,31 @@ class JsonValue:
             raise self.error(f"this must be an object, not {_kind(self.value)}", allowed="{…}")
         return tuple(self.value)
 
+    def refuse_misspelt_keys(self, known: Sequence[str]) -> None:
+        """Raise InputError at a key that resembles a known one that is missing. Other keys may be there."""
+        for key in self.keys():
+            meant = None if key in known else nearest_name(key, known)
+            if meant is not None and not self.has_key(meant):
+                raise self[key].error(f"unknown key {key[:40]!r}: did you mean {meant!r}?", allowed=", ".join(known))
+
     def elements(self) -> list[JsonValue]:
         if not isinstance(self.value, list):
             raise self.error(f"this must be a list, not {_kind(self.value)}", allowed="[…]")
         return [JsonValue(value, (*self.loc, index), self._source) for index, value in enumerate(self.value)]
+
+    def parts(self, kinds: str) -> list[JsonValue]:
+        """Return the elements of a list, or else the value itself. An empty list is an error: `kinds` says what the
+        file may hold."""
+        if self.value == []:
+            raise self.error("the list is empty", allowed=kinds)
+        return self.elements() if isinstance(self.value, list) else [self]
 
     def text(self, allowed: tuple[str, ...] = ()) -> str:
         """Return a non-empty string. If `allowed` is given, the string must be in `allowed`."""
         if not isinstance(self.value, str) or not self.value:
             raise self.error(f"this must be text, not {_kind(self.value)}", allowed=", ".join(allowed) or None)
         if allowed and self.value not in allowed:
-            raise self.error(f"{self.value!r} is not a known value", allowed=", ".join(allowed))
+            raise self.error(f"{self.value[:40]!r} is not a known value", allowed=", ".join(allowed))
         return self.value
 
     def index(self) -> int:

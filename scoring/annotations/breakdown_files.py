@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Literal
 
 from scoring.measures.breakdown import LABELS, likeliest_labels
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, read_json
-from topics.suggestions import nearest_name
 
 Counts = Literal["workshop", "revised"]
 Key = tuple[str, int]
@@ -72,6 +72,7 @@ class BreakdownMaterial:
 class _FileContents:
     counts: Counts
     gold: dict[Key, AnnotatedTurn] = field(default_factory=dict)
+    systems: dict[str, str] = field(default_factory=dict)  # dialogue -> its system, where it is known
     submissions: dict[str, dict[Key, Prediction]] = field(default_factory=dict)
 
     def add_value(self, value: JsonValue, file: Path, name: str) -> None:
@@ -80,20 +81,15 @@ class _FileContents:
         elif value.has_key("dialogue-id"):
             self._add_official(value, file, name)
         elif value.has_key("dialogue") and (value.has_key("counts") or value.has_key("probabilities")):
-            for key in value.keys():  # noqa: SIM118  no mapping
-                meant = None if key in _OUR_KEYS else nearest_name(key, _OUR_KEYS)
-                if meant is not None and not value.has_key(meant):
-                    raise value[key].error(
-                        f"unknown key {key!r}: did you mean {meant!r}?", allowed=", ".join(_OUR_KEYS)
-                    )
+            value.refuse_misspelt_keys(_OUR_KEYS)
             dialogue, turn = value["dialogue"].text(), value["turn"].index()
             if value.has_key("counts"):
                 system = value["system"].text() if value.has_key("system") else ""
                 self.add_annotation(value, dialogue, turn, system, _three_counts(value["counts"]))
+            label = value["label"].text(LABELS) if value.has_key("label") else None
             if value.has_key("probabilities"):
                 at = value["probabilities"]
                 weights = [entry.weight() for entry in _three_entries(at)]
-                label = value["label"].text(LABELS) if value.has_key("label") else None
                 self.add_prediction(value, name, dialogue, turn, _read_prediction(at, weights, label))
         else:
             raise value.error("the file has neither annotations nor predictions of breakdown", allowed=_FILE_KINDS)
@@ -131,6 +127,12 @@ class _FileContents:
             raise at.error("nobody annotated this turn", advice="leave its counts out")
         if (dialogue, turn) in self.gold:
             raise at.error(f"turn {turn} of dialogue {dialogue!r} is annotated twice", advice="give each file once")
+        known = self.systems.setdefault(dialogue, system) if system else system
+        if known != system:
+            raise at.error(
+                f"dialogue {dialogue[:40]!r} is of the system {system[:40]!r} here, and of {known[:40]!r} before",
+                advice="give each dialogue a name of its own",
+            )
         o, t, x = counts
         self.gold[dialogue, turn] = AnnotatedTurn(dialogue, turn, system, (o, t, x))
 
@@ -155,7 +157,7 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
     for path in paths:
         for file, name in _list_files(path):
             for value in read_json(file):
-                for one in value.elements() if isinstance(value.value, list) else (value,):
+                for one in value.parts(_FILE_KINDS):
                     collected.add_value(one, file, name)
     if not collected.gold:
         raise InputError(
@@ -194,7 +196,7 @@ def _list_files(path: Path) -> Iterator[tuple[Path, str]]:
 def _three_entries(at: JsonValue) -> list[JsonValue]:
     entries = at.elements()
     if len(entries) != len(LABELS):
-        raise at.error(f"there are {len(entries)} numbers instead of three", allowed="[O, T, X]")
+        raise at.error(f"the list has {pluralize(len(entries), 'number')} instead of three", allowed="[O, T, X]")
     return entries
 
 

@@ -12,6 +12,7 @@
 A `*.jsonl` file has one such object per line. A turn of these files is a block: everything that one side says in a row.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from scoring.annotations.helpdesk_blocks import SIDES, Block, read_blocks
 from scoring.measures.nugget_detection import CUSTOMER_TYPES, HELPDESK_TYPES
+from topics.counting import pluralize
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 
@@ -89,6 +91,7 @@ class _FileContents:
         elif value.has_key("id") and value.has_key("annotations"):
             self.add_annotation(value, _read_official(value))
         elif value.has_key("id") and (value.has_key("nugget") or value.has_key("quality")):
+            value.refuse_misspelt_keys(("id", "nugget", "quality"))
             if any(claim.path != value.path for claim in self.claims.get(path.stem, ())):
                 raise value.error(f"two submissions are called {path.stem!r}", advice="rename one of the files")
             self.claims.setdefault(path.stem, []).append(value)
@@ -112,7 +115,7 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
     collected = _FileContents()
     for path in paths:
         for value in read_json(path):
-            for one in value.elements() if isinstance(value.value, list) else (value,):
+            for one in value.parts(_FILE_KINDS):
                 collected.add_value(one, path)
     if not collected.gold:
         raise InputError(
@@ -140,14 +143,25 @@ def _read_names(value: JsonValue) -> tuple[str, ...]:
     return names
 
 
+def _read_levels(value: JsonValue) -> tuple[str, ...]:
+    levels = _read_names(value)
+    try:
+        numbers = [float(level) for level in levels]
+    except ValueError:
+        return levels  # words, whose order is only known from the list
+    if numbers not in (sorted(numbers), sorted(numbers, reverse=True)):
+        raise value.error("the levels are not in their order", allowed="for example 2, 1, 0, -1, -2")
+    return levels
+
+
 def _read_scales(value: JsonValue) -> Callable[[JsonValue, str], tuple[str, ...]]:
     """Return a function that takes a dialogue's `quality` and a question in it, and returns the question's levels."""
     if isinstance(value.value, list):
-        levels = _read_names(value)
+        levels = _read_levels(value)
         return lambda _, question: levels
     if not isinstance(value.value, dict):
         raise value.error("this is not a scale", allowed='["1", "0", "-1"], or {"TS": ["1", "0", "-1"], …} by question')
-    scales = {question: _read_names(value[question]) for question in value.keys()}  # noqa: SIM118
+    scales = {question: _read_levels(value[question]) for question in value.keys()}  # noqa: SIM118
 
     def levels_of(asked: JsonValue, question: str) -> tuple[str, ...]:
         if question not in scales:
@@ -163,7 +177,10 @@ def _read_compact(
     types: Mapping[str, tuple[str, ...]],
     levels_of: Callable[[JsonValue, str], tuple[str, ...]],
 ) -> AnnotatedDialogue:
+    value.refuse_misspelt_keys(("id", "turns", "quality"))
     turns = value["turns"].elements()
+    for turn in turns:
+        turn.refuse_misspelt_keys(("sender", "n", "words", "utterances"))
     sides = tuple(turn["sender"].text(SIDES) for turn in turns)
     nuggets = tuple(_count_grades(turn["n"], types[side]) for turn, side in zip(turns, sides, strict=True))
     quality: dict[str, Row] = {}
@@ -187,7 +204,9 @@ def _check_question(value: JsonValue, name: str) -> str:
 def _count_grades(value: JsonValue, names: tuple[str, ...]) -> Row:
     counts = [element.index() for element in value.elements()]
     if len(counts) != len(names):
-        raise value.error(f"there are {len(counts)} counts instead of {len(names)}", allowed=", ".join(names))
+        raise value.error(
+            f"the list has {pluralize(len(counts), 'count')} instead of {len(names)}", allowed=", ".join(names)
+        )
     return _read_shares(value, counts)
 
 
@@ -210,9 +229,12 @@ def _read_official(value: JsonValue) -> AnnotatedDialogue:
             block[types[side].index(entry.text(types[side]))] += 1
         for question in annotation["quality"].keys():  # noqa: SIM118
             entry = annotation["quality"][question]
-            level, levels = str(entry.value), _THREE_LEVELS.get(question, LEVELS)
-            if level not in levels:
-                raise entry.error(f"{level} is not a level", allowed=", ".join(levels))
+            levels = _THREE_LEVELS.get(question, LEVELS)
+            level = str(entry.value)
+            if isinstance(entry.value, bool) or not isinstance(entry.value, int):
+                level = entry.text(levels)
+            elif level not in levels:
+                raise entry.error(f"{level[:40]} is not a level", allowed=", ".join(levels))
             quality.setdefault(_check_question(entry, question), [0] * len(levels))[levels.index(level)] += 1
     nuggets = tuple(_read_shares(value["annotations"], block) for block in blocks)
     rows = {question: _read_shares(value["annotations"], counts) for question, counts in quality.items()}
@@ -223,7 +245,8 @@ def _read_official(value: JsonValue) -> AnnotatedDialogue:
 def _check_block_count(at: JsonValue, found: int, needed: int) -> None:
     if found != needed:
         raise at.error(
-            f"there are {found} blocks, but the dialogue has {needed}", allowed="one entry for each turn, in order"
+            f"the list has {pluralize(found, 'block')}, but the dialogue has {needed}",
+            allowed="one entry for each turn, in order",
         )
 
 
@@ -263,7 +286,7 @@ def _read_distribution(value: JsonValue, names: tuple[str, ...]) -> Row:
     if unknown:
         raise value[unknown[0]].error(f"{unknown[0]!r} is not a known name", allowed=", ".join(names))
     row = tuple(value[name].weight() for name in names)
-    if sum(row) > 1 and all(share.is_integer() for share in map(float, row)):
+    if 1 < sum(row) < math.inf and all(share.is_integer() for share in map(float, row)):
         return tuple(count / sum(row) for count in row)
     if not abs(sum(row) - 1) <= _TOLERANCE:
         raise value.error(

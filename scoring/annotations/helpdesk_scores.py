@@ -137,11 +137,24 @@ def _predict_uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
     }
 
 
+def baseline_notes(gold: Sequence[AnnotatedDialogue]) -> list[str]:
+    """Say why there are no `baseline: prior` and `baseline: majority`, if types or levels differ between dialogues."""
+    scales = {scale for dialogue in gold for scale in dialogue.levels.items()}
+    known = dict(scales)
+    differ = [f"the levels of {question}" for question in sorted({one for one, its in scales if known[one] != its})]
+    if len({tuple(dialogue.types.values()) for dialogue in gold}) > 1:
+        differ.append("the nugget types")
+    if not differ:
+        return []
+    return [
+        f"{BASELINES[1]} and {BASELINES[2]} are left out, because dialogues differ in {', '.join(differ)}",
+    ]
+
+
 def _predict_prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
     """Predict the mean of all other dialogues by side and question. Returns None if there are no other dialogues, or if
     types or levels differ between dialogues."""
-    scales = {scale for dialogue in gold for scale in dialogue.levels.items()}
-    if len({tuple(dialogue.types.values()) for dialogue in gold}) > 1 or len(dict(scales)) < len(scales):
+    if baseline_notes(gold):
         return None
     blocks: dict[str, dict[str, tuple[float, ...]]] = {}
     for side in SIDES:

@@ -16,7 +16,7 @@ from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table
 from harvest.tables.figures import interval_notes
 from scoring.annotations.helpdesk_files import read_helpdesk_files
-from scoring.annotations.helpdesk_scores import MICRO, helpdesk_differences, helpdesk_rows
+from scoring.annotations.helpdesk_scores import MICRO, baseline_notes, helpdesk_differences, helpdesk_rows
 from topics.counting import pluralize
 
 _MAIN_PREFIXES = ("NMD(", "RSNOD(")
@@ -70,7 +70,7 @@ def evaluate(
     material = with_predictions(read_helpdesk_files(files), predictor, cross_validate, seed)
     rows = helpdesk_rows(material, alpha=alpha, seed=seed, level=level, replications=replications)
     differences = helpdesk_differences(material, alpha=alpha, level=level)
-    notes = list(material.notes)
+    notes = [*material.notes, *baseline_notes(material.gold)]
     if not material.submissions:
         notes.append("no predictions were given: these are the baselines to compare a submission with")
     measures = list(dict.fromkeys(row.measure for row in rows))

@@ -89,7 +89,7 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
     [
         ({"a__json": '{"dialogues": [}'}, "a.json:1:16: not valid JSON"),
         ({"a__jsonl": LINE + "\n" + LINE[:-1]}, "a.jsonl:2:65: not valid JSON"),
-        ({"a__json": COMPACT.replace("[3, 1, 1]", "[3, 1]")}, "a.json:1:78: there are 2 numbers instead of three"),
+        ({"a__json": COMPACT.replace("[3, 1, 1]", "[3, 1]")}, "a.json:1:78: the list has 2 numbers instead of three"),
         (
             {"a__json": COMPACT.replace("[3, 1, 1]", "[3, -1, 1]")},
             "a.json:1:82: this must be a count, not the number -1",
@@ -132,6 +132,12 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
         (
             {"a__jsonl": json.dumps({**json.loads(LINE), "probabilites": [1, 0, 0]})},
             "unknown key 'probabilites': did you mean 'probabilities'?",
+        ),
+        ({"a__jsonl": LINE, "b__json": "[]"}, "b.json:1:1: the list is empty"),
+        ({"a__jsonl": json.dumps({**json.loads(LINE), "label": "o"})}, "'o' is not a known value"),
+        (
+            {"a__jsonl": "\n".join(json.dumps({**json.loads(LINE), "turn": n, "system": f"s{n}"}) for n in (1, 3))},
+            "a.jsonl:2:1: dialogue 'd1' is of the system 's3' here, and of 's1' before",
         ),
         ({"a__json": "[" * 900 + "]" * 900}, "a.json:1:2: the file has neither annotations nor predictions"),
         (
@@ -216,7 +222,7 @@ def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_s
 @pytest.mark.parametrize(
     ("gold", "estimate", "said"),
     [
-        (GOLD.replace("[2, 0, 0]", "[2, 0]"), ESTIMATE, "gold.json:3:94: there are 2 counts instead of 3"),
+        (GOLD.replace("[2, 0, 0]", "[2, 0]"), ESTIMATE, "gold.json:3:94: the list has 2 counts instead of 3"),
         (GOLD.replace("[2, 0, 0]", "[0, 0, 0]"), ESTIMATE, "gold.json:3:94: nobody annotated this"),
         (GOLD.replace('"helpdesk", "n"', '"bot", "n"'), ESTIMATE, "gold.json:3:77: 'bot' is not a known value"),
         (
@@ -228,7 +234,7 @@ def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_s
         (
             OFFICIAL.replace('["CNUG0", "HNUG"]', '["CNUG0"]'),
             ESTIMATE,
-            "gold.json:2:14: there are 1 blocks, but the dialogue has 2",
+            "gold.json:2:14: the list has 1 block, but the dialogue has 2",
         ),
         (GOLD, ESTIMATE.replace('"1": 0.5', '"1": 0.4'), "mine.json:2:18: the probabilities sum to 0.9"),
         (GOLD, ESTIMATE.replace('"1": 0.5', '"one": 0.5'), "mine.json:2:36: 'one' is not a known name"),
@@ -236,8 +242,22 @@ def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_s
         (GOLD, ESTIMATE.replace('"CNUG": 0,', ""), "mine.json:3:12: the object has no 'CNUG'"),
         (
             GOLD,
+            ESTIMATE.replace('"2": 0.5, "1": 0.5', '"2": 1e308, "1": 1e308'),
+            "mine.json:2:18: the probabilities sum to",
+        ),
+        (GOLD, ESTIMATE.replace('"nugget"', '"nuggets"'), "unknown key 'nuggets': did you mean 'nugget'?"),
+        (GOLD, "[]", "mine.json:1:1: the list is empty"),
+        (GOLD.replace('"quality": {', '"qualities": {'), ESTIMATE, "unknown key 'qualities': did you mean 'quality'?"),
+        (OFFICIAL.replace('{"A": 2}', '{"A": true}'), ESTIMATE, "gold.json:2:50: this must be text, not true"),
+        (
+            OFFICIAL.replace('{"A": 2}', '{"A": "' + 500 * "x" + '"}'),
+            ESTIMATE,
+            "gold.json:2:50: '" + 40 * "x" + "' is not a known value",
+        ),
+        (
+            GOLD,
             ESTIMATE.replace(', {"HNUG": 1, "HNUG*": 0, "HNaN": 0}', ""),
-            "mine.json:3:11: there are 1 blocks, but the dialogue",
+            "mine.json:3:11: the list has 1 block, but the dialogue",
         ),
         (GOLD, ESTIMATE.replace('"A"', '"S"'), "mine.json:2:12: the object has no 'A'"),
         (GOLD, ESTIMATE.replace('"d"', '"e"'), "predicts 0 of 1 annotated dialogues"),

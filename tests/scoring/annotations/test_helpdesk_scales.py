@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.annotations.helpdesk_files import read_helpdesk_files
-from scoring.annotations.helpdesk_scores import helpdesk_rows
+from scoring.annotations.helpdesk_scores import baseline_notes, helpdesk_rows
 from topics.errors import InputError
 
 THREE, FIVE = ["1", "0", "-1"], ["2", "1", "0", "-1", "-2"]
@@ -79,8 +79,12 @@ def test_dialogues_whose_scales_of_one_question_differ_have_no_prior(tmp_path: P
     (tmp_path / "one.json").write_text(compact(["d"]), encoding="utf-8")
     narrow = {**SCALES, "CS": THREE}
     (tmp_path / "two.json").write_text(compact(["e"], narrow, {**QUALITY, "CS": [0, 3, 0]}), encoding="utf-8")
-    rows = helpdesk_rows(read_helpdesk_files([tmp_path / "one.json", tmp_path / "two.json"]), replications=200)
-    assert {row.system for row in rows} == {"baseline: uniform"}
+    material = read_helpdesk_files([tmp_path / "one.json", tmp_path / "two.json"])
+    assert {row.system for row in helpdesk_rows(material, replications=200)} == {"baseline: uniform"}
+    assert baseline_notes(material.gold) == [
+        "baseline: prior and baseline: majority are left out, because dialogues differ in the levels of CS"
+    ]
+    assert baseline_notes(material.gold[:1]) == []
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,11 @@ def test_dialogues_whose_scales_of_one_question_differ_have_no_prior(tmp_path: P
             "gold.json:1:399: quality_scale has no levels of the question 'CA'\n  allowed: TS, TA, CS, HA",
         ),
         (compact(["d"], {**SCALES, "TS": ["1"]}), "gold.json:1:125: the list needs at least two names"),
-        (compact(["d"], quality={**QUALITY, "CS": [3, 0, 0]}), "there are 3 counts instead of 5"),
+        (compact(["d"], quality={**QUALITY, "CS": [3, 0, 0]}), "the list has 3 counts instead of 5"),
+        (
+            compact(["d"], ["2", "0", "1", "-1", "-2"]),
+            "gold.json:1:118: the levels are not in their order\n  allowed: for example 2, 1, 0, -1, -2",
+        ),
         (compact(["d"], "five"), "gold.json:1:118: this is not a scale"),
         (
             json.dumps([official("d")]).replace('"TA": 0', '"TA": 2'),
