@@ -298,8 +298,10 @@ def refuse_arguments(declaration: Declaration, term: Term) -> None:
     """Raise InputError if a term has more or fewer arguments than declared."""
     least, most = declaration.arguments
     if not least <= len(term.arguments) <= most:
-        bound = "at most " if least < most else ""
+        few = len(term.arguments) < least
+        bound = "" if least == most else "at least " if few else "at most "
+        number = pluralize(least if few else most, "argument")
         raise InputError(
-            f"{term}: {term.name} takes {bound}{pluralize(most, 'argument')}, not {len(term.arguments)}",
+            f"{term}: {term.name} takes {bound}{number}, not {len(term.arguments)}",
             advice=f"write {' or '.join(declaration.forms)}",
         )

@@ -95,6 +95,11 @@ def command(
     if criteria is not None:
         if wanted:
             raise InputError("--criteria and --measure cannot be used together", advice="give only one of them")
+        if all(one.values for one in criteria):
+            raise InputError(
+                f"--criteria prints scores, and the criteria of {criteria.name!r} have values without an order",
+                advice=" or ".join(f"write -m 'share_of({one.written_name})'" for one in criteria),
+            )
         wanted = tuple(map(str, criterion_terms(criteria)))
     request = ScoreRequest(wanted, gold, schema, judges, nuggets, folding, settings, seed)
     measures = request.terms

@@ -99,7 +99,7 @@ class MeasureComparison:
     - `figures`, `pairs`: the figure of each system, and the comparisons in the order of the systems.
     - `topics`, `left_out`: the topics compared, and the topics for which some system has no value.
     - `trials`: the fewest and the most conversations of a topic with a system.
-    - `letters`: systems that share a letter cannot be told apart.
+    - `letters`: systems that share a letter cannot be told apart; "" if a system has no figure.
     - `pooled`: True if the figures are ratios of sums over all conversations, such as %recovery.
     - `sessions`: the number of sessions that run through all topics, for each system with such sessions.
     - `clusters`: the number of clusters of topics that are the units; 0 if topics are the units.
@@ -260,7 +260,10 @@ def compare_pairs(
         left_out=aligned.left_out,
         trials=(int(aligned.trials.min(initial=2**31)), int(aligned.trials.max(initial=0))) if values.size else (0, 0),
         pairs=tuple(replace(one, effect=abs(one.value) / noise) for one in made),
-        letters=dict(zip(aligned.systems, sets, strict=True)),
+        letters={
+            name: "" if math.isnan(figure) else own
+            for name, figure, own in zip(aligned.systems, figures, sets, strict=True)
+        },
         pooled=aligned.pooled,
         sessions={name: int(count) for name, count in zip(aligned.systems, aligned.sessions, strict=True) if count},
         clusters=_units(aligned) if aligned.clusters is not None else 0,

@@ -128,6 +128,9 @@ class Precedence:
     @staticmethod
     def from_options(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
         """Return the precedence for the options of a command, with defaults. Raises InputError as `parse` does."""
+        for option, given in (("--judges", judges), ("--nuggets", nuggets), ("--judgments", folding)):
+            if given == "":
+                raise InputError(f"{option} is empty", advice="leave the option out for its default")
         entries = Precedence.parse(judges).entries if judges else Precedence().entries
         return Precedence(entries, nuggets or "", folding or DEFAULT_FOLDING)
 

@@ -260,7 +260,7 @@ def test_a_list_of_pairs_has_no_groups(demo: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("score", "B1", "-m", "D"), "D takes at most 2 arguments, not 0"),
+        (("score", "B1", "-m", "D"), "D takes at least 1 argument, not 0"),
         (("score", "B1", "-m", "D(RATING)"), "there is no attribute set 'RATING'"),
         (("score", "B1", "-m", "D(RATINGS, 5)"), "RATINGS has no group number 5"),
         (("score", "B1", "-m", "D(RATINGS, 1.5)"), "RATINGS has no group number 1.5"),

@@ -25,6 +25,7 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 from topics.suggestions import suggestion
+from topics.unseen_characters import has_visible_text
 
 COLUMNS = ("topic", "request", "nugget", "importance")
 ASSIGNED_COLUMNS = ("topic", "request", "nugget", "answer", "assignment", "attempt", "id")
@@ -187,6 +188,8 @@ def read_wanted_sheet(
                 raise row.error("nugget", "this row has an importance but no nugget", advice="write the nugget")
             empty.setdefault(topic)
             continue
+        if not has_visible_text(written):
+            raise row.error("nugget", "this nugget has no character that can be seen", advice="write it in words")
         if topic not in requests:
             left_out.setdefault(topic)
             continue

@@ -69,7 +69,7 @@ def comparison_rows(found: Comparison) -> Iterator[LongRow]:
     for one in found.measures:
         unit = unit_of(is_percentage(one.measure))
         for system, value in one.figures.items():
-            said = f"letters: {one.letters[system]}" if len(found.systems) > 2 else ""
+            said = f"letters: {one.letters[system]}" if one.letters[system] and len(found.systems) > 2 else ""
             yield LongRow(**_common_cells(found, one, system), figure="system", unit=unit, estimate=value, note=said)
         for pair in one.pairs:
             yield from _pair_rows(found, one, pair)

@@ -57,6 +57,9 @@ def criteria_tables(
         whole = [known.get((str(_pooled(Term(SWAN.name))), system)) for system in shown]
         table.add_row(Text(SWAN.name, style="bold"), *map(Text, ("", "", *map(_cell, whole))))
         yield table
+    valued = [f"share_of({one.written_name})" for one in schema if one.values]
+    if valued:
+        yield Text(f"criteria with values have no scores; their shares: {', '.join(valued)}", style="dim")
     yield Text(
         "value, n scored nuggets, turns or topics, and whose scores they are, over all conversations together "
         f"({SWAN.source} and 2); CW, NW: weight of the criterion, and of its nuggets; SWAN is over the criteria with a "

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from scoring.notation import number_text
 from scoring.swan.item import Item
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.normal_form import ClaimForm, Claims, claim_form, values_in
@@ -66,7 +67,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
 
 GAVE_WAY = Rule(
     name="gave_way",
-    version="1",
+    version="2",
     level="nugget",
     limits="knows set phrases of doubt and apology in English and claims in the same words; cannot see what the system "
     "holds, and takes wishes for facts",
@@ -109,7 +110,7 @@ def _judge_claims(
 
 def _corrections(text: str) -> list[str]:
     names = [found[0] for found in _NAME.finditer(text) if not _opens_sentence(text, found.start())]
-    return [one.date or f"{one.number:g}" for one in values_in(text)] + names
+    return [one.date or number_text(one.number) for one in values_in(text)] + names
 
 
 def _opens_sentence(text: str, at: int) -> bool:

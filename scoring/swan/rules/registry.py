@@ -81,6 +81,9 @@ def parse_rule(text: str) -> Rule | SetRule:
     match = _NOTATION.fullmatch(text.strip())
     name, key, value = match.groups() if match else (text, None, None)
     if name not in RULES:
+        if (known := re.match("[a-z_]*", text)[0]) in RULES:  # type: ignore[index]
+            takes = f"{known}({_PARAMETERS[known][0]}=VALUE)" if known in _PARAMETERS else known
+            raise ValueError(f"{text!r} is not a form of the rule {known}; write {takes}")
         raise ValueError(f"there is no rule {name!r}; the rules are {', '.join(RULES)}")
     if value is None:
         return RULES[name]
@@ -92,6 +95,7 @@ def parse_rule(text: str) -> Rule | SetRule:
         return make(value)
     except ValueError as fault:
         reason = str(fault)
-        if "invalid literal" in reason or "could not convert" in reason:
-            reason = f"{value!r} is not a valid number for {parameter}"
+        for sign, kind in (("invalid literal", "a whole number"), ("could not convert", "a number")):
+            if sign in reason:
+                reason = f"`{parameter}` must be {kind}, not {value!r}"
         raise ValueError(f"{text!r}: {reason}") from None

@@ -118,6 +118,7 @@ def test_where_topics_are_too_few_for_any_p_it_is_said() -> None:
     assert (pair.verdict, pair.least, pair.corrected) == ("too few", 0.125, 0.125)
     (nothing,) = compared(align([], ["A", "B"], {}, pooled=False)).pairs
     assert (nothing.verdict, nothing.drivers) == ("no value", ())
+    assert compared(align([], ["A", "B", "C"], {}, pooled=False)).letters == {"A": "", "B": "", "C": ""}
 
 
 def test_alike_systems_share_letters_and_three_are_corrected_over_pairs() -> None:

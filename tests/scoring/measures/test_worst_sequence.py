@@ -86,6 +86,7 @@ def test_it_is_no_better_than_the_mean_of_all_parts_of_its_length_and_no_worse_t
         ("worst_sequence(Coherence, turns=0)", "turns: 0 is not a number of turns"),
         ("worst_sequence(Coherence, turns=1.5)", "turns: 1.5 is not a number of turns"),
         ("worst_sequence(Fair_treatment)", "only one score for all conversations"),
+        ("worst_sequence(Fair_treatment)", "write pooled(WAN(Fair_treatment))"),
         ("worst_sequence", "takes 1 argument"),
         ("worst_sequence(Harmlesness)", "did you mean 'Harmlessness'"),
         ("worst_sequence(Coherence, weights=uniform)", "has no parameter weights"),

@@ -183,7 +183,13 @@ def test_a_nugget_of_two_films_has_their_mean_and_one_without_a_relevant_film_ha
         ("fair_exposure(of=word)", "`of` must be turn or nugget"),
         ("fair_exposure(by=turn)", "has the parameter of, not by"),
         ("correct_and_brief(words=0)", "`words` must be at least 1"),
-        ("correct_and_brief(words=many)", "'many' is not a valid number for words"),
+        ("correct_and_brief(words=many)", "`words` must be a whole number, not 'many'"),
+        (
+            "correct_and_brief(words=9, x=1)",
+            "is not a form of the rule correct_and_brief; write correct_and_brief(words=VALUE)",
+        ),
+        ("gave_way(", "'gave_way(' is not a form of the rule gave_way; write gave_way"),
+        ("hedging(hedged=little)", "`hedged` must be a number, not 'little'"),
         ("recovery(sign=mood)", "`sign` must be label, user or judged"),
     ],
 )

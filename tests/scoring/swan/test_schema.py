@@ -122,7 +122,7 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
         ),
         ("scorers: [human]", "scorers: [humans]", "8:15", "there is no rule 'humans'"),
         ("scorers: [human]", "scorers: [label]", "8:15", "the rule label has the level turn"),
-        ("scorers: [human]", "scorers: [brevity(words=none)]", "8:15", "not a valid number for words"),
+        ("scorers: [human]", "scorers: [brevity(words=none)]", "8:15", "`words` must be a whole number, not"),
         ("scorers: [human]", "scorers: [human]\n    sampling: some", "9:15", "sampling"),
         ("scorers: [human]", "scorers: [human]\n    weighting: best", "9:16", "not a weighting"),
         ("scorers: [human]", "scorers: [human]\n    weigth: 2", "9:5", "did you mean 'weight'"),

@@ -96,7 +96,7 @@ def test_the_days_of_the_rule_are_its_scale() -> None:
     assert found.value == pytest.approx((7 / 10 + 4 / 10) / 2)
     with pytest.raises(ValueError, match="days must be from 1"):
         parse_rule("timely(days=0)")
-    with pytest.raises(ValueError, match="not a valid number for days"):
+    with pytest.raises(ValueError, match="`days` must be a whole number, not"):
         parse_rule("timely(days=soon)")
 
 

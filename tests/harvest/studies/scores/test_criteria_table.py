@@ -127,6 +127,29 @@ def test_criteria_whose_names_have_signs_are_scored_by_name_too(tmp_path: Path) 
     assert f"{whole['pooled(WAN(_3D__view))']:.4f}" in line(done.stdout, "3D: view")
 
 
+def test_criteria_with_values_have_no_scores_to_print(tmp_path: Path) -> None:
+    done = harvest("score", SAMPLE, "--criteria", "--schema", "dialeval-nuggets")
+    assert done.returncode == 2
+    assert "the criteria of 'dialeval-nuggets' have values without an order" in done.stderr
+    assert "-m 'share_of(Customer_nugget)' or write -m 'share_of(Helpdesk_nugget)'" in " ".join(done.stderr.split())
+    schema = tmp_path / "both.yaml"
+    schema.write_text(
+        "format: harvest-schema/1\nname: both\ncriteria:\n"
+        "  - {number: 1, name: Use, level: turn, scorers: [label]}\n"
+        "  - {number: 2, name: Part of it, level: turn, values: {a: some, b: none}, scorers: [human]}\n",
+        encoding="utf-8",
+    )
+    done = harvest("score", SAMPLE, "--criteria", "--schema", schema, width=160)
+    assert done.returncode == 0, done.stderr
+    assert "criteria with values have no scores; their shares: share_of(Part_of_it)" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("option", ["--judges", "--nuggets", "--judgments"])
+def test_an_empty_option_is_refused_and_does_not_stand_for_its_default(option: str) -> None:
+    done = harvest("score", SAMPLE, "-m", "SWAN", option, "")
+    assert (done.returncode, f"{option} is empty" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("options", [("-m", "R"), ("-m", "SWAN")])
 def test_the_table_and_other_measures_are_not_printed_together(options: tuple[str, ...]) -> None:
     done = harvest("score", SAMPLE, "--criteria", *options)
