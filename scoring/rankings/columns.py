@@ -55,13 +55,18 @@ class ColumnFile:
 
     def probability(self, line: int, cell: int, text: str) -> float:
         """Return a number from 0 to 1. Raises InputError at its cell for any other text."""
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not 0 <= value <= 1 or "_" in text:
+        value = read_number(text)
+        if not 0 <= value <= 1:
             raise self.fault(line, cell, f"{quote_cell(text)} is not a probability", allowed="a number from 0 to 1")
         return value
+
+
+def read_number(text: str) -> float:
+    """Return a decimal number, or NaN for any other text. Python alone also takes `1_0`, and digits of all scripts."""
+    try:
+        return float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        return math.nan
 
 
 def quote_cell(text: str) -> str:

@@ -23,6 +23,7 @@ from scoring.rankings.columns import ColumnFile, quote_cell
 from scoring.rankings.groups import DocumentGroups, Scale
 from scoring.rankings.run import Run
 from scoring.table import FORMAT, ScoreRow
+from topics.counting import pluralize
 from topics.errors import InputError
 
 _GRADE = re.compile(r"L([0-9]{1,3})")
@@ -358,12 +359,12 @@ def _notes(runs: Sequence[Run], qrels: Qrels, groups: Sequence[DocumentGroups]) 
         if asked:
             notes.append(f"{run.name} has no list for {asked} of {len(qrels.grades)} topics; they count as 0.")
         if more:
-            notes.append(f"{run.name} has lists for {more} topics that are not in the qrels; they are left out.")
+            notes.append(f"{run.name} has lists for {pluralize(more, 'topic')} outside the qrels, which are left out.")
         if run.tied:
             notes.append(f"{run.name}: {run.tied} documents share a rank; they keep the order of the file.")
         if run.rising:
             notes.append(
-                f"{run.name}: {run.rising} documents have a higher score than the one ranked before them; "
+                f"{run.name}: the score of {pluralize(run.rising, 'document')} is above that of the one ranked before; "
                 "the rank column decides."
             )
     if len(qrels.grades) < FEWEST:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from os import PathLike
 from types import MappingProxyType
 
-from scoring.rankings.columns import ColumnFile, quote_cell
+from scoring.rankings.columns import ColumnFile, quote_cell, read_number
 
 _OPENING, _CLOSING = "<SYSDESC>", "</SYSDESC>"
 
@@ -59,10 +59,7 @@ def read_run(path: str | PathLike[str]) -> Run:
         topic, _, document, rank, score, tag = cells
         if not (rank.isascii() and rank.isdigit()) or len(rank) > 18:
             raise file.fault(line, 3, f"{quote_cell(rank)} is not a rank", allowed="a whole number from 0")
-        try:
-            value = float(score)
-        except ValueError:
-            value = math.nan
+        value = read_number(score)
         if not math.isfinite(value):
             raise file.fault(line, 4, f"{quote_cell(score)} is not a score", allowed="a finite number")
         if tag != name:

@@ -50,13 +50,13 @@ class _ListOptionCommand(click.Command):
 
 def _parse_gains(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[int, float]:
     """Parse `L1=1,L2=3`, possibly split over several options, as a mapping from grade to gain."""
-    found = _parse_pairs(value, _GAIN, "the gain of a grade; write L1=1,L2=3")
+    found = _parse_pairs(value, _GAIN, "the gain of a grade, from 0 to 1000000; write L1=1,L2=3")
     return {int(grade.removeprefix("L")): gain for grade, gain in found.items()} or dict(GAINS)
 
 
 def _parse_weights(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, float]:
     """Parse `utility=2,RATINGS=1`, possibly split over several options, as a mapping from part of GFR to weight."""
-    return _parse_pairs(value, _WEIGHT, f"the weight of a part; write {UTILITY}=2,RATINGS=1")
+    return _parse_pairs(value, _WEIGHT, f"the weight of a part, from 0 to 1000000; write {UTILITY}=2,RATINGS=1")
 
 
 def _parse_pairs(value: tuple[str, ...], form: re.Pattern[str], what: str) -> dict[str, float]:

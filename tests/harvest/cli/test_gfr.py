@@ -140,7 +140,7 @@ def test_a_run_without_a_topic_counts_0_for_it_and_a_note_says_so(
     assert (row["value"], row["n"]) == (0, 0)
     assert "serves nobody" in row["note"]
     assert "first has no list for 1 of 4 topics; they count as 0." in found["notes"]
-    assert "first has lists for 1 topics that are not in the qrels; they are left out." in found["notes"]
+    assert "first has lists for 1 topic outside the qrels, which are left out." in found["notes"]
 
 
 def test_groups_of_unknown_scale_give_no_gfr_until_somebody_says_it(
@@ -199,6 +199,8 @@ def test_names_that_could_steer_a_terminal_are_shown_as_pictures(
     ("arguments", "words"),
     [
         (["--gains", "L1"], "'L1' does not give the gain of a grade"),
+        (["--gains", "L1=-1"], "from 0 to 1000000; write L1=1,L2=3"),
+        (["--weights", "utility=1e308"], "from 0 to 1000000; write utility=2,RATINGS=1"),
         (["--gains", "L1=1,L1=2"], "L1 is given twice"),
         (["--gains", "L1=0"], "no grade has a gain above 0"),
         (["--gains", "L1=1"], "grade L2 has no gain"),
