@@ -297,6 +297,14 @@ def test_whatever_text_stands_in_a_document_it_is_text_on_the_page(report: Repor
     assert not [given for _, given in found.tags if any(name.startswith("on") for name in given)]
 
 
+def test_the_page_names_no_folder_of_the_machine_that_made_it(run: Path) -> None:
+    command = ["harvest", "report", str(run.resolve()), "--out", str(run.resolve().parent / "r.html"), "--force"]
+    text = page(make_report([read(run.resolve())], beside=run.resolve().parent, command=command), "r").html
+    assert str(run.resolve().parent) not in text
+    assert "harvest report run --out r.html --force" in text
+    assert "harvest show run --beside A,B" in text
+
+
 def test_the_same_run_gives_the_same_page(run: Path, report: Report) -> None:
     again = make_report([read(run)], beside=run.parent, made="2026-01-01T00:00:00Z", command=["harvest", "report"])
     assert page(again, "report") == page(report, "report")
