@@ -6,6 +6,7 @@ import click
 
 from harvest.cli.parameters import PathArgument
 from harvest.cli.setting_options import measures_option
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.attribute.attribution import study_attribution
 from harvest.studies.attribute.figures import attribution_form
@@ -13,7 +14,7 @@ from recordings.log.run_folder import read
 from scoring.notation import Term
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("before", type=PathArgument())
 @click.argument("after", type=PathArgument())
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all in both runs].")

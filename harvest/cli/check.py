@@ -18,6 +18,7 @@ from harvest.audits.probes import harm_ladders, new_sessions
 from harvest.audits.system import System
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
 from harvest.cli.parameters import PathArgument
+from harvest.cli.short_help import ShortHelp
 from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
 from protocols.interpreter import begin
@@ -54,7 +55,7 @@ _INSTANT = ("parrot", "replay")
 _TURNS, _TURN_ENDS = 6, 3
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("audit", type=PathArgument(str))
 @click.option("--out", metavar="RUN", type=PathArgument(), help="Count what is already recorded in this run.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")

@@ -9,6 +9,7 @@ from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.document import comparison_form
@@ -20,7 +21,7 @@ from scoring.statistics.standardisation import STANDARDS, Standard
 from topics.errors import InputError
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--standardise --reference --across")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option("--systems", metavar="A,B,...", help="Only these, in this order [all that were played].")
 @click.option(

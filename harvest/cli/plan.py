@@ -9,6 +9,7 @@ import click
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.plan.allocation import plan_spending
 from harvest.studies.plan.chart import plan_chart
@@ -23,7 +24,7 @@ from scoring.notation import parse
 from topics.errors import InputError
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--mean --between --interaction --within --failing --total --figure", paragraphs=2)
 @click.argument("audit", type=PathArgument(str))
 @click.option(
     "--detect",
@@ -88,10 +89,11 @@ def command(
     """Plan how many topics and trials a comparison needs.
 
     The command simulates the test of `harvest compare` over a grid of topics × trials, both for other topics of the
-    same kind and for exactly these topics. With --node, the command simulates the test of one turn of the
-    conversation tree. For the mean of a tail, such as CVaR(R), the command simulates the interval of `harvest score`.
-    With --allocate, it instead lists the topics that need more trials. Nothing is sent. AUDIT is a file, or a shipped
-    name such as `demo`.
+    same kind and for exactly these topics. Nothing is sent. AUDIT is a file, or a shipped name such as `demo`.
+
+    With --node, the command simulates the test of one turn of the conversation tree. For the mean of a tail, such as
+    CVaR(R), the command simulates the interval of `harvest score`. With --allocate, it instead lists the topics that
+    need more trials.
     """
     stated = {"mean": mean, "between": between, "interaction": interaction, "within": within, "failing": failing}
     spreads = {f"--{name}": value for name, value in stated.items()}

@@ -6,6 +6,7 @@ import click
 
 from harvest.cli.parameters import NameOrFile, PathArgument
 from harvest.cli.setting_options import measures_option
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.relabel.figures import relabel_form
 from harvest.studies.relabel.relabelling import relabel
@@ -15,7 +16,7 @@ from recordings.log.run_folder import read
 from scoring.notation import Term
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--protocol", type=NameOrFile(), metavar="NAME|FILE", help="The protocol to use instead of the recorded one."

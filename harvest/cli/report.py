@@ -8,6 +8,7 @@ import click
 
 from harvest.cli.garbage import pause_collection
 from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, WholeNumberRange, check_output_file
+from harvest.cli.short_help import ShortHelp
 from harvest.report.document import make_report
 from harvest.report.page import is_report, page
 from harvest.studies.watch.history import MATTERS
@@ -22,7 +23,7 @@ from topics.errors import InputError
 _CHUNK_NAME = re.compile(r"\d{4,}\.js")
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--out",

@@ -8,6 +8,7 @@ import click
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.robustness.document import robustness_form
 from harvest.studies.robustness.factors import factor_study
@@ -19,7 +20,7 @@ from recordings.log.run_folder import read
 from scoring.notation import Term
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("run", type=PathArgument())
 @measures_option("Only these [ave%useful].")
 @setting_options(

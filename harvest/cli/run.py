@@ -16,6 +16,7 @@ from harvest.cli.interruption import Interrupted
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.playing import NOTHING_RECORDED, describe_audit, play_to_folder
+from harvest.cli.short_help import ShortHelp
 from harvest.cluster.shard_task import Assignment
 from harvest.playing.plan import Plan, make_plan
 from harvest.stores.store import open_store
@@ -43,7 +44,7 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
     return items
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--worker --dask --store")
 @click.argument("audit", type=PathArgument(str))
 @click.option("--out", type=PathArgument(), metavar="RUN", help="The run folder [default: runs/NAME].")
 @click.option("--trials", type=WholeNumberRange(1, 1_000_000), help="Trials, instead of the audit's number.")

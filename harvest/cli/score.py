@@ -11,6 +11,7 @@ from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange
 from harvest.cli.setting_options import setting_options
+from harvest.cli.short_help import ShortHelp
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.bound_lines import bound_lines
 from harvest.studies.scores.bounds import exit_code
@@ -32,7 +33,11 @@ from topics.errors import InputError
 _NO_THRESHOLDS = "give the audit thresholds; those of several runs are not checked"
 
 
-@click.command()
+@click.command(
+    cls=ShortHelp,
+    rare="--patience --patience-characters --unit --gain --alpha --weight --ordinal --irrelevant --turn-weight "
+    "--input-price --output-price --resample --shares --user-words --keep --dask --strict",
+)
 @click.argument("runs", nargs=-1, required=True, type=PathArgument())
 @click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Gold table to use instead of the run's own.")
 @click.option(

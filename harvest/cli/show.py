@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.short_help import ShortHelp
 from harvest.pages.witness.judgement import Verdict
 from harvest.studies.pairs import conversation_rows
 from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _LONGEST_PART = 300  # characters of thoughts and the like; --json has the complete texts
 
 
-@click.command()
+@click.command(cls=ShortHelp, paragraphs=2)
 @click.argument("runs", nargs=-1, required=True, type=PathArgument())
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")

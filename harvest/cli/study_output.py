@@ -13,6 +13,7 @@ import click
 from rich.text import Text
 
 from harvest.cli.parameters import PathArgument, check_output_file
+from harvest.cli.short_help import ShortHelp
 from harvest.tables.study_form import FORMS, StudyForm
 from harvest.terminal import people_console, printable
 from recordings.files.evidence import write_safely
@@ -137,7 +138,7 @@ def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
     """Return the command `harvest NAME RUN…`, which prints a study of runs in any form. The help text is the
     docstring of `study`."""
 
-    @click.command(help=cleandoc(study.__doc__ or ""))
+    @click.command(cls=ShortHelp, help=cleandoc(study.__doc__ or ""))
     @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
     @output_options
     def command(runs: tuple[Path, ...], output: Output) -> None:

@@ -10,6 +10,7 @@ from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, WholeNumberRange
 from harvest.cli.setting_options import setting_option
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, check_output, figure_option, write_figures
 from harvest.studies.scores.gathered import gather_runs, recorded_design
 from harvest.studies.trees.figures import TreeFigures, tree_figures
@@ -32,7 +33,7 @@ from topics.library import load_gold
 _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "mermaid", "svg")
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--interval --gold --width --turns --least --most", paragraphs=2)
 @click.argument("run", type=PathArgument())
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")

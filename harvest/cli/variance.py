@@ -9,6 +9,7 @@ from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.variance.rows import variance_form
@@ -17,7 +18,7 @@ from recordings.log.run_folder import read
 from scoring.notation import Term
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
 @measures_option("Only these [%useful S1, ave%useful].")

@@ -213,7 +213,7 @@ def application(follower: Follower, judging: JudgingPages) -> Starlette:
 
 
 def _series(looks: Sequence[Look]) -> list[Json]:
-    """Return each gated figure with its chart and its tables, as `harvest history` has them."""
+    """Return each gated figure with its chart and its tables, as `harvest watch history` has them."""
     gated = dict.fromkeys(
         (system, name)
         for look in looks

@@ -732,8 +732,8 @@ def command() -> None:
     )
     house.edit(
         (
-            '        "doctor": _Entry(',
-            '        "hello": _Entry("harvest.cli.hello", "Say hello."),\n        "doctor": _Entry(',
+            '        "doctor": Entry(',
+            '        "hello": Entry("Say hello.", "harvest.cli.hello"),\n        "doctor": Entry(',
         )
     )
     assert house.harvest("hello") == "hello\n"
@@ -779,9 +779,9 @@ def test_a_study(build: Build) -> None:
     (folder / "lengths.py").write_text(STUDY)
     house.edit(
         (
-            '        "doctor": _Entry(',
-            '        "lengths": _Entry("harvest.studies.lengths.lengths", "Count the turns of conversations."),\n'
-            '        "doctor": _Entry(',
+            '        "doctor": Entry(',
+            '        "lengths": Entry("Count the turns of conversations.", "harvest.studies.lengths.lengths"),\n'
+            '        "doctor": Entry(',
         )
     )
     house.harvest("run", "audit.yaml", "--out", "run")
@@ -827,7 +827,7 @@ def test_a_form_of_output_of_studies(build: Build) -> None:
         )
     )
     house.harvest("run", "audit.yaml", "--out", "run")
-    assert "The names of all figures." in house.harvest("compare", "--help")
+    assert "The names of all figures." in house.harvest("compare", "-hh")
     assert "ICC(1)\n" in house.harvest("variance", "run", "--names")
     said = house.harvest("compare", "run", "--names", "--csv", code=2)
     assert "--json, --names, --csv, --latex and --long cannot be used together" in said

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.parameters import NameOrFile, PathArgument, check_output_file
+from harvest.cli.short_help import ShortHelp
 from harvest.terminal import print_message, printable
 from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation
@@ -24,7 +25,7 @@ from topics.errors import InputError, Place
 _FORMATS = ("gfrc", "messages", "answers", "dbdc", "validation")
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("run", type=PathArgument())
 @click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
 @click.option("--out", type=PathArgument(), required=True, metavar="FILE", help="The file to write; dbdc: the folder.")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.parameters import NameOrFile, PathArgument, WholeNumberRange
+from harvest.cli.short_help import ShortHelp
 from harvest.terminal import print_message, printable
 from recordings.conversations.conversation import LARGEST_NUMBER
 from recordings.conversations.endings import describe_inferred_ends
@@ -41,7 +42,7 @@ def _format_help() -> str:
     )
 
 
-@click.command(help=_format_help())
+@click.command(cls=ShortHelp, rare="--trial --counts --breakdown", paragraphs=1, help=_format_help())
 @click.option("--format", "form", type=click.Choice(format_names()), required=True, help="Format of the files.")
 @click.argument("files", nargs=-1, required=True, type=PathArgument())
 @click.option("--out", type=PathArgument(), required=True, metavar="RUN", help="The run folder to write.")

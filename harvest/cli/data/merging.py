@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from harvest.cli.parameters import NameOrFile, PathArgument
+from harvest.cli.short_help import ShortHelp
 from harvest.stores.merging import merge_stored
 from harvest.terminal import print_message, printable
 from topics.counting import pluralize
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("runs", nargs=-1, required=True, type=NameOrFile(), metavar="RUN...")
 @click.option("--out", type=PathArgument(), required=True, metavar="RUN", help="The new run folder.")
 @click.option("--salvage", is_flag=True, help="Use the readable parts of damaged runs; a single RUN is enough.")

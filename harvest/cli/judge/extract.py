@@ -12,12 +12,13 @@ from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.judge.options import read_reporting_damage
 from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.short_help import ShortHelp
 from harvest.terminal import print_message
 from topics.document import read_document
 from topics.errors import InputError
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--concurrency --tries")
 @click.argument("run", type=PathArgument())
 @click.option(
     "--with", "file", required=True, metavar="FILE", type=PathArgument(), help="The file of the model's endpoint."

@@ -16,6 +16,7 @@ from harvest.cli.interruption import run_until_stopped
 from harvest.cli.judge.options import nuggets_option, read_reporting_damage, schema_option
 from harvest.cli.judge.pairs import sheet_pairs
 from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.short_help import ShortHelp
 from harvest.judging.serving.blind_pairs import decision_folder
 from harvest.judging.sheets.annotators import judgment_key, people_means
 from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from harvest.judging.models.questions import Thing
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--concurrency --tries")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--with",

@@ -8,6 +8,7 @@ import click
 from harvest.cli.judge.options import read_reporting_damage
 from harvest.cli.judge.serving import check_author
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.sheets.wanted_sheet import (
     is_wanted_sheet,
@@ -32,7 +33,7 @@ from topics.counting import pluralize
 from topics.errors import InputError
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--people")
 @click.argument("run", type=PathArgument())
 @click.option(
     "--import",

@@ -7,11 +7,12 @@ import click
 from harvest.cli.judge.options import nuggets_option, port_option, read_reporting_damage, schema_option, words_option
 from harvest.cli.judge.serving import SCALE, read_scale, serve_page
 from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.short_help import ShortHelp
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--each --once --version --port")
 @click.argument("run", type=PathArgument())
 @click.option(
     "--criterion", "names", multiple=True, metavar="NAME", help="A criterion to ask about; may be repeated, or `all`."

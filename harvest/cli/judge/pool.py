@@ -6,6 +6,7 @@ import click
 
 from harvest.cli.judge.options import nuggets_option, read_reporting_damage, schema_option
 from harvest.cli.parameters import PathArgument, check_output_file
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.gold_rows import add_entities
 from harvest.judging.pool import PooledRun, criteria_on_text, pooled_entities, pooled_words, spread_judgments
@@ -21,7 +22,7 @@ from topics.counting import pluralize
 from topics.errors import InputError
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @schema_option
 @click.option("--criterion", "names", multiple=True, metavar="NAME", help="Only this criterion [all]; may be repeated.")

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.serving.blind_pairs import read_decided_pairs
 from harvest.judging.sheets.pair_sheet import read_preferences
@@ -16,7 +17,7 @@ from topics.errors import InputError, Place
 from topics.regular_file import missing_advice
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("sheets", nargs=-1, required=True, metavar="SHEET...", type=PathArgument())
 @click.option(
     "--key", "kept", required=True, metavar="FILE", type=PathArgument(), help="The key that was written with the sheet."

@@ -8,6 +8,7 @@ import click
 from harvest.cli.judge.options import nuggets_option, read_reporting_damage, schema_option
 from harvest.cli.judge.serving import check_author, criterion_rows, print_agreement
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
+from harvest.cli.short_help import ShortHelp
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
 from harvest.judging.sheets.annotation_sheet import write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
@@ -24,7 +25,7 @@ from topics.counting import pluralize
 from topics.errors import InputError
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("run", type=PathArgument())
 @click.option("--export", "sheet", type=PathArgument(), metavar="FILE", help="Write a .csv or .jsonl sheet.")
 @click.option("--import", "filled", type=PathArgument(), metavar="FILE", help="Import a sheet that was filled in.")

@@ -13,6 +13,7 @@ from harvest.cli.metrics.breakdown_detection import reliability_tables, with_pre
 from harvest.cli.metrics.breakdown_detection import train as train_command
 from harvest.cli.parameters import PathArgument
 from harvest.cli.setting_options import resampling_options
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table
 from harvest.tables.figures import interval_notes
@@ -38,7 +39,7 @@ command.add_command(train_command, "train")
 command.add_command(predict_command, "predict")
 
 
-@command.command("eval")
+@command.command("eval", cls=ShortHelp, rare="--held-out --detector --reliability")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PathArgument())
 @click.option(
     "--counts",

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from harvest.cli.parameters import NumberRange, WholeNumberRange
 from harvest.cli.setting_options import resampling_options
+from harvest.cli.short_help import ShortHelp
 from harvest.tables.figures import interval_notes, shown_with_interval
 from harvest.terminal import people_console, printable
 from scoring.library import OF_LISTS
@@ -31,7 +32,7 @@ _WEIGHT = re.compile(r"([^\W\d][\w%-]*)=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9
 _LIST_OPTIONS = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
 
 
-class _ListOptionCommand(click.Command):
+class _ListOptionCommand(ShortHelp):
     """A command that reads `--run A B C` as `--run A --run B --run C`, because shells expand `--run toy/*` this way."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
@@ -71,7 +72,7 @@ def _parse_pairs(value: tuple[str, ...], form: re.Pattern[str], what: str) -> di
     return found
 
 
-@click.command(cls=_ListOptionCommand)
+@click.command(cls=_ListOptionCommand, rare="--persistence")
 @click.option("--qrels", required=True, metavar="F", help="Relevance assessments: topic document L<n>.")
 @click.option("--membership", multiple=True, metavar="F…", help="Group memberships (gmemb): topic document p1..pC.")
 @click.option("--gold", multiple=True, metavar="F…", help="Gold distributions (golddistr): one probability per line.")

@@ -12,6 +12,7 @@ from harvest.cli.metrics.helpdesk_prediction import train as train_command
 from harvest.cli.metrics.helpdesk_prediction import with_predictions
 from harvest.cli.parameters import NumberRange, PathArgument
 from harvest.cli.setting_options import resampling_options
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table
 from harvest.tables.figures import interval_notes
@@ -32,7 +33,7 @@ command.add_command(train_command, "train")
 command.add_command(predict_command, "predict")
 
 
-@command.command("eval")
+@command.command("eval", cls=ShortHelp)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PathArgument())
 @click.option(
     "--alpha", type=NumberRange(0, 1), default=0.5, show_default=True, help="Weight of the customer's blocks."

@@ -12,6 +12,7 @@ from harvest.audits.system import System
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.short_help import ShortHelp
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.play import first_error
@@ -28,7 +29,7 @@ from topics.errors import HarvestError, InputError
 from topics.topic import Topic
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("audit", type=PathArgument(str))
 @click.option("--system", "system_name", metavar="NAME", help="System of the audit [default: its only one].")
 @click.option("--topic", "topic_id", metavar="ID", required=True, help="Topic of the audit.")

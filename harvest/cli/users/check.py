@@ -7,6 +7,7 @@ import click
 
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import setting_option
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.users.people import intents_option, read_people
 from harvest.studies.scores.kept_scores import with_kept_scores
 from harvest.studies.users import simulation_figures
@@ -16,7 +17,7 @@ from scoring.simulation.realism import realism
 from topics.errors import InputError, Place
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--order --splits --folds --intents")
 @click.argument("real", type=PathArgument())
 @click.argument("simulated", type=PathArgument())
 @click.option(

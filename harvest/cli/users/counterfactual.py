@@ -9,6 +9,7 @@ import click
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import PathArgument
 from harvest.cli.setting_options import measures_option, setting_options
+from harvest.cli.short_help import ShortHelp
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.users import counterfactual_figures
 from harvest.studies.users.counterfactual import counterfactual
@@ -17,7 +18,7 @@ from recordings.log.run_folder import read
 from scoring.notation import Term
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("run", type=PathArgument())
 @click.option(
     "--as",

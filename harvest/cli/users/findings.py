@@ -6,6 +6,7 @@ import click
 
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import setting_option
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.probes.figures import answers_form, findings_form
 from harvest.studies.probes.findings import read_probes
@@ -20,7 +21,7 @@ from topics.errors import InputError
 _COMPONENTS = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", "kept(wrong)")}
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these, as the table prints them."

@@ -10,6 +10,7 @@ import click
 
 from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
 from harvest.cli.setting_options import setting_option
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.users.people import intents_option, read_people
 from harvest.studies.users import simulation_figures
 from harvest.studies.users.fitted_users import Answers, fit_notes, fit_user, foresight
@@ -22,7 +23,7 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--order --answers --smoothing --weight --folds --intents")
 @click.argument("data", nargs=-1, required=True, metavar="RUN|FILE...", type=PathArgument())
 @click.option("--out", type=PathArgument(), metavar="USER.yaml", help="Write the fitted user here.")
 @click.option("--name", default="fitted", show_default=True, help="Name of this user in recordings.")

@@ -7,6 +7,7 @@ import click
 
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.groups.figures import group_form
 from harvest.studies.groups.group_comparison import compare_groups, grouped_systems
@@ -14,7 +15,7 @@ from recordings.log.run_folder import read
 from scoring.notation import Term
 
 
-@click.command()
+@click.command(cls=ShortHelp)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @measures_option("Only these [%useful S1, ave%useful, …].")
 @click.option("--base", metavar="GROUP", help="The group that the others are compared with [the audit's first].")

@@ -16,6 +16,7 @@ from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.playing import describe_audit, play_to_folder
+from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
 from harvest.cli.watch.looking import OPTIONS, Reaudit, add_begun_trials, judge, lock_run
 from harvest.notices.verdicts import watch_bulletin
@@ -32,7 +33,7 @@ from recordings.log.run_folder import enclosing_run, is_run, read
 from topics.errors import InputError, Place
 
 
-@click.command()
+@click.command(cls=ShortHelp, rare="--history --looks --confirm-after --enforce --strict")
 @click.argument("audit", type=PathArgument(str))
 @click.option("--baseline", type=PathArgument(), metavar="FILE", help="[AUDIT.baseline.json beside it]")
 @click.option("--history", type=PathArgument(), metavar="FILE", help="[beside the baseline]")

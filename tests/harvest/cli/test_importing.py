@@ -273,7 +273,7 @@ def test_an_importer_of_others_that_gives_no_outcome_is_told_what_that_means(
 
 def test_the_help_has_the_sentence_of_every_format(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["data", "import", "--help"])
+        main(["data", "import", "-hh"])
     printed = " ".join(capsys.readouterr().out.split())
     for name, one in IMPORTERS.items():
         assert f"{name}: {one.sentence}." in printed
