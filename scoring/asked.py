@@ -16,6 +16,7 @@ from scoring.swan.assessment import Assessment, nugget_notes
 from scoring.swan.checking import check_criterion
 from scoring.swan.item import Source
 from scoring.swan.precedence import Opinion
+from scoring.swan.rules.rule import Rule
 from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED, Scorers
 from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.wan import Swan
@@ -86,22 +87,31 @@ class AskedMeasures:
             refuse_unsettled(self.assessments, judgments, schema, self._criteria())
 
     def _criteria(self) -> set[str]:
-        schema, judgments = self.judged().schema, self.judged().judgments
+        schema = self.judged().schema
         own: set[str] = set()
         for measure in self._judgment_measures:
             if measure.declaration.criterion is None:
                 return {one.name for one in schema}
             own.add(measure.declaration.criterion(measure, schema))
-        used = [(one, rule) for one in own for rule, _ in judgments.rules_in_use(schema[one])]
-        read = {(one, rule, name) for one, rule in used for name in rule.needs}
-        for one, rule, name in sorted(read, key=str):
-            if all(name != criterion.name for criterion in schema):
-                raise InputError(
-                    f"{one}: its rule {rule} reads the scores of {name}, a criterion that the schema {schema.name!r} "
-                    "does not have",
-                    advice=f"add the criterion {name} to the schema, or take the rule out of its scorers",
-                )
+        read = self._read_by_rules(own)
+        for lacking, name in self._lacking(read):
+            advice = f"add the criterion {name} to the schema, or take the rule out of its scorers"
+            raise InputError(lacking, advice=advice)
         return own | {name for _, _, name in read}
+
+    def _read_by_rules(self, own: Iterable[str]) -> list[tuple[str, Rule, str]]:
+        """Return the rules in use that read the scores of another criterion, each between both criteria."""
+        schema, judgments = self.judged().schema, self.judged().judgments
+        used = {(one, rule) for one in own for rule, _ in judgments.rules_in_use(schema[one])}
+        return sorted(((one, rule, name) for one, rule in used for name in rule.needs), key=str)
+
+    def _lacking(self, read: Iterable[tuple[str, Rule, str]]) -> Iterator[tuple[str, str]]:
+        """Yield a sentence about each rule that reads a criterion that the schema lacks, and this criterion."""
+        schema = self.judged().schema
+        for one, rule, name in read:
+            if all(name != criterion.name for criterion in schema):
+                said = f"{one}: its rule {rule} reads the scores of {name}, a criterion that the schema {schema.name!r}"
+                yield f"{said} does not have", name
 
     def _set_opinions(self) -> list[Opinion]:
         if not any(measure.form is not None and measure.form.of_sets for measure in self._judgment_measures):
@@ -138,6 +148,7 @@ class AskedMeasures:
             )
         if unknown:
             found.append(f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion.")
+        found += [f"{lacking}." for lacking, _ in self._lacking(self._read_by_rules(self._criteria()))]
         notes = nugget_notes(self.assessments, judgments)
         return (*self.coverage(), *self._judge_notes(), *notes, *found)
 

@@ -96,6 +96,9 @@ def command(
     sizes = structured.pool_sizes(answers).values()
     told = f"pool: {pluralize(sum(size for _, size in sizes), 'piece')} of {pluralize(len(sizes), 'topic')}"
     click.echo(f"{told}, in {pluralize(len(answers), 'conversation')}", err=True)
+    if named is not None:
+        count = sum(map(bool, pieces.values()))
+        click.echo(f"{named}: people named the piece of {count} of {pluralize(len(words), 'line')}", err=True)
     alone = sum({one.system: one.unassigned for one in figures}.values())
     if alone:
         why = "their topic's pool has no other conversation, or no piece"

@@ -28,6 +28,7 @@ from topics.identity import generator
 
 FORMAT = "harvest-nuggets/2"
 
+LEVEL = 0.95
 READINGS = ("strict all", "strict vital", "partial all", "partial vital")
 _SUPPORT_VALUES = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "partial_support": 0.5}}
 
@@ -85,7 +86,7 @@ def recall_figures(
     conversations: Sequence[Conversation],
     *,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> tuple[MeanFigure, ...]:
     """Return the recall of each system in each of `READINGS`, with intervals from resampling topics."""
     found: list[MeanFigure] = []
@@ -111,7 +112,7 @@ def recall_form(run: Run, figures: Sequence[MeanFigure], kind: str, name: str, s
     return StudyForm(
         head={"format": FORMAT, "by": by, "seed": seed, "unassigned": unassigned},
         rows=lambda: mean_rows(figures, "nuggets", run.path.resolve().name, "nuggets held"),
-        tables=lambda _: [mean_table(figures, "held")],
+        tables=lambda _: [mean_table(figures, "held"), *mean_notes(figures)],
         sources=sources([run]),
     )
 
@@ -129,7 +130,7 @@ def mean_rows(figures: Iterable[MeanFigure], study: str, run: str, figure: str) 
             estimate=one.value,
             topics=one.topics,
             n=one.n,
-            **interval_cells(one.interval, 0.95),
+            **interval_cells(one.interval, LEVEL),
         )
 
 
@@ -147,3 +148,16 @@ def mean_table(figures: Sequence[MeanFigure], reading: str) -> Table:
             shown += f" [{one.interval.low:.4f}, {one.interval.high:.4f}]"
         table.add_row(Text(printable(one.system, line=True)), one.reading, Text(shown), str(one.n), str(one.topics))
     return table
+
+
+def mean_notes(figures: Sequence[MeanFigure]) -> Iterator[Text]:
+    """Say how the intervals in the table were made, and why figures have none."""
+    made = dict.fromkeys((one.interval.method, one.interval.resampled) for one in figures if one.interval.is_defined)
+    for method, resampled in made:
+        yield Text(f"[low, high]: {100 * LEVEL:g}% {method}, resampled: {resampled}", style="dim")
+    bare = [one for one in figures if not math.isnan(one.value) and not one.interval.is_defined]
+    for why in dict.fromkeys(one.interval.note for one in bare):
+        names = dict.fromkeys(
+            f"{printable(one.system, line=True)} {one.reading}" for one in bare if one.interval.note == why
+        )
+        yield Text(f"no interval of {', '.join(names)}: {why}", style="dim")

@@ -25,7 +25,7 @@ from harvest.judging.pool import PooledRun, PooledText
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.sheet_file import Row, escape_text, read_rows, restore_cell
 from harvest.studies.pool.figures import pool_rows
-from harvest.studies.pool.held_nuggets import MeanFigure, mean_figures, mean_rows, mean_table
+from harvest.studies.pool.held_nuggets import MeanFigure, mean_figures, mean_notes, mean_rows, mean_table
 from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.runs.sources import sources
 from harvest.tables.long_rows import LongRow
@@ -212,7 +212,7 @@ def structured_form(
     return StudyForm(
         head={"format": FORMAT, "seed": seed},
         rows=rows,
-        tables=lambda _: [mean_table(shown, "figure"), _count_table(counts)],
+        tables=lambda _: [mean_table(shown, "figure"), *mean_notes(shown), _count_table(counts)],
         sources=sources(recorded),
     )
 

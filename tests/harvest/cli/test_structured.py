@@ -154,6 +154,31 @@ def test_a_topic_with_one_conversation_has_no_comprehensiveness_and_says_so(run:
     assert "1 conversation without comprehensiveness: their topic's pool has no other conversation" in done.stderr
     assert "nobody scored Faithfulness, Relevance" in done.stderr
     assert "Faithfulness" not in done.stdout
+    assert "no interval of A comprehensiveness, B comprehensiveness: one topic" in " ".join(done.stdout.split())
+
+
+def test_intervals_say_their_level_their_method_and_what_was_drawn(tmp_path: Path) -> None:
+    talks = [
+        {
+            "messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": said}],
+            "metadata": {"system": system, "topic": f"T{number}", "trial": 1, "outcome": "completed"},
+        }
+        for number in range(5)
+        for system, said in (("A", "One reason.\nAnother one."), ("B", "One reason."))
+    ]
+    (tmp_path / "five.jsonl").write_text("\n".join(map(json.dumps, talks)), encoding="utf-8")
+    made = harvest("data", "import", "--format", "messages", tmp_path / "five.jsonl", "--out", tmp_path / "five")
+    assert made.returncode == 0, made.stderr
+    done = harvest("metrics", "structured", tmp_path / "five")
+    assert "[low, high]: 95% Gaffke-type interval with an unseen topic, resampled: topics" in done.stdout
+    assert "no interval" not in done.stdout
+
+
+def test_the_pieces_that_people_named_are_counted(run: Path, tmp_path: Path) -> None:
+    for name, named, count in (("none.csv", {}, 0), ("some.csv", {"wo cat": "two", "Dogs": "-"}, 4)):
+        sheet = name_pieces(run, tmp_path / name, named)
+        done = harvest("metrics", "structured", run, "--pieces", sheet)
+        assert f"{name}: people named the piece of {count} of 10 lines" in " ".join(done.stderr.split()).replace("/ ", "/")
 
 
 def test_answers_of_several_runs_share_one_pool(run: Path, tmp_path: Path) -> None:

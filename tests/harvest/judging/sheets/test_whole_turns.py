@@ -58,6 +58,12 @@ def test_a_rule_that_reads_a_criterion_of_another_schema_is_refused_with_what_is
         "schema 'half' does not have" in refused.stderr
     )
     assert "add the criterion User satisfaction to the schema" in refused.stderr
+    for options in (("-m", "SWAN"), ("--criteria",)):  # other criteria may have scores
+        noted = json.loads(harvest("score", run, "--schema", schema, *options, "--json").stdout)["notes"]
+        assert [note for note in noted if "reads the scores of User satisfaction" in note] == [
+            "Recoverability: its rule recovery(sign=judged) reads the scores of User satisfaction, a criterion that "
+            "the schema 'half' does not have."
+        ]
     people = harvest("score", run, "--schema", schema, "-m", "WAN(Recoverability)", "--judges", "human", "--json")
     assert people.returncode == 0, people.stderr
     assert {(one["value"], one["n"]) for one in json.loads(people.stdout)["rows"]} == {(None, 0)}
