@@ -234,6 +234,16 @@
     return found;
   };
 
+  const documents = (sources) => {
+    const found = made("div", "sources", made("p", "who", say("sources")));
+    for (const [name, words] of sources) {
+      const one = words ? made("details", "", made("summary", "", name), made("p", "said", words)) : made("p", "", name);
+      one.dir = "auto";
+      found.append(one);
+    }
+    return found;
+  };
+
   const covered = (one, id) => {
     if (!one.cover || lifted.has(id)) return bubble(one);
     const button = made("button", "", say("view") + " (V)");
@@ -258,6 +268,7 @@
       for (const one of turns) {
         whole.append(made("p", "who", say(one.speaker === "user" ? "user_turn" : "system_turn", { n: one.turn }) + (one.asked ? " – " + say("asked_about") : "")));
         whole.append(covered(one, told.id));
+        if (one.sources) whole.append(documents(one.sources));
       }
       found.push(whole);
     });
@@ -429,7 +440,7 @@
       return;
     }
     if (event.key === "Enter") {
-      if (target.closest("button, a")) return;
+      if (target.closest("button, a, summary")) return;
       event.preventDefault();
       if (!event.repeat) save();
     } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {

@@ -53,6 +53,7 @@ class Words(StrictModel):
     user_turn: _Word = "User, turn {n}"
     system_turn: _Word = "System, turn {n}"
     asked_about: _Word = "asked about"
+    sources: _Word = "Documents it names:"
     part: _Word = "Conversation {n} of {of}"
     pair_question: _Word = "Which conversation would you rather have had?"
     left_title: _Word = "Left"

@@ -11,7 +11,8 @@ from typing import Literal
 from harvest.judging.pool import single_spaced
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.sheet_file import Row
-from recordings.conversations.conversation import Conversation
+from protocols.answer import Source
+from recordings.conversations.conversation import Conversation, Turn
 from recordings.files.json_text import Json
 from recordings.judged.judgments import Target
 from scoring.swan.triage import find_harms
@@ -49,6 +50,8 @@ class Question:
         first = self.conversations[0]
         return (self.id,) if self.titles else (first.trial_id, first.attempt)
 
+
+_SHOWN = 4_000  # characters of a document's text that the page shows
 
 # Rows that are one question: those of one node of a tree; those with the same words anywhere in the topic, too;
 # or no two.
@@ -95,7 +98,7 @@ def _turn_question(row: Row, trials: Mapping[tuple[str, int], Conversation], sam
         asked.append(single_spaced(row["text"]))
     else:
         read = [one for one in conversation.turns if not turn or one.number <= turn]
-        words: list[Json] = [[one.said, one.reply.answer.text if one.reply else None] for one in read]
+        words: list[Json] = [_exchanged(one) for one in read]
         if row.get("speaker") == "user":  # trials may be answered in different ways
             words[-1] = [read[-1].said, None]
         own: list[Json] = [trial, attempt] if same == "trial" else []
@@ -113,6 +116,13 @@ def _turn_question(row: Row, trials: Mapping[tuple[str, int], Conversation], sam
         end,
         votes=_row_votes(row),
     )
+
+
+def _exchanged(turn: Turn) -> list[Json]:
+    """Return what tells a node from others: the words of a turn, and the documents that the system reported."""
+    answer = turn.reply.answer if turn.reply else None
+    sources: list[Json] = _shown_sources(answer.sources) if answer else []
+    return [turn.said, answer.text if answer else None, *([sources] if sources else [])]
 
 
 def _row_votes(row: Row) -> tuple[str, ...]:
@@ -134,7 +144,12 @@ def page_question(question: Question, topics: Mapping[str, Topic]) -> dict[str, 
             of_system = turn.number == question.turn and question.speaker == "system"
             sides.append(_side_pieces("user", turn.number, turn.said, question, of_user))
             if turn.reply is not None and not of_user:
-                sides.append(_side_pieces("system", turn.number, turn.reply.answer.text, question, of_system))
+                answer = turn.reply.answer
+                side = _side_pieces("system", turn.number, answer.text, question, of_system)
+                # Blind pairs are judged by what was said: addresses of documents often tell whose answer it is.
+                if answer.sources and not question.titles:
+                    side["sources"] = _shown_sources(answer.sources)
+                sides.append(side)
         conversations.append(sides)
     return {
         "id": question.id,
@@ -143,6 +158,17 @@ def page_question(question: Question, topics: Mapping[str, Topic]) -> dict[str, 
         "votes": list(question.votes),
         "conversations": conversations,
     }
+
+
+def _shown_sources(sources: Iterable[Source]) -> list[Json]:
+    """Return `[name, text]` of each document that the system reported, once. The name is its title and address. The
+    text is the beginning of the document, or "" if it is unknown or may be harmful."""
+    shown: dict[str, str] = {}
+    for one in sources:
+        text = one.text if len(one.text) <= _SHOWN else one.text[:_SHOWN] + "…"
+        name = " – ".join(dict.fromkeys(filter(None, (one.title, one.href))))
+        shown.setdefault(name, "" if cover_reasons(text) else text)
+    return [[name, text] for name, text in shown.items() if name]
 
 
 def _side_pieces(speaker: str, turn: int, text: str, question: Question, asked: bool) -> dict[str, Json]:

@@ -288,6 +288,7 @@ def test_everything_works_by_keyboard_alone_and_breaks_no_rule_of_axe(
         assert window.locator("#saved").inner_text().startswith("Choose first")
         desk.decide("c")
         second = desk.until_shown()
+        desk.until_saved()  # said later, it would hide what is said of digits
         for digit in "0135":
             keys.press(digit)
         assert window.locator("#choices input:checked").count() == 0
@@ -558,3 +559,41 @@ def test_the_page_speaks_the_language_of_those_who_judge(
                     desk.decide("c")
                     desk.until_saved(saved)
     assert [one.value for one in read_decisions(run).standing] == [1]
+
+
+def test_documents_that_a_system_named_are_below_its_answer(browser: Browser, tmp_path: Path) -> None:
+    sources = [
+        {
+            "href": "https://cafe.example/",
+            "title": "Cafés",
+            "text": "Two cat cafés. <img src=x onerror=document.title=1>",
+        },
+        {"href": "https://cafe.example/", "title": "Cafés"},
+        {"href": "https://long.example/", "text": "long " * 1000},
+        {"href": "https://harm.example/", "text": "He was murdered."},
+    ]
+    spoken = [{"role": "user", "content": "Where are cat cafés?"}, {"role": "assistant", "content": "In Ossendam."}]
+    talks = [{"topic": "cats", "trial": n, "parts": [{"sources": sources[:n]}]} for n in (1, 4)]
+    lines = (json.dumps({"messages": spoken, "metadata": {"system": "A", **talk}}) for talk in talks)
+    (tmp_path / "talks.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    made = harvest("data", "import", "--format", "messages", "talks.jsonl", "--out", "run", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    with serving(tmp_path / "run", "--criterion", "Sensibleness", people=("anna",)) as server:
+        for width in (320, 1280):
+            with sitting(browser, server.links["anna"], width) as (desk, _):
+                shown, listed = desk.page.locator(".sources"), "document.querySelectorAll('.sources summary').length"
+                desk.until_shown()
+                with_one = int(desk.page.evaluate(listed)) == 1
+                desk.page.keyboard.press("ArrowRight")
+                desk.until(f"{listed} === {2 if with_one else 1}")
+                if not with_one:
+                    desk.page.keyboard.press("ArrowLeft")
+                    desk.until(f"{listed} === 2")
+                assert shown.locator(":scope > p").all_inner_texts() == ["Documents it names:", "https://harm.example/"]
+                assert shown.locator("summary").first.inner_text() == "Cafés – https://cafe.example/"
+                shown.locator("summary").first.focus()
+                desk.page.keyboard.press("Enter")
+                assert shown.locator("details p").first.inner_text() == sources[0]["text"]
+                assert len(shown.locator("details p").last.text_content() or "") == 4001
+                assert violations(desk.page) == []
+                assert desk.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
