@@ -1,7 +1,7 @@
 """Rows of forest plots: a value and its interval as positions on an axis, next to the figure in words."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,9 +97,9 @@ PERCENT = Scale(Axis(0.0, 100.0, 0.0, 1.0, 25.0), "percent", 100.0)
 UNIT = Scale(Axis(0.0, 1.0, 0.0, 1.0, 0.25))
 
 
-def scale_from_zero(values: Iterable[float], unit: str = "") -> Scale:
-    """Return a scale from 0 to the largest value."""
-    return Scale(Axis.from_values([0.0, *values], 0.0, 1.0, _MARKS), unit)
+def scale_from_zero(values: Sequence[float], unit: str = "") -> Scale:
+    """Return a scale from 0 to the largest value, or to 1 if there is none."""
+    return Scale(Axis.from_values([0.0, *(values if any(values) else (1.0,))], 0.0, 1.0, _MARKS), unit)
 
 
 def difference_scale(values: Iterable[float], *, share: bool) -> Scale:

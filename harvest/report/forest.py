@@ -58,7 +58,7 @@ def _scale_of(measure: str, rows: Sequence[ScoreRow]) -> Scale:
     if is_percentage(measure):
         return PERCENT
     values = [value for row in rows for value in (row.value, row.low, row.high) if math.isfinite(value)]
-    small = max(values, default=0.0) < _LEAST
+    small = 0 < max(values, default=0.0) < _LEAST
     return UNIT if range_of(measure) == (0.0, 1.0) and not small else scale_from_zero(values, measure)
 
 

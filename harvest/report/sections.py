@@ -95,12 +95,15 @@ def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
         if row.measure in (RELEVANCE.name, FAIRNESS.name):
             values.setdefault((row.system, row.topic or ""), {})[row.measure] = row.value
     points: dict[str, list[tuple[float, float]]] = {}
+    about: dict[str, list[tuple[str, str]]] = {}
     rows = []
     for (system, topic), own in values.items():
         r, gf = own.get(RELEVANCE.name, float("nan")), own.get(FAIRNESS.name, float("nan"))
         if r == r and gf == gf:
             points.setdefault(system, []).append((r, gf))
             link = {"text": topic, "href": address(topic=topic, system=system)}
+            title = f"{topic}, {system}: {RELEVANCE.name} {r:.4f}, {FAIRNESS.name} {gf:.4f}"
+            about.setdefault(system, []).append((title, link["href"]))
             rows.append([link, system, f"{r:.4f}", f"{gf:.4f}"])
     if not rows:
         return
@@ -110,7 +113,8 @@ def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
         "dim",
     )
     if len(rows) <= _MOST_POINTS:
-        yield picture(points_chart(points, RELEVANCE.name, FAIRNESS.name))
+        series = [ScatterSeries(name, own, about[name]) for name, own in points.items()]
+        yield picture(points_chart(series, RELEVANCE.name, FAIRNESS.name))
     head = ["topic", "system", RELEVANCE.name, FAIRNESS.name]
     yield details("As a table", [table(head, rows, [False, False, True, True])])
 
@@ -188,11 +192,10 @@ def remove_style(svg: str) -> str:
     return _OWN_STYLE.sub("", _ROOT.sub(r"\1", svg, count=1), count=1).strip()
 
 
-def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> str:
-    """Draw a scatter chart. `series` maps each system to its points, with a point for each topic."""
-    shown = [ScatterSeries(name, points) for name, points in series.items()]
-    elements, down = scatter_panel(shown, x, y, _WIDTH - 2 * MARGIN, MARGIN - 8)
-    counts = "; ".join(f"{name}: {len(points)} points" for name, points in series.items())
+def points_chart(series: Sequence[ScatterSeries], x: str, y: str) -> str:
+    """Draw a scatter chart with a point for each topic, which leads to its conversations."""
+    elements, down = scatter_panel(series, x, y, _WIDTH - 2 * MARGIN, MARGIN - 8)
+    counts = "; ".join(f"{one.name}: {len(one.points)} points" for one in series)
     return page(f"{x} against {y}", f"A point for each topic and system. {counts}", elements, _WIDTH, down + 8)
 
 

@@ -4,7 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harvest.tables.drawing.axis import Axis
-from harvest.tables.drawing.svg import MARGIN, break_lines, circle, diamond, line, text, text_width, triangle
+from harvest.tables.drawing.svg import (
+    MARGIN,
+    break_lines,
+    circle,
+    diamond,
+    escape_text,
+    line,
+    quote_attribute,
+    text,
+    text_width,
+    triangle,
+)
 
 _HEIGHT, _LEFT = 320.0, 54.0
 # (colour, mark, filled) of the first series, the second, and so on, repeated from the beginning.
@@ -20,10 +31,12 @@ _MARKS: tuple[tuple[str, Callable[..., str], bool], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ScatterSeries:
-    """A series of points (x, y), which must be finite, and its name in the key."""
+    """A series of points (x, y), which must be finite, and its name in the key. `about` has for each point a title and
+    a link, which a script of the page may follow; () without titles."""
 
     name: str
     points: Sequence[tuple[float, float]]
+    about: Sequence[tuple[str, str]] = ()
 
 
 def scatter_panel(series: Sequence[ScatterSeries], x: str, y: str, wide: float, down: float) -> tuple[list[str], float]:
@@ -43,9 +56,15 @@ def scatter_panel(series: Sequence[ScatterSeries], x: str, y: str, wide: float, 
     found.append(text((start + end) / 2, bottom + 34, x, 11, "dim", anchor="middle"))
     for place, one in enumerate(series):
         ink, mark, filled = _MARKS[place % len(_MARKS)]
-        found += [mark(across.position(a), up.position(b), ink, size=3.8, filled=filled) for a, b in one.points]
+        drawn = [mark(across.position(a), up.position(b), ink, size=3.8, filled=filled) for a, b in one.points]
+        found += map(_titled, drawn, one.about) if one.about else drawn
     key, down = _series_key([one.name for one in series], wide, bottom + 44)
     return [*found, *key], down
+
+
+def _titled(drawn: str, about: tuple[str, str]) -> str:
+    title, link = about
+    return f"<g data-go={quote_attribute(link)}><title>{escape_text(title)}</title>{drawn}</g>"
 
 
 def _series_key(names: Sequence[str], wide: float, down: float) -> tuple[list[str], float]:

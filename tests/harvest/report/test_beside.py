@@ -131,6 +131,18 @@ def test_a_block_of_the_flow_leads_where_its_line_of_the_list_leads(
         until(window, f"document.querySelectorAll('#list a').length === {counted}")
 
 
+def test_a_point_of_r_and_gf_names_its_topic_and_leads_to_it(browser: Browser, report: tuple[Report, Path]) -> None:
+    with opened(browser, report[1]) as watched:
+        window = watched.page
+        points = window.locator("#fairness [data-go]")
+        assert points.count() == 12, "six topics of two systems"
+        title = re.fullmatch(r"(\w+), ([AB]): R [\d.]+, GF [\d.]+", points.first.locator("title").text_content() or "")
+        assert title
+        points.first.dispatch_event("click")
+        until(window, f"location.hash === '#topic={title[1]}&system={title[2]}'")
+        until(window, "document.querySelectorAll('#list a').length === 3")
+
+
 def test_on_paper_it_is_two_pages(browser: Browser, report: tuple[Report, Path]) -> None:
     with opened(browser, report[1]) as watched:
         paper = watched.page.pdf(format="A4", margin={"top": "15mm", "right": "15mm", "bottom": "15mm", "left": "15mm"})
