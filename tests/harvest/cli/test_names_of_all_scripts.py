@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -19,6 +19,7 @@ from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.object_store import s3_server
 from tests.support.opened_report import launched, opened, until
+from tests.support.viewed_folder import viewing
 
 AUDIT, SYSTEMS = "wöchentliche Prüfung", ("Große Änderung", "助手", "مساعد")
 TOPICS = ("Größe", "金利", "سؤال", "हिन्दी", "Вопрос")
@@ -171,6 +172,28 @@ def test_a_page_opens_the_conversation_of_an_address(folder: Path, system: str, 
     address = f"#system={quote(system, safe='')}&topic={quote(topic, safe='')}&trial=1"
     with launched() as browser, opened(browser, page, address) as watched:
         until(watched.page, f"document.body.innerText.includes({json.dumps(f'{topic}?')})")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"harvest show 'runs/{AUDIT}' --system '{SYSTEMS[0]}' --topic '{TOPICS[0]}' --trial 1",
+        f"harvest show 'runs/{AUDIT}' --system '{SYSTEMS[2]}' --topic '{TOPICS[3]}' --trial 2",
+        f"#topic={quote(TOPICS[1])}&system={quote(SYSTEMS[1])}&trial=1",
+    ],
+)
+def test_the_view_opens_the_conversation_of_an_address(folder: Path, address: str) -> None:
+    topic = next(name for name in TOPICS if name in unquote(address))
+    with viewing(folder) as view, launched() as browser:
+        window = browser.new_page()
+        window.goto(view.link)
+        until(window, "document.documentElement.dataset.ready")
+        until(window, f"document.body.innerText.includes({json.dumps(AUDIT)})")
+        window.evaluate("hash => { location.hash = hash; }", f"#run={quote(f'runs/{AUDIT}')}")
+        window.fill("#wanted", address)
+        window.press("#wanted", "Enter")
+        said = json.dumps(f"{topic}?")
+        until(window, f"!document.getElementById('reading').hidden && document.body.innerText.includes({said})")
 
 
 @pytest.fixture(scope="module")
