@@ -12,7 +12,7 @@ from harvest.studies.trees.figures import TreeFigures
 from harvest.studies.trees.parted_systems import END, end_title, turn_name
 from harvest.tables.drawing.layout import ShownTree
 from harvest.tables.drawing.svg import MARGIN, escape_text, fit_text, page, quote_attribute, rectangle, text
-from protocols.labels import MEANINGS
+from protocols.labels import MEANINGS, NOT_USEFUL, USEFUL
 from recordings.trees.node_text import one_line
 from topics.counting import pluralize
 
@@ -20,7 +20,7 @@ _WIDTH = 1180.0  # in pixels: the column of the report
 _HIGH, _WIDEST, _NARROWEST = 150.0, 228.0, 46.0
 _MOST_TURNS = 22  # columns
 _READABLE = 12.0  # the least height of a block with words
-_FILLS = {"o": ("green", 0.22), "x": ("orange", 0.22), "user": ("blue", 0.13)}
+_FILLS = {USEFUL: ("green", 0.22), NOT_USEFUL: ("orange", 0.22), "user": ("blue", 0.13)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _blocks(one: Flow, wide: float, top: float) -> Iterator[str]:
                 framed=names in one.marked,
             )
         # Branches from the top: useful answers first, then those that were not labelled, then useless ones; ends last.
-        order = {"o": 0, "x": 2}
+        order = {USEFUL: 0, NOT_USEFUL: 2}
         branches = sorted(one.chosen.branches[node], key=lambda at: (order.get(tree.symbol_at(at).key, 1), at))
         below = tops[node]
         for branch in branches:

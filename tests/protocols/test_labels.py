@@ -15,7 +15,7 @@ PACKAGES = ("topics", "protocols", "simulators", "recordings", "scoring", "harve
 OTHER_WORDS = {
     "topics/counting.py": "plurals",
     "harvest/cli/init.py": "how a file is opened",
-    "harvest/cli/users/simulate.py": "how a file is opened",
+    "harvest/cli/users/fit.py": "how a file is opened",
     "harvest/drivers/browser.py": "800x600",
     "harvest/drivers/options.py": "what stands for a variable",
     "harvest/pages/browser/window.py": "a place on a page",

@@ -229,7 +229,7 @@ def test_a_report_opened_in_a_browser_shows_every_reply_as_text_and_runs_and_ask
                 shown.add(said[:200])
             assert window.evaluate("document.querySelectorAll('#text :is(img, script, svg, iframe, a)').length") == 0
         assert {text[:200] for text in (*HOSTILE.values(), LARGE)} <= shown
-        assert window.title() == "run – Harvest report"
+        assert window.title() == "hostile · run – Harvest report"
 
 
 def visible(text: str) -> str:
