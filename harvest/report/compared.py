@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from harvest.report.blocks import WIDE, Block, as_blocks, details, table, text
 from harvest.report.compared_finding import compared_measure, is_reversed
-from harvest.report.finding import safe_name
+from harvest.report.finding import answer_place, safe_name
 from harvest.report.forest import difference_forest
 from harvest.report.grid import address
 from harvest.studies.compare.comparison import Comparison
@@ -93,7 +93,7 @@ def _topic_bars(one: MeasureComparison, *, turned: bool) -> Block:
 
 
 def _part_text(value: float, *, share: bool) -> str:
-    return decimal(100 * value if share else value, 2 if share else 5, signed=True)
+    return decimal(100 * value if share else value, 1 if share else 4, signed=True)
 
 
 def parted_paths(found: Comparison) -> frozenset[tuple[str, ...]]:
@@ -113,9 +113,17 @@ def _parted_blocks(found: PartedSystems, level: float, *, alone: bool) -> Iterat
         for pair in turn.pairs[:1]:
             of = {"topic": pair.topic, "system": found.first, "trial": pair.first}
             link = {"text": "read both", "href": address(**of, beside=found.second, other=pair.second)}
-        rows.append([" → ".join((*turn.turns, turn.branch)), *sides, share_words(turn.share), p_text(turn.p), link])
+        rows.append(
+            [
+                answer_place(turn.turns, turn.branch).removesuffix(":"),
+                *sides,
+                share_words(turn.share),
+                p_text(turn.p),
+                link,
+            ]
+        )
     if rows:
-        head = ["turn", first, second, "share of it", "p", "conversations"]
+        head = ["turn", first, second, "of the difference", "p", "conversations"]
         right = [False, True, True, True, True, False]
         blocks.append(table(head, rows, right, f"Where the conversations of {first} and {second} part"))
     blocks.append(text(f"{divergence_words(found)[0].upper()}{divergence_words(found)[1:]}.", "dim"))

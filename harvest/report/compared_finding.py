@@ -13,6 +13,7 @@ from harvest.studies.compare.comparison import Comparison
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material
 from harvest.tables.comparison_words import p_text, signed
+from recordings.trees.node_text import format_percent
 from scoring.comparison.pairs import SEE_BOUNDS, Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.library import good_end
@@ -132,6 +133,8 @@ class _FindingWriter:
         if not pair.is_distinguished and (pair.interval.low > 0 or pair.interval.high < 0):
             why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
             interval += f"; the interval excludes 0, but {why}"
+        if verdict == "cannot tell" and not again:
+            interval += self._either_way(pair)
         lost = sum(found.invalid.values()) + sum(found.unplayed.values())
         missing = (
             f" {pluralize(lost, 'planned trial')} without a valid attempt: play the missing trials first."
@@ -152,7 +155,7 @@ class _FindingWriter:
             verdict,
             f"{said}: {'it' if again else 'they'} {shown}, a difference of {interval}.",
             self._scope,
-            self._drivers(pair, -1 if turned else 1),
+            " ".join(filter(None, (self._drivers(pair, -1 if turned else 1), self._parting(turned=turned)))),
             following,
             self._command(pair),
             _beside(pair),
@@ -249,6 +252,29 @@ class _FindingWriter:
             strongest = [finding.safe_name(one.topic) for one in found[: finding.MOST_NAMED]]
             said.append(f"{finding.join_names(strongest) if found else 'no topic'} towards {finding.safe_name(name)}")
         return f"Topics pull {'both ways' if all(sides.values()) else 'one way'}: {', '.join(said)}."
+
+    def _either_way(self, pair: Pair) -> str:
+        """Say how much better each system may be, if the interval of their difference includes 0."""
+        good = good_end(parse(self.one.measure))
+        if not pair.interval.low < 0 < pair.interval.high or good == "neither":
+            return ""
+        unit = " points" if is_percentage(self.one.measure) else ""
+        most = {pair.first: pair.interval.high, pair.second: -pair.interval.low}
+        if good == "low":
+            most = dict(zip(most, reversed(most.values()), strict=True))
+        ends = [signed(self.one, most[name]).removeprefix("+") for name in (pair.first, pair.second)]
+        first, second = finding.safe_name(pair.first), finding.safe_name(pair.second)
+        return f": {first} may be better by up to {ends[0]}{unit}, or {second} by up to {ends[1]}"
+
+    def _parting(self, *, turned: bool) -> str:
+        """Name the turn at which most of the conversations of two systems part, if that is significant."""
+        turns = self.found.parted[0].turns if self.found.parted else ()
+        known = [turn for turn in turns if turn.p <= 1 - self.found.settings.level + _ROUNDING]
+        if not known:
+            return ""
+        most = max(known, key=lambda turn: turn.share)
+        sides = [format_percent(share) for share in (most.portion[::-1] if turned else most.portion)]
+        return f"Conversations part most at {finding.answer_place(most.turns, most.branch)} in {' and '.join(sides)}."
 
     def _loss_words(self, pair: Pair) -> list[str]:
         """Describe the lost trials of both systems, if their loss prevents a verdict. More topics would not help,

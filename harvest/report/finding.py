@@ -13,12 +13,14 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.variance.variance import SystemVariance
 from harvest.tables.figures import ordered_rows, shown_with_interval
 from harvest.terminal import printable
+from protocols.labels import MEANINGS
 from scoring.library import declared, good_end
 from scoring.measures.usefulness import MEAN_USEFUL, useful_share
 from scoring.notation import parse
 from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
 
+_ANSWER = "S "  # before the label of a system's turn in a tree
 MOST_NAMED = 3  # topics named in a finding
 _FACTOR = 4  # the factor for trials or topics in advice on narrower intervals
 # The number of systems named and drawn at the top of a report.
@@ -162,6 +164,18 @@ def scope_words(first: str, measure: str, material: Material) -> str:
     one = declared(measure)
     words = f"; {measure}: {one.sentence[0].lower()}{one.sentence[1:].rstrip('.')}" if one is not None else ""
     return f"{first}; {trial_count(material)}{words}."
+
+
+def answer_place(turns: Sequence[str], branch: str) -> str:
+    """Return where conversations part, in words: `answer 2, after a useful one: useful`. `turns` is the path to the
+    turn, and `branch` what happens there. If that is no answer with a label, the path is returned as trees print it."""
+    said = [turn.removeprefix(_ANSWER) for turn in (*turns, branch) if turn.startswith(_ANSWER)]
+    if not branch.startswith(_ANSWER) or any(label not in MEANINGS for label in said):
+        return " → ".join(safe_name(one) for one in (*turns, branch)) + ":"
+    *before, last = (MEANINGS[label] for label in said)
+    after = f", after one that was {before[0]}" if len(before) == 1 else ""
+    after = f", after answers that were {', then '.join(before)}" if len(before) > 1 else after
+    return f"answer {len(said)}{after}: {last}"
 
 
 def shown_path(path: Path) -> str:

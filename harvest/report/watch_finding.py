@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from harvest.report.finding import Finding, join_names, safe_name, shown_path, trial_count, turns_words
+from harvest.report.finding import Finding, answer_place, join_names, safe_name, shown_path, trial_count, turns_words
 from harvest.report.grid import address
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch import words as watch_words
@@ -127,24 +127,28 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
         else ""
     )
     if kind == "changed":
-        rests = one.judged is not None and one.judged.rests_on_several
-        together = f" Together with the audits before it: {watch_words.changed_by_words(one)}." if rests else ""
-        return f"{name} changed since the baseline: {did}{watch_words.change_words(one)}.{together}"
+        together, change = "", one.difference.value
+        if one.judged is not None and one.judged.rests_on_several:
+            together = f" Together with the audits before it: {watch_words.changed_by_words(one)}."
+            change = one.judged.together[0]
+        return f"{name} has {_way(change)} since the baseline: {did}{watch_words.change_words(one)}.{together}"
     if kind == "alarm":
         if watch_words.is_shown_by_itself(one):
-            return f"{name} has probably changed since the baseline: {did}. Another audit has to confirm it."
+            way = _way(one.difference.value)
+            return f"{name} has probably {way} since the baseline: {did}. Another audit has to confirm it."
         return (
             f"The audits of {name} until now raised an alarm, which this one by itself does not show: {did}. Another "
             "audit has to confirm it."
         )
     if kind in ("fell", "rose"):
         evidence = watch_words.evidence_words(one)
-        return f"{name} {kind} since the baseline: {did}. One audit is not enough for an alarm ({evidence})."
+        way = _way(one.difference.value)
+        return f"{name} may have {way} since the baseline: {did}. One audit is not enough for an alarm ({evidence})."
     if kind == "perhaps back":
         near = f"{did}{watch_words.joined_words(one)}"
         return f"{name} is perhaps back near the baseline: {near}. Another audit has to confirm it.{since}"
     if kind == "back":
-        words = watch_words.recovery_words(one)
+        words = watch_words.past_change_words(one)
         return f"{name} is back near the baseline: {did}{watch_words.joined_words(one)}. {words[0].upper()}{words[1:]}."
     if kind == "same":
         small = f"{100 * found.smallest_effect:g} points"
@@ -152,6 +156,10 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
     if since:
         return f"Whether {name} is back at the baseline cannot be told: {did}.{since}"
     return f"Whether {name} changed since the baseline cannot be told: {did}."
+
+
+def _way(change: float) -> str:
+    return "fallen" if change < 0 else "risen" if change > 0 else "changed"
 
 
 def _scope_words(found: Watched, system: WatchedSystem, one: WatchedFigure | None, material: Material) -> str:
@@ -196,8 +204,7 @@ def _driver_words(system: WatchedSystem) -> list[str]:
     if system.turns:
         turn = system.turns[0]
         before, share = (f"{100 * share:.0f}%" for share in turn.portion)
-        way = " → ".join(safe_name(one) for one in (*turn.turns, turn.branch))
-        parts.append(f"Conversations part at {way}: {share} of those that came there, before {before}.")
+        parts.append(f"Conversations part at {answer_place(turn.turns, turn.branch)} in {share}, before in {before}.")
     return parts
 
 

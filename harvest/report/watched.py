@@ -4,15 +4,17 @@ import math
 from collections.abc import Iterator, Sequence
 
 from harvest.report.bars import Bar, difference_scale
-from harvest.report.blocks import Block, as_blocks, details, picture, text
-from harvest.report.finding import safe_name
+from harvest.report.blocks import Block, as_blocks, details, picture, table, text
+from harvest.report.finding import answer_place, safe_name
 from harvest.report.forest import forest
+from harvest.report.grid import address
 from harvest.studies.watch.figures import THESE_RUNS, watch_tables
 from harvest.studies.watch.history import Look, LookFigure
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import audit_times, history_tables
 from harvest.studies.watch.watched import Watched, WatchedSystem
 from harvest.studies.watch.words import signed_value, value_text
+from harvest.tables.comparison_words import p_text
 from scoring.table import is_percentage
 
 _MOST_LOOKS = 60  # that are drawn, the latest
@@ -20,18 +22,39 @@ _MOST_LOOKS = 60  # that are drawn, the latest
 
 def watched_blocks(found: Watched) -> Iterator[Block]:
     """Yield the figures of `harvest watch run`: for each system the differences from the baseline, then its changes."""
-    parts = as_blocks(watch_tables(found), "Held against the baseline")
+    parts = as_blocks(watch_tables(found, changes=False), "Held against the baseline")
     first = next((place for place, part in enumerate(parts) if "table" in part), len(parts))
     yield from parts[:first]
     for system in found.systems:
         if system.figures:
             yield text(safe_name(system.name), "heading")
             yield _difference_forest(system, found.smallest_effect)
+        yield from _changes(system)
     rest = parts[first:]
     yield from (part for part in rest if "table" not in part and part["tone"] != "warn")
     if warnings := [part["text"] for part in rest if part.get("tone") == "warn"]:
         yield {"list": warnings, "tone": "warn"}  # of all systems, so not between their pictures
     yield details("As a table", [part for part in rest if "table" in part])
+
+
+def _changes(system: WatchedSystem) -> Iterator[Block]:
+    """Yield the topics and the turns that changed, each with a link to its conversations."""
+    right = [False, True, True, True, False]
+    if system.topics:
+        rows: list[Sequence[object]] = []
+        for one in system.topics:
+            now, before = (f"{useful} of {trials}" for useful, trials in (one.now, one.before))
+            link = {"text": "read them", "href": address(system=system.name, topic=one.topic)}
+            rows.append([safe_name(one.topic), now, before, p_text(one.p), link])
+        head = ["topic", "first answers useful now", "at the baseline", "p", "conversations"]
+        yield table(head, rows, right, f"Topics of {safe_name(system.name)} that changed")
+    if system.turns:
+        rows = []
+        for turn in system.turns:
+            before, now = (f"{100 * share:.0f}% of {came}" for share, came in zip(turn.portion, turn.came, strict=True))
+            rows.append([answer_place(turn.turns, turn.branch).removesuffix(":"), now, before, p_text(turn.p)])
+        head = ["turn", "share now", "at the baseline", "p"]
+        yield table(head, rows, right[:-1], f"Turns at which conversations of {safe_name(system.name)} go on otherwise")
 
 
 def _difference_forest(system: WatchedSystem, matters: float) -> Block:

@@ -32,8 +32,9 @@ STYLES = {
 }
 
 
-def watch_tables(found: Watched) -> Iterator[RenderableType]:
-    """Yield a sentence for each system, and then its figures and changes."""
+def watch_tables(found: Watched, *, changes: bool = True) -> Iterator[RenderableType]:
+    """Yield a sentence for each system, and then its figures, warnings, and the topics and turns that changed (unless
+    `changes` is false)."""
     for system in found.systems:
         words = [one.word for one in system.figures if one.gated]
         # The verdict that most needs a person's attention.
@@ -47,7 +48,7 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
             for one in system.figures
             if one.over
         )
-        yield from system_details(system)
+        yield from system_details(system) if changes else _system_warnings(system)
     runs = pluralize(len(found.baseline.runs), "run")
     yield Text(
         f"look {found.look} at a baseline of {runs}, blessed {found.baseline.blessed_at[:10]}; figures and intervals "
@@ -113,7 +114,8 @@ def _figure_table(system: WatchedSystem) -> Table:
             watch_words.value_text(one.value, one.name),
             f"{watch_words.signed_value(one.difference.value, one.name)} [{low}, {high}]{mark}",
             str(one.n) if one.over is None else f"{one.n} of {one.over.n}",
-            "" if math.isnan(reached) else f"{100 * reached:.0f}%",
+            # After a confirmed change the evidence begins anew: 0% would deny the alarm.
+            "" if math.isnan(reached) or (one.word == "changed" and not reached) else f"{100 * reached:.0f}%",
             Text(one.word, style=STYLES[one.word]) if one.gated else found,
         )
     return table
@@ -121,6 +123,19 @@ def _figure_table(system: WatchedSystem) -> Table:
 
 def system_details(system: WatchedSystem) -> Iterator[Text]:
     """Yield lines about a system's coverage, the models it names, and the topics and turns that changed."""
+    yield from _system_warnings(system)
+    for topic in system.topics:
+        (a, n), (b, m) = topic.before, topic.now
+        said = f"{topic.topic}: first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
+        yield Text(printable(f"  {said}", line=True))
+    for turn in system.turns:
+        way = " → ".join((*turn.turns, turn.branch))
+        then, today = (f"{100 * share:.0f}%" for share in turn.portion)
+        said = f"{way}: {today} of {turn.came[1]} that came there, before {then} of {turn.came[0]}; p {p_text(turn.p)}"
+        yield Text(printable(f"  {said}", line=True))
+
+
+def _system_warnings(system: WatchedSystem) -> Iterator[Text]:
     if system.continued:
         yield Text(
             f"{system.name}: its sessions continue from topic to topic, so trials depend on each other: alarms "
@@ -149,12 +164,3 @@ def system_details(system: WatchedSystem) -> Iterator[Text]:
         yield Text(f"{system.name}: no valid trial of {', '.join(system.lost)}", style="yellow")
     if system.unasked:
         yield Text(f"{system.name}: not asked: {', '.join(system.unasked)}", style="yellow")
-    for topic in system.topics:
-        (a, n), (b, m) = topic.before, topic.now
-        said = f"{topic.topic}: first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
-        yield Text(printable(f"  {said}", line=True))
-    for turn in system.turns:
-        way = " → ".join((*turn.turns, turn.branch))
-        then, today = (f"{100 * share:.0f}%" for share in turn.portion)
-        said = f"{way}: {today} of {turn.came[1]} that came there, before {then} of {turn.came[0]}; p {p_text(turn.p)}"
-        yield Text(printable(f"  {said}", line=True))

@@ -131,12 +131,14 @@ def had_changed_words(one: WatchedFigure) -> str:
 
 
 def recovery_words(one: WatchedFigure) -> str:
+    """Describe the change that is over, for a figure that is back near the baseline, and how the watch goes on."""
+    again = "the watch begins again, with evidence at zero and the whole budget of false alarms"
+    return f"{past_change_words(one)}; {again}"
+
+
+def past_change_words(one: WatchedFigure) -> str:
     """Describe the change that is over, for a figure that is back near the baseline."""
-    state = one.state
-    return (
-        f"it had changed from {moment_text(state.ended)} to {moment_text(state.back)}, confirmed; the watch begins "
-        "again, with evidence at zero and the whole budget of false alarms"
-    )
+    return f"it had changed from {moment_text(one.state.ended)} to {moment_text(one.state.back)}, confirmed"
 
 
 def topic_change_words(one: WatchedFigure) -> str:

@@ -13,13 +13,14 @@ import pytest
 
 from harvest.report.compared_finding import comparison_finding
 from harvest.report.document import make_report
-from harvest.report.finding import Finding, is_share_of_turns, single_finding
+from harvest.report.finding import Finding, answer_place, is_share_of_turns, single_finding
 from harvest.report.forest import difference_forest
 from harvest.report.opening import bars_of_comparison
 from harvest.report.page import page
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material, score_material
+from harvest.studies.trees.parted_systems import PartingTurn
 from recordings.conversations.conversation import Outcome
 from recordings.log.run_folder import read
 from scoring.comparison.pairs import SEE_BOUNDS, Driver, Pair
@@ -231,6 +232,50 @@ def test_a_run_without_a_valid_trial_says_so_and_lists_the_reasons(folder: Path)
     assert invalid["id"] == "invalid"
     assert invalid["blocks"][1]["table"]["rows"] == [["A", "timeout", "6"]]
     assert len(invalid["blocks"][2]["table"]["rows"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("turns", "branch", "said"),
+    [
+        (("U ask",), "S x", "answer 1: not useful"),
+        (("U ask", "S o", "U more"), "S x", "answer 2, after one that was useful: not useful"),
+        (
+            ("U ask", "S x", "U insist", "S o", "U more"),
+            "S o",
+            "answer 3, after answers that were not useful, then useful: useful",
+        ),
+        (("U ask", "S x"), "■ breakdown", "U ask → S x → ■ breakdown:"),
+        (("U ask",), "S weiß nicht", "U ask → S weiß nicht:"),
+        (("U ask", "S other", "U more"), "S o", "U ask → S other → U more → S o:"),
+    ],
+)
+def test_the_turn_at_which_conversations_part_is_said_in_words(turns: tuple[str, ...], branch: str, said: str) -> None:
+    assert answer_place(turns, branch) == said
+
+
+def test_the_turn_of_most_of_the_difference_is_said_with_the_shares_of_both(two: tuple[Comparison, Material]) -> None:
+    found, material = two
+    way: tuple[str, ...] = ("U ask", "S o", "U more")
+    small = PartingTurn(("U ask",), "S o", (20, 20), (18, 10), (0.9, 0.5), 0.2, 0.01, ())
+    large = PartingTurn(way, "S o", (18, 10), (16, 3), (0.89, 0.3), 0.7, 0.02, ())
+    unsure = PartingTurn(way, "S x", (18, 10), (2, 7), (0.11, 0.7), 0.9, 0.2, ())
+
+    def drives(verdict: Verdict, *turns: PartingTurn) -> str:
+        parted = (replace(found.parted[0], turns=turns),)
+        return said(replace(found, parted=parted), material, verdict, 0.2, 0.1, 0.3).drives
+
+    place = "Conversations part most at answer 2, after one that was useful: useful in"
+    assert drives("better", small, large, unsure).endswith(f"{place} 89% and 30%.")
+    assert drives("worse", small, large, unsure).endswith(f"{place} 30% and 89%.")  # as the figures in the headline
+    assert "part most" not in drives("better", unsure)
+
+
+def test_what_cannot_be_told_says_how_much_better_each_may_be(two: tuple[Comparison, Material]) -> None:
+    found = said(*two, "cannot tell", 0.1, -0.073, 0.25)
+    assert "[-7.3, +25.0]: A may be better by up to 25.0 points, or B by up to 7.3." in found.found
+    assert "may be better" not in said(*two, "better", 0.2, 0.1, 0.3).found
+    assert "may be better" not in said(*two, "cannot tell", 0.2, 0.1, 0.3).found  # the test does not settle it
+    assert "may be better" not in said(*two, "too few", 0.1, float("nan"), float("nan")).found
 
 
 def test_topics_are_said_to_favour_only_the_side_that_they_do(two: tuple[Comparison, Material]) -> None:

@@ -12,6 +12,7 @@ import pytest
 from harvest.report.finding import Finding
 from harvest.report.opening import bars_of_watch
 from harvest.report.watch_finding import watch_finding
+from harvest.report.watched import watched_blocks
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch.baseline import read_baseline
@@ -53,26 +54,31 @@ def gated(**of: Any) -> Callable[[WatchedSystem], WatchedSystem]:
 def test_a_change_is_said_with_the_figures_the_difference_and_what_to_read(story: Story) -> None:
     topic = ChangedTopic("M001", (20, 24), (1, 6), 0.001)
     turn = ChangedTurn(("U ask",), "S o", (0.9, 0.3), (24, 18), 0.01)
-    found, _ = said(
-        story, lambda one: replace(gated(verdict="changed", alarm=True)(one), topics=(topic,), turns=(turn,))
-    )
+    fell = Difference(-0.6, -0.7, -0.5, -0.7, -0.5, 0.05, 0.0, False, 0.001)
+    figures = gated(verdict="changed", alarm=True, difference=fell)
+    found, changed = said(story, lambda one: replace(figures(one), topics=(topic,), turns=(turn,)))
     assert found.verdict == "changed"
-    assert found.found.startswith("A changed since the baseline: it answered usefully in ")
+    assert found.found.startswith("A has fallen since the baseline: it answered usefully in ")
     assert "% of turns, at the baseline in " in found.found
     assert "points [" in found.found
     assert "interval for these topics" in found.scope
     assert "look 1 at a baseline of 1 run" in found.scope
     assert "M001 (first answers useful in 1 of 6, before in 20 of 24" in found.drives
-    assert "Conversations part at U ask → S o: 30% of those that came there, before 90%." in found.drives
+    assert "Conversations part at answer 1: useful in 30%, before in 90%." in found.drives
     assert found.command.endswith("--system A --topic M001")
     assert found.link == "#system=A&topic=M001"
+    topics, turns = (part["table"]["rows"] for part in watched_blocks(changed) if "table" in part)
+    assert topics == [["M001", "1 of 6", "20 of 24", ".001", {"text": "read them", "href": found.link}]]
+    assert turns == [["answer 1: useful", "30% of 18", "90% of 24", ".010"]]
+    rose, _ = said(story, gated(verdict="changed", difference=replace(fell, value=0.6)))
+    assert rose.found.startswith("A has risen since the baseline: ")
 
 
 def test_an_alarm_asks_for_another_audit(story: Story) -> None:
     alarm = {"verdict": "cannot tell", "alarm": True}
     found, _ = said(story, gated(**alarm, difference=Difference(-0.2, -0.3, -0.1, -0.3, -0.1, 0.05, 0.0, False, 0.001)))
     assert found.verdict == "alarm"
-    assert "has probably changed" in found.found
+    assert "A has probably fallen since the baseline: " in found.found
     held, _ = said(story, gated(**alarm, difference=Difference(-0.02, -0.1, 0.06, -0.1, 0.06, 0.04, 0.0, False, 0.6)))
     assert held.verdict == "alarm"
     assert "which this one by itself does not show" in held.found
@@ -84,7 +90,7 @@ def test_a_fall_beyond_what_matters_is_said_as_one(story: Story) -> None:
     fell = Difference(-0.134, -0.186, -0.082, -0.18, -0.09, 0.03, 0.0, False, 0.001)
     found, _ = said(story, gated(verdict="cannot tell", alarm=False, difference=fell, levels=(0.62, 0.0)))
     assert found.verdict == "fell"
-    assert found.found.startswith("A fell since the baseline: it answered usefully in ")
+    assert found.found.startswith("A may have fallen since the baseline: it answered usefully in ")
     assert "-13.4 points [-18.6, -8.2]. One audit is not enough for an alarm (evidence 62%)." in found.found
 
 
@@ -115,8 +121,9 @@ def test_after_a_change_the_headline_is_of_this_audit_and_the_change_is_past(
     found, _ = said(story, back)
     assert (found.verdict, found.found.startswith(said_so)) == (word, True), found.found
     assert "-2.0 points [-7.2, +3.2]" in found.found
-    assert "probably changed" not in found.found
+    assert "probably" not in found.found
     assert "had changed" in found.found
+    assert "budget" not in found.found
     assert "2026-09-2" in found.found
 
 
