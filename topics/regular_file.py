@@ -8,6 +8,7 @@ import errno
 import os
 import stat
 from fnmatch import fnmatchcase
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -16,6 +17,7 @@ from topics.errors import InputError, Place
 
 _FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_MOST_NAMES = 1000  # the names in a folder that are compared with a misspelt name
 
 
 def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
@@ -145,9 +147,23 @@ def _kind_name(mode: int) -> str:
 
 
 def missing_advice(path: str | PathLike[str]) -> str:
+    """Return advice for a path at which there is nothing: a similar name in the same folder, and where paths start."""
+    near = _similar_path(Path(path))
+    check = f"did you mean {near}?" if near else "check the path;"
     if Path(path).is_absolute():
-        return "check the path"
+        return check.rstrip(";")
     try:
-        return f"check the path; relative paths start at {Path.cwd()}"
+        return f"{check} relative paths start at {Path.cwd()}"
     except OSError:  # the working folder was removed
-        return "check the path; relative paths start at the working folder, which is gone"
+        return f"{check} relative paths start at the working folder, which is gone"
+
+
+def _similar_path(path: Path) -> Path | None:
+    from topics.suggestions import nearest_name  # late: only a typing error needs it
+
+    try:
+        with os.scandir(path.parent) as entries:
+            near = nearest_name(path.name, (entry.name for entry in islice(entries, _MOST_NAMES)))
+    except (OSError, ValueError):  # there is no such folder, or it cannot be listed
+        return None
+    return path.with_name(near) if near else None

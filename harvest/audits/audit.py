@@ -5,6 +5,7 @@ that cannot work is rejected, with file:line:column, before anything is sent.
 """
 
 import hashlib
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -218,12 +219,33 @@ def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
     path = Path(name_or_path)
     if not path.is_file() and name_or_path in shipped_audits():
         path = Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
+    if path.is_dir():
+        raise _folder_error(path)
     document = read_document(path)
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
         raise document.other_format_error(FORMAT) or document.error(
             ("format",), "not an audit file of a supported version", allowed=f"format: {FORMAT}"
         )
     return document, document.validate_as(AuditFile)
+
+
+def _folder_error(folder: Path) -> InputError:
+    """Return the error for a folder in place of an audit, which says what the folder is good for."""
+    from recordings.log.run_folder import is_run  # late: only this mistake needs it
+
+    if is_run(folder):
+        return InputError(
+            "this is the folder of a run, not an audit file",
+            place=Place(str(folder)),
+            advice="read it with harvest show, score, report or compare; continue it with "
+            f"harvest run AUDIT --out {shlex.quote(str(folder))}",
+        )
+    inside = folder / "audit.yaml"
+    return InputError(
+        "this is a folder, not an audit file",
+        place=Place(str(folder)),
+        advice=f"give the audit in it: {inside}" if inside.is_file() else "give an audit file; harvest init writes one",
+    )
 
 
 def load_audit(

@@ -4,7 +4,13 @@ import json
 
 import click
 
-from harvest.studies.scores.measure_tables import every_measure, explain_measure, measure_list, measures_document
+from harvest.studies.scores.measure_tables import (
+    every_measure,
+    explain_measure,
+    measure_kind,
+    measure_list,
+    measures_document,
+)
 from harvest.terminal import people_console
 from scoring.notation import parse_all
 from topics.errors import InputError
@@ -41,6 +47,9 @@ def command(name: str | None, as_json: bool) -> None:
             console.print(part)
         console.print("harvest measures NAME explains one; harvest score RUN --measure NAME computes it", style="dim")
         return
+    if len(wanted) > 1:
+        kinds = ", ".join(map(measure_kind, wanted))
+        console.print(f"{len(wanted)} measures are called {wanted[0].name}: {kinds}", markup=False)
     for one in wanted:
-        for part in explain_measure(one):
+        for part in explain_measure(one, shares_name=len(wanted) > 1):
             console.print(part)

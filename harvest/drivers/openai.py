@@ -3,6 +3,7 @@ driver keeps each session's messages and sends all of them with every turn."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -33,6 +34,8 @@ def _check_extra(extra: dict[str, Any]) -> dict[str, Any]:
     return extra
 
 
+_VERSION = re.compile(r"/v\d[^/]*/?$")
+_UNVERSIONED = " (base_url does not end in a version, and most APIs need /v1 there)"
 _EXTRA_ADVICE = {
     "messages": "they are the conversation",
     "n": "one reply is one turn; repeat by `trials`",
@@ -138,7 +141,10 @@ class OpenAIDriver:
         if received.status == 400 and error_code(received.json_or_none) == "content_filter":
             # Azure answers a filtered prompt with a status of 400; to a user that is a refusal, not a fault.
             return _make_reply(Answer(""), (), "content_filter", Completion(), received)
-        fault = received.refusal(answered=self._answered and received.status != 404)
+        unversioned = _VERSION.search(self._options.base_url) is None
+        fault = received.refusal(
+            answered=self._answered and received.status != 404, not_found=_UNVERSIONED if unversioned else ""
+        )
         if fault is not None:
             raise fault
         reply = await run_long_work(len(received.body), lambda: _read_reply(completion, received))

@@ -155,8 +155,9 @@ class Received:
             detail = f"the reply is not JSON ({why}); it begins: {excerpt(text)!r}"
             raise self.fault(Unanswered, "bad-json", detail) from None
 
-    def refusal(self, *, answered: bool) -> DriverError | None:
-        """Return the error that the status means, or None for a reply. Set `answered` if the system replied before."""
+    def refusal(self, *, answered: bool, not_found: str = "") -> DriverError | None:
+        """Return the error that the status means, or None for a reply. Set `answered` if the system replied before.
+        `not_found` is added to the message of a 404 without a code of its own."""
         if 200 <= self.status < 300 and self.status != HTTPStatus.PARTIAL_CONTENT:
             return None
         if 300 <= self.status < 400:
@@ -164,7 +165,7 @@ class Received:
             return self.fault(Denied, "redirect", f"{self.address} redirects to {where or 'nowhere'}")
         kind, code = self._error_kind(answered), error_code(self.json_or_none)
         reason = code.replace("_", "-") if code in _QUOTA_CODES | _MODEL_CODES else f"http-{self.status}"
-        fault = self.fault(kind, reason, self._status_message())
+        fault = self.fault(kind, reason, self._status_message() + (not_found if reason == "http-404" else ""))
         if kind is not Denied:
             fault.retry_after = self._retry_after(self.watch.clock.now())
         return fault

@@ -83,7 +83,8 @@ def test_a_measure_is_explained_with_its_formula_source_needs_parameters_and_an_
     done = asked("R(L=600)")
     assert max(map(len, done.output.splitlines())) <= 80
     words = " ".join(done.output.split())
-    assert "R: How much relevant content a conversation gives" in words
+    assert "2 measures are called R: of one conversation, of predictors" in words
+    assert "R (of one conversation): How much relevant content a conversation gives" in words
     for part in (
         "formula (1/N) Σ pw(n)·g(n)",
         "source [GFRC] Eq. 3, 6, 7",
@@ -98,8 +99,11 @@ def test_a_measure_is_explained_with_its_formula_source_needs_parameters_and_an_
 
 def test_measures_of_one_name_are_each_explained() -> None:
     words = " ".join(asked("GF").output.split())
+    assert "2 measures are called GF: of one conversation, of ranked lists" in words
+    assert words.count("GF (of ranked lists): ") == words.count("GF (of one conversation): ") == 1
     assert "value of one conversation" in words
     assert "value of ranked lists: harvest metrics gfr" in words
+    assert "are called" not in asked("SWAN").output
 
 
 def test_json_holds_every_measure_with_what_it_declares() -> None:

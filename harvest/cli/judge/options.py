@@ -21,6 +21,7 @@ words_option = click.option(
     "--words",
     default="en",
     show_default=True,
+    type=NameOrFile(),
     metavar="LANGUAGE|FILE",
     help="The words of the page: en, de, ja, or your file.",
 )

@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -67,9 +68,15 @@ def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType
             yield Text()
 
 
-def explain_measure(one: Declaration) -> Iterator[RenderableType]:
-    """Yield the description of one measure: its meaning, formula and requirements, and how to request it."""
-    yield Text(f"{one.name}: {one.sentence}", style="bold")
+def measure_kind(one: Declaration) -> str:
+    """Return what a measure is of, such as “of ranked lists”, to tell measures of one name apart."""
+    return re.split("[;:,]", _SECTIONS[one.of])[0]
+
+
+def explain_measure(one: Declaration, *, shares_name: bool = False) -> Iterator[RenderableType]:
+    """Yield the description of one measure: its meaning, formula and requirements, and how to request it. If it
+    shares its name with another measure, the heading also says what it is of."""
+    yield Text(f"{one.name}{f' ({measure_kind(one)})' if shares_name else ''}: {one.sentence}", style="bold")
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")

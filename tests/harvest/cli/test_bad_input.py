@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -348,3 +349,56 @@ def test_what_would_have_no_effect_is_refused_as_what_is_misspelt(
     capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ) -> None:
     assert said in refused(capsys, *(word.replace("RUN", str(SAMPLE)) for word in words))
+
+
+@pytest.mark.parametrize(
+    ("there", "typed", "said"),
+    [
+        ("weekly.yaml", "weekly.yml", "did you mean weekly.yaml? relative paths start at"),
+        ("audits/Weekly-2.yaml", "audits/weekly2.yaml", "did you mean audits/Weekly-2.yaml? relative"),
+        ("weekly.yaml", "topics.yaml", "check the path; relative paths start at"),
+        ("weekly.yaml", "audits/weekly.yml", "check the path; relative paths start at"),
+    ],
+)
+def test_a_file_that_is_missing_is_answered_with_one_that_is_called_alike(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    there: str,
+    typed: str,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(there).parent.mkdir(exist_ok=True)
+    Path(there).write_text("format: harvest-audit/1\n")
+    message = refused(capsys, "check", typed)
+    assert f"{typed}: no such file" in message
+    assert f"do: {said}" in message
+    assert "relative" not in refused(capsys, "check", tmp_path / typed)
+
+
+def test_a_run_that_is_missing_is_answered_with_one_that_is_called_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "january").mkdir()
+    assert "do: did you mean january? relative" in refused(capsys, "score", "janury")
+
+
+def test_a_folder_instead_of_an_audit_is_answered_with_what_it_is_good_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(SAMPLE, tmp_path / "run of may")
+    message = refused(capsys, "check", "run of may")
+    assert "run of may: this is the folder of a run, not an audit file" in message
+    assert (
+        "do: read it with harvest show, score, report or compare; continue it with harvest run AUDIT --out" in message
+    )
+    assert "--out 'run of may'" in message
+    (tmp_path / "mine").mkdir()
+    message = refused(capsys, "run", "mine")
+    assert "mine: this is a folder, not an audit file" in message
+    assert "harvest init writes one" in message
+    (tmp_path / "mine" / "audit.yaml").touch()
+    assert "do: give the audit in it: mine/audit.yaml" in refused(capsys, "run", "mine")

@@ -17,7 +17,7 @@ from harvest.drivers.parts import OTHER_ROLE, SPOKEN_TOO, UNKNOWN_PART, UNKNOWN_
 from harvest.drivers.registry import build_driver
 from harvest.drivers.sources import OTHER_URLS
 from harvest.drivers.stream_text import DOUBTED, REPEATED
-from harvest.systems.driver import Driver, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.driver import Denied, Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer, Attachment, Exchange, ToolCall
 from tests.servers.local_http import STREAM_HEAD, Asked, chunk, response, serving
@@ -798,3 +798,28 @@ async def test_further_choices_are_noted() -> None:
     choices = [{"index": at, "message": {"content": str(at)}, "finish_reason": "stop"} for at in (0, 1)]
     reply, _ = await _ask(response("200 OK", json.dumps({"choices": choices})))
     assert (reply.turn.answer.text, reply.turn.notes) == ("0", (SEVERAL_CHOICES,))
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "hinted"),
+    [
+        ("", "no such page", True),
+        ("/openai/", "", True),
+        ("/v1", "no such page", False),
+        ("/api/v1beta/", "", False),
+        ("", '{"error": {"code": "model_not_found", "message": "no such model"}}', False),
+    ],
+)
+async def test_an_address_that_is_not_there_is_answered_with_what_it_may_lack(
+    path: str, body: str, hinted: bool
+) -> None:
+    async def missing(_: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(response("404 Not Found", body))
+
+    async with serving(missing) as server:
+        driver = _driver(f"{server.url}{path}")
+        session = await driver.open(Opening("model", "M002", 3, seed=77))
+        with pytest.raises(Denied) as refused:
+            await session.say("hello")
+        await driver.close()
+    assert ("most APIs need /v1" in str(refused.value)) == ("most APIs need /v1" in refused.value.detail) == hinted
