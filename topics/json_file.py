@@ -84,14 +84,10 @@ class JsonValue:
         return isinstance(self.value, dict) and key in self.value
 
     def __getitem__(self, key: str) -> JsonValue:
-        if not isinstance(self.value, dict):
-            raise self.error(f"this must be an object, not {_kind(self.value)}", allowed="{…}")
-        if key not in self.value:
-            shown = ", ".join(repr(name[:40]) for name in list(self.value)[:8])
-            more = ", …" if len(self.value) > 8 else ""
-            raise self.error(
-                f"the object has no {key!r}" + (f" (it has {shown}{more})" if shown else ", which is empty")
-            )
+        if not isinstance(self.value, dict) or key not in self.value:
+            known = self.keys()
+            shown = ", ".join(repr(name[:40]) for name in known[:8]) + (", …" if len(known) > 8 else "")
+            raise self.error(f"the object has no {key!r}" + (f" (it has {shown})" if shown else ", which is empty"))
         return JsonValue(self.value[key], (*self.loc, key), self._source)
 
     def keys(self) -> tuple[str, ...]:
