@@ -9,6 +9,8 @@ import math
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
+from itertools import islice
 
 from harvest.viewing.listing import ListedHistory, ListedRun, Listing, look_verdict
 from harvest.viewing.tally import CountedAttempt, SystemCounts, Tally
@@ -23,6 +25,9 @@ _PAUSE = 0.7
 
 # Runs that are counted at a time, by a thread; then the list shows them.
 _BATCH = 20
+
+# Runs that changed last, and of the others, that are looked at each time.
+_MOST_RECENT = 50
 
 # Of a run that is being played: the attempts and reasons that are told at a time. Of a history: the looks.
 _MOST_ATTEMPTS, _MOST_REASONS, _MOST_LOOKS = 12, 5, 60
@@ -70,12 +75,15 @@ class Follower:
         self._histories: list[Json] = []
         self._playing: dict[str, _Counted] = {}
         self._folders: dict[str, tuple[int, int]] = {}
+        self._recent: list[str] = []
+        self._next = 0
         self._uncounted: dict[str, None] = {}
         self._pages: set[asyncio.Queue[News | None]] = set()
-        self._open = asyncio.Event()
+        self._open, self._listed = asyncio.Event(), asyncio.Event()
 
     async def news(self) -> AsyncIterator[News]:
         """Yield the whole list, and then what changes. Ends with `follow`."""
+        await self._listed.wait()
         queue: asyncio.Queue[News | None] = asyncio.Queue(_MOST_WAITING)
         self._pages.add(queue)
         self._open.set()
@@ -114,6 +122,7 @@ class Follower:
         try:
             async with asyncio.TaskGroup() as tasks:
                 await self._refresh()
+                self._listed.set()
                 tasks.create_task(self._count())
                 tasks.create_task(self._look())
         finally:
@@ -174,9 +183,12 @@ class Follower:
         listing = self.listing
         if listing.is_stale():
             await self._refresh()
-        for key, one in list(listing.runs.items()):
+        moved = False
+        for key in self._choose_runs():
+            one = listing.runs[key]
             seen = listing.stat_run(one)
             changed, self._folders[key] = self._folders.get(key) != seen, seen
+            moved |= changed
             if key in self._playing:
                 if changed:  # its plan may have been extended
                     await self._begin(key, self._playing[key].tally)
@@ -186,6 +198,18 @@ class Follower:
                 await self._begin(key, Tally(listing.folder / one.path))
             elif changed:
                 self._uncounted[key] = None
+        if moved:
+            self._recent = nlargest(_MOST_RECENT, self._folders, key=self._folders.__getitem__)
+
+    def _choose_runs(self) -> list[str]:
+        """Return the runs to look at now: those that are being played, that are new, and that changed last, and some of
+        the others in turn. To look at a thousand each time would take most of the work."""
+        runs = self.listing.runs
+        new = runs.keys() - self._folders.keys()
+        others = list(islice(runs, self._next, self._next + _MOST_RECENT))
+        self._next = self._next + _MOST_RECENT if len(others) == _MOST_RECENT else 0
+        chosen = dict.fromkeys((*self._playing, *new, *self._recent, *others))
+        return [key for key in chosen if key in runs]
 
     async def _begin(self, key: str, tally: Tally) -> None:
         counted = self._playing[key] = await asyncio.to_thread(_count_run, tally)

@@ -152,6 +152,9 @@ class Listing:
             if looked > _MOST_FOLDERS:
                 self.complete = False
                 return
+            if (f"{path}/run.json" if path else "run.json") in self._seen:  # what else is in a run does not matter
+                yield path, ["run.json"]
+                continue
             inside: list[tuple[str, int]] = []
             names: list[str] = []
             seen = self._stat(path)

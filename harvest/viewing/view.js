@@ -108,7 +108,7 @@
     if (first) route();
     else if (shown && (news.live || []).some((one) => one.key === shown.key)) refresh(shown);
     if (first || sorted) tell((complete ? "" : "Only a part of this folder is listed: it has too many subfolders. ") + "Connected: what happens in this folder appears here.", !complete);
-    document.documentElement.dataset.ready = String(Math.round(performance.now()));
+    if (first) document.documentElement.dataset.ready = String(Math.round(performance.now()));
   };
 
   // ---- runs that are being played --------------------------------------------------------------------------------------
