@@ -78,8 +78,10 @@ def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
             )
             key = TrialKey(about, name, 1)
             conversations.append(Conversation(key, identity, 1, turns, outcome, session=name, user="imported"))
+            dialogue.refuse_misspelt_keys(("id", "turns", "annotations"))
             for place, one in enumerate(dialogue["annotations"].elements() if dialogue.has_key("annotations") else ()):
                 mine = said.setdefault(place, [])
+                one.refuse_misspelt_keys(("nugget", "quality"))
                 if one.has_key("nugget"):
                     mine += _types(one["nugget"], identity, senders, numbers)
                 if one.has_key("quality"):
@@ -156,7 +158,7 @@ def _types(at: JsonValue, trial: str, senders: Sequence[str], numbers: Sequence[
     given = at.elements()
     if len(given) != len(senders):
         raise at.error(
-            f"there are {len(given)} types, but the dialogue has {len(senders)} turns",
+            f"the list has {pluralize(len(given), 'type')}, but the dialogue has {pluralize(len(senders), 'turn')}",
             allowed="one type for each turn, in order",
         )
     return [
@@ -176,6 +178,6 @@ def _qualities(at: JsonValue, trial: str, unknown: Counter[str]) -> list[Judgmen
             continue
         written = {str(one): one for one in _LEVELS}
         if isinstance(level, bool) or str(level) not in written:
-            raise at[question].error(f"{level!r} is not a level", allowed=", ".join(written))
+            raise at[question].error(f"{level!r:.40} is not a level", allowed=", ".join(written))
         found.append(Judgment({"trial": trial, "attempt": 1}, QUALITIES[question], (written[str(level)] + 2) / 4))
     return found

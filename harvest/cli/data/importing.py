@@ -20,7 +20,7 @@ from recordings.judged.judgments import keep_layer
 from recordings.log.run_folder import is_run, read
 from recordings.log.store import read_header
 from topics.counting import pluralize
-from topics.errors import InputError
+from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
@@ -97,6 +97,9 @@ def command(
         strict,
     )
     found = chosen.read(request)
+    if not (found.conversations or found.left_out):
+        what = "this file contains" if len(files) == 1 else f"these {len(files)} files contain"
+        raise InputError(f"{what} no conversation", place=Place.of(files[0]))
     table = (
         None if gold is None else _read_gold(gold, found.topics)
     )  # now, so that a run is written completely or not at all

@@ -105,6 +105,30 @@ def test_an_import_that_is_refused_leaves_the_run_as_it_was(
     assert written(out) == before
 
 
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("messages", ""),
+        ("messages", "[]"),
+        ("gfrc", ""),
+        ("cast2022", "[]"),
+        ("dbdc", "[]"),
+        ("dbdc", '{"dialogues": []}'),
+        ("dialeval", "[]"),
+    ],
+)
+def test_files_without_a_conversation_make_no_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, text: str
+) -> None:
+    (tmp_path / "a.json").write_text(text)
+    topic = ("--topic", "T") if form in ("messages", "dbdc") else ()
+    code, said = harvest(
+        capsys, "data", "import", "--format", form, tmp_path / "a.json", "--out", tmp_path / "run", *topic
+    )
+    assert (code, "a.json" in said) == (2, True), said
+    assert not (tmp_path / "run").exists()
+
+
 def fails(request: Request) -> Found:
     raise ZeroDivisionError("no way")
 
