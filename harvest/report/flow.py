@@ -17,9 +17,10 @@ from recordings.trees.node_text import one_line
 from topics.counting import pluralize
 
 _WIDTH = 1180.0  # in pixels: the column of the report
-_HIGH, _WIDEST, _NARROWEST = 150.0, 228.0, 46.0
+_HIGH, _WIDEST, _NARROWEST = 150.0, 258.0, 46.0
+_END = 110.0  # of the column of ends
 _MOST_TURNS = 22  # columns
-_READABLE = 12.0  # the least height of a block with words
+_READABLE = 10.5  # the least height of a block with words
 _FILLS = {USEFUL: ("green", 0.22), NOT_USEFUL: ("orange", 0.22), "user": ("blue", 0.13)}
 
 
@@ -39,8 +40,8 @@ def flow_chart(flows: Sequence[Flow]) -> str:
     """Return an SVG picture. Each block has its figures and its interval as a title, and in `data-go` the link to its
     conversations, for a script. The list of the same turns has the same links for everybody."""
     deepest = max(max(map(len, map(one.figures.tree.path, one.chosen.nodes))) for one in flows)
-    columns = min(deepest, _MOST_TURNS) + 1  # one more, for ends
-    wide = min(_WIDEST, max(_NARROWEST, (_WIDTH - 2 * MARGIN) / columns))
+    columns = max(1, min(deepest, _MOST_TURNS))
+    wide = min(_WIDEST, max(_NARROWEST, (_WIDTH - 2 * MARGIN - _END) / columns))
     elements: list[str] = []
     down = 4.0
     for one in flows:
@@ -60,7 +61,7 @@ def flow_chart(flows: Sequence[Flow]) -> str:
     if deepest > _MOST_TURNS:
         elements.append(text(MARGIN, down + 28, f"Later turns than {_MOST_TURNS} are in the list.", 11.0, "dim"))
     said = "; ".join(f"{one.title}: {pluralize(one.figures.tree.n, 'conversation')}" for one in flows)
-    width = max(2 * MARGIN + wide * columns, across + 6 * len(height))
+    width = max(2 * MARGIN + wide * columns + _END, across + 6 * len(height))
     return page("How conversations go on, turn by turn", said, elements, width, down + 36)
 
 
@@ -95,7 +96,7 @@ def _blocks(one: Flow, wide: float, top: float) -> Iterator[str]:
         for branch in branches:
             tops[branch], high[branch] = below, high[node] * float(found.probability[branch])
             below += high[branch]
-        yield from _ends(one, node, names, (across + (wide if node else 0), below, wide - 3), high[node])
+        yield from _ends(one, node, names, (across + (wide if node else 0), below, max(wide, _END) - 3), high[node])
 
 
 def _ends(
