@@ -10,7 +10,7 @@ from recordings.conversations.conversation import Conversation
 from scoring.divergences import DIVERGENCES
 from scoring.fairness import TurnFairness, divergence_names, group_fairness
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.interval import Interval, no_interval
+from scoring.inference.interval import Interval, no_interval, too_few_reason
 from scoring.measure import Declaration, Measure, TermContext, refuse_parameters
 from scoring.measures.group_fairness import FAIRNESS, attribute_of
 from scoring.measures.swan import SWAN
@@ -153,8 +153,14 @@ def _nugget_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
             )
             units, above, below = _resampling_units(names, scores.trials, *sides)
             interval = resampler.ratio(units, above, below, unit="trial" if len(names) == 1 else "topic")
+        if n and len(names) == 1 and all(schema[one].level == "set" for one in _criteria_of(measure, schema, found)):
+            interval = no_interval(too_few_reason(1))  # a topic has one score, so there are no trials to resample
         note = "; ".join(filter(None, (note, interval.note)))
         yield Reading(part, value, n, interval, None if part.topic else len(names), note)
+
+
+def _criteria_of(measure: Measure, schema: Schema, found: Swan) -> Sequence[str]:
+    return found.covered if measure.declaration is SWAN else [criterion_of(measure, schema)]
 
 
 def _resampling_units(

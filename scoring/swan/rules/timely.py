@@ -26,7 +26,7 @@ def timely_rule(days: int = _DAYS) -> SetRule:
         name=f"timely(days={days})",
         version="1",
         limits="sees the words that the topic names, in denials too; knows a delay as far as the days of runs show it",
-        silence="the topic has no fields changed_on, now and before, or its runs are too far from the change to tell",
+        silence="the topic has no fields changed_on (YYYY-MM-DD), now and before, or runs are too far from the change",
         judge=partial(_judge, days=days),
     )
 

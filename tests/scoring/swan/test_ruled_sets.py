@@ -49,6 +49,10 @@ def test_each_topic_counts_once_and_says_who_scored_it() -> None:
     by_topic = {row.topic: (row.value, row.n) for row in table.rows if row.topic or not row.topic_type}
     assert by_topic == {None: (0.5, 2), "T01": (1, 1), "T02": (0, 1)}
     assert {row.scorers for row in table.rows} == {"rules"}
+    notes = {row.topic: row.note for row in table.rows if row.topic}
+    assert set(notes.values()) == {"0 of 1 topics are not scored; one topic: nothing to resample"}
+    one = scored(TALKS[:2], f"{ROBUSTNESS}, pooled(SWAN)").rows
+    assert [row.measure for row in one if row.value == row.value and "no value" in row.note] == []
 
 
 def test_people_go_before_rules_and_rules_count_only_where_they_are_named() -> None:
