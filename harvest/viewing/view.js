@@ -336,10 +336,15 @@
   const table = ({ head, rows: lines, right, caption }) => {
     const top = made("thead", "", made("tr", "", ...head.map((one, i) => Object.assign(made("th", right[i] ? "number" : "", clean(one)), { scope: "col" }))));
     const body = made("tbody", "", ...lines.map((line) => made("tr", "", ...line.map((one, i) => (i ? made("td", right[i] ? "number" : "", clean(one)) : Object.assign(made("th", "", clean(one)), { scope: "row" }))))));
-    const found = made("div", "wide", made("table", "", top, body));
+    return scrolled(made("table", "", top, body), caption);
+  };
+
+  // What may be wider than the screen is scrolled by itself, also by keys.
+  const scrolled = (inner, name) => {
+    const found = made("div", "wide", inner);
     found.tabIndex = 0;
     found.setAttribute("role", "group");
-    found.setAttribute("aria-label", clean(caption));
+    found.setAttribute("aria-label", clean(name));
     return found;
   };
 
@@ -355,7 +360,7 @@
     into.replaceChildren(made("p", "dim", "Loading…"));
     try {
       const found = await load("/api/histories/" + one.key);
-      const parts = found.series.flatMap((each) => [made("h3", "", clean(each.name)), picture(each.svg, each.words),
+      const parts = found.series.flatMap((each) => [made("h3", "", clean(each.name)), scrolled(picture(each.svg, each.words), "Chart of " + each.name),
         ...each.blocks.map((block) => ("table" in block ? table(block.table) : made("p", block.tone || "", clean(block.text || ""))))]);
       const list = made("ol", "looks", ...[...one.looks].reverse().map(([verdict, when, name, path]) => {
         const run = [...runs.values()].find((each) => each.path === path);
@@ -363,6 +368,7 @@
       }));
       into.replaceChildren(...parts, made("h3", "", "Its audits, the latest first"), list,
         one.earlier ? made("p", "dim", counted(one.earlier, "earlier audit") + " not listed; harvest watch history prints them") : "");
+      for (const part of into.querySelectorAll(".wide")) part.classList.toggle("cut", part.scrollWidth > part.clientWidth + 1);
     } catch (fault) {
       into.replaceChildren(made("p", "warn", "It cannot be shown: " + clean(fault.message)));
     }
