@@ -73,8 +73,8 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Bulletin:
-    """The notices of one audit. `command` is `reaudit`, `run` or `score`. `run` is the folder of the run, `at` its time
-    in seconds since 1970, and `code` the exit code of the command."""
+    """The notices of one audit. `command` is `watch run`, `run` or `score`. `run` is the folder of the run, `at` its
+    time in seconds since 1970, and `code` the exit code of the command."""
 
     command: str
     audit: str

@@ -47,9 +47,9 @@ def metrics(bulletin: Bulletin, before: str = "") -> str:
         for one in account.notices:
             labels = {**own, "system": account.system, "figure": one.figure}
             if one.decides:
-                for verdict in _WATCHED if bulletin.command == "reaudit" else _BOUND:
+                for verdict in _WATCHED if bulletin.command == "watch run" else _BOUND:
                     samples.append(("harvest_verdict", {**labels, "verdict": verdict}, one.verdict == verdict))
-                if bulletin.command == "reaudit":
+                if bulletin.command == "watch run":
                     samples.append(("harvest_alarm", labels, one.alarm))
             values = {
                 "harvest_figure": one.now.value,

@@ -25,7 +25,7 @@ def watch_bulletin(
         said = tuple(harness.sentences())
         notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said about the systems")
         account = Account("harness", f"harness: {notice.sentence}", (notice,), said)
-        return Bulletin("reaudit", audit, run, at, "not measured", code, (account,))
+        return Bulletin("watch run", audit, run, at, "not measured", code, (account,))
     accounts = []
     for system in found.systems:
         sentence, details = system_sentence(system, found), tuple(one.plain for one in system_details(system))
@@ -37,7 +37,7 @@ def watch_bulletin(
         accounts.append(Account(system.name, sentence, (*notices, _coverage_notice(system, found, strict)), details))
     verdict = "not measured" if code == 3 and not found.is_measured else found.verdict
     shadow = " (shadow)" if found.shadow else ""
-    return Bulletin("reaudit", audit, run, at, f"{verdict}{shadow}", code, tuple(accounts))
+    return Bulletin("watch run", audit, run, at, f"{verdict}{shadow}", code, tuple(accounts))
 
 
 def _figure_notice(one: WatchedFigure, found: Watched, strict: bool) -> Notice:

@@ -50,7 +50,7 @@ ANOTHER_THING = {
         ("recordings/formats/dbdc.py", "breakdown"),
         ("harvest/cli/metrics/breakdown.py", "breakdown"),
         ("harvest/cli/data/importing.py", "breakdown"),
-        ("harvest/cli/main.py", "breakdown"),
+        ("harvest/cli/commands.py", "breakdown"),
         ("scoring/annotations/breakdown_files.py", "breakdown"),
         ("scoring/annotations/breakdown_scores.py", "breakdown"),
         ("harvest/studies/breakdown/detection.py", "breakdown"),

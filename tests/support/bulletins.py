@@ -31,11 +31,11 @@ DOWN = Notice("ave%useful", "not measured", 3, "could not be measured: none of 4
 
 def bulletin(*notices: Notice, code: int = 0, verdict: str = "same", details: tuple[str, ...] = ()) -> Bulletin:
     account = Account("mine", "mine: " + "; ".join(one.sentence for one in notices), notices, details)
-    return Bulletin("reaudit", "weekly", "runs/weekly/1", AT, verdict, code, (account,))
+    return Bulletin("watch run", "weekly", "runs/weekly/1", AT, verdict, code, (account,))
 
 
 HOSTILE_BULLETIN = Bulletin(
-    "reaudit",
+    "watch run",
     "weekly",
     "runs/weekly/1",
     AT,

@@ -22,7 +22,7 @@ def test_it_gets_the_verdict_and_the_figures() -> None:
     assert json.loads(body) == {
         "format": "harvest-notice/1",
         "text": "weekly: changed. mine: ave%useful changed by -15.2 since the baseline (60.0%)",
-        "command": "reaudit",
+        "command": "watch run",
         "audit": "weekly",
         "verdict": "changed",
         "exit_code": 1,

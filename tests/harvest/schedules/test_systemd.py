@@ -30,7 +30,7 @@ def installed(made: Job, folder: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("every", EVERY)
 def test_the_script_puts_units_in_place_that_systemd_takes(tmp_path: Path, every: str) -> None:
-    made = job("/bin/true", "reaudit", "audit.yaml", folder=str(tmp_path))
+    made = job("/bin/true", "watch", "run", "audit.yaml", folder=str(tmp_path))
     check_units(*installed(replace(made, every=every), tmp_path))  # type: ignore[arg-type]
     assert (tmp_path / "told").read_text().splitlines() == [
         "--user daemon-reload",
