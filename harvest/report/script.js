@@ -64,6 +64,7 @@
 
   // By words, in which conversations they stand; texts are read one chunk after the other, and only when asked for.
   const held = new Map();
+  const folded = new WeakMap();  // of each conversation, all texts: another search is then quick
 
   const search = async (words) => {
     const places = new Uint8Array(count);
@@ -72,8 +73,8 @@
       at("shown").textContent = "Searching: " + (number + 1) + " of " + index.chunks.length + " parts …";
       const bodies = await reading.chunk(number);
       bodies.forEach((body, place) => {
-        const has = (text) => text !== undefined && fold(text).includes(words);
-        if ((body.turns || []).some((one) => has(one.said) || has(one.text))) places[index.chunks[number] + place] = 1;
+        if (!folded.has(body)) folded.set(body, fold((body.turns || []).map((one) => one.said + "\n" + (one.text || "")).join("\n")));
+        if (folded.get(body).includes(words)) places[index.chunks[number] + place] = 1;
       });
     }
     held.set(words, places);

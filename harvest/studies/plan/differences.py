@@ -354,7 +354,7 @@ def plan_difference(
     notes = pilot.notes if pilot else ()
     moved = pilot is not None and components.shape == "yes or no" and "mean" not in given
     if pilot and moved and abs(pilot.mean - components.mean) > _LEAST_REPORTED:
-        simulated = f"Trials are simulated at {100 * components.mean:.1f}%, where they vary as much"
+        simulated = f"Trials are simulated at {100 * components.mean:.1f}%, where they vary as much as in the pilot"
         if pilot.systems == 1:
             said = f"the pilot's system averages {100 * pilot.mean:.1f}%. {simulated}"
         else:
