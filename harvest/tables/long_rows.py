@@ -25,6 +25,7 @@ _SPECIAL = {
     "^": r"\textasciicircum{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
+TOPRULE = r"\toprule  % needs \usepackage{booktabs}"  # LaTeX shows this line where the package is missing
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")  # also the wide ones of East Asian keyboards
 
 
@@ -64,7 +65,7 @@ def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     lines = [
         r"\begin{tabular}{l" + "rlr" * len(columns) + "}",
-        r"\toprule",
+        TOPRULE,
         "measure" + "".join(rf" & {latex_text(one)} & & $n$" for one in columns) + r" \\",
         r"\midrule",
     ]
@@ -259,7 +260,7 @@ def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = 
     columns = [(heading, cell) for heading, cell in _COLUMNS if any(cell(row) for row in rows)]
     lines = [
         r"\begin{tabular}{" + "".join("r" if heading in _RIGHT_ALIGNED else "l" for heading, _ in columns) + "}",
-        r"\toprule",
+        TOPRULE,
         " & ".join(heading for heading, _ in columns) + r" \\",
         r"\midrule",
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.compare.figures import name_test, ratio_words
 from harvest.tables.comparison_words import measure_name, p_text, signed
-from harvest.tables.long_rows import latex_text, source_comments
+from harvest.tables.long_rows import TOPRULE, latex_text, source_comments
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.table import is_percentage, shown_value
@@ -28,7 +28,7 @@ def comparison_latex(found: Comparison) -> str:
         r"\centering",
         rf"\caption{{{_caption(found)}}}",
         r"\begin{tabular}{" + "l" * (1 if two else 2) + "rrrlrrr" + ("l}" if ratios else "}"),
-        r"\toprule",
+        TOPRULE,
         " & ".join(headings) + r" \\",
         r"\midrule",
         *_lines(found, two=two),
