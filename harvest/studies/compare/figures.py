@@ -185,8 +185,9 @@ def _legend(found: Comparison) -> Iterator[str]:
         yield printable(found.standardised.sentence, line=True)
     made = next((pair.interval.method for one in found.measures for pair in one.pairs if pair.interval.method), "")
     if made:
-        yield f"difference: of percentages, in points; [low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (
-            ", each by itself" if several else ""
+        points = any(is_percentage(one.measure) for one in found.measures)
+        yield ("difference: of percentages, in points; " if points else "") + (
+            f"[low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (", each by itself" if several else "")
         )
     if assumed := _assumptions(found):
         yield f"assumed: {'; '.join(assumed)}"
