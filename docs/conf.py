@@ -9,7 +9,7 @@ from sphinx.util import logging
 project = "Harvest"
 author = "The Harvest founders"
 root_doc = "docs/README"
-include_patterns = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/simulators/*.md"]
+include_patterns = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/*/*.md"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 4

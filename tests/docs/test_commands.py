@@ -62,7 +62,7 @@ def test_the_first_audit_is_taken(tmp_path: Path) -> None:
 
 
 def test_every_page_and_command_that_is_named_is_there() -> None:
-    pages = [README, *(page.read_text() for page in (ROOT / "docs").glob("*.md"))]
+    pages = [README, *(page.read_text() for page in (ROOT / "docs").rglob("*.md"))]
     for text in pages:
         for command, below in re.findall(r"(?:^|`)harvest ([a-z][a-z-]+)(?:\s+([a-z][a-z-]+))?", text, re.MULTILINE):
             assert command in COMMANDS, command

@@ -14,6 +14,8 @@ from nbclient import NotebookClient
 
 from tests.support.checkout import DOCS
 
+pytestmark = [pytest.mark.usefixtures("quiet_kernels"), pytest.mark.filterwarnings("default")]  # of Jupyter
+
 TABLES = """\
 import harvest, recordings
 run = harvest.play(harvest.load_audit("demo", only=("M001", "M002", "R001"), trials=2), "shown")
@@ -51,17 +53,6 @@ def plain(outputs: list[Any]) -> str:
     return "".join(texts)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _quiet(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A kernel that writes nothing into the home folder."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
-            patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
-        patch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-        yield
-
-
-@pytest.mark.filterwarnings("default")  # of Jupyter
 def test_the_page_shows_what_a_notebook_shows(tmp_path: Path) -> None:
     page = doctest.DocTestParser().get_examples((DOCS / "python.md").read_text(encoding="utf-8"))
     cells = [re.sub(r"asyncio\.run\((\w+\(\))\)", r"(await \1)", one.source) for one in page]
@@ -72,7 +63,6 @@ def test_the_page_shows_what_a_notebook_shows(tmp_path: Path) -> None:
         assert "".join(plain(outputs).split()) == "".join(example.want.split()), example.source
 
 
-@pytest.mark.filterwarnings("default")
 def test_runs_tables_and_comparisons_are_tables_in_a_notebook_and_play_says_how_far_it_is(tmp_path: Path) -> None:
     played, run, scores, comparison, awaited = executed(TABLES.split("---\n"), tmp_path)
     assert "12 of 12 trials (A: o " in "".join(one.text for one in played if one.output_type == "stream")
