@@ -10,6 +10,7 @@ from harvest.tables.figures import printed_rows
 from harvest.terminal import printable
 from scoring.forms.readings import POOLED
 from scoring.measures.swan import SWAN
+from scoring.measures.value_share import SHARE
 from scoring.measures.wan import WAN
 from scoring.notation import Term
 from scoring.scores import SHIPPED
@@ -57,7 +58,7 @@ def criteria_tables(
         whole = [known.get((str(_pooled(Term(SWAN.name))), system)) for system in shown]
         table.add_row(Text(SWAN.name, style="bold"), *map(Text, ("", "", *map(_cell, whole))))
         yield table
-    valued = [f"share_of({one.written_name})" for one in schema if one.values]
+    valued = [f"{SHARE.name}({one.written_name})" for one in schema if one.values]
     if valued:
         yield Text(f"criteria with values have no scores; their shares: {', '.join(valued)}", style="dim")
     yield Text(

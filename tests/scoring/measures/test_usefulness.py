@@ -163,7 +163,7 @@ def test_turns_that_a_satisfied_user_did_not_take_are_in_no_share() -> None:
     ]
     assert one(found, "ave%useful").value == pytest.approx((1 + 1 + 1 / 2 + 0) / 4)
     assert (one(found, "%recovery").value, one(found, "%recovery").n) == (1 / 2, 2)
-    assert any("2 conversations ended before" in note for note in found.notes)
+    assert any("2 conversations ended early" in note for note in found.notes)
     assert not any("without a label" in note for note in found.notes)
 
 

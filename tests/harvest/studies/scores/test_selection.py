@@ -113,7 +113,7 @@ def test_which_trials_were_lost_is_found_once_however_many_there_are(
     monkeypatch.setattr(Material, "invalid", property(counted))
     (tmp_path / "bot.py").write_text(BOT)
     times = []
-    for trials in (4, 8):
+    for trials in (8, 16):
         (tmp_path / "audit.yaml").write_text(AUDIT.replace("trials: 4", f"trials: {trials}"))
         assert "warning: mine: " in harvest("run", "audit.yaml", "--out", f"run-{trials}", cwd=tmp_path).stdout
         times.append(len(found))
