@@ -101,7 +101,7 @@ def watched(folder: Path, *, topics: int, trials: int, worse: float, matters: fl
     code, mailed = at_night(printed.stdout)
     assert code == 3
     assert "could not be measured" in mailed
-    assert suite(folder).errors == 1
+    assert suite(folder).errors == 2
     down = metrics(folder)
     assert down["harvest_exit_code"] == 3
     assert down["harvest_last_success_timestamp_seconds"] == last["harvest_last_success_timestamp_seconds"]
