@@ -66,7 +66,7 @@ def grid_blocks(material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]
     for number, noted in enumerate(list(notes.values())[:_MOST_NOTES], 1):
         for note in noted:
             numbers.setdefault((note.key.system, note.key.topic, note.key.trial, note.turn), []).append(number)
-    marks = "   ".join(part for part in legend(material).split("   ") if ": trial " not in part)
+    marks = ", ".join(part for part in legend(material).split("   ") if ": trial " not in part)
     most = max(map(len, cells.values()), default=0)
     if most > _MOST_MARKS:
         yield text(f"{marks}. Each cell counts the {pluralize(most, 'trial')} of a topic, and opens them.", "key")

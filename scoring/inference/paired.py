@@ -247,8 +247,8 @@ def decide(
     if p <= alpha + _SAME:
         inside = found.interval.contains(0.0)
         return "cannot tell", (
-            "its interval includes 0, for a kind of topic that was not asked could turn it round"
+            "the interval includes 0, because topics of a kind that was not asked could reverse the difference"
             if inside
-            else f"its interval would include 0 at the level that allows for all {pairs} pairs"
+            else f"the interval would include 0 at the level that allows for all {pairs} pairs"
         )
     return "cannot tell", ""

@@ -244,7 +244,11 @@ def name_test(found: Comparison) -> str:
 
 
 def _too_few_notes(found: Comparison) -> Iterator[Text]:
-    counts = {len(one.topics): pair.least for one in found.measures for pair in one.pairs if pair.verdict == "too few"}
+    few: dict[tuple[int, float], list[str]] = {}
+    for one in found.measures:
+        for pair in one.pairs:
+            if pair.verdict == "too few" and pair.least == pair.least:
+                few.setdefault((len(one.topics), pair.least), []).append(_name_pair(one, pair, found))
     if found.estimand == "like-these" and any(len(one.topics) == 1 for one in found.measures):
         yield Text(
             "with one topic, use --estimand these, which compares its conversations as independent ones",
@@ -261,10 +265,9 @@ def _too_few_notes(found: Comparison) -> Iterator[Text]:
         )
     )
     yield from (Text(f"no interval and no p: {note}", style="yellow") for note in notes)
-    for topics, least in ((topics, least) for topics, least in counts.items() if least == least):
-        yield Text(
-            f"{pluralize(topics, 'topic')} give no p below {p_text(least)}, however large a difference", style="yellow"
-        )
+    for (topics, least), names in few.items():
+        said = f"{pluralize(topics, 'topic')} give no p below {p_text(least)}, however large the difference"
+        yield Text(f"{_first_names(names)}: {said}", style="yellow")
 
 
 def _explain_undecided(found: Comparison) -> Iterator[Text]:
@@ -275,9 +278,7 @@ def _explain_undecided(found: Comparison) -> Iterator[Text]:
             if pair.why:
                 said.setdefault(pair.why, []).append(_name_pair(measure, pair, found))
     for why, names in said.items():
-        rest = len(names) - _MOST_LINES
-        more = f" and {rest} more" if rest > 0 else ""
-        yield Text(f"cannot tell {', '.join(names[:_MOST_LINES])}{more}: {why}", style="yellow")
+        yield Text(f"{_first_names(names)}: cannot tell: {why}", style="yellow")
     for measure in found.measures:
         for system, note in measure.in_time.items():
             yield Text(f"{measure_name(measure)}, {printable(system, line=True)}: {note}", style="yellow")
@@ -303,6 +304,11 @@ def _explain_undecided(found: Comparison) -> Iterator[Text]:
                 )
 
 
+def _first_names(names: Sequence[str]) -> str:
+    rest = len(names) - _MOST_LINES
+    return ", ".join(names[:_MOST_LINES]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def _name_pair(measure: MeasureComparison, pair: Pair, found: Comparison) -> str:
     return measure_name(measure) + (f", {_pair_name(pair)}" if len(found.systems) > 2 else "")
 
@@ -316,7 +322,7 @@ def _needed_notes(found: Comparison) -> Iterator[RenderableType]:
         if not pair.is_distinguished and pair.verdict != "no value" and (said := _needed_words(pair, found))
     ]
     if lines:
-        yield Text("\nto settle what cannot be told, if a difference is as large as it was seen (4 studies of 5):")
+        yield Text("\nTo settle what cannot be told (in 4 studies of 5, if differences are as large as observed):")
     yield from (Padding(Text(f"- {line}"), (0, 0, 0, 2)) for line in lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
         yield Text(f"  and {pluralize(len(lines) - _MOST_LINES, 'more pair')}: --json has them all")
