@@ -22,7 +22,7 @@ from harvest.playing.plan import Plan, make_plan
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import LastingStream, live_console, people_console, printable
+from harvest.terminal import LastingStream, live_console, people_console, printable, wrap_lines
 from protocols.labels import NOT_USEFUL
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run, read
@@ -339,4 +339,5 @@ def _suggest_next_steps(people: Console, named: Path, resolved: Audit, run: Run,
         steps.append(("your own system", "harvest init"))
     people.print("\nWhat to look at next:")
     for what, how in steps:
-        people.print(f"  {what}:\n    {escape(printable(how, line=True))}", soft_wrap=True)
+        people.print(wrap_lines(f"  {what}:", people.width if people.is_terminal else None, hang=2), soft_wrap=True)
+        people.print(f"    {escape(printable(how, line=True))}", soft_wrap=True)  # unbroken, so that it can be copied

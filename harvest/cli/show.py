@@ -296,7 +296,8 @@ def _print_conversation(
             console.print(Text(f"  {printable(line, line=True)}", style=style), soft_wrap=True)
         if turn.route is not None:
             for line in conversation_rows.route_lines(turn.route, findings.get(turn.number, ())):
-                console.print(Text(f"  {printable(line, line=True)}", style="dim"), soft_wrap=True)
+                said = wrap_lines(f"  {printable(line, line=True)}", terminal_width(sys.stdout), hang=2)
+                console.print(Text(said, style="dim"), soft_wrap=True)
         for name, address in turn.reply.evidence.items():
             console.print(Text(f"  evidence {name}: {address}", style="dim"), soft_wrap=True)
     for name, address in of_failure.items():

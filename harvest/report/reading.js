@@ -110,11 +110,12 @@ const harvestReading = (index) => {
     one.saidCut ? left(one.saidCut, command) : "",
   ];
 
-  const answered = (one, command) => {
+  // `name` is the system's, where answers of two stand beside each other, or, on a narrow page, below each other.
+  const answered = (one, command, name) => {
     if (one.text === undefined) return [made("p", "cut", "No reply was recorded.")];
     const found = [];
     if (one.sentAs) found.push(made("p", "who", "the page sent this instead:"), bubble("user", one.sentAs));
-    const who = made("p", "who", "S" + one.n + " ", mark(one.label));
+    const who = made("p", "who", (name ? name + " · " : "") + "S" + one.n + " ", mark(one.label));
     who.append((one.seconds === undefined ? "" : " " + one.seconds.toFixed(1) + " s")
       + (one.finish && one.finish !== "stop" ? " finish=" + one.finish : "") + (one.model ? " model=" + one.model : ""));
     found.push(who, bubble("system", one.text, one.label));
@@ -131,7 +132,8 @@ const harvestReading = (index) => {
       found.push(items("links:", one.links.map(([words, href]) => (words === href ? href : words + " – " + href)), one.moreLinks));
     }
     if (one.files) {
-      found.push(items("kept:", one.files.map(([name, address, href]) => (href ? shot(name, href) : name + ": " + address)), 0));
+      const kept = one.files.map(([name, address, href]) => (href ? shot(name, href) : name + ": " + address));
+      found.push(one.files.some(([, , href]) => href) ? items("kept:", kept, 0) : folded("Files that were kept", list(kept, 0)));
     }
     return found;
   };
@@ -179,7 +181,7 @@ const harvestReading = (index) => {
         (one ? [unlike ? made("p", "parting", "The user said something else.") : "", ...asked(one, commandOf(places[side]))] : [])));
       const words = differs && !parted ? "Here they part." : differs ? "Another label." : "";
       across(differs ? "differs" : "", ...both.map((one, side) => [words ? made("p", "parting", words) : "",
-        ...(one ? answered(one, commandOf(places[side])) : [made("p", "small", "The conversation had ended.")])]));
+        ...(one ? answered(one, commandOf(places[side]), index.systems[index.system[places[side]]]) : [made("p", "small", "The conversation had ended.")])]));
       parted = parted || differs;
     }
     across("", ...bodies.map((body) => [turnsLeft(body)]));

@@ -149,7 +149,7 @@
         begun += wide;
       }
       bar.append(drawing);
-      found.append(bar);
+      found.prepend(bar, " ");  // first, so that bars of several runs begin below each other
     }
     return found;
   };

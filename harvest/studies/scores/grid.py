@@ -168,14 +168,14 @@ def topics_by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
 
 def legend(material: Material, shown: Grids = Grids()) -> str:
     """Explain the marks in the grids of `material`. `o` and `x` are always explained."""
-    last = last_turn_asked(material)
-    seen = set(LABELS).union(*(own[:last] for own in set(material.labels.values())), "!" if material.invalid else "")
+    last, invalid = last_turn_asked(material), material.invalid
+    seen = set(LABELS).union(*(own[:last] for own in set(material.labels.values())), "!" if invalid else "")
     if shown.cells == "count":
         return "43/50: useful answers, of those that count"
     marks = [f"{mark} {said}" for mark, said in MARKS.items() if mark in seen]
     if shown.cells == "trials":
         return "   ".join(["ooxo: a mark for each trial of the topic", *marks])
-    tried = material.labels.keys() | material.invalid
+    tried = material.labels.keys() | invalid
     several = {key.system for key in tried if key.trial > 1}
     system = next((system for system in material.systems if system in several), None)
     if system is not None:  # the first heading with a number is explained: `B2: trial 2 of B`

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
@@ -50,7 +51,10 @@ def print_scores(
             shown_grids = grids(material, table.single("trial"), table.joint, width=console.width, each=every)
             for grid in shown_grids.tables:
                 console.print(grid, soft_wrap=True)
-            console.print(f"[dim]{legend(material, shown_grids)}[/]")
+            # Broken between marks, never between a mark and its meaning.
+            marks = "   ".join(part.replace(" ", "\xa0") for part in legend(material, shown_grids).split("   "))
+            for line in wrap(marks, console.width, break_long_words=False, break_on_hyphens=False):
+                console.print(Text(line.replace("\xa0", " "), style="dim"), soft_wrap=True)
         _print_contrasts(console, contrasts)
         for sentence in table.coverage:
             console.print(escape(sentence))

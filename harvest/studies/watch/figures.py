@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from rich import box
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -48,7 +49,9 @@ def watch_tables(found: Watched, *, changes: bool = True) -> Iterator[Renderable
             for one in system.figures
             if one.over
         )
-        yield from system_details(system) if changes else _system_warnings(system)
+        for line in system_details(system) if changes else _system_warnings(system):
+            item = line.plain.removeprefix("  ")
+            yield line if item == line.plain else Padding(Text(f"- {item}"), (0, 0, 0, 2))
     runs = pluralize(len(found.baseline.runs), "run")
     yield Text(
         f"look {found.look} at a baseline of {runs}, blessed {found.baseline.blessed_at[:10]}; figures and intervals "
