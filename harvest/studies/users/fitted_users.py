@@ -1,7 +1,7 @@
 """Fit a user to dialogues: act counts with intervals, stop models, and held-out likelihood."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -133,7 +133,8 @@ def stop_estimates(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
 
 
 def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
-    """Explain why a fit is weak: all dialogues are of one person, or there are too many acts for any act to recur."""
+    """Explain why a fit is weak: all dialogues are of one person, what users said was never a choice, or there are too
+    many acts for any act to recur."""
     notes = []
     if is_one_person(dialogues):
         whose = "all dialogues are" if len(dialogues) > 1 else "the one dialogue is"
@@ -141,6 +142,11 @@ def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
             f"{whose} of one person: how alike decisions of one person are cannot be known, so no share has an "
             "interval and no parameter an error; add dialogues of other people, or, if these are several people, tell "
             "them apart"
+        )
+    if _never_chose(dialogues):
+        notes.append(
+            "what users said next always followed from the turns before, as by a protocol: this fit returns that "
+            "protocol, not how people choose; fit recordings of people, or of users with several ways to go on"
         )
     seen = Counter(turn.act for one in dialogues for turn in one.turns)
     rare = sum(count < _SELDOM for count in seen.values())
@@ -153,6 +159,18 @@ def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
             "harvest-acts/1 file, and fit that (docs/simulators/validation.md)"
         )
     return tuple(notes)
+
+
+def _never_chose(dialogues: Sequence[Dialogue]) -> bool:
+    """Return true if users who had been through the same acts and answers always went on with the same act. At least
+    `_SELDOM` of these situations must have occurred more than once."""
+    went_on: dict[tuple[tuple[str, str | None], ...], Counter[str]] = defaultdict(Counter)
+    for one in dialogues:
+        for number in range(1, len(one.turns)):
+            before = tuple((turn.act, turn.answer) for turn in one.turns[:number])
+            went_on[before][one.turns[number].act] += 1
+    repeated = [acts for acts in went_on.values() if acts.total() > 1]
+    return sum(acts.total() for acts in repeated) >= _SELDOM and all(len(acts) == 1 for acts in repeated)
 
 
 def is_one_person(dialogues: Sequence[Dialogue]) -> bool:
