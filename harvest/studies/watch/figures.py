@@ -97,13 +97,15 @@ def _figure_table(system: WatchedSystem) -> Table:
     valid = f"{system.name}, {pluralize(system.valid, 'valid trial')} of {system.planned}"
     table = Table(
         box=box.SIMPLE_HEAD,
+        show_edge=False,  # with edges, 80 columns are too few for "perhaps back"
+        caption=Text(" "),  # an empty line
         pad_edge=False,
         padding=(0, 1, 0, 0),
         title=Text(printable(valid, line=True)),
         title_justify="left",
         title_style="bold",
     )
-    table.add_column("figure", overflow="fold", min_width=12)
+    table.add_column("figure", overflow="fold", min_width=10)
     for heading in ("baseline", "now", "difference [low, high]", "n", "alarm", "verdict"):
         table.add_column(Text(heading), justify="right", no_wrap=True)  # a text: brackets are no markup
     for one in system.figures:
