@@ -26,7 +26,13 @@ def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> s
             if figure in one.figures
         ]
         levels = list(_level_line(looks, system, figure))
-        curves = [Curve(figure, points), *([Curve(_LEVEL_NAME, levels)] if levels else ())]
+        before = [
+            (float(place), _unit_scale(figure) * (own.value - own.difference))
+            for place, one in measured
+            if (own := one.figures.get(figure)) is not None and own.difference is not None
+        ]
+        further = {_LEVEL_NAME: levels, "baseline": before}
+        curves = [Curve(figure, points), *(Curve(name, own) for name, own in further.items() if own)]
         unit = "percent" if is_percentage(figure) else figure
         panel = CurvePanel(f"{system}, {figure}", "look", unit, curves, (0.0, _axis_end(points, figure)))
         drawn, down = curve_panels([panel], wide, down)

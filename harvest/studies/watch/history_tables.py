@@ -100,7 +100,7 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("audit", "valid"):
         table.add_column(heading, no_wrap=True)
-    for heading in (figure, "difference: [low, high]"):
+    for heading in (figure, "difference [low, high]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     found, times = find_moves(looks, system, figure), audit_times(looks)
@@ -112,7 +112,8 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
         interval = ""
         if own is not None and own.shown is not None:
             low, high = (signed_value(end, figure) for end in own.shown)
-            interval = f"[{low}, {high}]{THESE_RUNS if own.low is None else ''}"
+            moved_by = "" if own.difference is None else f"{signed_value(own.difference, figure)} "
+            interval = f"{moved_by}[{low}, {high}]{THESE_RUNS if own.low is None else ''}"
         told = (
             ("could not be measured", "", "")
             if own is None

@@ -69,7 +69,7 @@ def test_a_move_that_what_was_cut_short_could_have_made_is_none(
 def test_where_nothing_moved_or_too_little_was_seen_that_is_said(dropped: tuple[Look, ...]) -> None:
     console = Console(width=100, file=io.StringIO(), record=True)
     console.print(next(iter(history_tables(dropped, "bot", NAME))))
-    assert "difference: [low, high]" in console.export_text(), "brackets are no markup"
+    assert "difference [low, high]" in console.export_text(), "brackets are no markup"
     (few,) = [part.plain for part in history_tables(dropped[:5], "bot", NAME) if isinstance(part, Text)]
     assert few == "change points are looked for among 8 audits or more, and here are 5"
     (none,) = [part.plain for part in history_tables(dropped[:8], "bot", NAME) if isinstance(part, Text)]
@@ -83,6 +83,17 @@ def test_looks_of_one_minute_are_known_by_their_runs(dropped: tuple[Look, ...]) 
 
 def replace_at(look: Look, at: str, run: str) -> Look:
     return look.model_copy(update={"at": at, "run": run})
+
+
+def test_differences_are_in_the_table_and_the_baseline_in_the_picture(dropped: tuple[Look, ...]) -> None:
+    assert ">baseline<" not in history_chart(dropped, [("bot", NAME)]), "early histories have no differences"
+    figure = dropped[9].systems["bot"].figures[NAME].model_copy(update={"difference": -0.29})
+    system = dropped[9].systems["bot"].model_copy(update={"figures": {NAME: figure}})
+    looks = [*dropped[:9], dropped[9].model_copy(update={"systems": {"bot": system}})]
+    assert ">baseline<" in history_chart(looks, [("bot", NAME)])
+    console = Console(width=100, file=io.StringIO(), record=True)
+    console.print(next(iter(history_tables(looks, "bot", NAME))))
+    assert "61.0% -29.0 [-5.0, +5.0]" in " ".join(console.export_text().split())
 
 
 def test_the_picture_has_the_series_the_levels_and_both_in_words(dropped: tuple[Look, ...]) -> None:
