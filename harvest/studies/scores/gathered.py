@@ -26,6 +26,8 @@ from scoring.library import make_known
 from scoring.measure import Declaration
 from scoring.notation import Term, parse_all
 from scoring.settings import Settings, scoring_settings
+from scoring.swan.precedence import Precedence
+from scoring.swan.schema import load_schema
 from scoring.table import ScoreTable
 from simulators.probing.recorded import contains_probe
 from topics.clusters import assign_clusters, joined_clusters
@@ -190,6 +192,9 @@ def score_runs(
     measures: Sequence[str | Declaration] = (),
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
+    schema: str | None = None,
+    judges: str | None = None,
+    nuggets: str | None = None,
 ) -> ScoreTable:
     """Return the table that `harvest score RUN…` prints, with one row for each value.
 
@@ -197,10 +202,19 @@ def score_runs(
     that all runs tried. If several runs recorded a system, it is called `system@run`. `measures` are computed in
     addition to the default measures and are written as in tables, for example `["CVaR(R)"]`, or are declarations of
     measures of your own. `settings` override scoring settings of the audit (`scoring.Settings`). `seed` is for the
-    bootstrap; the same runs, settings and seed give the same table. Raises InputError for an unknown measure or
-    setting, for a declaration that is not valid, and if the runs cannot be compared.
+    bootstrap; the same runs, settings and seed give the same table. `schema`, `judges` and `nuggets` are for measures
+    of judgments, such as SWAN: the criteria (a shipped name or a file), whose judgments count (`"human,model"`), and
+    whose nuggets, as in the options of the command. Raises InputError for an unknown measure or setting, for a
+    declaration that is not valid, and if the runs cannot be compared.
     """
-    return score_material(gather_runs(runs, settings).material, settings, seed=seed, measures=requested_terms(measures))
+    return score_material(
+        gather_runs(runs, settings).material,
+        settings,
+        seed=seed,
+        measures=requested_terms(measures),
+        schema=load_schema(schema) if schema is not None else None,
+        judges=Precedence.from_options(judges, nuggets) if judges is not None or nuggets is not None else None,
+    )
 
 
 def requested_terms(measures: Sequence[str | Term | Declaration]) -> tuple[Term, ...]:

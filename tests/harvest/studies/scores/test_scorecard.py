@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harvest.studies.runs.side_by_side import refuse_repeated_runs
-from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.gathered import gather_runs, score_runs
 from harvest.studies.scores.score_file import scores_document, write_scores
 from harvest.studies.scores.scorecard import score_material
 from recordings.conversations.conversation import INVALID, Outcome
@@ -126,3 +126,22 @@ def test_silent_pages_and_notes_on_replies_are_counted_beside_the_figures(tmp_pa
     assert "2 answers (B1 x 2): it came twice." in notes
     assert "1 answer (B1 x 1): it thought." in notes
     assert [note for note in notes if note.startswith("1 attempt to which no answer came")]
+
+
+def test_from_python_judgments_are_chosen_as_by_the_command(tmp_path: Path) -> None:
+    (tmp_path / "audit.yaml").write_text(
+        "format: harvest-audit/1\nname: judged\ntopics: fairweb-45\nonly: [M001, M002]\n"
+        "protocol: fairweb-two-round\ntrials: 2\nsystems: [{name: A, driver: parrot}]\n"
+    )
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    rules = harvest("judge", "rules", "run", cwd=tmp_path)
+    assert rules.returncode == 0, rules.stderr
+    for schema, judges in (("sakai-2023", None), ("sakai-2023-rules", "rule"), ("sakai-2023-rules", "human,rule")):
+        options = ["--schema", schema, *(["--judges", judges] if judges else [])]
+        done = harvest("score", "run", "-m", "SWAN", *options, "--json", cwd=tmp_path)
+        wanted = [row for row in json.loads(done.stdout)["rows"] if row["measure"].startswith("SWAN")]
+        table = score_runs(tmp_path / "run", measures=["SWAN"], schema=schema, judges=judges)
+        assert [row.as_json() for row in table.rows if row.measure.startswith("SWAN")] == wanted
+        assert wanted
+    with pytest.raises(InputError, match="no-such-schema"):
+        score_runs(tmp_path / "run", measures=["SWAN"], schema="no-such-schema")
