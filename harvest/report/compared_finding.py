@@ -27,9 +27,12 @@ _ROUNDING = 1e-12  # values that differ only by the order of summation must comp
 _MOST_PLAYABLE = 100_000  # more than anyone would play
 
 
-def comparison_finding(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
+def comparison_finding(
+    found: Comparison, material: Material, matters: float, runs: Sequence[Path], these: Pair | None = None
+) -> Finding:
     """Return the finding about two systems, several systems, or one system in two runs. Differences of shares smaller
-    than `matters` count as no difference."""
+    than `matters` count as no difference. `these` compares two systems over exactly these topics: it is reported if
+    it tells them apart and nothing can be told for topics like these."""
     first = compared_measure(found)
     if first is None or all(pair.verdict == "no value" for pair in first.pairs):
         return Finding(
@@ -38,7 +41,7 @@ def comparison_finding(found: Comparison, material: Material, matters: float, ru
             f"{finding.trial_count(material)}.",
         )
     study = _FindingWriter(found, first, material, runs)
-    return study.pair_finding(first.pairs[0], matters) if len(found.systems) == 2 else study.ranking()
+    return study.pair_finding(first.pairs[0], matters, these) if len(found.systems) == 2 else study.ranking()
 
 
 def compared_measure(found: Comparison) -> MeasureComparison | None:
@@ -90,7 +93,7 @@ class _FindingWriter:
     material: Material
     runs: Sequence[Path]
 
-    def pair_finding(self, pair: Pair, matters: float) -> Finding:
+    def pair_finding(self, pair: Pair, matters: float, these: Pair | None) -> Finding:
         found, one = self.found, self.one
         again = _same_system(found)
         within = (
@@ -109,6 +112,11 @@ class _FindingWriter:
             verdict, said = "better", f"{better} is {word} than {other}"
         elif within:
             verdict, said = "same", f"{first} and {second} are the same within {small}"
+        elif these is not None and these.is_distinguished:
+            better = second if these.verdict in ("worse", "lower") else first
+            word = "better" if these.verdict in ("better", "worse") else "higher"
+            verdict, said = "cannot tell", f"{better} is {word} on these {pluralize(len(one.topics), 'topic')}"
+            said += ", and whether on others like them cannot be told"
         elif pair.verdict == "too few":
             verdict, said = "cannot tell", f"There are too few topics to tell {first} from {second}"
         else:
@@ -133,7 +141,12 @@ class _FindingWriter:
         if not pair.is_distinguished and (pair.interval.low > 0 or pair.interval.high < 0):
             why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
             interval += f"; the interval excludes 0, but {why}"
-        if verdict == "cannot tell" and not again:
+        if verdict == "cannot tell" and these is not None and these.is_distinguished:
+            own = difference_words(one, these, turned=False)
+            value, opened, ends = own.partition(" [")
+            own = f"{opened}{ends}".strip() if interval.startswith(f"{value}{opened}") else own
+            interval += f" for topics like these, {own} for these topics"
+        elif verdict == "cannot tell" and not again:
             interval += self._either_way(pair)
         lost = sum(found.invalid.values()) + sum(found.unplayed.values())
         missing = (

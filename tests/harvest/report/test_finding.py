@@ -278,6 +278,26 @@ def test_what_cannot_be_told_says_how_much_better_each_may_be(two: tuple[Compari
     assert "may be better" not in said(*two, "too few", 0.1, float("nan"), float("nan")).found
 
 
+def test_these_topics_are_reported_where_nothing_can_be_told_of_others(two: tuple[Comparison, Material]) -> None:
+    found, material = two
+    one = next(each for each in found.measures if each.measure == "ave%useful")
+
+    def told(verdict: Verdict, these: Verdict, value: float = 0.285) -> str:
+        ends = sorted((value - 0.08, value + 0.08))
+        known = replace(one.pairs[0], value=value, verdict=these, interval=Interval(*ends, "t", "trials"))
+        wide = replace(one.pairs[0], value=value, verdict=verdict, interval=Interval(-0.4, 0.509, "t", "topics"))
+        measures = tuple(replace(each, pairs=(wide,)) if each is one else each for each in found.measures)
+        return comparison_finding(replace(found, measures=measures), material, 0.03, [Path("run")], known).found
+
+    topics = f"these {len(one.topics)} topics, and whether on others like them cannot be told: they answered usefully"
+    of = "points [-40.0, +50.9] for topics like these,"
+    assert told("cannot tell", "better").startswith(f"A is better on {topics}")
+    assert told("too few", "better").endswith(f"+28.5 {of} [+20.5, +36.5] for these topics.")
+    assert told("cannot tell", "worse", -0.285).startswith(f"B is better on {topics}")
+    assert told("cannot tell", "cannot tell").startswith("Whether A or B is better cannot be told: ")
+    assert told("better", "better").startswith("A is better than B: ")
+
+
 def test_topics_are_said_to_favour_only_the_side_that_they_do(two: tuple[Comparison, Material]) -> None:
     found, material = two
     one = next(each for each in found.measures if each.measure == "ave%useful")
