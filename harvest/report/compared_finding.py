@@ -116,7 +116,7 @@ class _FindingWriter:
             better = second if these.verdict in ("worse", "lower") else first
             word = "better" if these.verdict in ("better", "worse") else "higher"
             verdict, said = "cannot tell", f"{better} is {word} on these {pluralize(len(one.topics), 'topic')}"
-            said += ", and whether on others like them cannot be told"
+            said += "; for others like them it cannot be told"
         elif pair.verdict == "too few":
             verdict, said = "cannot tell", f"There are too few topics to tell {first} from {second}"
         else:

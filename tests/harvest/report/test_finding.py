@@ -289,7 +289,7 @@ def test_these_topics_are_reported_where_nothing_can_be_told_of_others(two: tupl
         measures = tuple(replace(each, pairs=(wide,)) if each is one else each for each in found.measures)
         return comparison_finding(replace(found, measures=measures), material, 0.03, [Path("run")], known).found
 
-    topics = f"these {len(one.topics)} topics, and whether on others like them cannot be told: they answered usefully"
+    topics = f"these {len(one.topics)} topics; for others like them it cannot be told: they answered usefully"
     of = "points [-40.0, +50.9] for topics like these,"
     assert told("cannot tell", "better").startswith(f"A is better on {topics}")
     assert told("too few", "better").endswith(f"+28.5 {of} [+20.5, +36.5] for these topics.")
