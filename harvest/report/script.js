@@ -253,7 +253,9 @@
     const filter = new Map([...wanted].filter(([name]) => !READ.has(name)));
     // Who opens one conversation of a list goes on with that list; two beside each other, with all of their topic.
     if (wanted.has("beside")) filter.delete("system");
-    if (first || place < 0 || !rows.includes(place)) {
+    // Nor is a list left of which the conversation is not drawn yet: two were opened from elsewhere on the page.
+    const unseen = !rows.includes(place) || (wanted.has("beside") && rows.indexOf(place) >= drawn);
+    if (first || place < 0 || unseen) {
       if (link(filter) !== listed) list(filter);
     }
     if (place >= 0) { open(place, partner(wanted, place)); return; }

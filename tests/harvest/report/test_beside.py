@@ -28,8 +28,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
 
 
 @pytest.fixture(scope="module")
-def browser(report: tuple[Report, Path]) -> Iterator[Browser]:
-    """report: is made before, because no run can be played where a browser of this kind is open."""
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of 120 conversations, of which the list shows 100 at first."""
+    folder = tmp_path_factory.mktemp("long")
+    file = folder / "long.html"
+    file.write_text(page(make_report([read(small_run(folder, trials=10))], beside=folder), "long").html, "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser(report: tuple[Report, Path], long: Path) -> Iterator[Browser]:
+    """report, long: are made before, because no run can be played where a browser of this kind is open."""
     with launched() as started:
         yield started
 
@@ -50,7 +59,7 @@ def test_the_parts_of_the_topics_are_the_difference(report: tuple[Report, Path])
     (bars,) = [block["topics"] for block in section["blocks"] if "topics" in block]
     together = float(re.findall(r"[+-][\d.]+", bars["title"])[-1])
     assert len(bars["rows"]) == 6
-    assert sum(float(row["said"]) for row in bars["rows"]) == pytest.approx(together, abs=0.05 + 6 * 0.005)
+    assert sum(float(row["said"]) for row in bars["rows"]) == pytest.approx(together, abs=0.05 + 6 * 0.05)
     places = [row["place"] for row in bars["rows"]]
     assert places == sorted(places, reverse=True)
     assert max(map(abs, places)) == 1
@@ -94,6 +103,16 @@ def test_a_bar_of_a_topic_opens_two_conversations_that_differ_by_keyboard_alone(
         window.keyboard.press("Escape")
         until(window, "document.getElementById('reader').hidden")
         assert watched.focused() == bar, "the focus is back where it came from"
+
+
+def test_two_that_are_opened_from_elsewhere_stand_beside_a_list_that_shows_them(browser: Browser, long: Path) -> None:
+    with opened(browser, long) as watched:
+        window = watched.page
+        assert window.locator("#list a").count() == 100
+        window.evaluate("location.hash = '#topic=Y001&system=B&beside=A&trial=2'")
+        window.wait_for_selector("#text .pair .said.system")
+        assert window.locator("#list a").count() == 20, "all of the topic, of both systems"
+        assert window.locator("#list [aria-current]").inner_text().startswith("B · Y001 · trial 2")
 
 
 def test_what_only_one_of_them_has_and_what_nobody_has_is_said(browser: Browser, report: tuple[Report, Path]) -> None:

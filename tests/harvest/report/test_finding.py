@@ -283,8 +283,9 @@ def test_these_topics_are_reported_where_nothing_can_be_told_of_others(two: tupl
     one = next(each for each in found.measures if each.measure == "ave%useful")
 
     def told(verdict: Verdict, these: Verdict, value: float = 0.285) -> str:
-        ends = sorted((value - 0.08, value + 0.08))
-        known = replace(one.pairs[0], value=value, verdict=these, interval=Interval(*ends, "t", "trials"))
+        known = replace(
+            one.pairs[0], value=value, verdict=these, interval=Interval(value - 0.08, value + 0.08, "t", "trials")
+        )
         wide = replace(one.pairs[0], value=value, verdict=verdict, interval=Interval(-0.4, 0.509, "t", "topics"))
         measures = tuple(replace(each, pairs=(wide,)) if each is one else each for each in found.measures)
         return comparison_finding(replace(found, measures=measures), material, 0.03, [Path("run")], known).found
