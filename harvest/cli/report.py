@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,7 +17,7 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable, terminal_width, wrap_lines
 from recordings.files.evidence import write_safely
 from recordings.files.times import stamp
-from recordings.log.run_folder import read
+from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError
 
@@ -102,7 +103,7 @@ def _files_folder(out: Path) -> Path:
 
 
 def write_report(
-    runs: tuple[Path, ...],
+    runs: Sequence[Run | Path],
     out: Path,
     command_line: list[str],
     *,
@@ -113,10 +114,11 @@ def write_report(
     judges: str | None = None,
     seed: int = 0,
 ) -> tuple[str, str]:
-    """Write the page to `out`, and further files next to the page if needed. The page records `command_line`, the
-    command that makes it again. Returns a sentence about the written files, and the first sentence of the page."""
+    """Write the page to `out`, and further files next to the page if needed. `runs` are run folders, or runs that were
+    already read. The page records `command_line`, the command that makes it again. Returns a sentence about the
+    written files, and the first sentence of the page."""
     report = make_report(
-        [read(run) for run in runs],
+        [run if isinstance(run, Run) else read(run) for run in runs],
         beside=out.parent,
         baseline=baseline,
         history=history,

@@ -230,7 +230,7 @@ def _score_and_report(
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
     if next_steps and run.finished:
-        reported = _write_report(people, named, folder)
+        reported = _write_report(people, named, run)
         _suggest_next_steps(people, named, resolved, run, reported=reported, demo=demo)
     missing = _too_many_open(resolved, run, left, people)
     code = 3 if missing else exit_code(bounds, strict=strict)
@@ -301,14 +301,14 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
     return 3 if open_ else 0
 
 
-def _write_report(people: Console, named: Path, folder: Path) -> bool:
+def _write_report(people: Console, named: Path, run: Run) -> bool:
     """Write the report into the run folder. Return False if that failed, because the run is recorded and scored all
     the same."""
     from harvest.cli.report import write_report  # late: a run that is interrupted needs none of it
 
     command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]
     try:
-        told, _ = write_report((folder,), folder / "report.html", command)
+        told, _ = write_report((run,), run.path / "report.html", command)
     except (HarvestError, OSError) as fault:
         people.print(escape(printable(f"no report was written: {fault}", line=True)), soft_wrap=True)
         return False

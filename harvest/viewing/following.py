@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from itertools import islice
 
+from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.viewing.listing import ListedHistory, ListedRun, Listing, look_verdict
 from harvest.viewing.tally import CountedAttempt, SystemCounts, Tally
 from recordings.files.json_text import Json
@@ -69,8 +70,8 @@ class _Counted:
 class Follower:
     """Follows the runs in `listing` while `follow` runs. Each page that is open iterates over `news`."""
 
-    def __init__(self, listing: Listing) -> None:
-        self.listing = listing
+    def __init__(self, listing: Listing, clock: Clock = REAL_CLOCK) -> None:
+        self.listing, self._clock = listing, clock
         self._rows: dict[str, News] = {}
         self._histories: list[Json] = []
         self._playing: dict[str, _Counted] = {}
@@ -141,7 +142,7 @@ class Follower:
             for key, one in self._playing.items():
                 if _read_on(one.tally):
                     self._tell({"live": [self._live(key, one)]})
-            await asyncio.sleep(_PAUSE)
+            await self._clock.sleep(_PAUSE)
 
     def _tell(self, news: News) -> None:
         for queue in list(self._pages):
@@ -241,7 +242,7 @@ class Follower:
                         self._rows[run.key] |= _counts(counted)
                         told.append(self._rows[run.key])
                 self._tell({"runs": told})
-            await asyncio.sleep(0 if runs else _PAUSE)
+            await self._clock.sleep(0 if runs else _PAUSE)
 
     def _live(self, key: str, one: _Counted) -> News:
         tally = one.tally

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.cli.judge import serving
+from harvest.cli import installation
 from harvest.cli.judge.serving import read_scale
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
@@ -19,7 +19,7 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str
 ) -> None:
     run = shutil.copytree(ROOT / "recordings" / "samples" / "run-1", tmp_path / "run")
-    monkeypatch.setattr(serving, "find_spec", lambda name: None if name == package else object())
+    monkeypatch.setattr(installation, "find_spec", lambda name: None if name == package else object())
     for command, *words in (("page", "--criterion", "Fluency"), ("pairs", "--serve", "--out", tmp_path / "pairs.csv")):
         done = harvest("judge", command, run, "--author", "anna", *words)
         assert done.returncode == 2
