@@ -40,7 +40,7 @@
   };
 
   const ask = (path, more = {}) =>
-    fetch(path, { headers: { "Harvest-Token": sessionStorage.getItem("view") || "", ...(more.body ? { "Content-Type": "application/json" } : {}) }, ...more });
+    fetch(path, { cache: "no-store", headers: { "Harvest-Token": sessionStorage.getItem("view") || "", ...(more.body ? { "Content-Type": "application/json" } : {}) }, ...more });
 
   const load = async (path) => {
     const reply = await ask(path);

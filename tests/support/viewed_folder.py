@@ -96,6 +96,7 @@ def viewing(folder: Path, port: int = 0) -> Iterator[View]:
     finally:
         if process.poll() is None:
             view.end()
+        process.stderr.close()
 
 
 @dataclass

@@ -334,10 +334,10 @@ def test_without_its_link_and_without_its_server_the_page_says_what_to_do(browse
         window = context.new_page()
         window.goto(f"{view.address}/")
         until(window, "document.getElementById('state').textContent.includes('Open the link')")
-        window.goto(f"{view.address}/#{'x' * 32}")
-        window.reload()
+        window.goto(f"{view.address}/#{'x' * 32}")  # another link in the same window, which is not loaded again
         until(window, "document.getElementById('state').textContent.includes('not valid any more')")
         window.goto(view.link)
+        until(window, "document.getElementById('state').textContent.startsWith('Connected')")
         window.reload()
         until(window, "document.getElementById('state').textContent.startsWith('Connected')")
         code, told = view.end()

@@ -18,6 +18,7 @@ from recordings.judged.wanted import WANTED, WantedFile, wanted_nuggets
 from recordings.log.run_folder import read as read_run
 from tests.support.command_line import harvest
 from topics.errors import InputError
+from topics.unseen_characters import has_visible_text
 
 REQUESTS = {"M1": "When does the museum open?", "1.10": "=1+1, or\nnot?", "M3": "Where is it?"}
 KNOWN = {"M1": {"It opens at nine.": "vital", "-5 °C, or less": "okay"}}
@@ -112,7 +113,7 @@ def test_a_secret_in_a_nugget_is_not_kept_and_two_that_differ_only_in_it_are_ref
         read(tmp_path / "s.csv", HEAD + "".join(f"M1,,The key is {key},okay\n" for key in keys))
 
 
-TEXT = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
+TEXT = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=30).filter(has_visible_text)
 
 
 @settings(deadline=None)
