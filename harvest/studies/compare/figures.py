@@ -10,14 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.compare.comparison import Comparison
+from harvest.studies.compare.paper import count_compared, name_test, ratio_words
 from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
 from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
 from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
-from scoring.inference.ratios import Ratio
-from scoring.statistics.tukey import MOST_CLOSED
 from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, round_roughly
@@ -99,13 +98,9 @@ def _list_names(names: Sequence[str]) -> str:
 
 
 def _scope_sentence(found: Comparison) -> str:
-    most_known = max(found.measures, key=lambda one: (one.topic_type is None, len(one.topics), one.trials[0]))
-    topics, (fewest, most) = len(most_known.topics), most_known.trials
-    trials = pluralize(most, "trial") if fewest == most else f"{fewest} to {most} trials"
-    over = f"over {pluralize(topics, 'common topic')} with {trials} of each"
-    if found.estimand == "like-these":
-        return f"{over.capitalize()}. Would it hold for other topics of this kind?"
-    return f"{over.capitalize()}. Would it hold for more trials of these topics?"
+    topics, trials = count_compared(found)
+    others = "other topics of this kind" if found.estimand == "like-these" else "more trials of these topics"
+    return f"Over {pluralize(topics, 'common topic')} with {trials} of each. Would it hold for {others}?"
 
 
 def _figures(found: Comparison, width: int) -> Iterator[Table]:
@@ -166,15 +161,6 @@ def _ratio_table(found: Comparison) -> Iterator[RenderableType]:
     yield from (Text(f"ratio of {_list_names(names)}: {why}", style="yellow") for why, names in reasons.items())
 
 
-def ratio_words(one: Ratio) -> str:
-    """Format a ratio with its interval, as in `63.7% [55.4%, 72.6%]`. An undefined ratio is `n/a`."""
-    if math.isnan(one.value):
-        return "n/a"
-    low, high = one.interval.low, one.interval.high
-    last = "…)" if math.isinf(high) else f"{decimal(100 * high, 1)}%]"
-    return f"{decimal(100 * one.value, 1)}%" + (f" [{decimal(100 * low, 1)}%, {last}" if low == low else "")
-
-
 def _legend(found: Comparison) -> Iterator[str]:
     level = f"{100 * found.settings.level:g}%"
     alpha = f"{1 - found.settings.level:.4g}"
@@ -214,33 +200,6 @@ def _assumptions(found: Comparison) -> list[str]:
                 by_part.setdefault(part, {})[one.label] = None
     every = {label for labels in by_part.values() for label in labels}
     return [part if labels.keys() == every else f"{part} ({', '.join(labels)})" for part, labels in by_part.items()]
-
-
-def name_test(found: Comparison) -> str:
-    """Return the name of the test behind the p values, and how they are corrected."""
-    several = len(found.systems) > 2
-    by_ratio = next((one.label for one in found.measures if one.pooled), "")
-    together = {name for one in found.measures for name in one.sessions}
-    corrected = ", corrected over pairs (Holm)" if several else ""
-    if together:
-        units = "session" if found.estimand == "these" else "topic and session"
-        fresh = len(found.systems) - len(together)
-        others = " of pairs with a continued session" if fresh > 1 else ""
-        return f"t test clustered by {units}{others}{corrected}"
-    if found.estimand == "these":
-        own = f" ({by_ratio}, of few turns: that of its interval)" if by_ratio else ""
-        return f"t test over trials within topics{own}{corrected}"
-    units = "clusters of topics" if any(one.clusters for one in found.measures) else "topics"
-    holm = ", corrected by Holm" if several else ""
-    ratio = f" ({by_ratio}: that of its interval{holm})" if by_ratio else ""
-    if not several:
-        return f"exchanging the sides of {units}{ratio}"
-    if len(found.systems) > MOST_CLOSED:
-        return f"randomised Tukey HSD over all pairs{ratio}"
-    return (
-        f"closed randomised Tukey HSD over all pairs{ratio}: two systems differ if every hypothesis that they are "
-        f"alike is rejected (up to {MOST_CLOSED} systems; not the p of the plain test)"
-    )
 
 
 def _too_few_notes(found: Comparison) -> Iterator[Text]:

@@ -1,14 +1,16 @@
-"""The table of a comparison for a paper: a line for each measure and pair of systems, in LaTeX."""
+"""The table of a comparison for a paper, in LaTeX: a line for each measure and pair of systems. Its caption says what
+the figures are over, and by which test."""
 
 import math
 from collections.abc import Iterator
 
 from harvest.studies.compare.comparison import Comparison
-from harvest.studies.compare.figures import name_test, ratio_words
 from harvest.tables.comparison_words import measure_name, p_text, signed
 from harvest.tables.long_rows import TOPRULE, latex_text, source_comments
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
+from scoring.inference.ratios import Ratio
+from scoring.statistics.tukey import MOST_CLOSED
 from scoring.table import is_percentage, shown_value
 from topics.counting import pluralize
 from topics.decimals import decimal
@@ -69,14 +71,12 @@ def _signs(text: str) -> str:
 
 def _caption(found: Comparison) -> str:
     """Return the sentences that a reader of the table needs: topics and trials, estimand, interval, p and effect."""
-    most = max(found.measures, key=lambda one: (one.topic_type is None, len(one.topics), one.trials[0]))
-    fewest, largest = most.trials
-    trials = pluralize(largest, "trial") if fewest == largest else f"{fewest} to {largest} trials"
+    topics, trials = count_compared(found)
     method = next((one.interval.method for each in found.measures for one in each.pairs if one.interval.method), "")
     systems = latex_text(", ".join(found.systems[:-1]) + f" and {found.systems[-1]}")
     points = any(is_percentage(one.measure) for one in found.measures)
     sentences = [
-        f"{systems} over {pluralize(len(most.topics), 'topic')} with {trials} of each.",
+        f"{systems} over {pluralize(topics, 'topic')} with {trials} of each.",
         f"Intervals ({latex_text(f'{100 * found.settings.level:g}%')}"
         + (f", {latex_text(method)}" if method else "")
         + f") and $p$ are for {ESTIMANDS[found.estimand]}.",
@@ -86,3 +86,46 @@ def _caption(found: Comparison) -> str:
         r"Effect: $|A - B| / \sqrt{V_{E2}}$, by the residual variance of a two-way analysis of variance.",
     ]
     return " ".join(sentences)
+
+
+def count_compared(found: Comparison) -> tuple[int, str]:
+    """Return the number of topics behind the figures, and the trials of each in words."""
+    most_known = max(found.measures, key=lambda one: (one.topic_type is None, len(one.topics), one.trials[0]))
+    fewest, most = most_known.trials
+    return len(most_known.topics), pluralize(most, "trial") if fewest == most else f"{fewest} to {most} trials"
+
+
+def name_test(found: Comparison) -> str:
+    """Return the name of the test behind the p values, and how they are corrected."""
+    several = len(found.systems) > 2
+    by_ratio = next((one.label for one in found.measures if one.pooled), "")
+    together = {name for one in found.measures for name in one.sessions}
+    corrected = ", corrected over pairs (Holm)" if several else ""
+    if together:
+        units = "session" if found.estimand == "these" else "topic and session"
+        fresh = len(found.systems) - len(together)
+        others = " of pairs with a continued session" if fresh > 1 else ""
+        return f"t test clustered by {units}{others}{corrected}"
+    if found.estimand == "these":
+        own = f" ({by_ratio}, of few turns: that of its interval)" if by_ratio else ""
+        return f"t test over trials within topics{own}{corrected}"
+    units = "clusters of topics" if any(one.clusters for one in found.measures) else "topics"
+    holm = ", corrected by Holm" if several else ""
+    ratio = f" ({by_ratio}: that of its interval{holm})" if by_ratio else ""
+    if not several:
+        return f"exchanging the sides of {units}{ratio}"
+    if len(found.systems) > MOST_CLOSED:
+        return f"randomised Tukey HSD over all pairs{ratio}"
+    return (
+        f"closed randomised Tukey HSD over all pairs{ratio}: two systems differ if every hypothesis that they are "
+        f"alike is rejected (up to {MOST_CLOSED} systems; not the p of the plain test)"
+    )
+
+
+def ratio_words(one: Ratio) -> str:
+    """Format a ratio with its interval, as in `63.7% [55.4%, 72.6%]`. An undefined ratio is `n/a`."""
+    if math.isnan(one.value):
+        return "n/a"
+    low, high = one.interval.low, one.interval.high
+    last = "…)" if math.isinf(high) else f"{decimal(100 * high, 1)}%]"
+    return f"{decimal(100 * one.value, 1)}%" + (f" [{decimal(100 * low, 1)}%, {last}" if low == low else "")
