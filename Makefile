@@ -11,7 +11,7 @@ OUT ?= demo-run
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser schedulers docs bench calibration soak advisories lock clean
+.PHONY: help demo test test-fast browser schedulers tex docs bench calibration soak advisories lock clean
 
 help: ## list what there is
 	@echo "Harvest: conversation harvesting and scoring. What make can do:"
@@ -61,6 +61,14 @@ schedulers:
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends cron systemd >/dev/null; \
 	else echo "One long test needs crontab and systemd-analyze: install them" >&2; fi
 
+# Of Debian, where we may install it: only the long tests compile what `--latex` prints.
+tex:
+	@if command -v pdflatex >/dev/null && kpsewhich booktabs.sty >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing TeX with apt, for the long tests"; export DEBIAN_FRONTEND=noninteractive; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends texlive-latex-recommended >/dev/null; \
+	else echo "One long test needs pdflatex with booktabs: install them" >&2; fi
+
 docs: $(DEV_READY) ## the pages and a Python reference, into build/docs; a broken link or a public name without a docstring fails
 	$(BIN)/sphinx-build -W --keep-going -q -c docs . build/docs
 
@@ -77,7 +85,7 @@ calibration: $(DEV_READY) ## how often the intervals hold the truth, written int
 	-$(BIN)/python -m tests.support.torture --replications 300 --looks --flagged --own --sizes 8x3 8x5 15x5 45x1 45x5 200x1 --save $(CELLS)
 	$(BIN)/python -m tests.support.torture.page $(CELLS) --write
 
-soak: $(DEV_READY) schedulers ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; 60 answers on each of 11 chat interfaces, also behind a lag and beside a loop by hand; calibration of all intervals; 500 examples of what holds for all values
+soak: $(DEV_READY) schedulers tex ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; 60 answers on each of 11 chat interfaces, also behind a lag and beside a loop by hand; calibration of all intervals; 500 examples of what holds for all values
 	$(BIN)/python -m pytest -m soak -n 2 --timeout 7200
 
 # Not among the tests: what is known of a package changes without a change here. Strict, so that an index that tells

@@ -218,10 +218,9 @@ def test_the_table_for_a_paper_has_the_figures_of_the_long_form(run: Path) -> No
     assert "and $p$ are for these topics" in these
 
 
-@pytest.mark.soak  # a TeX engine is a large thing to install
+@pytest.mark.soak  # a TeX engine is a large thing to install; make soak does
 def test_tables_compile(run: Path, commands: dict[str, Sequence[object]], tmp_path: Path) -> None:
-    if shutil.which("pdflatex") is None:
-        pytest.skip("needs pdflatex with booktabs, such as Debian's texlive-latex-recommended")
+    assert shutil.which("pdflatex"), "install pdflatex with booktabs, such as Debian's texlive-latex-recommended"
     tables = [printed(*commands[study], form) for study in ("compare", "variance") for form in ("--latex", "--long")]
     tables.append(printed("score", run, "--latex"))
     (tmp_path / "tables.tex").write_text(
