@@ -43,5 +43,5 @@ def require_page_packages(what: str, otherwise: str = "") -> None:
         if find_spec(package) is None:
             raise InputError(
                 f"{what} needs the package {package!r}, which is not installed",
-                advice=f"pip install '.[annotate]' in Harvest's folder{otherwise}",
+                advice=f"pip install '.[serve]' in Harvest's folder{otherwise}",
             )

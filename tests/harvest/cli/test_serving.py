@@ -24,7 +24,7 @@ def test_without_the_extra_it_says_what_to_install(
         done = harvest("judge", command, run, "--author", "anna", *words)
         assert done.returncode == 2
         assert f"the page needs the package '{package}'" in done.stderr
-        assert "pip install '.[annotate]'" in done.stderr
+        assert "pip install '.[serve]'" in done.stderr
     assert not (Path(run) / "decisions").exists()
     assert not (tmp_path / "pairs.csv").exists()
 
