@@ -57,6 +57,28 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
 GROUP = "harvest.rules"
 
 _COMPOSED = ("any", "all", "not", "thoughts")
+
+# What other tools call a rule, where the names are too different for a suggestion.
+_CALLED_ELSEWHERE = {
+    "contains: {pattern: …}": ("regex", "regexp", "re", "pattern", "match", "matches"),
+    "contains: {phrases: […]}": (
+        "phrase",
+        "phrases",
+        "keyword",
+        "keywords",
+        "includes",
+        "icontains",
+        "substring",
+        "text",
+    ),
+    "words: {at_least: …}": ("length", "word_count"),
+    "urls: {at_least: …}": ("link", "links"),
+    "clarifying_question: {}": ("question", "asks"),
+    "any: […, …]": ("or", "one_of", "anyof"),
+    "all: […, …]": ("and", "allof"),
+    "not: …": ("none", "no", "unless"),
+}
+
 _ATTRIBUTES = ("version", "needs", "judge", "unfit")
 
 # Finds a rule of the same file by its name, which is at the position `Loc`.
@@ -84,7 +106,8 @@ def read_rule(document: Document, loc: Loc, value: object, named: NamedRule) -> 
         rules = tuple(read_rule(document, (*inside, place), item, named) for place, item in enumerate(options))
         return Any(rules) if kind == "any" else All(rules)
     if kind not in rule_kinds():
-        hint = suggestion(kind, rule_kinds())
+        meant = next((rule for rule, names in _CALLED_ELSEWHERE.items() if kind.casefold() in names), None)
+        hint = f": did you mean {{{meant}}}?" if meant else suggestion(kind, rule_kinds())
         raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=", ".join(rule_kinds()), key=True)
     if not isinstance(options, dict):
         raise document.error(inside, f"{kind}: options must be a mapping; write {{}} if there are none")
