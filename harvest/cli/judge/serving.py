@@ -71,7 +71,8 @@ def serve_page(
 ) -> None:
     """Serve a page with questions on the criteria in `names`, and print a link to the page for each judge in
     `people`. With `adjudicate`, the page shows only items that people judged differently, with their judgments."""
-    people = check_people(people)
+    if names:  # without any, the criteria are listed, for which nobody is needed yet
+        people = check_people(people)
     from harvest.judging.serving.desk import scale_choices, value_choices
     from harvest.judging.serving.page_words import load_words
     from harvest.judging.serving.questions import questions

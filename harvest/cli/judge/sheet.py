@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.judge.options import nuggets_option, read_reporting_damage, schema_option
+from harvest.cli.judge.options import nuggets_option, read_reporting_damage, schema_option, words_option
 from harvest.cli.judge.serving import check_author, criterion_rows, print_agreement
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.short_help import ShortHelp
+from harvest.judging.serving.page_words import load_words
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
-from harvest.judging.sheets.annotation_sheet import write_sheet
+from harvest.judging.sheets.annotation_sheet import question_text, write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.filled_sheet import read_sheet
@@ -54,6 +55,7 @@ from topics.errors import InputError
     "--version", default="", metavar="TEXT", help="With --import: version of the guideline followed; optional."
 )
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
+@words_option
 @schema_option
 @nuggets_option
 def command(
@@ -67,6 +69,7 @@ def command(
     adjudicate: bool,
     version: str,
     force: bool,
+    words: str,
     schema: str,
     nuggets: str,
 ) -> None:
@@ -80,8 +83,8 @@ def command(
             "--export and --import cannot be used together" if sheet else "it is not said what to do with a sheet",
             advice="give --export FILE to write a sheet, or --import FILE to import a sheet that was filled in",
         )
-    if sheet is None and (names or sample is not None or seed is not None or force):
-        raise InputError("--criterion, --sample, --seed and --force can only be used with --export")
+    if sheet is None and (names or sample is not None or seed is not None or force or words != "en"):
+        raise InputError("--criterion, --sample, --seed, --words and --force can only be used with --export")
     if filled is None and (author or version):
         raise InputError("--author and --version can only be used with --import")
     if adjudicate and sample is not None:
@@ -92,7 +95,7 @@ def command(
     criteria = load_schema(schema)
     recorded = read_reporting_damage(run)
     if sheet is not None:
-        _export_sheet(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets, adjudicate)
+        _export_sheet(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets, adjudicate, words)
     elif filled is not None:
         _import_sheet(run, recorded, criteria, filled, author, version, nuggets, adjudicate)
 
@@ -108,11 +111,18 @@ def _export_sheet(
     force: bool,
     nuggets: str,
     adjudicate: bool,
+    language: str,
 ) -> None:
     sheet_ending(sheet)
+    words = load_words(language, schema)
     check_output_file(sheet, replace=force, other="choose another name, or --force")
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     rows, total = criterion_rows(assessed, schema, names, sample, seed, goal="sheet")
+    texts = {
+        one.name: question_text(words.question(one.name, one.question), words.values(one.name, one.values))
+        for one in schema
+    }
+    rows = [{**row, "question": texts[row["criterion"]]} for row in rows]
     if adjudicate:
         rows = list(disputed_rows(rows, read_layers(run)))
         if not rows:

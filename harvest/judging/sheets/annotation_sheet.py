@@ -71,8 +71,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
     topic. `text` is the text to score, `said` the preceding turn of the other side, and `context` the text
     around a part of a turn. A whole conversation is written as in a sheet of pairs. `trial` is the trial's
     number, and `id` its identity."""
-    meanings = "; ".join(f"{name}: {meaning}" if meaning else name for name, meaning in criterion.values)
-    asked = {"criterion": criterion.name, "question": " – ".join(filter(None, (criterion.question, meanings)))}
+    asked = {"criterion": criterion.name, "question": question_text(criterion.question, criterion.values)}
     if criterion.level == "set":
         sets: dict[tuple[str, str], list[Conversation]] = {}
         for one in assessed:
@@ -115,6 +114,12 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
                 "id": one.conversation.trial_id,
                 **part,
             }
+
+
+def question_text(question: str, values: Iterable[tuple[str, str]]) -> str:
+    """Return what a sheet asks: the question of a criterion, and its values with their meanings if it has values."""
+    meanings = "; ".join(f"{name}: {meaning}" if meaning else name for name, meaning in values)
+    return " – ".join(filter(None, (question, meanings)))
 
 
 def item_texts(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:

@@ -160,6 +160,31 @@ def test_a_row_of_a_user_turn_shows_what_was_said_before_it_and_what_the_values_
         assert "CNUG*: says that the problem is solved" in row["question"]
 
 
+@pytest.mark.parametrize("adjudicate", [False, True])
+def test_a_sheet_asks_in_the_language_of_those_who_fill_it_in(
+    tmp_path: Path, annotate: Annotate, adjudicate: bool
+) -> None:
+    words = tmp_path / "words.yaml"
+    words.write_text(
+        "format: harvest-words/1\nlanguage: de\ncriteria:\n  Customer nugget:\n    question: Was sagt der Kunde?\n"
+        "    values: {CNUG*: er gibt sich zufrieden}\n",
+        encoding="utf-8",
+    )
+    sheet, of = tmp_path / "sheet.jsonl", ("--criterion", "Customer nugget", "--force", *NUGGETS)
+    for author, value in (("anna", "CNUG"), ("ben", "CNaN")) if adjudicate else ():
+        annotate("sheet", "--export", str(sheet), *of)
+        filled(sheet, lambda _, row, value=value: value)  # type: ignore[misc]
+        annotate("sheet", "--import", str(sheet), "--author", author, *NUGGETS)
+    last = ("--adjudicate",) if adjudicate else ()
+    assert annotate("sheet", "--export", str(sheet), *of, "--words", str(words), *last)[0] == 0
+    first = json.loads(sheet.read_text(encoding="utf-8").partition("\n")[0])
+    assert first["question"].startswith("Was sagt der Kunde? – CNUG0: ")
+    assert "CNUG*: er gibt sich zufrieden" in first["question"]
+    filled(sheet, lambda _, row: "CNUG*")
+    if not adjudicate:
+        assert annotate("sheet", "--import", str(sheet), "--author", "carl", *NUGGETS)[0] == 0
+
+
 def test_a_value_of_another_criterion_is_refused_with_its_place(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     annotate("sheet", "--export", str(sheet), "--criterion", "Customer nugget", *NUGGETS)
@@ -276,6 +301,9 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
         (("sheet", "--import", "x.csv", "--author", "a", "--force"), "can only be used with --export"),
         (("sheet", "--import", "x.csv", "--author", "a", "--sample", "3"), "can only be used with --export"),
         (("sheet", "--import", "x.csv", "--author", "a", "--seed", "3"), "can only be used with --export"),
+        (("sheet", "--import", "x.csv", "--author", "a", "--words", "de"), "can only be used with --export"),
+        (("sheet", "--export", "y.csv", "--words", "dee"), "did you mean 'de'"),
+        (("page",), "no criterion was given for the page"),
         (("page", "--criterion", "Fluency"), "the names of the judges are missing"),
         (("page", "--author", "a", "--author", " a ", "--criterion", "all"), "--author contains the same name twice"),
         (("page", "--author", "mean", "--criterion", "all"), "'mean' is a value of --judgments"),
