@@ -43,7 +43,7 @@ from topics.errors import InputError
     metavar="PATH",
     help='Plan for one turn instead, with --from: its path as compare names it, "U ask → S o" (or ->).',
 )
-@click.option("--measure", "-m", "wanted", metavar="MEASURE", help="Plan for this measure [%useful S1].")
+@click.option("--measure", "-m", "wanted", metavar="MEASURE", help="Plan for this measure [ave%useful].")
 @click.option("--from", "pilot", metavar="RUN", type=PathArgument(), help="Use the means and variances of this run.")
 @click.option("--mean", type=float, metavar="VALUE", help="The mean of both systems, in percent for percentages.")
 @click.option(

@@ -183,24 +183,28 @@ class DifferenceModel:
 
     def answer(self, grid: Grid[Powers]) -> str:
         now, topics, trials = (one.power["like-these"] for one in grid.landmarks)
+        was = plan_words.in_percent(now.found)
         if now.found >= grids.WANTED:
-            like_these = (
-                f"neither: {grid.current_design} finds {self.size} in {plan_words.in_percent(now.found)} of studies"
+            return (
+                f"Topics or trials? Neither: {grid.current_design} finds {self.size} in {was} of studies, for topics "
+                "like these."
             )
-        else:
-            like_these = (
-                f"{plan_words.more_helpful(topics, trials)}: twice the topics would find {self.size} in "
-                f"{plan_words.in_percent(topics.found)} of studies instead of {plan_words.in_percent(now.found)}, "
-                f"twice the trials in "
-                f"{plan_words.in_percent(trials.found)}"
-            )
+        return (
+            f"Topics or trials? {plan_words.more_helpful(topics, trials).capitalize()}, if the finding is to hold for "
+            f"topics like these: twice the topics would find {self.size} in {plan_words.in_percent(topics.found)} of "
+            f"studies instead of {was}, twice the trials in {plan_words.in_percent(trials.found)}."
+        )
+
+    def _answer_for_these(self, grid: Grid[Powers]) -> str:
+        """Answer the other question, about the audit's own topics, for which only more trials help."""
         now, _, trials = (one.power["these"] for one in grid.landmarks)
         if now.found >= grids.WANTED:
-            these = f"neither: {grid.current_design} finds it in {plan_words.in_percent(now.found)}"
-        else:
-            was = f" instead of {plan_words.in_percent(now.found)}" if now.found == now.found else ""
-            these = f"trials: twice as many would find it in {plan_words.in_percent(trials.found)}{was}"
-        return f"Topics or trials? For topics like these, {like_these}; for these topics, {these}."
+            return f"Neither, if it is to hold for these topics alone: found in {plan_words.in_percent(now.found)}."
+        was = f" instead of {plan_words.in_percent(now.found)}" if now.found == now.found else ""
+        return (
+            "Trials, if it is to hold for these topics alone: twice as many would find it in "
+            f"{plan_words.in_percent(trials.found)} of studies{was}."
+        )
 
     def words(self, grid: Grid[Powers]) -> Words[Powers]:
         return Words(
@@ -219,6 +223,7 @@ class DifferenceModel:
 
     def _advice(self, grid: Grid[Powers]) -> Iterator[str]:
         present = grid.current_design
+        yield self._answer_for_these(grid)
         for estimand in ESTIMANDS:
             yield self._recommendation(grid, estimand)
         if self._percent and self.difference < 0.01:
@@ -333,7 +338,7 @@ def plan_difference(
     """Plan a comparison of means.
 
     `detect` is the difference to detect, in points for percentages and otherwise in the measure's own units.
-    `measure` is a measure of single conversations or a share of turns; None means %useful of the first turn.
+    `measure` is a measure of single conversations or a share of turns; None means ave%useful.
     `stated` replaces components of the pilot: `mean`, and the standard deviations of topics (`between`), of system
     × topic (`interaction`) and of trials of a topic (`within`). For percentages, these are in points. If %recovery
     is planned without a pilot, `failing` is the percentage of conversations that need recovery. `topics` and

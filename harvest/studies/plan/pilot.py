@@ -40,10 +40,10 @@ _LARGEST_PART = 0.995  # largest part between topics of the variance that a mean
 
 
 def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
-    """Return the measure to plan for, by default %useful of the first turn. Raises InputError for a measure that
-    has no value for a single trial, for a term that stands for several measures, and for a turn that the audit's
-    protocol cannot reach."""
-    term = wanted or parse(f"{USEFUL.name} S1")
+    """Return the measure to plan for, by default that of reports and re-audits, ave%useful. Raises InputError for a
+    measure that has no value for a single trial, for a term that stands for several measures, and for a turn that the
+    audit's protocol cannot reach."""
+    term = wanted or parse(MEAN_USEFUL.name)
     found = read_term(term, settings, audit.topics, load_schema(SHIPPED))
     one = found[0]
     trial_values.refuse_pooled(term, one, "no single trial has a value to simulate")

@@ -49,9 +49,16 @@ def planned(audit: str, **more: Any) -> Plan[DifferenceModel]:
     return plan_difference(load_audit(audit), **{"detect": 20, "topics": (8,), "trials": (2,), **more})
 
 
+def advice(found: Plan[DifferenceModel]) -> list[str]:
+    """The lines after the answer."""
+    return [str(part.renderable) for part in plan_tables(found) if isinstance(part, Padding)]
+
+
 def test_without_a_pilot_everything_is_assumed_and_says_so(audit: str) -> None:
     found = planned(audit)
-    assert set(found.model.sources.values()) == {"assumed", "follows"}
+    assert found.model.key == ("ave%useful", None), "that of reports and of re-audits"
+    assert set(found.model.sources.values()) == {"assumed"}
+    assert set(planned(audit, measure=parse("%useful S1")).model.sources.values()) == {"assumed", "follows"}
     one = found.model.components
     assert (one.mean, one.topic + one.both, one.within) == pytest.approx((0.6, 0.108, 0.132))
     assert one.both == pytest.approx(0.027)
@@ -127,7 +134,7 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_stated_goes_before_what_a_pilot_shows(audit: str, pilot: Path) -> None:
     run = read(pilot)
     found = planned(audit, run=run)
-    assert set(found.model.sources.values()) == {"pilot", "follows"}
+    assert set(found.model.sources.values()) == {"pilot"}
     assert found.grid.current_design.topics == 6
     assert 1 < found.grid.designs[0].turns / (8 * 2 * 2) <= 2, "as many as the pilot's conversations had"
     stated = planned(audit, run=run, stated={"mean": 50, "between": 30, "interaction": 10})
@@ -184,11 +191,14 @@ def test_more_systems_share_the_chance_of_error(audit: str, tmp_path: Path) -> N
         assert many.grid.designs[0].power[estimand].found < two.grid.designs[0].power[estimand].found
 
 
-def test_the_answer_is_topics_where_systems_suit_topics_and_neither_where_all_is_found(audit: str) -> None:
-    assert "For topics like these, topics: " in answered(planned(audit, stated={"between": 40, "interaction": 39}))
-    assert "For topics like these, neither: 6 topics × 4 trials" in answered(
-        planned(audit, detect=80, stated={"mean": 50, "between": 1})
-    )
+def test_the_first_line_answers_for_topics_like_these_and_the_second_for_these(audit: str) -> None:
+    found = planned(audit, stated={"between": 40, "interaction": 39})
+    assert answered(found).startswith("Topics or trials? Topics, if the finding is to hold for topics like these: ")
+    assert "these topics alone" not in answered(found)
+    assert advice(found)[0].startswith("Trials, if it is to hold for these topics alone: twice as many would find it")
+    every = planned(audit, detect=80, stated={"mean": 50, "between": 1})
+    assert answered(every).startswith("Topics or trials? Neither: 6 topics × 4 trials finds 80 points of ave%useful in")
+    assert advice(every)[0].startswith("Neither, if it is to hold for these topics alone: found in ")
 
 
 def test_of_designs_that_cost_the_same_the_one_that_finds_more_is_named(audit: str) -> None:
@@ -198,7 +208,7 @@ def test_of_designs_that_cost_the_same_the_one_that_finds_more_is_named(audit: s
     named = study.model.smallest(study.grid, "like-these")
     assert named is not None
     assert (named.topics, named.trials) == (80, 5)
-    said = " ".join(str(part.renderable) for part in plan_tables(study) if isinstance(part, Padding))
+    said = " ".join(advice(study))
     assert "80 topics × 5 trials is the cheapest" in said
     assert "1,600 user turns" in said
 
@@ -260,7 +270,7 @@ def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None
 
 def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_never(audit: str) -> None:
     study = planned(audit, detect=0.05, topics=(4,), trials=(1,))
-    said = " ".join(str(part.renderable) for part in plan_tables(study) if isinstance(part, Padding))
+    said = " ".join(advice(study))
     assert "--detect 0.05 is 0.05 points; for 5 points give --detect 5." in said
     assert "only more than 100,000 topics" in said
 
@@ -282,7 +292,7 @@ def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]
         ({"measure": parse("min(R)")}, "no single trial has a value to simulate"),
         ({"measure": parse("%useful S3")}, "%useful S3: no conversation can have that many turns\n  allowed: S1 to S2"),
         ({"measure": parse("R")}, "the variance of R is unknown"),
-        ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
+        ({"measure": parse("%useful S1"), "stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
         ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than the spread between topics"),
         ({"stated": {"between": 60.0}}, "--between: topics cannot spread by 60 points around a mean of 60%"),
         ({"stated": {"mean": 120.0}}, "mean 120% is not inside the range(?s:.*)more than 0% and less than 100%"),
