@@ -27,12 +27,10 @@ _ROUNDING = 1e-12  # values that differ only by the order of summation must comp
 _MOST_PLAYABLE = 100_000  # more than anyone would play
 
 
-def comparison_finding(
-    found: Comparison, material: Material, matters: float, runs: Sequence[Path], these: Pair | None = None
-) -> Finding:
+def comparison_finding(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
     """Return the finding about two systems, several systems, or one system in two runs. Differences of shares smaller
-    than `matters` count as no difference. `these` compares two systems over exactly these topics: it is reported if
-    it tells them apart and nothing can be told for topics like these."""
+    than `matters` count as no difference. If nothing can be told for topics like these, the finding says what can be
+    told on exactly these."""
     first = compared_measure(found)
     if first is None or all(pair.verdict == "no value" for pair in first.pairs):
         return Finding(
@@ -41,7 +39,7 @@ def comparison_finding(
             f"{finding.trial_count(material)}.",
         )
     study = _FindingWriter(found, first, material, runs)
-    return study.pair_finding(first.pairs[0], matters, these) if len(found.systems) == 2 else study.ranking()
+    return study.pair_finding(first.pairs[0], matters) if len(found.systems) == 2 else study.ranking()
 
 
 def compared_measure(found: Comparison) -> MeasureComparison | None:
@@ -93,8 +91,9 @@ class _FindingWriter:
     material: Material
     runs: Sequence[Path]
 
-    def pair_finding(self, pair: Pair, matters: float, these: Pair | None) -> Finding:
+    def pair_finding(self, pair: Pair, matters: float) -> Finding:
         found, one = self.found, self.one
+        these = next((each.pairs[0] for each in found.on_these if each.label == one.label), None)
         again = _same_system(found)
         within = (
             is_percentage(one.measure)
@@ -112,7 +111,7 @@ class _FindingWriter:
             verdict, said = "better", f"{better} is {word} than {other}"
         elif within:
             verdict, said = "same", f"{first} and {second} are the same within {small}"
-        elif these is not None and these.is_distinguished:
+        elif these is not None:
             better = second if these.verdict in ("worse", "lower") else first
             word = "better" if these.verdict in ("better", "worse") else "higher"
             verdict, said = "cannot tell", f"{better} is {word} on these {pluralize(len(one.topics), 'topic')}"
@@ -141,7 +140,7 @@ class _FindingWriter:
         if not pair.is_distinguished and (pair.interval.low > 0 or pair.interval.high < 0):
             why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
             interval += f"; the interval excludes 0, but {why}"
-        if verdict == "cannot tell" and these is not None and these.is_distinguished:
+        if verdict == "cannot tell" and these is not None:
             own = difference_words(one, these, turned=False)
             value, opened, ends = own.partition(" [")
             own = f"{opened}{ends}".strip() if interval.startswith(f"{value}{opened}") else own

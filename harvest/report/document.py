@@ -12,7 +12,7 @@ from harvest.report.bars import Bar
 from harvest.report.blocks import Block, arrange, as_blocks, details, table, text
 from harvest.report.branches import Branches, branches
 from harvest.report.compared import compared_blocks, parted_paths
-from harvest.report.compared_finding import compared_measure, comparison_finding
+from harvest.report.compared_finding import comparison_finding
 from harvest.report.finding import Finding, main_measure, shown_path, single_finding
 from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence
@@ -36,7 +36,6 @@ from recordings.checking.chain_check import recording_hash
 from recordings.files.json_text import Json
 from recordings.log.header import software
 from recordings.log.run_folder import Run
-from scoring.comparison.pairs import Pair
 from scoring.library import unasked_plug_ins
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.swan.precedence import Precedence
@@ -96,8 +95,7 @@ def make_report(
         study = refused.what
     watched, looks = _watch_runs(gathered, baseline, history, matters)
     matters = (watched.smallest_effect if watched is not None else MATTERS) if matters is None else matters
-    these = _compare_these(gathered, scores, found, seed)
-    said = _choose_finding(gathered, scores, found, these, study, watched, matters)
+    said = _choose_finding(gathered, scores, found, study, watched, matters)
     by_judges = judged_sentence(judged, scores.joint, scores.coverage)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     kept = transcripts(material, scores, gathered.recorded, beside, judged if isinstance(judged, Assessed) else None)
@@ -201,21 +199,6 @@ def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparis
         return refused.what
 
 
-def _compare_these(gathered: Gathered, scores: ScoreTable, found: Comparison | str, seed: int) -> Pair | None:
-    """Compare two systems over exactly these topics, if nothing can be told for topics like these: few topics say
-    little about others, and often much about themselves."""
-    one = compared_measure(found) if isinstance(found, Comparison) else None
-    if one is None or isinstance(found, str) or len(found.systems) != 2 or found.estimand == "these":
-        return None
-    if one.pairs[0].verdict not in ("cannot tell", "too few"):
-        return None
-    again = compare_runs(
-        gathered, systems=found.systems, measures=[one.measure], estimand="these", seed=seed, scored=scores
-    )
-    of = compared_measure(again)
-    return of.pairs[0] if of is not None else None
-
-
 def _refusal_block(refused: str) -> Iterator[Block]:
     if refused:
         yield text(f"Not said here: {refused}.", "dim")
@@ -242,7 +225,6 @@ def _choose_finding(
     gathered: Gathered,
     scores: ScoreTable,
     found: Comparison | str,
-    these: Pair | None,
     study: VarianceStudy | str,
     watched: Watched | None,
     matters: float,
@@ -253,7 +235,7 @@ def _choose_finding(
     if watched is not None:
         return watch_finding(watched, material, paths[0])
     if isinstance(found, Comparison):
-        return comparison_finding(found, material, matters, paths, these)
+        return comparison_finding(found, material, matters, paths)
     system = material.finished[0].key.system
     folder, own = gathered.recorded[system]
     measure = main_measure(scores.joint)

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
 from harvest.tables.comparison_words import better_system, interval_words, measure_name, p_text, signed
 from recordings.files.json_text import Json
-from scoring.comparison.pairs import MeasureComparison, compare_pairs
+from scoring.comparison.pairs import MeasureComparison, Pair, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.paired import Estimand, Guard
@@ -51,7 +52,8 @@ class Comparison:
     of systems diverge. `recorded` maps each system to its run folder and to its name in that run. Systems in
     `selected` lost trials depending on their own answers. Systems in `unlike` met users who spoke differently to
     another system. `standardised` has the form of standardised scores and the systems of their reference group, or is
-    None.
+    None. `on_these` has the measures that tell two systems apart on exactly these topics, but not for topics like
+    these.
     """
 
     runs: tuple[Mapping[str, Json], ...]
@@ -70,6 +72,7 @@ class Comparison:
     selected: frozenset[str] = frozenset()
     unlike: frozenset[str] = frozenset()
     standardised: Reference | None = None
+    on_these: tuple[MeasureComparison, ...] = ()
 
     @property
     def dependent(self) -> frozenset[str]:
@@ -83,18 +86,27 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         of = "topics like these" if self.estimand == "like-these" else "these topics"
+        on_these = {one.label: better_system(one.pairs[0]) for one in self.on_these}
+
+        def better(one: MeasureComparison, pair: Pair) -> str:
+            if pair.is_distinguished:
+                return better_system(pair)
+            alone = "" if one.topic_type or one.standardised else on_these.get(one.label, "")
+            return f"{pair.verdict}; on these topics alone, {alone}" if alone else pair.verdict
+
         return html_table(
             f"{repr(self)[1:-1]}; intervals and p are for {of}",
-            ("measure", "first", "second", "its figure", "its figure", "first − second", "p, corrected", "better"),
+            ("measure", "first", "figure", "second", "figure", "first − second", "p, corrected", "better"),
             (
                 (
                     measure_name(one),
                     pair.first,
+                    shown_value(one.measure, one.figures[pair.first]),
                     pair.second,
-                    *(shown_value(one.measure, one.figures[name]) for name in (pair.first, pair.second)),
+                    shown_value(one.measure, one.figures[pair.second]),
                     f"{signed(one, pair.value)} {interval_words(pair.interval, share=is_percentage(one.measure))}",
                     p_text(pair.corrected),
-                    better_system(pair),
+                    better(one, pair),
                 )
                 for one in self.measures
                 for pair in one.pairs
@@ -148,8 +160,11 @@ def compare_runs(
     continued = tuple(name for name in chosen if name in of.continued)
     times = of.start_times(chosen)
     with cores() as pool:
-        found = [
-            pool.submit(
+
+        def submit(
+            key: Key, measure: Measure, part: str | None, topics: Sequence[str], of_what: Estimand
+        ) -> Future[MeasureComparison]:
+            return pool.submit(
                 compare_cells,
                 key,
                 measure,
@@ -163,20 +178,34 @@ def compare_runs(
                     continued=continued,
                     clusters=of.clusters,
                     times=times,
-                    in_time=estimand == "these",
+                    in_time=of_what == "these",
                 ),
                 part,
                 settings.level,
-                estimand,
+                of_what,
                 guard,
                 seed,
                 ratios=ratios,
             )
+
+        asked = [
+            (key, measure, part, topics)
             for part, topics in of.parts(chosen, by_type=by_type)
             for key, measure in keys.items()
         ]
+        found = [submit(*one, estimand) for one in asked]
         parted, none = _part_systems(of.first, chosen, continued, seed) if len(of.sets) == 1 else ((), ())
         compared = tuple(one.result() for one in found)
+        # Few topics say little about others, and often much about themselves.
+        again = [
+            submit(*one, "these")
+            for one, told in zip(asked, compared, strict=True)
+            if estimand == "like-these"
+            and len(chosen) == 2
+            and told.topic_type is None
+            and told.pairs[0].verdict in ("cannot tell", "too few")
+        ]
+        on_these = tuple(told for one in again if (told := one.result()).pairs[0].is_distinguished)
     if relative is not None:
         compared, undefined = add_standardised(compared, relative, values, keys, of, settings.level, guard, seed)
         notes = (*notes, *undefined)
@@ -209,6 +238,7 @@ def compare_runs(
         selected=frozenset(one.system for one in dependent if isinstance(one, Concentration)),
         unlike=frozenset(one.system for one in dependent if isinstance(one, UserDifference)),
         standardised=relative,
+        on_these=on_these,
     )
 
 

@@ -80,17 +80,23 @@ def _sentence(found: Comparison, first: str, second: str) -> Text:
         "too few": "too few topics to tell in",
         "no value": "nothing to compare in",
     }
-    said: dict[str, list[str]] = {}
+    on_these = {measure.label: measure.pairs[0] for measure in found.on_these}
+    said: dict[str, list[str]] = {}  # measures, by what is said of them
     for measure in found.measures:
         if measure.topic_type is None and not measure.standardised:
             pair = next(pair for pair in measure.pairs if (pair.first, pair.second) == (first, second))
+            pair = on_these.get(measure.label, pair)
             label = measure.label
             if pair.is_distinguished:
                 size = abs(pair.value)
                 label += f" (by {100 * size:.1f} points)" if is_percentage(measure.measure) else f" (by {size:.4f})"
-            said.setdefault(verdicts[pair.verdict], []).append(label)
+            words = f"{verdicts[pair.verdict]} {{}}"
+            if measure.label in on_these:
+                topics, like = ("this topic", "it") if len(measure.topics) == 1 else ("these topics", "them")
+                words = f"on {topics} alone, {words}, and for others like {like} it cannot be told"
+            said.setdefault(words, []).append(label)
     start = Text(f"{one} and {other}: ", style="bold")
-    return start + Text("; ".join(f"{verdict} {_list_names(names)}" for verdict, names in said.items()) + ".")
+    return start + Text("; ".join(words.replace("{}", _list_names(names)) for words, names in said.items()) + ".")
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -100,7 +106,8 @@ def _list_names(names: Sequence[str]) -> str:
 def _scope_sentence(found: Comparison) -> str:
     topics, trials = count_compared(found)
     others = "other topics of this kind" if found.estimand == "like-these" else "more trials of these topics"
-    return f"Over {pluralize(topics, 'common topic')} with {trials} of each. Would it hold for {others}?"
+    alone = " For these topics alone: --estimand these." if found.on_these else ""
+    return f"Over {pluralize(topics, 'common topic')} with {trials} of each. Would it hold for {others}?{alone}"
 
 
 def _figures(found: Comparison, width: int) -> Iterator[Table]:

@@ -27,7 +27,7 @@ def comparison_latex(found: Comparison) -> str:
     headings += ["ratio"] if ratios else []
     lines = [
         r"\begin{table}",
-        r"\centering",
+        r"\centering\small\setlength{\tabcolsep}{3pt}",  # so that two systems fit the width of article
         rf"\caption{{{_caption(found)}}}",
         r"\begin{tabular}{" + "l" * (1 if two else 2) + "rrrlrrr" + ("l}" if ratios else "}"),
         TOPRULE,
@@ -113,7 +113,7 @@ def name_test(found: Comparison) -> str:
     holm = ", corrected by Holm" if several else ""
     ratio = f" ({by_ratio}: that of its interval{holm})" if by_ratio else ""
     if not several:
-        return f"exchanging the sides of {units}{ratio}"
+        return f"paired randomisation test over {units}{ratio}"
     if len(found.systems) > MOST_CLOSED:
         return f"randomised Tukey HSD over all pairs{ratio}"
     return (

@@ -39,7 +39,7 @@ _LEGEND = (
 )
 # By whether sessions continue from topic to topic.
 _INTERVALS = {False: f"{METHOD} topic", True: "t, clustered by session and topic"}
-_TESTS = {False: "exchanging the sides of topics", True: "t, clustered by session and topic"}
+_TESTS = {False: "paired randomisation test over topics", True: "t, clustered by session and topic"}
 _UNITS = {False: "topics", True: "sessions"}
 
 

@@ -69,7 +69,7 @@ def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
     together = any(one.system.continued for one in found)
     measures = [measure for one in found for measure in one.measures]
     ratios = list(dict.fromkeys(one.label for one in measures if one.measure.declaration is RECOVERY))
-    test = "exchanging the sides of topics"
+    test = "paired randomisation test over topics"
     if ratios:
         test = (
             f"{test} ({', '.join(ratios)}: that of its interval)" if len(ratios) < len(measures) else "its interval's"

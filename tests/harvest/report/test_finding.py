@@ -288,7 +288,9 @@ def test_these_topics_are_reported_where_nothing_can_be_told_of_others(two: tupl
         )
         wide = replace(one.pairs[0], value=value, verdict=verdict, interval=Interval(-0.4, 0.509, "t", "topics"))
         measures = tuple(replace(each, pairs=(wide,)) if each is one else each for each in found.measures)
-        return comparison_finding(replace(found, measures=measures), material, 0.03, [Path("run")], known).found
+        on_these = (replace(one, pairs=(known,)),) if known.is_distinguished else ()
+        changed = replace(found, measures=measures, on_these=on_these)
+        return comparison_finding(changed, material, 0.03, [Path("run")]).found
 
     topics = f"these {len(one.topics)} topics; for others like them it cannot be told: they answered usefully"
     of = "points [-40.0, +50.9] for topics like these,"

@@ -137,6 +137,24 @@ def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(
     assert "Would it hold for more trials of these topics?" in " ".join(these.split())
 
 
+def test_what_is_clear_on_these_topics_alone_is_said_first(tmp_path: Path) -> None:
+    labels = {"A": {f"T{n}": ["oo"] * 3 + ["ox"] for n in range(4)}, "B": {f"T{n}": ["xx"] * 4 for n in range(4)}}
+    run = recorded(tmp_path / "run", labels)
+    told = " ".join(harvest("compare", run, "-m", "ave%useful", "-m", "%recovery", width=80).stdout.split())
+    assert told.startswith(  # 7 of 8 turns and none: a difference of 87.5 points
+        "A and B: on these topics alone, A is better in ave%useful (by 87.5 points), and for others like them it "
+        "cannot be told; nothing to compare in %recovery. Over 4 common topics with 4 trials of each. Would it hold "
+        "for other topics of this kind? For these topics alone: --estimand these."
+    )
+    assert figures(document(run, "-m", "ave%useful"), "difference")[0]["verdict"] == "too few", "rows stay as they were"
+    these = harvest("compare", run, "-m", "ave%useful", "--estimand", "these", width=80).stdout
+    assert these.startswith("A and B: A is better in ave%useful (by 87.5 points).")
+    assert "--estimand these" not in these
+    shown = compare_runs([run], measures=["ave%useful", "%recovery"])._repr_html_()
+    assert ">too few; on these topics alone, A</td>" in shown
+    assert ">no value</td>" in shown, "of %recovery: no first turn of A failed"
+
+
 def test_a_difference_that_is_found_is_a_sentence_with_its_size_and_every_system_has_its_letters(
     tmp_path: Path,
 ) -> None:
@@ -173,7 +191,7 @@ def test_of_one_topic_it_is_said_that_its_conversations_can_be_compared(tmp_path
     run = recorded(tmp_path / "run", {"A": {"M01": ["oo"] * 9 + ["xo"]}, "B": {"M01": ["xx"] * 9 + ["ox", "oo"]}})
     advice = "with one topic, use --estimand these, which compares its conversations as independent ones"
     told = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
-    assert "A and B: too few topics to tell in ave%useful." in told
+    assert told.startswith("A and B: on this topic alone, A is better in ave%useful (by 81.4 points), and for others")
     assert advice in told
     these = " ".join(harvest("compare", run, "-m", "ave%useful", "--estimand", "these", width=80).stdout.split())
     assert "A is better in ave%useful" in these
