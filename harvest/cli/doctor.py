@@ -23,7 +23,6 @@ LIBRARIES = (
     "aiohttp",
     "click",
     "httpx",
-    "httpx-sse",
     "jinja2",
     "numpy",
     "playwright",

@@ -12,11 +12,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from harvest.drivers.described_reply import ReplyPath, count_tokens
 from harvest.drivers.parts import OTHER_ROLE, OTHER_ROLES, MisshapenError, Parts
 from harvest.drivers.received import Received, error_code, error_message, excerpt, join_surrogates
+from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.sources import NO_SOURCES, OTHER_URLS, has_other_urls, may_contain_urls, urls_in
 from harvest.drivers.stream_text import REPEATED
+from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
@@ -56,6 +57,8 @@ class Completion:
     `thoughts_apart`, thoughts that are marked up at the beginning of the text are separated from it. `finish` is
     the reason why the system stopped, `tokens` has the counts that the system reported, and `model` is the model's
     name and fingerprint."""
+
+    media_type = ""  # as the server declares it
 
     def __init__(self, links: Sequence[ReplyPath] = (), *, thoughts_apart: bool = True) -> None:
         self._links, self._thoughts_apart = links, thoughts_apart

@@ -1,155 +1,30 @@
-"""Replies whose parts are found by the paths in an audit, in one JSON value or in the events of a stream.
+"""Replies whose parts are found by the paths in an audit: in one body, in events or in messages.
 
-If a part has several paths, the first path that matches is used. In a stream, the paths are applied to each event:
-texts are joined, sources and calls are collected, and the last session, model or end is used. If an event's name marks
-a replacement (Dify's `message_replace`), the event replaces the text received before it.
+A `DescribedReply` reads one value after the other and knows nothing of how the values came: as a body, in a stream, by
+polling or over a socket. If a part has several paths, the first path that matches is used. Texts of events are joined,
+sources and calls are collected, and the last finish, model or session is used.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Annotated
+from typing import Literal
 
-from pydantic import AfterValidator, BeforeValidator
-
-from harvest.drivers.event_stream import events_in, is_stream
+from harvest.drivers.event_stream import DONE, events_in, is_stream
 from harvest.drivers.parts import MisshapenError, Parts
-from harvest.drivers.received import Received, error_message, excerpt, join_surrogates
+from harvest.drivers.received import RAW_CONTROLS_HINT, Received, error_message, excerpt, join_surrogates
+from harvest.drivers.reply_path import NEVER, NO_PATHS, Condition, PartPaths, ReplyPath, first_found
 from harvest.drivers.sources import NO_SOURCES, OTHER_URLS, has_other_urls, may_contain_urls, urls_in
 from harvest.drivers.stream_text import REPEATED, stream_text
+from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
-from protocols.answer import Answer
+from harvest.systems.timing import Stopwatch
 from recordings.conversations.conversation import SystemTurn
-from topics.document import validation_error
 
-# Of OpenAI and Anthropic, Bedrock, Gemini and Ollama.
-_COUNT_NAMES = {
-    "prompt_tokens": "prompt",
-    "input_tokens": "prompt",
-    "inputTokens": "prompt",
-    "promptTokenCount": "prompt",
-    "prompt_eval_count": "prompt",
-    "completion_tokens": "completion",
-    "output_tokens": "completion",
-    "outputTokens": "completion",
-    "candidatesTokenCount": "completion",
-    "eval_count": "completion",
-    "total_tokens": "total",
-    "totalTokens": "total",
-    "totalTokenCount": "total",
-    "thoughtsTokenCount": "reasoning",
-    "cachedContentTokenCount": "cached",
-    "cache_read_input_tokens": "cached",
-}
-_COUNT_DETAILS = {
-    ("completion_tokens_details", "reasoning_tokens"): "reasoning",
-    ("output_tokens_details", "reasoning_tokens"): "reasoning",
-    ("prompt_tokens_details", "cached_tokens"): "cached",
-    ("input_tokens_details", "cached_tokens"): "cached",
-}
-
-
-def count_tokens(usage: Mapping[str, object], *, others: bool = False) -> Mapping[str, int]:
-    """Return the counts in a `usage` object by their common names (`prompt`, `completion`, `total`, …). With `others`,
-    counts with unknown names are included under their own names."""
-    found: dict[str, int] = {}
-    for key in (*_COUNT_NAMES, *(usage if others else ())):
-        _add_count(found, _COUNT_NAMES.get(key, key), usage.get(key))
-    for (holder, key), name in _COUNT_DETAILS.items():
-        details = usage.get(holder)
-        if isinstance(details, Mapping):
-            _add_count(found, name, details.get(key))
-    return MappingProxyType(found)
-
-
-def _add_count(found: dict[str, int], name: str, value: object) -> None:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        found[name] = value
-
-
-_PATH_STEP = re.compile(
-    r"\.(?P<name>[^.\[\]'\"*\s]+)|\[(?P<index>-?[0-9]{1,9})\]|\[(?P<every>\*)\]"
-    r"|\['(?P<single>[^']*)'\]|\[\"(?P<double>[^\"]*)\"\]"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyPath:
-    """A parsed path to a value in a reply. `steps` are pairs of a kind (`name`, `index` or `every`) and a value."""
-
-    text: str
-    steps: tuple[tuple[str, str | int], ...]
-
-    @classmethod
-    def parse(cls, text: str) -> ReplyPath:
-        """Parse a path. Raises ValueError, which quotes the text from the first invalid step on."""
-        if not text.startswith("$"):
-            raise ValueError(f"{text!r} is not a path: it must start with $, as in $.message.text")
-        steps: list[tuple[str, str | int]] = []
-        at = 1
-        while at < len(text):
-            match = _PATH_STEP.match(text, at)
-            if match is None:
-                raise ValueError(f"{text!r} is not a path: {text[at:]!r} is not a step (.name, [0], [*] or ['name'])")
-            kind = str(match.lastgroup)
-            value = match[kind]
-            steps.append(("index", int(value)) if kind == "index" else ("every" if kind == "every" else "name", value))
-            at = match.end()
-        return cls(text, tuple(steps))
-
-    @property
-    def matches_many(self) -> bool:
-        """True if the path can match several values."""
-        return any(kind == "every" for kind, _ in self.steps)
-
-    def find(self, value: object) -> list[object]:
-        """Return the values at the path, in order. The list is empty if a name or an index is missing."""
-        found = [value]
-        for kind, step in self.steps:
-            found = [inner for outer in found for inner in _values_inside(outer, kind, step)]
-        return found
-
-
-def _values_inside(value: object, kind: str, step: str | int) -> Sequence[object]:
-    if isinstance(value, Mapping):
-        if kind == "every":
-            return list(value.values())
-        return [value[step]] if kind == "name" and step in value else []
-    if isinstance(value, list):
-        if kind == "every":
-            return value
-        if isinstance(step, int) and -len(value) <= step < len(value):
-            return [value[step]]
-    return []
-
-
-def check_path(text: str) -> str:
-    """Return the path unchanged. Refuses the option if the path is invalid."""
-    try:
-        ReplyPath.parse(text)
-    except ValueError as fault:
-        raise validation_error(str(fault)) from None
-    return text
-
-
-def as_tuple(value: object) -> object:
-    """Return a single string, or a list from a resolved audit, as a tuple."""
-    if isinstance(value, str):
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
-
-
-Path = Annotated[str, AfterValidator(check_path)]
-# An option that is one path, or a list of them.
-Paths = Annotated[tuple[Path, ...], BeforeValidator(as_tuple)]
-
-
-WHOLE_BODY = "text"
 # The parts, besides the reply's text, for which an audit may give paths.
 PARTS = ("refusal", "links", "thoughts", "tools", "offers", "attachments", "finish", "model", "tokens")
 STREAM_HINT = (
@@ -157,16 +32,71 @@ STREAM_HINT = (
     "texts are joined"
 )
 # The note on a stream in which the path of the reply may lead to other things as well.
-SEVERAL_EVENTS = "events of several kinds hold the reply, and all of them are the text: choose with `events`"
+SEVERAL_EVENTS = "events of several kinds hold the reply, and all of them are the text: name the right ones in `reply`"
 # The note on a stream that could be truncated unnoticed.
 UNMARKED_END = "nothing but the end of the connection says that the stream was whole"
 
 # Keys of an object that can be a reply, even with empty text.
 _TEXT_KEYS = frozenset({"type", "text", "content", "parts"})
 _MOST_KINDS = 12  # to list in a message
+_NAME_KEYS = ("event", "type")
 
 # The names of an event: the stream's, and the keys `event` and `type` of its value.
 EventNames = tuple[str, ...]
+# What a reply is read from: one value; events, whose texts are pieces; or messages, whose texts are whole.
+Form = Literal["body", "events", "messages"]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamShape:
+    """How the events of a stream are read. `names` are the paths of an event's name; by default, its name in the stream
+    and its keys `event` and `type` are its names. `ends` are the names of events that end the reply, and `end` is a
+    condition that does. `replace` finds texts that replace the text so far, `fail` messages of errors, and `messages`
+    the ids of the messages that events belong to. `media_type` is used instead of the declared one if it is not ""."""
+
+    ends: frozenset[str]
+    end: Condition = NEVER
+    names: tuple[ReplyPath, ...] = ()
+    replace: PartPaths = NO_PATHS
+    fail: PartPaths = NO_PATHS
+    messages: tuple[ReplyPath, ...] = ()
+    media_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """How a reply is read. `reply` finds its text, and `parts` the other parts by the names in `PARTS`. `join` is put
+    between texts. `ended`, `refused` and `fail` are conditions of a closed conversation, a refusal and an error. `kept`
+    has the paths of values that later requests use; a None after the paths forgets an earlier value. With
+    `raw_controls`, strings may contain control characters. Without `stream`, a stream ends with its connection."""
+
+    reply: PartPaths
+    join: str
+    parts: Mapping[str, PartPaths] = field(default_factory=lambda: MappingProxyType({}))
+    ended: Condition = NEVER
+    refused: Condition = NEVER
+    fail: Condition = NEVER
+    kept: Mapping[str, tuple[ReplyPath | None, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    thoughts_apart: bool = True
+    raw_controls: bool = False
+    stream: StreamShape | None = None
+
+    def read(self, received: Received, live: DescribedReply | None = None) -> DescribedTurn:
+        """Read a complete reply, of which `live` may have read the events. Raises Unanswered, with the reply as
+        evidence, if the bytes cannot be decoded, or with the reason `no-text`, `bad-type`, `bad-json`, `broken-stream`
+        or `system-error`."""
+        if live is not None and live.is_complete:
+            return live.read(received)
+        media_type = (self.stream.media_type if self.stream is not None else "") or received.media_type
+        return DescribedReply(self, "events" if is_stream(media_type) else "body").read(received, media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedTurn:
+    """A system turn, and the values in the reply that later requests use, by name."""
+
+    turn: SystemTurn
+    kept: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,124 +108,179 @@ class _Stretch:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedTurn:
-    """A system turn with the session id in its reply, or None if the reply has no id."""
+class DescribedReply:
+    """One reply, read value by value. `form` says what the values are. Its methods raise Unanswered without evidence
+    (`bad-json`, `bad-type`, `system-error`, `no-text`)."""
 
-    turn: SystemTurn
-    session: str | None = None
+    def __init__(self, described: Described, form: Form = "events") -> None:
+        self._described, self._form = described, form
+        self._parts = Parts(streamed=form == "events")
+        self._stretches: list[_Stretch] = []
+        self._kinds: dict[str, None] = {}
+        self._addresses: dict[str, None] = {}
+        self._said = dict.fromkeys(("finish", "model"), "")
+        self._tokens: Mapping[str, int] = MappingProxyType({})
+        self._kept: dict[str, str | None] = {}
+        self._body: object = None
+        self._message: object = None
+        self._answered = self._found_null = self._ended = self._refused = self._apart = False
+        self.is_complete = False
 
+    @property
+    def media_type(self) -> str:
+        return self._described.stream.media_type if self._described.stream is not None else ""
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """The paths to the parts of a reply. `reply` has the paths of the text, or `text` for the whole body. `parts` has
-    the paths of other parts by the names in `PARTS`. `events` has the names or types of the stream events that can
-    contain the reply; if it is empty, every event can."""
+    @property
+    def partial(self) -> str:
+        return self._parts.received_text.encode("utf-8", "replace").decode("utf-8")
 
-    reply: tuple[str, ...]
-    join: str
-    parts: Mapping[str, tuple[ReplyPath, ...]]
-    ended: tuple[ReplyPath, ...] = ()
-    session: tuple[ReplyPath, ...] = ()
-    thoughts_apart: bool = True
-    events: tuple[str, ...] = ()
-
-    def read(self, received: Received) -> DescribedTurn:
-        """Read a reply. Raises Unanswered if the bytes cannot be decoded, or with the reason `no-text`, `bad-type`,
-        `bad-json` or `system-error`."""
-        streamed = is_stream(received.media_type)
-        parts = Parts(streamed=streamed)
-        values = self._read_values(received, parts, streamed=streamed)
-        paths = [ReplyPath.parse(path) for path in self.reply if path != WHOLE_BODY]
-        answered = WHOLE_BODY in self.reply
-        stretches: list[_Stretch] = []
-        chosen = [value for names, value in values if not streamed or self._holds_reply(names)]
-        for names, value in values:
-            if any(name.endswith("replace") for name in names):
-                parts.forget_text()
-                stretches.clear()
-            if not streamed or self._holds_reply(names):
-                begin = len(parts.pieces)
-                answered = _take_reply(parts, paths, value, "" if streamed else self.join, received) or answered
-                stretches.append(_Stretch(names, begin, len(parts.pieces)))
-            self._take_parts(parts, value, received)
-        if not streamed:
-            self._check_readable(parts, paths, values, received)
+    def read_event(self, event: str, data: str, watch: Stopwatch | None = None) -> bool:
+        """Read an event with its name in the stream, or "", and its data. Returns True if it completes the reply."""
+        stream, text, before = self._described.stream, data.strip(), self._parts.characters
+        if not text or text == DONE:
+            if event == "error":
+                raise Unanswered("system-error", "the stream reports an error: without a word")
+            ends = stream.ends if stream is not None else {DONE}
+            self.is_complete = not ends.isdisjoint((event, text) if text else (event,))
+        elif self._described.reply.reads_text:
+            if self._described.reply.paths_in((event,)):
+                self._parts.add_text(data)
+                self._answered = True
+            self.is_complete = stream is not None and event in stream.ends
         else:
-            _compare_kinds(parts, stretches)
-        for _, value in values if not parts.received_text.strip() else ():  # a body without a word may name an error
-            if isinstance(value, Mapping) and value.get("error"):
-                said = excerpt(error_message(value) or repr(value["error"]))
-                raise received.fault(Unanswered, "system-error", said)
-        if not answered and any(path.find(value) for path in paths for value in chosen):
-            # A server that broke off sends null; in a reply that is known to be complete, null is the text.
-            answered = any(any(_first_found(self.parts.get("finish", ()), value)) for _, value in values)
-        if not answered and not parts.refusals and not any(path.matches_many for path in paths):
-            where = " or ".join(path.text for path in paths)
-            if streamed and self.events:
-                kinds = dict.fromkeys(excerpt(names[-1], 60) for names, _ in values if names)
-                present = ", ".join([*kinds][:_MOST_KINDS]) or "none with a name or type"
-                where += f" in events called {' or '.join(self.events)}; the stream has {present}"
-            detail = f"the reply has nothing at {where}; it begins: {received.beginning}"
-            raise received.fault(Unanswered, "no-text", detail)
-        if streamed and not received.is_delimited and b"[DONE]" not in received.body[-200:]:
-            parts.note(UNMARKED_END)
-        answer, notes = parts.answer(thoughts_apart=self.thoughts_apart)
-        if may_contain_urls(received.body):
-            beside = dict.fromkeys(address for _, value in values for address in urls_in(value, NO_SOURCES))
-            notes = (*notes, OTHER_URLS) if has_other_urls(beside, answer) else notes
-        return self._make_turn(received, values, answer, notes)
+            value = self._parse(event, data)
+            names = self._names(event, value)
+            self._check_event(names, value, data)
+            self.add(value, names, addressed=may_contain_urls(data))
+            self.is_complete = stream is not None and (
+                not stream.ends.isdisjoint(names) or stream.end.holds(value) or text in stream.ends
+            )
+        if watch is not None:
+            if self._parts.characters > before:
+                watch.piece(self._parts.characters)
+            elif self.is_complete and watch.first_seconds is None:
+                watch.mark()
+        return self.is_complete
 
-    def _check_readable(
-        self,
-        parts: Parts,
-        paths: Sequence[ReplyPath],
-        values: Sequence[tuple[EventNames, object]],
-        received: Received,
-    ) -> None:
-        """Raise Unanswered if a path leads to an object without text, which is not an empty answer."""
-        for path in paths if parts.is_empty else ():
-            for _, value in values:
-                for found in path.find(value):
-                    if isinstance(found, Mapping) and _TEXT_KEYS.isdisjoint(found):
-                        detail = f"the value at {path.text} is an object without text: {excerpt(repr(dict(found)), 80)}"
-                        raise received.fault(Unanswered, "bad-type", detail)
+    def add_message(self, value: object) -> None:
+        """Read a message, which has its name in its keys `event` or `type`, or where the options say."""
+        names = self._names("", value)
+        self._check_event(names, value, "")
+        self.add(value, names)
+        self._answered = True
 
-    def _holds_reply(self, names: EventNames) -> bool:
-        return not self.events or not set(names).isdisjoint(self.events)
+    def add(self, value: object, names: EventNames | None, *, addressed: bool = True) -> None:
+        """Read a JSON value: an event of these names, or a body if `names` is None. `addressed` is False if the value
+        cannot contain a URL."""
+        described, parts = self._described, self._parts
+        if described.fail.holds(value):
+            said = error_message(value) or json.dumps(value, ensure_ascii=False)
+            raise Unanswered("system-error", f"the system reports a failure: {excerpt(said)}")
+        paths = described.reply.paths_in(names)
+        replacing = self._start_event(value, names) if names is not None else ()
+        if not described.reply.reads_text:
+            begin = len(parts.pieces)
+            self._answered = self._take_text(replacing or paths, value) or self._answered
+            if not replacing:
+                self._stretches.append(_Stretch(names or (), begin, len(parts.pieces)))
+            self._found_null = self._found_null or (not self._answered and any(path.find(value) for path in paths))
+        self._take_parts(value, names)
+        if addressed:
+            self._addresses |= dict.fromkeys(urls_in(value, NO_SOURCES))
 
-    def _read_values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[EventNames, object]]:
-        """Return the JSON values of the reply with the names of their events, or [] if only text is read."""
-        only_text = set(self.reply) == {WHOLE_BODY}
-        if not streamed:
-            if only_text:
-                parts.add_text(received.text())
-                others = self.ended or self.session or any(self.parts.values())
-                return [((), received.json())] if others else []
-            return [((), received.json())]
-        found = []
-        for event in events_in(received.text(), received.media_type):
-            if only_text:
-                if self._holds_reply((event.name,)):
-                    parts.add_text(event.data)
-                continue
-            try:
-                value = json.loads(event.data)
-            except (ValueError, RecursionError) as error:
-                if event.name == "error":
-                    said = excerpt(event.data) or "without a word"
-                    raise received.fault(Unanswered, "system-error", f"the stream reports an error: {said}") from None
-                detail = f"an event is not JSON ({error}): {excerpt(event.data)!r}; `reply: text` joins all events"
-                raise received.fault(Unanswered, "bad-json", detail) from None
-            inner = [value.get(key) for key in ("event", "type")] if isinstance(value, Mapping) else []
-            names = tuple(dict.fromkeys(name for name in (event.name, *inner) if isinstance(name, str) and name))
-            if names[:1] == ("error",) or (isinstance(value, Mapping) and value.get("error")):
-                said = excerpt(error_message(value) or event.data) or "without a word"
-                raise received.fault(Unanswered, "system-error", f"the stream reports an error: {said}")
-            found.append((names, value))
-        return found
+    def read(self, received: Received, media_type: str = "") -> DescribedTurn:
+        """Return the turn in a complete reply, of which nothing or everything was read before. Raises Unanswered with
+        the reply as evidence."""
+        described = self._described
+        try:
+            if self._form == "events" and not self.is_complete:
+                marked = any(self.read_event(one.name, one.data) for one in events_in(received.text(), media_type))
+                if not marked and described.stream is not None:
+                    raise Unanswered("broken-stream", "the stream ended before the reply was complete")
+                if not marked and not received.is_delimited:
+                    self._parts.note(UNMARKED_END)
+            elif self._form == "body":
+                self._read_body(received)
+            return self.turn(received.watch)
+        except Unanswered as fault:
+            if fault.exhibits:
+                raise
+            begins = f"; it begins: {received.beginning}" if fault.reason == "no-text" else ""
+            partial = (self.partial or None) if described.stream is not None else None
+            raise received.fault(Unanswered, fault.reason, fault.detail + begins, partial=partial) from None
 
-    def _take_parts(self, parts: Parts, value: object, received: Received) -> None:
+    def _read_body(self, received: Received) -> None:
+        described = self._described
+        if described.reply.reads_text:
+            self._parts.add_text(received.text())
+            self._answered = True
+            conditions = (described.ended, described.refused, described.fail)
+            if not (described.kept or any(described.parts.values()) or any(one.terms for one in conditions)):
+                return
+        self._body = received.json(raw_controls=described.raw_controls)
+        self.add(self._body, None, addressed=may_contain_urls(received.body))
+
+    def _parse(self, event: str, data: str) -> object:
+        try:
+            return json.loads(data, strict=not self._described.raw_controls)
+        except (ValueError, RecursionError) as error:
+            if event == "error":
+                raise Unanswered("system-error", f"the stream reports an error: {excerpt(data)}") from None
+            way = "`reply: text` joins all events" if "control character" not in str(error) else RAW_CONTROLS_HINT
+            detail = f"an event is not JSON ({error}): {excerpt(data)!r}; {way}"
+            raise Unanswered("bad-json", detail) from None
+
+    def _names(self, event: str, value: object) -> EventNames:
+        stream = self._described.stream
+        if stream is not None and stream.names:
+            found = first_found(stream.names, value)
+        else:
+            found = [event, *(value.get(key) for key in _NAME_KEYS)] if isinstance(value, Mapping) else [event]
+        return tuple(dict.fromkeys(name for name in found if isinstance(name, str) and name))
+
+    def _check_event(self, names: EventNames, value: object, data: str) -> None:
+        stream = self._described.stream
+        said = first_found(stream.fail.paths_in(names), value) if stream is not None else []
+        if said or names[:1] == ("error",) or (isinstance(value, Mapping) and value.get("error")):
+            text = said[0] if said and isinstance(said[0], str) else error_message(value)
+            what = excerpt(text or data or json.dumps(value)) or "without a word"
+            raise Unanswered("system-error", f"the stream reports an error: {what}")
+
+    def _start_event(self, value: object, names: EventNames) -> tuple[ReplyPath, ...]:
+        """Drop the text so far if the event replaces it. Returns the paths of a text that only this event has."""
+        self._kinds |= dict.fromkeys(excerpt(name, 60) for name in names[-1:])
+        stream = self._described.stream
+        paths = stream.replace.paths_in(names) if stream is not None else ()
+        replaces = bool(first_found(paths, value))
+        if replaces or (stream is None and any(name.endswith("replace") for name in names)):
+            self._parts.forget_text()
+            self._stretches.clear()
+        if stream is not None and (found := first_found(stream.messages, value)):
+            self._apart = self._apart or (self._message is not None and found[0] != self._message)
+            self._message = found[0]
+        return paths if replaces else ()
+
+    def _take_text(self, paths: Sequence[ReplyPath], value: object) -> bool:
+        join = self._described.join if self._form != "events" or self._apart else ""
+        for path in paths:
+            found = [one for one in path.find(value) if one is not None]
+            said = [one for one in found if not isinstance(one, str) or one.strip()]
+            if self._apart and not said:
+                join = ""
+            for one in said if join and said else found:  # no separator around empty texts
+                try:
+                    self._parts.add_value(one, join)
+                except MisshapenError:
+                    kind = type(one).__name__
+                    raise Unanswered("bad-type", f"the value at {path.text} is {kind}, not text") from None
+                join = "" if self._form == "events" else join
+            if found:
+                self._apart = self._apart and not said
+                return True
+        return False
+
+    def _take_parts(self, value: object, names: EventNames | None) -> None:
+        described, parts = self._described, self._parts
         takers: dict[str, Callable[[object], None]] = {
             "refusal": parts.add_refusal,
             "links": parts.add_sources,
@@ -304,58 +289,76 @@ class Described:
             "offers": parts.add_offers,
             "attachments": parts.add_attachments,
         }
-        for name, take in takers.items():
-            for found in _first_found(self.parts.get(name, ()), value):
+        for name, paths in described.parts.items():
+            for found in first_found(paths.paths_in(names), value):
                 try:
-                    take(found)
+                    if name in takers:
+                        takers[name](found)
+                    elif name == "tokens" and isinstance(found, Mapping):
+                        self._tokens = {**self._tokens, **count_tokens(found)}
+                    elif name in self._said and isinstance(found, str) and found:
+                        self._said[name] = excerpt(join_surrogates(found), 120)
                 except MisshapenError as fault:
-                    raise received.fault(Unanswered, "bad-type", f"{name}: {fault}") from None
+                    raise Unanswered("bad-type", f"{name}: {fault}") from None
+        self._ended = self._ended or described.ended.holds(value)
+        self._refused = self._refused or described.refused.holds(value)
+        for name, ways in described.kept.items():
+            kept = kept_text(first_found([way for way in ways if way is not None], value))
+            if kept is not None or (None in ways and name not in self._kept):
+                self._kept[name] = kept
 
-    def _make_turn(
-        self, received: Received, values: Sequence[tuple[EventNames, object]], answer: Answer, notes: tuple[str, ...]
-    ) -> DescribedTurn:
-        said = dict.fromkeys(("finish", "model"), "")
-        tokens: Mapping[str, int] = MappingProxyType({})
-        session, ended = None, False
-        for _, value in values:
-            for name in said:
-                found = [one for one in _first_found(self.parts.get(name, ()), value) if isinstance(one, str) and one]
-                said[name] = excerpt(join_surrogates(found[-1]), 120) if found else said[name]
-            for one in _first_found(self.parts.get("tokens", ()), value):
-                tokens = {**tokens, **count_tokens(one)} if isinstance(one, Mapping) else tokens
-            for path in self.session:
-                session = session_id(path, value) or session
-            ended = ended or any(found is True for path in self.ended for found in path.find(value))
-        watch = received.watch
+    def turn(self, watch: Stopwatch) -> DescribedTurn:
+        """Return the turn that was read."""
+        described, parts, said = self._described, self._parts, self._said
+        paths = described.reply.paths_in(None)
+        error = self._body.get("error") if isinstance(self._body, Mapping) else None
+        if self._form == "events" and not described.reply.by_event:
+            _compare_kinds(parts, self._stretches)
+        if error and not parts.received_text.strip():  # a body without a word may name an error
+            raise Unanswered("system-error", excerpt(error_message(self._body) or repr(error)))
+        if self._form == "body" and parts.is_empty:
+            _check_readable(paths, self._body)
+        # A server that broke off sends null; in a reply that is known to be complete, null is the text.
+        answered = self._answered or self._refused or (self._found_null and bool(said["finish"]))
+        if not answered and not parts.refusals and not any(path.matches_many for path in paths):
+            where = " or ".join(dict.fromkeys(path.text for path in paths))
+            if self._form == "events" and (events := described.reply.by_event):
+                present = ", ".join([*self._kinds][:_MOST_KINDS]) or "none with a name or type"
+                where += f" in events called {' or '.join(events)}; the stream has {present}"
+            raise Unanswered("no-text", f"the reply has nothing at {where}")
+        answer, notes = parts.answer(thoughts_apart=described.thoughts_apart)
+        answer = replace(answer, refused=True) if self._refused else answer
+        notes = (*notes, OTHER_URLS) if has_other_urls(self._addresses, answer) else notes
         turn = SystemTurn(
             answer,
             watch.asked_at,
             watch.first_seconds,
             watch.seconds,
             finish=said["finish"][:60],
-            tokens=MappingProxyType(dict(tokens)),
-            ended=ended,
+            tokens=MappingProxyType(dict(self._tokens)),
+            pieces=watch.pieces,
+            ended=self._ended,
             model=said["model"],
             notes=notes,
         )
-        return DescribedTurn(turn, session)
+        return DescribedTurn(turn, MappingProxyType(self._kept))
 
 
-def session_id(path: ReplyPath, value: object) -> str | None:
-    """Return the session id at the path, or None if the value is neither text nor an integer."""
-    found = path.find(value)
+def kept_text(found: Sequence[object]) -> str | None:
+    """Return the first value as text, or None unless it is an integer or a text that is not empty."""
     first = found[0] if found else None
     if isinstance(first, int) and not isinstance(first, bool):
         return str(first)
     return first if isinstance(first, str) and first else None
 
 
-def _first_found(paths: Iterable[ReplyPath], value: object) -> list[object]:
+def _check_readable(paths: Sequence[ReplyPath], value: object) -> None:
+    """Raise Unanswered if a path leads to an object without text, which is not an empty answer."""
     for path in paths:
-        found = [one for one in path.find(value) if one is not None]
-        if found:
-            return found
-    return []
+        for found in path.find(value):
+            if isinstance(found, Mapping) and _TEXT_KEYS.isdisjoint(found):
+                detail = f"the value at {path.text} is an object without text: {excerpt(repr(dict(found)), 80)}"
+                raise Unanswered("bad-type", detail)
 
 
 def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
@@ -376,18 +379,3 @@ def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
         parts.note(REPEATED)
         return
     parts.note(SEVERAL_EVENTS)
-
-
-def _take_reply(parts: Parts, paths: Sequence[ReplyPath], value: object, join: str, received: Received) -> bool:
-    for path in paths:
-        found = [one for one in path.find(value) if one is not None]
-        said = [one for one in found if not isinstance(one, str) or one.strip()]
-        for one in said if join and said else found:  # no separator around empty texts
-            try:
-                parts.add_value(one, join)
-            except MisshapenError:
-                kind = type(one).__name__
-                raise received.fault(Unanswered, "bad-type", f"the value at {path.text} is {kind}, not text") from None
-        if found:
-            return True
-    return False

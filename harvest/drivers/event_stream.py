@@ -1,20 +1,25 @@
 """Streams of events: server-sent events, or one JSON value on each line.
 
-`events_in` reads a complete stream, from an API described in the audit or from stored evidence. `Events` and
-`StrictText` are for streams that `drivers/wire.py` reads as they arrive.
+`events_in` reads a complete stream, such as stored evidence. `EventParser`, `Events` and `StrictText` are for streams
+that `drivers/wire.py` reads as they arrive.
 """
 
 import codecs
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 
+# The data of the event with which many streams end.
+DONE = "[DONE]"
+SERVER_SENT_EVENTS = "text/event-stream"
+JSON_LINES = "application/x-ndjson"
+
 _LINE_END = re.compile(r"\r\n|\n|\r")  # the only line ends of a stream: U+2028 may occur in a text
-_LINE_TYPES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/stream+json"})
+_LINE_TYPES = frozenset({JSON_LINES, "application/ndjson", "application/jsonl", "application/stream+json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,34 +31,60 @@ class StreamEvent:
 
 
 def is_stream(media_type: str) -> bool:
-    return media_type == "text/event-stream" or media_type in _LINE_TYPES
+    return media_type == SERVER_SENT_EVENTS or media_type in _LINE_TYPES
 
 
-def events_in(text: str, media_type: str) -> Iterator[StreamEvent]:
-    """Yield the events of a stream up to `[DONE]`, without empty events."""
-    if media_type in _LINE_TYPES:
-        yield from (StreamEvent("", line) for line in _LINE_END.split(text) if line.strip())
-        return
-    name, data = "", []
-    for line in (*_LINE_END.split(text), ""):
+class EventParser:
+    """A parser of a stream that comes in pieces. Each line that is not blank is an event if `media_type` is one of JSON
+    lines; otherwise the stream consists of server-sent events."""
+
+    def __init__(self, media_type: str) -> None:
+        self._lines = media_type in _LINE_TYPES
+        self._held: list[str] = []  # the beginning of a line
+        self._name, self._data = "", list[str]()
+
+    def feed(self, text: str) -> Iterator[StreamEvent]:
+        """Yield the events that are complete with this text. An event without data is yielded if it has a name."""
+        if "\n" not in text and "\r" not in text:
+            self._held.append(text)
+            return
+        whole = "".join((*self._held, text))
+        cut = len(whole) - whole.endswith("\r")  # a line feed may follow in the next piece
+        *lines, rest = _LINE_END.split(whole[:cut])
+        self._held = [rest + whole[cut:]]
+        for line in lines:
+            if self._lines:
+                if line.strip():
+                    yield StreamEvent("", line)
+            elif (event := self._read_line(line)) is not None:
+                yield event
+
+    def _read_line(self, line: str) -> StreamEvent | None:
         field, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if line:
             if field == "event":
-                name = value
+                self._name = value
             elif field == "data":
-                data.append(value)
-            continue
-        whole = "\n".join(data)
-        if whole.strip() == "[DONE]":
-            return
-        if data and (whole.strip() or name == "error"):
-            yield StreamEvent(name, whole)
-        name, data = "", []
+                self._data.append(value)
+            return None
+        event = StreamEvent(self._name, "\n".join(self._data))
+        self._name, self._data = "", []
+        return event if event.name or event.data.strip() else None
+
+
+def events_in(text: str, media_type: str) -> Iterator[StreamEvent]:
+    """Yield the events of a complete stream, the last of which need not be closed by an empty line."""
+    yield from EventParser(media_type).feed(f"{text}\n\n")
 
 
 class Events(Protocol):
-    """A reader of server-sent events as they arrive."""
+    """A reader of events as they arrive."""
+
+    @property
+    def media_type(self) -> str:
+        """The media type of the stream if servers declare a wrong one, otherwise ""."""
+        ...
 
     @property
     def is_complete(self) -> bool:
@@ -71,14 +102,13 @@ class Events(Protocol):
 
 
 class StrictText:
-    """The parts of a response that httpx_sse reads: the headers, and text that is strictly decoded as UTF-8.
-    `media_type` must be in lower case, because httpx_sse recognises no other form."""
+    """The text of a response as it arrives, strictly decoded as UTF-8. `ended` is True after the last piece."""
 
-    def __init__(self, media_type: str, chunks: AsyncIterator[bytes]) -> None:
-        self.headers, self._chunks = {"content-type": media_type}, chunks
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
         self.ended = False
 
-    async def aiter_text(self) -> AsyncIterator[str]:
+    async def pieces(self) -> AsyncGenerator[str, None]:
         decoder = codecs.getincrementaldecoder("utf-8-sig")("strict")
         async for chunk in self._chunks:
             try:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.completions import Completion
-from harvest.drivers.described_reply import Paths, ReplyPath
 from harvest.drivers.history import History, json_bytes
 from harvest.drivers.options import THOUGHTS_HELP, Url, VariableName, WireOptions, certificate_files, sendable_secret
 from harvest.drivers.received import Received, error_code
+from harvest.drivers.reply_path import Paths, ReplyPath
 from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Capabilities, DriverError, NothingHeld, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer

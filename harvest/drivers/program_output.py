@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from harvest.drivers.described_reply import count_tokens
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import excerpt
+from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from recordings.conversations.conversation import SystemTurn

@@ -32,6 +32,7 @@ _DENIED_STATUSES = frozenset({401, 402, 403, 407})
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _MODEL_CODES = frozenset({"model_not_found", "invalid_model", "model_not_supported", "deploymentnotfound"})
 _PYTHON_CODECS = frozenset({"undefined", "punycode", "idna", "unicode-escape", "raw-unicode-escape"})  # no charsets
+RAW_CONTROLS_HINT = "with `raw_controls: true`, the driver http takes control characters as they are"
 _MOST_EVIDENCE = 2**20  # bytes of an incomplete reply: enough to recognise it
 
 
@@ -145,14 +146,16 @@ class Received:
         except LookupError:  # codecs from bytes to bytes, such as `hex`, are not charsets
             raise self.fault(Unanswered, "unknown-charset", f"{charset!r} is not a text encoding") from None
 
-    def json(self) -> object:
-        """Return the body as a JSON value. Raises Unanswered (`bad-json`, or any reason of `text`)."""
+    def json(self, *, raw_controls: bool = False) -> object:
+        """Return the body as a JSON value, whose strings may contain control characters if `raw_controls` is True.
+        Raises Unanswered (`bad-json`, or any reason of `text`)."""
         text = self.text()
         try:
-            return json.loads(text)
+            return json.loads(text, strict=not raw_controls)
         except (ValueError, RecursionError) as error:
             why = "nested too deeply" if isinstance(error, RecursionError) else error
-            detail = f"the reply is not JSON ({why}); it begins: {excerpt(text)!r}"
+            hint = f"; {RAW_CONTROLS_HINT}" if "control character" in str(why) else ""
+            detail = f"the reply is not JSON ({why}){hint}; it begins: {excerpt(text)!r}"
             raise self.fault(Unanswered, "bad-json", detail) from None
 
     def refusal(self, *, answered: bool, not_found: str = "") -> DriverError | None:

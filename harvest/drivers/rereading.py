@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from harvest.drivers.event_stream import events_in
-from harvest.drivers.http import Options as HttpOptions
-from harvest.drivers.http import reply_description
+from harvest.drivers.http_options import Options as HttpOptions
+from harvest.drivers.http_options import reply_description
 from harvest.drivers.openai import Options as OpenAIOptions
 from harvest.drivers.openai import empty_completion
 from harvest.drivers.program_output import json_turn, text_turn
@@ -48,9 +48,8 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
     completion = empty_completion(OpenAIOptions.model_validate_json(given))
     if received.media_type == "text/event-stream":
         for event in events_in(received.text(), received.media_type):
-            completion.read_event(event.name, event.data, received.watch)
-        if b"[DONE]" in received.body:
-            completion.read_event("", "[DONE]", received.watch)
+            if completion.read_event(event.name, event.data, received.watch):
+                break
     if not completion.is_complete:
         completion.read(received)
     return completion.answer()[0]

@@ -23,11 +23,11 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from harvest.drivers.event_stream import Events, StrictText
+from harvest.drivers.event_stream import EventParser, Events, StrictText, is_stream
 from harvest.drivers.options import FromEnvironment, WireOptions, resolve_headers, resolve_text
 from harvest.drivers.received import Received, excerpt
 from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
@@ -220,20 +220,17 @@ class Wire:
 
     async def _read(self, response: Response, events: Events | None, transfer: _Transfer) -> None:
         chunks = self._read_bounded(response, transfer)
-        media_type = response.header("content-type").partition(";")[0].strip().lower()
+        media_type = _media_type(response, events)
         async with aclosing(chunks):
-            if events is None or media_type != "text/event-stream" or not 200 <= response.status < 300:
+            if events is None or not is_stream(media_type) or not 200 <= response.status < 300:
                 async for _ in chunks:
                     transfer.watch.mark()
                 return
-            text = StrictText(media_type, chunks)
+            text, parser = StrictText(chunks), EventParser(media_type)
             try:
-                # EventSource asks a response for its headers and its text only; ours decodes strictly.
-                from httpx_sse import EventSource  # late, as httpx
-
-                async with aclosing(EventSource(cast(httpx.Response, text)).aiter_sse()) as source:
-                    async for event in source:
-                        if events.read_event(event.event, event.data, transfer.watch):
+                async with aclosing(text.pieces()) as pieces:
+                    async for piece in pieces:
+                        if any(events.read_event(one.name, one.data, transfer.watch) for one in parser.feed(piece)):
                             break
             except Unanswered:
                 if not text.ended or events.is_complete:
@@ -294,7 +291,7 @@ class Wire:
         if isinstance(error, httpx.DecodingError):
             return Unanswered, "bad-encoding", f"the body cannot be unpacked: {said}"
         if transfer.response is not None:
-            streamed = "text/event-stream" in transfer.response.header("content-type").lower()
+            streamed = is_stream(_media_type(transfer.response, None))
             return Unanswered, "broken-stream" if streamed else "broken-body", f"the reply breaks off: {said}"
         if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in said:
             return Unanswered, "bad-protocol", f"the response is not HTTP: {said}"
@@ -320,6 +317,11 @@ class Wire:
         return NotSent, "connect", f"no connection to {address}{way}: {said}"
 
 
+def _media_type(response: Response, events: Events | None) -> str:
+    declared = response.header("content-type").partition(";")[0].strip().lower()
+    return (events.media_type if events is not None else "") or declared
+
+
 def _merge_headers(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
     named = {name.lower() for name in others}
     return {**{name: value for name, value in headers.items() if name.lower() not in named}, **others}
@@ -339,7 +341,7 @@ def _host_and_port(url: httpx.URL | None) -> str:
 def _with_evidence(fault: DriverError, received: Received | None, events: Events | None) -> DriverError:
     if received is None:
         return fault
-    streamed = events is not None and received.media_type == "text/event-stream"
+    streamed = events is not None and is_stream(events.media_type or received.media_type)
     partial = events.partial if events is not None and streamed else None
     shown = received.fault(type(fault), fault.reason, fault.detail, partial=partial)
     shown.retry_after = fault.retry_after

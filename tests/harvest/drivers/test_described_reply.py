@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harvest.drivers.described_reply import SEVERAL_EVENTS, UNMARKED_END
-from harvest.drivers.http import Options, reply_description
+from harvest.drivers.event_stream import EventParser, StreamEvent
+from harvest.drivers.http_options import Options, reply_description
 from harvest.drivers.parts import OTHER_ROLE
 from harvest.drivers.received import Received
 from harvest.drivers.sources import OTHER_URLS
@@ -140,21 +144,22 @@ MIXED = _typed(
 )
 
 
-@pytest.mark.parametrize("events", ["text-delta", ["text-delta", "refusal-delta"]])
-def test_events_of_a_kind_are_chosen_by_name_or_type(events: Any) -> None:
+@pytest.mark.parametrize("events", [["text-delta"], ["text-delta", "refusal-delta"]])
+def test_events_of_a_kind_are_chosen_by_name_or_type(events: list[str]) -> None:
+    chosen = dict.fromkeys(events, "$.delta")
     named = "".join(f"event: {one['type']}\ndata: {json.dumps({'delta': one['delta']})}\n\n" for one in MIXED)
     for body in (_sse(*MIXED), named, _sse(*MIXED, name="message")):
-        turn = _read(body, "text/event-stream", reply="$.delta", events=events)
+        turn = _read(body, "text/event-stream", reply=chosen)
         assert (turn.answer.text, turn.notes) == ("By the mill.", ())
     plain = "event: say\ndata: By the mill.\n\nevent: bye\ndata: 7\n\n"
-    assert _read(plain, "text/event-stream", reply="text", events="say").answer.text == "By the mill."
-    assert _read('{"delta": "By the mill."}', reply="$.delta", events=events).answer.text == "By the mill."
+    assert _read(plain, "text/event-stream", reply={"say": "text"}).answer.text == "By the mill."
+    assert _read('{"delta": "By the mill."}', reply=chosen).answer.text == "By the mill."
 
 
 def test_other_parts_are_read_from_every_event() -> None:
     called = {"type": "function_call", "name": "q", "arguments": "{}"}
     whole = {"type": "finish", "calls": [{"type": "message", "content": []}, called]}
-    turn = _read(_sse(*MIXED, whole), "text/event-stream", reply="$.delta", events="text-delta", tools="$.calls[*]")
+    turn = _read(_sse(*MIXED, whole), "text/event-stream", reply={"text-delta": "$.delta"}, tools="$.calls[*]")
     assert (turn.answer.text, turn.answer.calls, turn.notes) == ("By the mill.", (ToolCall("q", "{}"),), ())
 
 
@@ -167,7 +172,7 @@ def test_a_reply_in_events_of_several_kinds_is_noted() -> None:
 
 def test_events_that_do_not_come_are_a_fault_that_lists_those_that_do() -> None:
     with pytest.raises(Unanswered, match=r"events called text; the stream has reasoning-delta, text-delta, tool"):
-        _read(_sse(*MIXED), "text/event-stream", reply="$.delta", events="text")
+        _read(_sse(*MIXED), "text/event-stream", reply={"text": "$.delta"})
 
 
 @pytest.mark.parametrize("verse", [["Round the mill.\n"] * 2, ["By ", "the ", "mill."], ["By the mill."]])
@@ -273,3 +278,119 @@ def test_parts_of_other_apis_are_read_alike() -> None:
     }
     answer = _read(json.dumps(gemini), reply="$.parts", links="$.chunks[*].web").answer
     assert (answer.text, answer.thoughts, answer.sources) == ("Yes.", "hm", (Source(FILM, "A"),))
+
+
+def _streamed(body: str, media_type: str = "text/event-stream", **options: Any) -> SystemTurn:
+    return _read(body, media_type, **options)
+
+
+SAID = _typed(("say", "By the "), ("say", "mill."))
+WHOLE_SO_FAR = [{"type": "say", "so_far": text} for text in ("By", "By the", "By the mill.")]
+
+
+@pytest.mark.parametrize(
+    ("body", "options"),
+    [
+        (_sse(*SAID, {"type": "bye"}), {"stream": {"end": "bye"}}),
+        (_sse(*SAID) + "event: bye\n\n", {"stream": {"end": ["bye"]}}),
+        (_sse(*SAID) + "data: [DONE]\n\n", {"stream": {"end": "[DONE]"}}),
+        (_sse(*SAID, {"delta": "", "done": True}), {"stream": {"end": "$.done"}}),
+        (_sse({"done": False}, *SAID, {"why": ["stop"]}), {"stream": {"end": ["$.done", "$.why"]}}),
+        (_sse(*SAID, {"list": [{"end": "yes"}]}), {"stream": {"end": "$.list[?@.end=='yes']"}}),
+        (_sse(*SAID, {"type": "bye"}, {"type": "say", "delta": " More."}), {"stream": {"end": "bye"}}),
+        (_sse({"type": "say", "delta": "No. "}, {"type": "new", "all": "By the "}, SAID[1], {"type": "bye"}),
+         {"stream": {"end": "bye", "replace": {"new": "$.all"}}}),
+        (_sse(*WHOLE_SO_FAR, {"type": "bye"}), {"stream": {"end": "bye", "replace": "$.so_far"}}),
+        (_sse({"kind": "say", "type": "x", "delta": "By the mill."}, {"kind": "bye"}),
+         {"stream": {"end": "bye", "name": "$.kind"}, "reply": {"say": "$.delta"}}),
+        ("say: 1\n" + _sse(*SAID, {"type": "bye"}, name="message"),
+         {"stream": {"end": "bye"}, "reply": {"say": "$.delta"}}),
+    ],
+)  # fmt: skip
+def test_a_stream_ends_where_the_options_say(body: str, options: dict[str, Any]) -> None:
+    turn = _streamed(body, **{"reply": "$.delta", **options})
+    assert (turn.answer.text, turn.notes) == ("By the mill.", ())
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "reason"),
+    [
+        (_sse(*SAID), {}, "broken-stream"),
+        (_sse(*SAID) + "data: [DONE]\n\n", {}, "broken-stream"),
+        (_sse(*SAID, {"type": "oops", "why": "no credit"}), {"fail": {"oops": "$.why"}}, "system-error"),
+        (_sse(*SAID, {"why": {"code": 7}}), {"fail": "$.why"}, "system-error"),
+        (_sse({"type": "bye"}), {}, "no-text"),
+        (_sse(*SAID) + "data: ping\n\n", {}, "bad-json"),
+    ],
+)
+def test_a_stream_that_ends_otherwise_is_unanswered(body: str, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Unanswered) as caught:
+        _streamed(body, reply="$.delta", stream={"end": "bye", **options})
+    assert caught.value.reason == reason
+    assert reason != "system-error" or ("no credit" in caught.value.detail) is (options["fail"] != "$.why")
+
+
+def test_a_stream_may_declare_a_type_that_it_does_not_have() -> None:
+    lines = "".join(f"{json.dumps(one)}\n" for one in (*SAID, {"type": "bye"}))
+    turn = _read(lines, "text/plain", reply="$.delta", stream={"end": "bye", "form": "lines"})
+    assert turn.answer.text == "By the mill."
+
+
+def test_texts_of_different_messages_are_apart() -> None:
+    said = [("a", ""), ("a", "By the "), ("a", "mill."), ("b", ""), ("b", "Or"), ("b", " by the weir."), ("c", " ")]
+    events = [{"id": one, "delta": text} for one, text in said]
+    for body in (_sse(*events, {"type": "bye"}), _sse({"type": "hello"}, *events, {"id": "d", "type": "bye"})):
+        turn = _streamed(body, reply="$.delta", stream={"end": "bye", "messages": "$.id"})
+        assert turn.answer.text.rstrip() == "By the mill.\n\nOr by the weir."
+
+
+@pytest.mark.parametrize(
+    ("condition", "body", "holds"),
+    [
+        ("$.no", {"no": "SAFETY"}, True),
+        ("$.no", {"no": None}, False),
+        ("$.no", {"no": ""}, False),
+        ("$.no", {}, False),
+        ({"$.no": "SAFETY"}, {"no": "OTHER"}, False),
+        ({"$.no": ["SAFETY", "OTHER"]}, {"no": "OTHER"}, True),
+        ({"$.no": 1}, {"no": True}, False),
+        ({"$.no": True}, {"no": True}, True),
+        (["$.no", "$.not"], {"not": 3}, True),
+    ],
+)
+def test_a_refusal_may_be_marked_beside_the_text(condition: Any, body: dict[str, Any], holds: bool) -> None:
+    answer = _read(json.dumps({"said": "Well.", **body}), reply="$.said", refused=condition).answer
+    assert (answer.text, answer.refused) == ("Well.", holds)
+    if holds:
+        answer = _read(json.dumps(body), reply="$.said", refused=condition).answer
+        assert (answer.text, answer.refused) == ("", True)
+        with pytest.raises(Unanswered, match="the system reports a failure"):
+            _read(json.dumps({"said": "Well.", **body}), reply="$.said", fail=condition)
+
+
+def test_control_characters_in_a_text_are_taken_if_the_options_say_so() -> None:
+    body = '{"said": "By the\n\tmill."}'
+    with pytest.raises(Unanswered, match=r"Invalid control character.*raw_controls: true"):
+        _read(body, reply="$.said")
+    assert _read(body, reply="$.said", raw_controls=True).answer.text == "By the\n\tmill."
+    lines = '{"said": "By the\tmill."}\n'
+    with pytest.raises(Unanswered, match="raw_controls: true"):
+        _read(lines, "application/x-ndjson", reply="$.said")
+    assert _read(lines, "application/x-ndjson", reply="$.said", raw_controls=True).answer.text == "By the\tmill."
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["", "say", "bye"]), st.text(st.characters(exclude_characters="\r\n"), max_size=6))
+    ),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.lists(st.integers(0, 200), max_size=12),
+)
+def test_a_stream_is_the_same_however_it_is_cut(events: list[tuple[str, str]], end: str, cuts: list[int]) -> None:
+    text = "".join(f"event: {name}{end}" * bool(name) + f"data: {data}{end}{end}" for name, data in events)
+    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    parser = EventParser("text/event-stream")
+    found = [one for begin, stop in pairwise(places) for one in parser.feed(text[begin:stop])]
+    found += parser.feed("\n\n")
+    assert found == [StreamEvent(name, data) for name, data in events if name or data.strip()]

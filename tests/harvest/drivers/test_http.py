@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest.drivers.described_reply import ReplyPath
 from harvest.drivers.registry import build_driver
+from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.template import check_template, fill, fill_url, form_values
 from harvest.systems.driver import Denied, Driver, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer, Exchange
@@ -123,6 +123,14 @@ DATA = {"a": {"b": [{"t": "x"}, {"t": "y"}]}, "odd key": {"": 1}, "n": None, "li
         ("$.list[*]", []),
         ("$.a[*][*].t", ["x", "y"]),
         ("$.n.deeper", []),
+        ("$.a.b[?@.t=='y'].t", ["y"]),
+        ('$.a.b[?@.t != "x"].t', ["y"]),
+        ("$.a.b[?@.t].t", ["x", "y"]),
+        ("$.a.b[?!@.t].t", []),
+        ("$[?@.b[0].t=='x'].b[1].t", ["y"]),
+        ("$[?@['']==1]['']", [1]),
+        ("$[?@['']==true]['']", []),
+        ("$[?!@.b[0].t=='x']['']", [1]),
     ],
 )
 def test_a_path_finds_what_stands_there(path: str, found: list[object]) -> None:
@@ -130,7 +138,23 @@ def test_a_path_finds_what_stands_there(path: str, found: list[object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["", "a.b", "$a", "$.", "$..a", "$.a[", "$.a[x]", "$.a[1:2]", "$.a[?(@.b)]", "$['a]", "$.a b"]
+    "path",
+    [
+        "",
+        "a.b",
+        "$a",
+        "$.",
+        "$..a",
+        "$.a[",
+        "$.a[x]",
+        "$.a[1:2]",
+        "$.a[?(@.b)]",
+        "$.a[?@.b=]",
+        "$.a[?@.b==x]",
+        "$.a[?b]",
+        "$['a]",
+        "$.a b",
+    ],
 )
 def test_what_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="path"):
@@ -413,6 +437,17 @@ async def test_closing_never_raises_though_the_end_fails() -> None:
         ({"method": "GET"}, "a GET request cannot have body or form"),
         ({"method": "FETCH"}, "GET"),
         ({"reply": "a.b"}, "not a path"),
+        ({"reply": []}, "`reply` needs the path"),
+        ({"reply": {"say": 3}}, "starts with"),
+        ({"reply": {"say": "x"}}, "not a path"),
+        ({"reply": {"say": "text", "bye": "$.a"}}, "cannot be combined"),
+        ({"reply": ["$.a", "text"]}, "not a path"),
+        ({"stream": {}}, "end"),
+        ({"stream": {"end": "$a"}}, "not a path"),
+        ({"stream": {"end": "bye", "fail": {"x": "y"}}}, "not a path"),
+        ({"stream": {"end": "bye", "form": "sse"}}, "lines"),
+        ({"refused": {"$.a": None}}, "the values of"),
+        ({"refused": {"a": "x"}}, "not a path"),
         ({"links": "sources"}, "not a path"),
         ({"session": "cookie"}, "not a path"),
         ({"body": {"q": "{{ text }}", "s": "{{ session }}"}}, "{{ session }} needs the option"),

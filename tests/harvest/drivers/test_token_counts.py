@@ -2,8 +2,8 @@
 
 import pytest
 
-from harvest.drivers.described_reply import count_tokens
 from harvest.drivers.program_output import turn_of_fields
+from harvest.drivers.token_counts import count_tokens
 from harvest.systems.timing import Stopwatch
 
 COUNTED = {"prompt": 7, "completion": 4}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harvest.drivers.completions import Completion
-from harvest.drivers.http import Options, reply_description
+from harvest.drivers.http_options import Options, reply_description
 from harvest.drivers.received import Received
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer, Attachment, Source, ToolCall
@@ -153,8 +153,7 @@ VENDORS = {
             },
         ],
         {
-            "reply": "$.delta",
-            "events": "response.output_text.delta",
+            "reply": {"response.output_text.delta": "$.delta"},
             "thoughts": "$.response.output[*].summary",
             "tools": "$.response.output[*]",
         },
@@ -199,7 +198,7 @@ VENDORS = {
     "Flowise": Vendor(
         [{"event": "token", "data": half} for half in HALVES]
         + [{"event": "metadata", "data": {"chatId": "c"}}, {"event": "end", "data": "[DONE]"}],
-        {"reply": "$.data", "events": "token"},
+        {"reply": {"token": "$.data"}},
         _said(),
     ),
     "AI SDK": Vendor(
@@ -208,7 +207,7 @@ VENDORS = {
             *({"type": "text-delta", "delta": half} for half in HALVES),
             {"type": "finish"},
         ],
-        {"reply": "$.delta", "events": ["text-delta"]},
+        {"reply": {"text-delta": ["$.delta"]}},
         _said(),
     ),
 }
