@@ -79,7 +79,7 @@ CELLS ?= .cache/torture.jsonl
 
 # The worlds are counted in parts that are kept: what was interrupted goes on. A cell that is flagged is no error here, it
 # is told on the page.
-calibration: $(DEV_READY) ## how often the intervals hold the truth, written into docs/calibration.md (about two hours)
+calibration: $(DEV_READY) ## how often the intervals hold the truth, written into docs/calibration.md (10 minutes, then several hours)
 	$(BIN)/python -m tests.support.calibration_page --replications 500 --write
 	mkdir -p $(dir $(CELLS))
 	-$(BIN)/python -m tests.support.torture --replications 300 --looks --flagged --own --sizes 8x3 8x5 15x5 45x1 45x5 200x1 --save $(CELLS)
