@@ -1,6 +1,6 @@
 """The news of the page: the list of runs, and what becomes of the runs that are being played.
 
-Everything is read from the files, a few times a second, and only while somebody has the page open. A run is being
+Everything is read from the files, about once a second, and only while somebody has the page open. A run is being
 played if a process holds its lock.
 """
 
@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import islice
 
 from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.viewing.listing import ListedHistory, ListedRun, Listing, look_verdict
@@ -22,13 +21,15 @@ from recordings.log.store import read_header
 from topics.errors import InputError
 
 # Seconds between two looks at the files.
-_PAUSE = 0.7
+_PAUSE = 0.85
 
 # Runs that are counted at a time, by a thread; then the list shows them.
 _BATCH = 20
 
-# Runs that changed last, and of the others, that are looked at each time.
+# Runs that changed last, and runs of the whole list, that are looked at each time: fewer while a run is being played,
+# because to look at a hundred takes longer than to read and send its trials.
 _MOST_RECENT = 50
+_FEWEST = 10
 
 # Of a run that is being played: the attempts and reasons that are told at a time. Of a history: the looks.
 _MOST_ATTEMPTS, _MOST_REASONS, _MOST_LOOKS = 12, 5, 60
@@ -77,10 +78,11 @@ class Follower:
         self._playing: dict[str, _Counted] = {}
         self._folders: dict[str, tuple[int, int]] = {}
         self._recent: list[str] = []
-        self._next = 0
+        self._unseen: dict[str, None] = {}  # runs in the list whose folders were not looked at yet
+        self._looks = 0
         self._uncounted: dict[str, None] = {}
         self._pages: set[asyncio.Queue[News | None]] = set()
-        self._open, self._listed = asyncio.Event(), asyncio.Event()
+        self._open, self._listed, self._countable = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def news(self) -> AsyncIterator[News]:
         """Yield the whole list, and then what changes. Ends with `follow`."""
@@ -139,9 +141,6 @@ class Follower:
                 self._open.clear()
                 await self._open.wait()
             await self._look_at_all()
-            for key, one in self._playing.items():
-                if _read_on(one.tally):
-                    self._tell({"live": [self._live(key, one)]})
             await self._clock.sleep(_PAUSE)
 
     def _tell(self, news: News) -> None:
@@ -162,10 +161,10 @@ class Follower:
                 if key in self._playing:
                     self._rows[key] |= {"playing": True, **_counts(self._playing[key])}
                 else:
-                    self._folders.pop(key, None)
+                    self._unseen[key] = None
         gone = changed - listing.runs.keys()
         for key in gone:
-            for known in (self._rows, self._playing, self._uncounted, self._folders):
+            for known in (self._rows, self._playing, self._uncounted, self._folders, self._unseen):
                 known.pop(key, None)
         paths = {(listing.name_of(one), one.created_at): one.path for one in listing.runs.values()}
         self._histories = [_history(one, paths) for one in listing.histories.values()]
@@ -180,7 +179,7 @@ class Follower:
             )
 
     async def _look_at_all(self) -> None:
-        """Find out which runs began or ended, and which are new."""
+        """Find out which runs began, went on or ended, and which are new."""
         listing = self.listing
         if listing.is_stale():
             await self._refresh()
@@ -188,28 +187,35 @@ class Follower:
         for key in self._choose_runs():
             one = listing.runs[key]
             seen = listing.stat_run(one)
-            changed, self._folders[key] = self._folders.get(key) != seen, seen
+            changed = key in self._unseen or self._folders.get(key) != seen
+            self._unseen.pop(key, None)
+            self._folders[key] = seen
             moved |= changed
             if key in self._playing:
                 if changed:  # its plan may have been extended
                     await self._begin(key, self._playing[key].tally)
-                if not is_locked(listing.folder / one.path):
+                elif _read_on(self._playing[key].tally):
+                    self._tell({"live": [self._live(key, self._playing[key])]})
+                elif not is_locked(listing.folder / one.path):  # what grows is being played
                     self._end(key)
             elif changed and is_locked(listing.folder / one.path):
                 await self._begin(key, Tally(listing.folder / one.path))
             elif changed:
                 self._uncounted[key] = None
+                self._countable.set()
         if moved:
             self._recent = nlargest(_MOST_RECENT, self._folders, key=self._folders.__getitem__)
 
     def _choose_runs(self) -> list[str]:
-        """Return the runs to look at now: those that are being played, that are new, and that changed last, and some of
-        the others in turn. To look at a thousand each time would take most of the work."""
+        """Return the runs to look at now: those that are being played, that are new, and in turn some that changed last
+        and some of all. To look at a thousand each time would take most of the work."""
         runs = self.listing.runs
-        new = runs.keys() - self._folders.keys()
-        others = list(islice(runs, self._next, self._next + _MOST_RECENT))
-        self._next = self._next + _MOST_RECENT if len(others) == _MOST_RECENT else 0
-        chosen = dict.fromkeys((*self._playing, *new, *self._recent, *others))
+        chosen = dict.fromkeys((*self._playing, *self._unseen))
+        some = _FEWEST if self._playing else _MOST_RECENT
+        for keys in (self._recent, list(runs)):
+            begin = self._looks * some % max(1, len(keys))
+            chosen |= dict.fromkeys(keys[begin : begin + some])
+        self._looks += 1
         return [key for key in chosen if key in runs]
 
     async def _begin(self, key: str, tally: Tally) -> None:
@@ -228,11 +234,14 @@ class Follower:
     async def _count(self) -> None:
         """Count the trials of the runs in the list, the newest first."""
         while True:
+            await self._countable.wait()
             await self._open.wait()
             newest = sorted(self._uncounted, key=lambda key: str(self._rows[key]["at"]), reverse=True)[:_BATCH]
             runs = [run for key in newest if (run := self.listing.runs.get(key)) is not None]
             for key in newest:
                 del self._uncounted[key]
+            if not self._uncounted:
+                self._countable.clear()
             if runs:
                 found = await asyncio.to_thread(_count_runs, self.listing, runs)
                 told = []
@@ -242,7 +251,6 @@ class Follower:
                         self._rows[run.key] |= _counts(counted)
                         told.append(self._rows[run.key])
                 self._tell({"runs": told})
-            await self._clock.sleep(0 if runs else _PAUSE)
 
     def _live(self, key: str, one: _Counted) -> News:
         tally = one.tally

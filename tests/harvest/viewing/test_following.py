@@ -95,6 +95,32 @@ async def test_a_run_is_followed_from_its_beginning_over_its_death_to_its_end(tm
         await page.until(lambda: not page.runs)
 
 
+async def test_a_run_that_is_resumed_among_many_is_noticed_while_another_is_played(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(following, "_FEWEST", 1)
+    monkeypatch.setattr(following, "_MOST_RECENT", 2)
+    monkeypatch.setattr(following, "_PAUSE", 0.01)
+    folder = tmp_path / "all"
+    with playing(tmp_path / "old", folder / "old", [USEFUL]) as player:
+        while not any((folder / "old").glob("trials-*")):  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.05)
+        player.kill()
+    for name in "abcdef":
+        shutil.copytree(SAMPLE, folder / name)
+    async with followed(folder) as (_, page):
+        with playing(tmp_path / "new", folder / "new", [USEFUL]) as other:
+            other.allow(1)
+            await page.until(lambda: page.live.get("new", {}).get("attempts"))
+            assert not page.runs["old"]["playing"]
+            with playing(tmp_path / "old", folder / "old", [USEFUL]) as player:
+                player.allow(2)
+                await page.until(lambda: page.runs["old"]["playing"])
+                await page.until(lambda: page.live["old"]["systems"][0][2])
+            await page.until(lambda: not page.runs["old"]["playing"])
+            assert page.runs["new"]["playing"]
+
+
 async def test_all_runs_are_counted_and_a_page_that_comes_later_is_told_everything(tmp_path: Path) -> None:
     for name in ("a", "b"):
         shutil.copytree(SAMPLE, tmp_path / name)
