@@ -47,13 +47,16 @@ const harvestReading = (index) => {
       waiting.set(number, new Promise((resolve, reject) => {
         const script = document.createElement("script");
         script.src = index.files[number];
-        script.onload = () => (read.has(number) ? resolve(read.get(number)) : reject(new Lost(index.files[number] + BROKEN)));
+        script.onload = () => (script.remove(), read.has(number) ? resolve(read.get(number)) : reject(new Lost(index.files[number] + BROKEN)));
         script.onerror = () => { waiting.delete(number); reject(new Lost(index.files[number] + MISSING)); };
         document.head.append(script);
       }));
     }
     return waiting.get(number);
   };
+
+  // What is not shown is read again when somebody opens it: the conversations of a large run fill the memory.
+  const forget = (number) => { read.delete(number); waiting.delete(number); };
 
   const bodyOf = async (place) => {
     let number = index.chunks.findIndex((start) => start > place) - 1;
@@ -191,5 +194,5 @@ const harvestReading = (index) => {
   const failure = (fault) => made("p", "warn", fault instanceof Lost ? fault.message
     : "This page failed to show the conversation (" + fault + "). That is a bug in Harvest, and no file is missing; the command below prints the conversation.");
 
-  return { at, made, mark, counted, named, trialOf, chunk, Lost, bodyOf, conversation, pair, failure, inTerminal };
+  return { at, made, mark, counted, named, trialOf, chunk, forget, Lost, bodyOf, conversation, pair, failure, inTerminal };
 };

@@ -62,19 +62,35 @@
 
   const fold = (text) => text.toLowerCase();
 
-  // By words, in which conversations they stand; texts are read one chunk after the other, and only when asked for.
+  // By words, in which conversations they stand. Once somebody comes to the filters, the texts of each chunk are folded
+  // while the page is idle, so that also a first search is quick; of the chunk, nothing else is kept.
   const held = new Map();
-  const folded = new WeakMap();  // of each conversation, all texts: another search is then quick
+  const folded = [];
+  const textOf = (body) => fold((body.turns || []).map((one) => one.said + "\n" + (one.text || "")).join("\n"));
+
+  const texts = async (number) => {
+    if (!folded[number]) {
+      const bodies = await reading.chunk(number);
+      folded[number] = bodies.map(textOf);
+      reading.forget(number);
+    }
+    return folded[number];
+  };
+
+  const whenIdle = window.requestIdleCallback || ((then) => setTimeout(then, 20));
+  const prepare = (number) => {
+    if (number === index.chunks.length) document.documentElement.dataset.searchable = String(Math.round(performance.now()));
+    // A file that is missing is named to those who search or read.
+    else whenIdle(() => texts(number).then(() => prepare(number + 1), () => {}));
+  };
 
   const search = async (words) => {
     const places = new Uint8Array(count);
     for (let number = 0; number < index.chunks.length; number++) {
       if (state().get("words") === undefined || fold(state().get("words")) !== words) return false;
-      at("shown").textContent = "Searching: " + (number + 1) + " of " + index.chunks.length + " parts …";
-      const bodies = await reading.chunk(number);
-      bodies.forEach((body, place) => {
-        if (!folded.has(body)) folded.set(body, fold((body.turns || []).map((one) => one.said + "\n" + (one.text || "")).join("\n")));
-        if (folded.get(body).includes(words)) places[index.chunks[number] + place] = 1;
+      if (!folded[number]) at("shown").textContent = "Searching: " + (number + 1) + " of " + index.chunks.length + " parts …";
+      (await texts(number)).forEach((text, place) => {
+        if (text.includes(words)) places[index.chunks[number] + place] = 1;
       });
     }
     held.set(words, places);
@@ -321,4 +337,10 @@
   window.addEventListener("hashchange", () => follow(false));
   follow(true);
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
+  const near = new IntersectionObserver((seen) => {
+    if (!seen.some((one) => one.isIntersecting)) return;
+    near.disconnect();
+    prepare(0);
+  });
+  near.observe(filters);
 })();

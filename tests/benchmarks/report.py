@@ -6,7 +6,8 @@
 
 Seconds of the processor and of the clock of `harvest report`, a process each; bytes of the page, and of what lies
 beside it; then in Chromium, from the disk: milliseconds until the page is first painted, until its script is done, and
-from an address that names a conversation until that conversation is painted. Medians, and the slowest.
+from an address that names a conversation until that conversation is painted; from the sight of the filters until all
+texts are read, and of searches then. Medians, and the slowest.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tests.support.browsing import settings
 __all__ = ["main"]
 
 ROUNDS, WINDOWS, OPENED = 3, 5, 20
+WORDS = ("matrix", "the", "youtube.com/watch", "no such words", "e")
 
 _PAINTED = """() => new Promise(done => {
   const first = performance.getEntriesByName('first-contentful-paint')[0];
@@ -44,6 +46,18 @@ _OPENED = """address => new Promise(done => {
     else setTimeout(look, 0);
   };
   location.hash = address;
+  setTimeout(look, 0);
+})"""
+
+_SEARCHED = """words => new Promise(done => {
+  const [began, filters, shown] = [performance.now(), document.forms.filters, document.getElementById('shown')];
+  filters.elements.words.value = words;
+  filters.elements.words.dispatchEvent(new Event('change', { bubbles: true }));
+  const look = () => {
+    const there = shown.textContent.includes('with “' + words + '”');
+    if (there) requestAnimationFrame(() => setTimeout(() => done(performance.now() - began), 0));
+    else setTimeout(look, 0);
+  };
   setTimeout(look, 0);
 })"""
 
@@ -71,8 +85,19 @@ def opened(window: Page) -> Iterator[float]:
         window.locator("#close").click()
 
 
+def searched(window: Page) -> Iterator[float]:
+    """Milliseconds from the sight of the filters until all texts are read, and of each search then."""
+    began = float(window.evaluate("document.forms.filters.scrollIntoView(), performance.now()"))
+    while not window.evaluate("document.documentElement.dataset.searchable"):
+        window.wait_for_timeout(20)
+    yield float(str(window.evaluate("document.documentElement.dataset.searchable"))) - began
+    for words in WORDS:
+        yield float(window.evaluate(_SEARCHED, words))
+
+
 def measured(browser: Browser, page: Path) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {"painted": [], "ready": [], "a first conversation": [], "a later one": []}
+    found |= {"texts read": [], "a first search": [], "a later search": []}
     for _ in range(WINDOWS):
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         window = context.new_page()
@@ -82,6 +107,14 @@ def measured(browser: Browser, page: Path) -> dict[str, list[float]]:
         first, *later = opened(window)  # the first while the page is still being drawn, sooner than people can click
         found["a first conversation"].append(first)
         found["a later one"] += later
+        context.close()
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        window = context.new_page()
+        ready(window, page)
+        texts, first, *later = searched(window)
+        found["texts read"].append(texts)
+        found["a first search"].append(first)
+        found["a later search"] += later
         context.close()
     return found
 
