@@ -22,7 +22,7 @@ from scoring.notation import Term
     "--protocol", type=NameOrFile(), metavar="NAME|FILE", help="The protocol to use instead of the recorded one."
 )
 @measures_option("Figures besides the shares of useful turns.")
-@click.option("--all", "every", is_flag=True, help="List all conversations that change, and not only the first 10.")
+@click.option("--all", "every", is_flag=True, help="List every change, and not only the first of each kind.")
 @click.option("--fail-on-change", is_flag=True, help="Exit with 1 if any label, path or end differs.")
 @form_options
 def command(

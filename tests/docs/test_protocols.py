@@ -6,12 +6,14 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from harvest.playing.play import play
 from harvest.studies.pairs.conversation_rows import route_lines
+from harvest.studies.relabel.relabelling import relabel
 from protocols.answer import Answer, Exchange
 from protocols.explanation import explain_route
 from protocols.interpreter import advance, begin
@@ -23,6 +25,7 @@ from tests.support.checkout import DOCS
 from topics.errors import InputError
 from topics.kinds import KINDS
 from topics.library import load_topics
+from topics.topic_file import encode_topics
 
 PAGE = (DOCS / "protocols.md").read_text(encoding="utf-8")
 
@@ -32,7 +35,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_protocol_shown_is_read_and_plays(tmp_path: Path) -> None:
-    (shown,) = blocks("yaml")
+    shown, _ = blocks("yaml")
     path = tmp_path / "ask.yaml"
     path.write_text(shown, encoding="utf-8")
     protocol = load_protocol(path)
@@ -41,13 +44,34 @@ def test_the_protocol_shown_is_read_and_plays(tmp_path: Path) -> None:
 
 def test_the_message_shown_is_the_one_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown, _ = blocks("text")
-    (protocol,) = blocks("yaml")
+    protocol, _ = blocks("yaml")
     monkeypatch.chdir(tmp_path)
     text = protocol.replace("topic.request", "topic.reqest")
     Path("ask.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load_protocol("ask.yaml")
     assert str(caught.value) == shown.rstrip()
+
+
+def test_the_audit_shown_gives_old_answers_new_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol, again = blocks("yaml")
+    monkeypatch.chdir(tmp_path)
+    some = load_topics("fairweb-45").topics[:2]
+    written = encode_topics(replace(load_topics("fairweb-45"), topics=some))
+    Path("topics.yaml").write_text(json.dumps(written), encoding="utf-8")
+    Path("first.yaml").write_text(protocol, encoding="utf-8")
+    Path("new.yaml").write_text(
+        protocol.replace("{urls: {kind: any, at_least: 2}}", "{words: {at_least: 30}}"), encoding="utf-8"
+    )
+    Path("again.yaml").write_text(again, encoding="utf-8")
+    system = "driver: parrot, options: {profile: erratic}"
+    live = re.sub(r"driver: replay, options: \{.*?\}", system, again).replace("new.yaml", "first.yaml")
+    Path("audit.yaml").write_text(live, encoding="utf-8")
+    old, new = (play(f"{name}.yaml", out) for name, out in (("audit", "run-1"), ("again", "run-1-new")))
+    told = relabel(old, load_protocol("new.yaml"))
+    assert told.differs
+    labels = {one.recorded.key: [turn.label for turn in one.known.turns] for one in told.conversations}
+    assert {one.key: [turn.label for turn in one.turns] for one in new.finished} == labels
 
 
 def test_the_route_shown_is_the_one_taken() -> None:

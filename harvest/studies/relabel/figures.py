@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from harvest.studies.relabel.relabelling import Course, Figure, Relabelled, Relabelling
+from harvest.studies.relabel.relabelling import Course, Figure, LabelChange, Relabelled, Relabelling
 from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.trial_values import Key, key_name
@@ -27,7 +27,7 @@ from topics.shown_names import shorten
 
 FORMAT = "harvest-relabel/1"
 
-_MOST_LISTED = 10  # conversations
+_MOST_LISTED = 10  # kinds of changes
 _LONGEST_REASON = 200  # characters
 _COURSES: dict[Course, str] = {
     "other end": "would have ended with another outcome",
@@ -42,8 +42,8 @@ _BOUNDS = (
 
 
 def relabel_form(found: Sequence[Relabelling], *, every: bool = False) -> StudyForm:
-    """Return the printable form of several runs. With `every`, all changed conversations are listed, and not only the
-    first 10 of a run."""
+    """Return the printable form of several runs. With `every`, all changes are listed, and not only the first one of
+    each kind."""
     names = run_names([one.run for one in found])
     return StudyForm(
         head={"format": FORMAT, "runs": [_as_json(name, one) for name, one in zip(names, found, strict=True)]},
@@ -59,12 +59,14 @@ def _tables(name: str, one: Relabelling, every: bool) -> Iterator[RenderableType
     if one.figures:
         yield from _figure_parts(one)
     changed = [each for each in one.conversations if each.changes or each.course != "same"]
-    for each in changed if every else changed[:_MOST_LISTED]:
-        for line in _conversation_lines(one, each):
-            yield Text(printable(line, line=True), no_wrap=True)
-    if not every and len(changed) > _MOST_LISTED:
+    for line in _every_line(one, changed) if every else _line_of_each_kind(one, changed):
+        yield Text(printable(line, line=True), no_wrap=True)
+    if changed and not every:
+        yield Text("--all lists every change", style="dim")
         yield Text(
-            f"… and {pluralize(len(changed) - _MOST_LISTED, 'more conversation')}: --all lists them", style="dim"
+            "to score or compare the old answers by this protocol, name it in an audit that replays them: driver: "
+            f"replay, options: {{run: {printable(name, line=True)}}} (docs/protocols.md has an example)",
+            style="dim",
         )
 
 
@@ -142,18 +144,46 @@ def _ends(rows: Sequence[ScoreRow]) -> tuple[float, float]:
     return min(row.low for row in rows), max(row.high for row in rows)
 
 
-def _conversation_lines(one: Relabelling, each: Relabelled) -> Iterator[str]:
+def _every_line(one: Relabelling, changed: Sequence[Relabelled]) -> Iterator[str]:
+    for each in changed:
+        yield from (_change_line(one, each, change) for change in each.changes)
+        if each.course != "same":
+            yield _course_line(each)
+
+
+def _line_of_each_kind(one: Relabelling, changed: Sequence[Relabelled]) -> Iterator[str]:
+    """Yield the first change of each kind with the number of the others, the most frequent kind first. A list of the
+    first changes would show one rule a hundred times, and hide the others."""
+    kinds: dict[tuple[str, ...], list[tuple[Relabelled, LabelChange | None]]] = {}
+    for each in changed:
+        for change in each.changes:
+            kind = (change.was, change.now, change.route.state, decision_words(change.route))
+            kinds.setdefault(kind, []).append((each, change))
+        if each.course != "same":
+            last = each.known.turns[-1].route if each.known.turns else None
+            kinds.setdefault((each.course, last.target if last else ""), []).append((each, None))
+    found = sorted(kinds.values(), key=len, reverse=True)
+    for (first, own), *more in found[:_MOST_LISTED]:
+        line = _course_line(first) if own is None else _change_line(one, first, own)
+        yield line + (f"; {len(more):,} more of this kind" if more else "")
+    if len(found) > _MOST_LISTED:
+        yield f"… and {pluralize(len(found) - _MOST_LISTED, 'more kind')}"
+
+
+def _change_line(one: Relabelling, each: Relabelled, change: LabelChange) -> str:
+    findings = "; ".join(f"{found.name}: {found.why}" for found in one.explain(each, change) if found.why)
+    because = decision_words(change.route) + (f" ({shorten(findings, _LONGEST_REASON)})" if findings else "")
+    return f"{_trial_name(each)}, turn {change.turn}: {change.was or 'no label'} → {change.now}, because {because}"
+
+
+def _course_line(each: Relabelled) -> str:
+    was, now = (one.outcome.kind if one.outcome else "interrupted" for one in (each.recorded, each.known))
+    return f"{_trial_name(each)}: {each.because or f'would have ended as {now}, not {was}'}"
+
+
+def _trial_name(each: Relabelled) -> str:
     key, attempt = each.recorded.key, each.recorded.attempt
-    name = f"{key.system} {key.topic} trial {key.trial}{f' attempt {attempt}' if attempt > 1 else ''}"
-    for change in each.changes:
-        findings = "; ".join(f"{found.name}: {found.why}" for found in one.explain(each, change) if found.why)
-        because = decision_words(change.route) + (f" ({shorten(findings, _LONGEST_REASON)})" if findings else "")
-        yield f"{name}, turn {change.turn}: {change.was or 'no label'} → {change.now}, because {because}"
-    if each.because:
-        yield f"{name}: {each.because}"
-    elif each.course == "other end":
-        was, now = (one.outcome.kind if one.outcome else "interrupted" for one in (each.recorded, each.known))
-        yield f"{name}: would have ended as {now}, not {was}"
+    return f"{key.system} {key.topic} trial {key.trial}{f' attempt {attempt}' if attempt > 1 else ''}"
 
 
 def _as_json(name: str, one: Relabelling) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def test_no_text_is_a_command_of_latex(folder: Path, words: tuple[str, ...]) -> 
 
 
 _OURS = re.compile(
-    r"\\(?:(?:begin|end)\{table\}|centering|(?:begin|end)\{tabular\}(?:\{[lr]+\})?|midrule|bottomrule|\\$)"
+    r"\\(?:(?:begin|end)\{table\}|centering|small\\setlength\{\\tabcolsep\}\{3pt\}|(?:begin|end)\{tabular\}(?:\{[lr]+\})?|midrule|bottomrule|\\$)"
     r"|\\toprule  % needs \\usepackage\{booktabs\}"
     r"|\\[&%$#_{}]"
     r"|\\text(?:backslash|asciitilde|asciicircum)\{\}"

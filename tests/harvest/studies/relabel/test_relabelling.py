@@ -346,6 +346,25 @@ def test_the_command_says_what_changes_and_lists_it(run: Run, tmp_path: Path) ->
     assert "0 of 8 labels change." in same.stdout
 
 
+def test_each_kind_of_change_is_shown_once_with_the_number_of_the_others(run: Run, tmp_path: Path) -> None:
+    def lines(protocol: str, *options: str) -> list[str]:
+        (tmp_path / "new.yaml").write_text(protocol)
+        done = harvest("relabel", run.path, "--protocol", tmp_path / "new.yaml", *options, width=200)
+        return [line for line in done.stdout.splitlines() if line.startswith("Sparkasse ") or "driver: " in line]
+
+    # In `more`, a loan counts too (topic first); in `again`, nothing does any more (topic second).
+    head, tail = BANK.replace(SECOND, SECOND.replace("good", LOAN), 1).split("  again:")
+    two_rules = f"{head}  again:{tail.replace('if: good', 'if: {contains: {phrases: [Konto]}}')}"
+    more, again, following = lines(two_rules)
+    assert more.startswith("Sparkasse first trial 1, turn 2: x → o, because contains is met")
+    assert again.startswith("Sparkasse second trial 1, turn 2: o → x, because no rule is met (")
+    assert "name it in an audit that replays them: driver: replay, options: {run: run}" in following
+    (shorter, _) = lines(CHANGED["an earlier end"])
+    assert shorter.startswith("Sparkasse both trial 1: after the answer to turn 1 the protocol would stop (completed)")
+    assert shorter.endswith("; 1 more of this kind")
+    assert [line.split()[1] for line in lines(CHANGED["an earlier end"], "--all")] == ["both", "first"]
+
+
 def test_the_document_of_several_runs_names_each_changed_conversation(run: Run, tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text(CHANGED["another path"])
     other = play(load_audit(audit_of(tmp_path / "other", BANK)), tmp_path / "other" / "again")
