@@ -12,6 +12,8 @@ from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, WholeN
 from harvest.cli.short_help import ShortHelp
 from harvest.report.document import make_report
 from harvest.report.page import is_report, page
+from harvest.studies.watch.baseline import read_baseline
+from harvest.studies.watch.blessed_run import find_blessed_run
 from harvest.studies.watch.history import MATTERS
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable, terminal_width, wrap_lines
@@ -117,11 +119,13 @@ def write_report(
     """Write the page to `out`, and further files next to the page if needed. `runs` are run folders, or runs that were
     already read. The page records `command_line`, the command that makes it again. Returns a sentence about the
     written files, and the first sentence of the page."""
+    given = [run if isinstance(run, Run) else read(run) for run in runs]
     report = make_report(
-        [run if isinstance(run, Run) else read(run) for run in runs],
+        given,
         beside=out.parent,
         baseline=baseline,
         history=history,
+        before=find_blessed_run(read_baseline(baseline), baseline.parent, given[0].path) if baseline else None,
         matters=matters,
         schema=schema,
         judges=judges,

@@ -13,6 +13,7 @@ from rich.markup import escape
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted
+from harvest.cli.next_steps import print_next_steps, report_step, write_run_report
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.playing import NOTHING_RECORDED, describe_audit, play_to_folder
@@ -22,14 +23,14 @@ from harvest.playing.plan import Plan, make_plan
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import LastingStream, live_console, people_console, printable, wrap_lines
+from harvest.terminal import LastingStream, live_console, people_console, printable
 from protocols.labels import NOT_USEFUL
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
 from scoring.settings import scoring_settings
 from topics.counting import pluralize
-from topics.errors import HarvestError, InputError
+from topics.errors import InputError
 
 # The shipped audit for a first look at Harvest.
 DEMO = "demo"
@@ -230,7 +231,7 @@ def _score_and_report(
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
     if next_steps and run.finished:
-        reported = _write_report(people, named, run)
+        reported = write_run_report(people, named, run)
         _suggest_next_steps(people, named, resolved, run, reported=reported, demo=demo)
     missing = _too_many_open(resolved, run, left, people)
     code = 3 if missing else exit_code(bounds, strict=strict)
@@ -301,21 +302,6 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
     return 3 if open_ else 0
 
 
-def _write_report(people: Console, named: Path, run: Run) -> bool:
-    """Write the report into the run folder. Return False if that failed, because the run is recorded and scored all
-    the same."""
-    from harvest.cli.report import write_report  # late: a run that is interrupted needs none of it
-
-    command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]
-    try:
-        told, _ = write_report((run,), run.path / "report.html", command)
-    except (HarvestError, OSError) as fault:
-        people.print(escape(printable(f"no report was written: {fault}", line=True)), soft_wrap=True)
-        return False
-    people.print(escape(told), soft_wrap=True)
-    return True
-
-
 def _suggest_next_steps(people: Console, named: Path, resolved: Audit, run: Run, *, reported: bool, demo: bool) -> None:
     """Print what to look at next, for this run: its report, a conversation, and what its audit was made for."""
     name = shlex.quote(str(named))
@@ -325,8 +311,7 @@ def _suggest_next_steps(people: Console, named: Path, resolved: Audit, run: Run,
     what = "a conversation that went wrong" if failed else "a conversation"
     steps = [(f"{what}, with the reasons for its labels", f"harvest show {name} {chosen}")]
     if reported:
-        page = named / "report.html"
-        steps.insert(0, ("the report: what was found, and every conversation behind it", f"open {page} in a browser"))
+        steps.insert(0, report_step(named, "what was found, and every conversation behind it"))
     if resolved.arms:
         steps.append(("what the arms change", f"harvest robustness {name}"))
     elif len({each.key.system for each in run.finished}) > 1:
@@ -337,7 +322,4 @@ def _suggest_next_steps(people: Console, named: Path, resolved: Audit, run: Run,
         steps.append(("the paths of all conversations", f"harvest tree {name}"))
     if demo:
         steps.append(("your own system", "harvest init"))
-    people.print("\nWhat to look at next:")
-    for what, how in steps:
-        people.print(wrap_lines(f"  {what}:", people.width if people.is_terminal else None, hang=2), soft_wrap=True)
-        people.print(f"    {escape(printable(how, line=True))}", soft_wrap=True)  # unbroken, so that it can be copied
+    print_next_steps(people, steps)

@@ -9,6 +9,7 @@ from typing import Any
 
 from harvest.report import sections
 from harvest.report.bars import Bar
+from harvest.report.blessed import add_blessed
 from harvest.report.blocks import Block, arrange, as_blocks, details, table, text
 from harvest.report.branches import Branches, branches
 from harvest.report.compared import compared_blocks, parted_paths
@@ -18,7 +19,7 @@ from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence
 from harvest.report.opening import bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
 from harvest.report.transcripts import transcripts
-from harvest.report.watch_finding import unmeasured_finding, watch_finding
+from harvest.report.watch_finding import most_serious, unmeasured_finding, watch_finding
 from harvest.report.watched import history_blocks, watched_blocks
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.runs.readings import recorded_audit
@@ -35,7 +36,7 @@ from harvest.studies.watch.watched import Watched
 from recordings.checking.chain_check import recording_hash
 from recordings.files.json_text import Json
 from recordings.log.header import software
-from recordings.log.run_folder import Run
+from recordings.log.run_folder import Run, read
 from scoring.library import unasked_plug_ins
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.swan.precedence import Precedence
@@ -62,6 +63,7 @@ def make_report(
     beside: Path,
     baseline: Path | None = None,
     history: Path | None = None,
+    before: Path | None = None,
     matters: float | None = None,
     seed: int = 0,
     schema: str | None = None,
@@ -72,6 +74,7 @@ def make_report(
     """Make a report on `runs`, to be stored in the folder `beside`.
 
     `baseline` and `history` are the files of a watched audit, which is judged by the rules recorded in the history.
+    `before` is a blessed run, whose conversations are shown beside those of a system that changed or may have.
     `matters` is the smallest difference of shares that matters; by default, the recorded rules determine it. `seed`
     is used for resampling and permutations. `made` is the time of the report, and `command` the command that makes
     the report again. Raises InputError for runs that cannot be compared, and for files that are not a baseline or a
@@ -98,7 +101,12 @@ def make_report(
     said = _choose_finding(gathered, scores, found, study, watched, matters)
     by_judges = judged_sentence(judged, scores.joint, scores.coverage)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
-    kept = transcripts(material, scores, gathered.recorded, beside, judged if isinstance(judged, Assessed) else None)
+    blessed = add_blessed(gathered, watched, read(before) if before is not None and watched is not None else None)
+    if watched is not None and watched.systems and (link := blessed.first_link(most_serious(watched)[0])):
+        said = replace(said, link=link)
+    kept = transcripts(
+        blessed.material, scores, blessed.recorded, beside, judged if isinstance(judged, Assessed) else None
+    )
     level = scores.settings.level
     marked = parted_paths(found) if isinstance(found, Comparison) else ()
     trees = branches(gathered, kept.places, level, marked) if material.finished else Branches((), ())
@@ -107,7 +115,7 @@ def make_report(
     played = {one.key.system for one in material.finished}
     drawn = drawing_order(found, [name for name in material.systems if name in played])
     parts = [
-        ("watched", "Since the baseline", watched_blocks(watched) if watched else ()),
+        ("watched", "Since the baseline", watched_blocks(watched, blessed) if watched else ()),
         ("history", "History", history_blocks(looks, matters)),
         ("figures", "Figures", sections.figure_blocks(material, scores, drawn, gathered.beside.contrasts, lost)),
         (
@@ -133,16 +141,10 @@ def make_report(
         parts = [part for part in parts if part[0] in ("invalid", "made")]
     shown = [{"id": name, "title": title, "blocks": arrange(blocks)} for name, title, blocks in parts]
     made_from = {
-        "runs": [
-            {
-                "path": _relative_path(beside, run.path),
-                "named": shown_path(run.path),
-                "recording": recording_hash(run.path),
-            }
-            for run in runs
-        ],
+        "runs": [_run_origin(beside, run.path) for run in runs],
         "baseline": _relative_path(beside, baseline) if baseline else None,
         "history": _relative_path(beside, history) if history else None,
+        **({"before": _run_origin(beside, before)} if before else {}),
         "matters": matters,
         "seed": seed,
         "schema": _relative_path(beside, Path(schema)) if schema and Path(schema).is_file() else schema,
@@ -155,7 +157,7 @@ def make_report(
     # By system, the beginning of the command that prints one of its conversations.
     commands = [
         f"harvest show {shlex.quote(shown_path(folder))} --system {shlex.quote(own)}"
-        for folder, own in (gathered.recorded[name] for name in material.systems)
+        for folder, own in (blessed.recorded[name] for name in blessed.material.systems)
     ]
     names = list(dict.fromkeys(run.path.resolve().name for run in runs))
     # An import has no audit of its own.
@@ -178,6 +180,10 @@ def make_report(
 
 def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def _run_origin(beside: Path, run: Path) -> dict[str, str]:
+    return {"path": _relative_path(beside, run), "named": shown_path(run), "recording": recording_hash(run)}
 
 
 def _relative_path(beside: Path, path: Path) -> str:

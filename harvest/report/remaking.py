@@ -108,11 +108,13 @@ def report_differences(report: Path, known: Origin) -> Iterator[str]:
     schema = said.get("schema")
     if schema and (report.parent / schema).is_file():  # else the name of a schema that is shipped
         schema = str(report.parent / schema)
+    before = _locate_run(report, said["before"]) if said.get("before") else None
     again = make_report(
         [read(path) for path in known.runs],
         beside=report.parent,
         baseline=report.parent / said["baseline"] if said.get("baseline") else None,
         history=report.parent / said["history"] if said.get("history") else None,
+        before=before[0] if before else None,
         matters=said["matters"],
         seed=said["seed"],
         schema=schema,
@@ -121,7 +123,8 @@ def report_differences(report: Path, known: Origin) -> Iterator[str]:
         command=said["command"],
     )
     made = page(again, report.stem)
-    moved = [(name, str(path)) for name, path in zip(known.named, known.runs, strict=True) if name != str(path)]
+    named = [*zip(known.named, known.runs, strict=True), *([(before[1], before[0])] if before else ())]
+    moved = [(name, str(path)) for name, path in named if name != str(path)]
     yield from _line_differences(report.name, report.read_bytes(), made.html.encode(), moved)
     for name, text in made.files.items():
         file = report.parent / name

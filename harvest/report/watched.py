@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 from harvest.report.bars import Bar, difference_scale
+from harvest.report.blessed import Blessed
 from harvest.report.blocks import Block, as_blocks, details, picture, table, text
 from harvest.report.finding import answer_place, safe_name
 from harvest.report.forest import forest
 from harvest.report.grid import address
-from harvest.studies.watch.figures import THESE_RUNS, watch_tables
+from harvest.studies.watch.figures import THESE_RUNS, verdict_lines, watch_tables
 from harvest.studies.watch.history import Look, LookFigure
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import audit_times, history_tables
@@ -20,41 +21,52 @@ from scoring.table import is_percentage
 _MOST_LOOKS = 60  # that are drawn, the latest
 
 
-def watched_blocks(found: Watched) -> Iterator[Block]:
-    """Yield the figures of `harvest watch run`: for each system the differences from the baseline, then its changes."""
+def watched_blocks(found: Watched, blessed: Blessed | None = None) -> Iterator[Block]:
+    """Yield the figures of `harvest watch run`: for each system the differences from the baseline, then its changes,
+    with links to conversations beside those of the `blessed` run if there is one."""
+    if len(found.systems) > 1:  # else the finding at the top of the report says the same
+        yield {"list": [line.plain for line in verdict_lines(found)], "tone": ""}
     parts = as_blocks(watch_tables(found, changes=False), "Held against the baseline")
-    first = next((place for place, part in enumerate(parts) if "table" in part), len(parts))
-    yield from parts[:first]
     for system in found.systems:
         if system.figures:
             yield text(safe_name(system.name), "heading")
             yield _difference_forest(system, found.smallest_effect)
-        yield from _changes(system)
-    rest = parts[first:]
-    yield from (part for part in rest if "table" not in part and part["tone"] != "warn")
-    if warnings := [part["text"] for part in rest if part.get("tone") == "warn"]:
+        yield from _changes(system, blessed)
+    rest = [part for part in parts if "table" not in part]
+    yield from (part for part in rest if part["tone"] != "warn")
+    if warnings := [part["text"] for part in rest if part["tone"] == "warn"]:
         yield {"list": warnings, "tone": "warn"}  # of all systems, so not between their pictures
-    yield details("As a table", [part for part in rest if "table" in part])
+    yield details("As a table", [part for part in parts if "table" in part])
 
 
-def _changes(system: WatchedSystem) -> Iterator[Block]:
+def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
     """Yield the topics and the turns that changed, each with a link to its conversations."""
-    right = [False, True, True, True, False]
-    if system.topics:
-        rows: list[Sequence[object]] = []
-        for one in system.topics:
-            now, before = (f"{useful} of {trials}" for useful, trials in (one.now, one.before))
-            link = {"text": "read them", "href": address(system=system.name, topic=one.topic)}
-            rows.append([safe_name(one.topic), now, before, p_text(one.p), link])
+    name, right = safe_name(system.name), [False, True, True, True, False]
+    rows: list[Sequence[object]] = []
+    for one in system.topics:
+        now, before = (f"{useful} of {trials}" for useful, trials in (one.now, one.before))
+        both = blessed.topic_link(system.name, one) if blessed else ""
+        link = {"text": "before and now", "href": both} if both else _topic_link(system.name, one.topic)
+        rows.append([safe_name(one.topic), now, before, p_text(one.p), link])
+    if rows:
         head = ["topic", "first answers useful now", "at the baseline", "p", "conversations"]
-        yield table(head, rows, right, f"Topics of {safe_name(system.name)} that changed")
-    if system.turns:
-        rows = []
-        for turn in system.turns:
-            before, now = (f"{100 * share:.0f}% of {came}" for share, came in zip(turn.portion, turn.came, strict=True))
-            rows.append([answer_place(turn.turns, turn.branch).removesuffix(":"), now, before, p_text(turn.p)])
-        head = ["turn", "share now", "at the baseline", "p"]
-        yield table(head, rows, right[:-1], f"Turns at which conversations of {safe_name(system.name)} go on otherwise")
+        yield table(head, rows, right, f"Topics of {name} that changed")
+    rows = []
+    for turn in system.turns:
+        before, now = (f"{100 * share:.0f}% of {came}" for share, came in zip(turn.portion, turn.came, strict=True))
+        both = blessed.turn_link(system.name, turn, system.topics) if blessed else ""
+        place = answer_place(turn.turns, turn.branch).removesuffix(":")
+        rows.append([place, now, before, p_text(turn.p), {"text": "before and now", "href": both} if both else ""])
+    if not any(row[-1] for row in rows):
+        rows = [row[:-1] for row in rows]
+    if rows:
+        head = ["turn", "share now", "at the baseline", "p", "conversations"][: len(rows[0])]
+        title = f"Turns at which conversations of {name} go on otherwise"
+        yield table(head, rows, right[: len(rows[0])], title)
+
+
+def _topic_link(system: str, topic: str) -> dict[str, str]:
+    return {"text": "read them", "href": address(system=system, topic=topic)}
 
 
 def _difference_forest(system: WatchedSystem, matters: float) -> Block:

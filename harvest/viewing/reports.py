@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 from harvest.report.document import make_report
 from harvest.report.page import Page, page
 from harvest.studies.watch.baseline import read_baseline
+from harvest.studies.watch.blessed_run import find_blessed_run
 from harvest.systems.timing import REAL_CLOCK
 from harvest.viewing.listing import ListedRun, Listing
 from recordings.files.times import stamp
@@ -110,6 +111,7 @@ class Reports:
             beside=folder,
             baseline=watch[0] if watch else None,
             history=watch[1] if watch else None,
+            before=find_blessed_run(read_baseline(watch[0]), watch[0].parent, read_runs[0].path) if watch else None,
             made=stamp(REAL_CLOCK.now())[:19] + "Z",
             command=command,
         )

@@ -28,7 +28,8 @@ def harvest(
     standard_input: at most 65,536 bytes, what a pipe holds with nobody reading.
     """
     arguments = [str(word) for word in words]
-    if arguments[:1] == ["run"] and "--report" not in arguments:  # it takes as long as everything else
+    # A report takes as long as everything else.
+    if (arguments[:1] == ["run"] or arguments[:2] == ["watch", "run"]) and "--report" not in arguments:
         arguments.append("--no-report")
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with contextlib.ExitStack() as stack:

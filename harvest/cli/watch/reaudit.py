@@ -18,6 +18,7 @@ from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange, 
 from harvest.cli.playing import describe_audit, play_to_folder
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, form_options
+from harvest.cli.watch.conclusion import Conclusion
 from harvest.cli.watch.looking import OPTIONS, Reaudit, add_begun_trials, judge, lock_run
 from harvest.notices.verdicts import watch_bulletin
 from harvest.parrot.placebo import placebo_server
@@ -33,7 +34,7 @@ from recordings.log.run_folder import enclosing_run, is_run, read
 from topics.errors import InputError, Place
 
 
-@click.command(cls=ShortHelp, rare="--history --looks --confirm-after --enforce --strict")
+@click.command(cls=ShortHelp, rare="--history --looks --confirm-after --enforce --strict --explain")
 @click.argument("audit", type=PathArgument(str))
 @click.option("--baseline", type=PathArgument(), metavar="FILE", help="[AUDIT.baseline.json beside it]")
 @click.option("--history", type=PathArgument(), metavar="FILE", help="[beside the baseline]")
@@ -65,6 +66,8 @@ from topics.errors import InputError, Place
 @click.option("--enforce", is_flag=True, help="Count alarms although the baseline has fewer than 4 runs.")
 @click.option("--if-alarm", is_flag=True, help="Play only if an alarm waits for another audit to confirm it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 also if it is undecided whether anything changed.")
+@click.option("--explain", is_flag=True, help="Explain the words and columns, as the first audit does.")
+@click.option("--report/--no-report", default=True, help="Whether to write RUN/report.html [default: yes].")
 @form_options
 @keys_in_clear_option
 @notice_options
@@ -82,6 +85,8 @@ def command(
     enforce: bool,
     if_alarm: bool,
     strict: bool,
+    explain: bool,
+    report: bool,
     output: Output,
     keys_in_clear: bool,
     channels: Channels,
@@ -176,7 +181,18 @@ def command(
         found, harness = judge(run, this, harness)
     this.warn_if_replaced(folder)
     sound = harness is None or harness.is_sound
-    output.show(watch_form(found, run, str(folder), harness), beside=cast(TextIO, LastingStream(sys.stderr)))
+    conclusion = Conclusion.of(found, run, folder, this) if sound else None
+    form = watch_form(
+        found,
+        run,
+        str(folder),
+        harness,
+        lead=conclusion.sentences if conclusion else (),
+        explain=explain or found.look == 1,
+    )
+    output.show(form, beside=cast(TextIO, LastingStream(sys.stderr)))
+    if conclusion and report and not output.form:
+        conclusion.print_next_steps(run)
     code = found.exit_code(strict=strict) if sound else 3
     if channels.has_requests:
         own, at = str(recorded_audit(run).get("name") or run.path.name), REAL_CLOCK.now().timestamp()

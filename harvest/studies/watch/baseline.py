@@ -264,14 +264,18 @@ def models_of(conversations: Sequence[Conversation]) -> tuple[str, ...]:
 
 def ways(conversations: Sequence[Conversation]) -> Ways:
     """Return how often each path through the protocol was taken, by topic."""
-    merging = merging_named(MERGE)
     found: dict[str, Counter[tuple[Turn, ...]]] = {}
     for one in conversations:
-        way = tuple((speaker, key) for speaker, key, _ in path_of(one, merging))
-        if one.outcome is not None and is_end_stated(one.outcome):
-            way = (*way, ("end", end_name(one.outcome)))
-        found.setdefault(one.key.topic, Counter())[way] += 1  # type: ignore[index]
+        found.setdefault(one.key.topic, Counter())[way_of(one)] += 1
     return {topic: dict(sorted(counts.items())) for topic, counts in sorted(found.items())}
+
+
+def way_of(one: Conversation) -> tuple[Turn, ...]:
+    """Return the path of a conversation through the protocol, with its end if the recording states it."""
+    way = tuple((speaker, key) for speaker, key, _ in path_of(one, merging_named(MERGE)))
+    if one.outcome is not None and is_end_stated(one.outcome):
+        way = (*way, ("end", end_name(one.outcome)))
+    return way  # type: ignore[return-value]
 
 
 def identities(run: Run) -> Mapping[str, Json]:

@@ -41,13 +41,15 @@ class ChangedTopic:
 class ChangedTurn:
     """A turn after which conversations continue or end differently. `turns` is the path to this turn. `branch` is
     the branch that differs most, and `portion` has its share before and now. `came` is the number of trials that
-    reached the turn before and now. `p` is corrected over all tested turns."""
+    reached the turn before and now. `p` is corrected over all tested turns. `way` is the path and the branch as the
+    baseline counts them."""
 
     turns: tuple[str, ...]
     branch: str
     portion: tuple[float, float]
     came: tuple[int, int]
     p: float
+    way: tuple[Turn, ...] = ()
 
 
 def _useful_counts(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
@@ -104,11 +106,18 @@ def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[
         portion, came = found.portion[:, node].tolist(), found.arrivals[:, node].tolist()
         title = end_title(found.end[node]) if branch == node else _node_name(tree, branch)
         turns = tuple(_node_name(tree, at) for at in tree.path(node))
-        yield ChangedTurn(turns, title, (portion[0], portion[1]), (came[0], came[1]), float(tests.p[node]))
+        last: Turn = ("end", found.end[node]) if branch == node else _turn(tree, branch)
+        way = (*(_turn(tree, at) for at in tree.path(node)), last)
+        yield ChangedTurn(turns, title, (portion[0], portion[1]), (came[0], came[1]), float(tests.p[node]), way)
 
 
 def _node_name(tree: ConversationTree, node: int) -> str:
     return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
+
+
+def _turn(tree: ConversationTree, node: int) -> Turn:
+    symbol = tree.symbol_at(node)
+    return symbol.speaker, symbol.key  # type: ignore[return-value]
 
 
 def find_moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:

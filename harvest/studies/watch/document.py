@@ -1,7 +1,7 @@
 """A watched audit as a study: verdicts and states in its JSON head, figures as long-form rows."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harvest.studies.runs.sources import sources
-from harvest.studies.watch.figures import watch_tables
+from harvest.studies.watch.figures import verdict_lines, watch_tables
 from harvest.studies.watch.harness import Harness
 from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from harvest.tables.long_rows import LongRow, unit_of
@@ -22,9 +22,18 @@ from scoring.table import is_percentage
 FORMAT = "harvest-watch/2"
 
 
-def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = None) -> StudyForm:
+def watch_form(
+    found: Watched,
+    run: Run,
+    folder: str,
+    harness: Harness | None = None,
+    *,
+    lead: Sequence[str] = (),
+    explain: bool = True,
+) -> StudyForm:
     """Return the printable form of an audit that was compared with its baseline. `folder` is the run's folder as
-    the user wrote it. `harness` has the faults of the harness; None means that no placebo was played."""
+    the user wrote it. `harness` has the faults of the harness; None means that no placebo was played. The sentences
+    of `lead` follow the verdicts. With `explain`, the words and columns of the tables are explained."""
 
     def tables(_: int) -> Iterator[RenderableType]:
         for sentence in () if harness is None else harness.sentences():
@@ -33,7 +42,10 @@ def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = 
             yield Text(
                 "harness: so nothing is concluded about the systems, and this audit does not count; its figures:"
             )
-        yield from watch_tables(found)
+        yield from verdict_lines(found, settling=not lead)
+        yield from (Text(printable(sentence, line=True)) for sentence in lead)
+        yield Text()
+        yield from watch_tables(found, explain=explain)
 
     return StudyForm(
         head={

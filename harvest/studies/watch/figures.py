@@ -33,14 +33,22 @@ STYLES = {
 }
 
 
-def watch_tables(found: Watched, *, changes: bool = True) -> Iterator[RenderableType]:
-    """Yield a sentence for each system, and then its figures, warnings, and the topics and turns that changed (unless
-    `changes` is false)."""
-    for system in found.systems:
-        words = [one.word for one in system.figures if one.gated]
+def verdict_lines(found: Watched, *, settling: bool = True) -> Iterator[Text]:
+    """Yield a sentence for each system, the most serious verdict first (see `watch_words.system_sentence`)."""
+    serious = list(STYLES)
+    worst = {
         # The verdict that most needs a person's attention.
-        worst = min([*words, system.verdict], key=list(STYLES).index) if words else system.verdict
-        yield Text(printable(watch_words.system_sentence(system, found), line=True), style=f"bold {STYLES[worst]}")
+        one.name: min([*(own.word for own in one.figures if own.gated), one.verdict], key=serious.index)
+        for one in found.systems
+    }
+    for system in sorted(found.systems, key=lambda one: serious.index(worst[one.name])):
+        sentence = printable(watch_words.system_sentence(system, found, settling=settling), line=True)
+        yield Text(sentence, style=f"bold {STYLES[worst[system.name]]}")
+
+
+def watch_tables(found: Watched, *, changes: bool = True, explain: bool = True) -> Iterator[RenderableType]:
+    """Yield the figures of each system, warnings, and the topics and turns that changed (unless `changes` is false).
+    With `explain`, the words and columns are explained at the end."""
     for system in found.systems:
         if system.figures:
             yield _figure_table(system)
@@ -64,7 +72,7 @@ def watch_tables(found: Watched, *, changes: bool = True) -> Iterator[Renderable
             "verdicts change no exit code until it has, or with --enforce",
             style="yellow",
         )
-    yield Text(_legend(found), style="dim")
+    yield Text(_legend(found) if explain else "--explain says what the words and columns mean", style="dim")
 
 
 def _legend(found: Watched) -> str:

@@ -15,20 +15,22 @@ _MINUTE = len("2026-01-31T12:00")
 _AGAIN = "to be confirmed by an audit at another hour"
 
 
-def system_sentence(system: WatchedSystem, found: Watched) -> str:
-    """Describe the result for a system: its gated figures, or why there is no conclusion."""
+def system_sentence(system: WatchedSystem, found: Watched, *, settling: bool = True) -> str:
+    """Describe the result for a system: its gated figures, or why there is no conclusion. `settling` is as in
+    `figure_sentence`."""
     if system.incomparable:
         return f"{system.name}: could not be measured: {system.incomparable}"
     if not system.valid:
         return f"{system.name}: could not be measured: none of {pluralize(system.planned, 'trial')} has a valid attempt"
     shown = {one.name for one in system.figures}
-    said = [figure_sentence(one, found) for one in system.figures if one.gated]
+    said = [figure_sentence(one, found, settling=settling) for one in system.figures if one.gated]
     said += [f"{name} has no value, so nothing is said of it" for name in found.baseline.gated if name not in shown]
     return f"{system.name}: " + "; ".join(said)
 
 
-def figure_sentence(one: WatchedFigure, found: Watched) -> str:
-    """Describe the result for a gated figure."""
+def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True) -> str:
+    """Describe the result for a gated figure. With `settling`, the sentence on a figure that is undecided says what
+    would decide it."""
     moved, name, state = shift_words(one), one.name, one.state
     base = value_text(one.before, name)
     if one.word == "changed":
@@ -55,7 +57,8 @@ def figure_sentence(one: WatchedFigure, found: Watched) -> str:
         )
     if one.word in ("fell", "rose"):
         return f"{name} {_moved_by_words(one)}; one audit is not enough for an alarm ({evidence_words(one)}){since}"
-    return f"{name}: cannot tell whether it changed ({moved}; {settling_words(one.settles)}){since}"
+    more = f"; {settling_words(one.settles)}" if settling else ""
+    return f"{name}: cannot tell whether it changed ({moved}{more}){since}"
 
 
 def is_shown_by_itself(one: WatchedFigure) -> bool:

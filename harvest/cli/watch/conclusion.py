@@ -1,0 +1,100 @@
+"""What a re-audit leads to: why it found what it found, the next step, and three things to look at."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harvest.cli.next_steps import Step, print_next_steps, report_step, write_run_report
+from harvest.cli.watch.looking import Reaudit
+from harvest.report.finding import Finding
+from harvest.report.watch_finding import most_serious, watch_finding
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.watch.blessed_run import BeforeAndNow, find_blessed_run
+from harvest.studies.watch.watched import Watched, WatchedSystem
+from harvest.terminal import people_console
+from recordings.log.run_folder import Run, read
+
+# Verdicts that say or suspect a change.
+_MOVED = ("changed", "alarm", "fell", "rose")
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The conclusion from a judged run, which the user calls `named`. `finding` is that of the run's report, on the
+    system with the most serious verdict, and `system` is None if the baseline has no system of the run."""
+
+    found: Watched
+    named: Path
+    this: Reaudit
+    finding: Finding
+    system: WatchedSystem | None
+
+    @classmethod
+    def of(cls, found: Watched, run: Run, named: Path, this: Reaudit) -> "Conclusion":
+        finding = watch_finding(found, gather_runs(run).material, named)
+        return cls(found, named, this, finding, most_serious(found)[0] if found.systems else None)
+
+    @property
+    def sentences(self) -> Sequence[str]:
+        """Why, and what to do next: the second and third sentence after the verdict."""
+        of = f" ({self.system.name})" if self.system is not None and len(self.found.systems) > 1 else ""
+        why = self.finding.drives
+        if not why and self.finding.verdict in _MOVED:
+            why = "No single topic and no single turn shows the change by itself."
+        named = (("Why", why), ("Next", self.finding.next))
+        return [f"{name}{of}: {sentence}" for name, sentence in named if sentence]
+
+    def print_next_steps(self, run: Run) -> None:
+        """Write the report of the run, and print what to look at next."""
+        people = people_console()
+        reported = write_run_report(people, self.named, run, baseline=self.this.base, history=self.this.log)
+        print_next_steps(people, [*self._steps(run, reported=reported)][:3])
+
+    def _steps(self, run: Run, *, reported: bool) -> Iterator[Step]:
+        verdict, system, name = self.finding.verdict, self.system, shlex.quote(str(self.named))
+        blessed = find_blessed_run(self.this.blessed, self.this.base.parent, self.named)
+        if reported:
+            beside = ", and conversations from before beside those of now" if blessed and verdict in _MOVED else ""
+            yield report_step(self.named, f"what was found{beside or ', and every conversation behind it'}")
+        again = shlex.join(["harvest", "watch", "run", self.this.audit, *self.this.further])
+        series = ("how the figures went, audit by audit", f"harvest watch history {shlex.quote(str(self.this.log))}")
+        if verdict == "nothing":
+            if system is not None and system.incomparable:
+                yield "runs of the audit as it is now, for a new baseline", "harvest watch bless RUN… --out FILE"
+            yield "what went wrong", f"harvest show {name} --all"
+            yield "the audit again, once the cause is removed", again
+            return
+        if verdict in _MOVED:
+            if system is not None:
+                yield self._conversations(system, run, blessed)
+            if verdict != "changed":
+                yield "another audit, at another hour, which confirms it or does not", again
+            elif blessed is not None:
+                whose = "whose change it was: the system's, the users', the rules' or the reader's"
+                yield whose, f"harvest attribute {shlex.quote(str(blessed))} {name}"
+        elif verdict in ("cannot tell", "perhaps back"):
+            settles = next((one.settles.trials for one in system.figures if one.gated), 0) if system else 0
+            if settles:
+                yield "more trials, which are likely to settle it", f"{again} --extend {settles}"
+            else:
+                yield "another audit, at another hour, whose evidence adds to this", again
+        yield series
+        yield "the paths of all conversations", f"harvest tree {name}"
+
+    def _conversations(self, system: WatchedSystem, run: Run, blessed: Path | None) -> Step:
+        """Return the step to the conversations that differ: one from before beside one of now, or those of now."""
+        name, own = shlex.quote(str(self.named)), [one for one in run.finished if one.key.system == system.name]
+        if blessed is not None:
+            before = [one for one in read(blessed).finished if one.key.system == system.name]
+            pair = BeforeAndNow(own, before).first_pair(system)
+            if pair is not None:
+                sides = ",".join(f"{system.name}@{folder.resolve().name}" for folder in (blessed, self.named))
+                words = ["--beside", sides, "--topic", pair.topic, "--flipped"]
+                return (
+                    f"the conversations on {pair.topic} that went another way, before and now",
+                    f"harvest show {shlex.quote(str(blessed))} {name} {shlex.join(words)}",
+                )
+        topic = system.topics[0].topic if system.topics else own[0].key.topic
+        words = ["--system", system.name, "--topic", topic]
+        return f"its conversations on {topic}", f"harvest show {name} {shlex.join(words)}"

@@ -1,0 +1,146 @@
+"""A blessed run, found again, so that conversations from before can be read beside those of now.
+
+The baseline has no text of any conversation, and only the names of its runs. A blessed run is therefore looked for
+where runs of the audit are usually kept.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from harvest.studies.watch.baseline import BaselineFile, Turn, way_of
+from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
+from harvest.studies.watch.watched import WatchedSystem
+from protocols.labels import USEFUL
+from recordings.conversations.conversation import Conversation
+from recordings.files.errors import RunError
+from recordings.log.run_folder import is_run
+from recordings.log.store import read_header
+
+
+def find_blessed_run(baseline: BaselineFile, beside: Path, run: Path) -> Path | None:
+    """Return the folder of the latest blessed run that still exists, or None. It is looked for under its name in
+    `beside`, the folder of the baseline, and next to `run`, the run that is compared, which is itself never
+    returned."""
+    places = dict.fromkeys((beside, beside / "runs", run.parent, run.parent.parent))
+    for one in sorted(baseline.runs, key=lambda one: str(one.get("created_at")), reverse=True):
+        name = PurePath(str(one.get("run", "")))
+        if name.is_absolute() or ".." in name.parts or not name.parts:
+            continue
+        for folder in (place / name for place in places):
+            if is_run(folder) and folder.resolve() != run.resolve() and _is_blessed(folder, baseline):
+                return folder
+    return None
+
+
+def _is_blessed(folder: Path, baseline: BaselineFile) -> bool:
+    try:
+        return baseline.contains_run(read_header(folder))
+    except RunError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two conversations of one topic, the one now and one from before, that part at a place that changed. `now` and
+    `before` are their trials."""
+
+    topic: str
+    now: int
+    before: int
+
+
+_Ways = Mapping[str, Sequence[tuple[int, tuple[Turn, ...]]]]
+
+
+class BeforeAndNow:
+    """The conversations of one system now and in a blessed run, by topic."""
+
+    def __init__(self, now: Iterable[Conversation], before: Iterable[Conversation]) -> None:
+        self._now, self._before = _by_topic(now), _by_topic(before)
+
+    def first_pair(self, system: WatchedSystem) -> Pair | None:
+        """Return the pair to read first, at the turn or topic that changed most surely; or else, at the first answers
+        of the topic whose answers changed most in the direction of the system's difference."""
+        pairs = [
+            *(self.at_turn(one, system.topics) for one in system.turns[:1]),
+            *map(self.at_topic, system.topics[:1]),
+        ]
+        return next(filter(None, pairs), None) or self._most_changed(system)
+
+    def at_turn(self, turn: ChangedTurn, topics: Iterable[ChangedTopic] = ()) -> Pair | None:
+        """Return a pair that parts at the turn, preferably on one of the `topics`, or None."""
+        if not turn.way:
+            return None
+        reached, size = turn.way[:-1], len(turn.way)
+
+        def takes(way: tuple[Turn, ...]) -> bool:
+            return way[:size] == turn.way
+
+        def leaves(way: tuple[Turn, ...]) -> bool:
+            return way[: size - 1] == reached and way[size - 1 : size] != turn.way[-1:]
+
+        fewer = turn.portion[1] < turn.portion[0]
+        order = [*(one.topic for one in topics), *self._now]
+        return self._pair(order, *((leaves, takes) if fewer else (takes, leaves)))
+
+    def at_topic(self, topic: ChangedTopic) -> Pair | None:
+        """Return a pair on the topic whose first answers differ as the topic's did, or None."""
+        (a, n), (b, m) = topic.before, topic.now
+        return self._pair([topic.topic], *_answers(1, fell=b / m < a / n if n and m else True))
+
+    def _most_changed(self, system: WatchedSystem) -> Pair | None:
+        gated = next((one.difference.value for one in system.figures if one.gated), 0.0)
+        sign = -1 if gated < 0 else 1
+        means = {
+            topic: [_mean_useful(way for _, way in ways) for ways in (self._before[topic], own)]
+            for topic, own in self._now.items()
+            if topic in self._before
+        }
+        order = sorted(means, key=lambda topic: sign * (means[topic][0] - means[topic][1]))
+        longest = max((len(way) for ways in self._now.values() for _, way in ways), default=0)
+        for topic in order:
+            for answer in range(1, longest + 1):
+                if pair := self._pair([topic], *_answers(answer, fell=sign < 0)):
+                    return pair
+        return None
+
+    def _pair(
+        self,
+        topics: Iterable[str],
+        now: Callable[[tuple[Turn, ...]], bool],
+        before: Callable[[tuple[Turn, ...]], bool],
+    ) -> Pair | None:
+        for topic in dict.fromkeys(topics):
+            mine = next((trial for trial, way in self._now.get(topic, ()) if now(way)), None)
+            other = next((trial for trial, way in self._before.get(topic, ()) if before(way)), None)
+            if mine is not None and other is not None:
+                return Pair(topic, mine, other)
+        return None
+
+
+def _by_topic(conversations: Iterable[Conversation]) -> _Ways:
+    found: dict[str, list[tuple[int, tuple[Turn, ...]]]] = {}
+    for one in conversations:
+        found.setdefault(one.key.topic, []).append((one.key.trial, way_of(one)))
+    return found
+
+
+def _labels(way: tuple[Turn, ...]) -> list[str]:
+    return [key for speaker, key in way if speaker == "system"]
+
+
+def _answers(number: int, *, fell: bool) -> Iterator[Callable[[tuple[Turn, ...]], bool]]:
+    """Yield the conditions for a conversation now and for one before: whether the answer with this number is
+    useful."""
+
+    def has(label: bool) -> Callable[[tuple[Turn, ...]], bool]:
+        return lambda way: len(own := _labels(way)) >= number and (own[number - 1] == USEFUL) == label
+
+    yield has(not fell)
+    yield has(fell)
+
+
+def _mean_useful(ways: Iterable[tuple[Turn, ...]]) -> float:
+    labels = [label for way in ways for label in _labels(way)]
+    return sum(label == USEFUL for label in labels) / len(labels) if labels else 0.0
