@@ -26,10 +26,12 @@ from recordings.conversations.conversation import TrialKey
 from recordings.files.json_text import Json, encode_line
 from topics.errors import HarvestError, InputError
 
+_PAGE = Path(__file__).with_name("page")
+_SCRIPTS = ("conversation.js", "elements.js", "folder.js", "list.js", "playing.js", "run.js", "view.js", "watches.js")
 _FILES = {
     "/": ("page.html", "text/html"),
     "/view.css": ("view.css", "text/css"),
-    "/view.js": ("view.js", "text/javascript"),
+    **{f"/{name}": (name, "text/javascript") for name in _SCRIPTS},
 }
 
 # The report's own files: what both show looks the same.
@@ -93,7 +95,7 @@ def application(follower: Follower, judging: JudgingPages) -> Starlette:
     from the page are added to `judging`."""
     listing = follower.listing
     reports, conversations = Reports(listing), Conversations()
-    files = {path: ((Path(__file__).parent / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
+    files = {path: ((_PAGE / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
     for path, (name, kind) in _REPORT_FILES.items():
         files[path] = (Path(report_page.__file__).with_name(name).read_bytes(), kind)
 

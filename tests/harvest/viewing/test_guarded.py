@@ -205,7 +205,9 @@ async def test_there_is_no_websocket(served: Served) -> None:
 
 
 async def test_the_page_says_nothing_of_the_runs_and_loads_only_its_own_files(served: Served) -> None:
-    for path in ("/", "/view.js", "/view.css", "/report.css"):
+    own = [f"/{file.name}" for file in (ROOT / "harvest" / "viewing" / "page").iterdir() if file.suffix != ".html"]
+    assert len(own) > 5
+    for path in ("/", "/report.css", "/reading.js", *own):
         status, headers, body = await asked(served, path, without=("Harvest-Token",))
         assert (status, b"run one" in body) == (200, False)
         assert "unsafe" not in headers["content-security-policy"]
