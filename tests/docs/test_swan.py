@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import re
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -10,11 +13,12 @@ from harvest.judging.sheets.annotation_sheet import COLUMNS
 from harvest.judging.sheets.sheet_file import LARGEST, LONGEST_CELL
 from scoring.swan.acts import ACTS
 from scoring.swan.rules.registry import RULES, parse_rule
-from scoring.swan.schema import SAMPLINGS, Criterion, load_schema
+from scoring.swan.schema import SAMPLINGS, Criterion, Level, load_schema
 from tests.support.checkout import DOCS
 
 PAGE = DOCS / "swan.md"
 TEXT = PAGE.read_text(encoding="utf-8")
+JUDGING = (DOCS / "judging.md").read_text(encoding="utf-8")
 
 
 def row(one: Criterion) -> str:
@@ -29,6 +33,15 @@ def row(one: Criterion) -> str:
 def test_the_table_of_criteria_is_the_schema_file() -> None:
     table = [line for line in TEXT.splitlines() if line.startswith("| ") and line[2:3].isdigit()]
     assert table == [row(one) for one in load_schema()]
+
+
+def test_the_schema_on_the_page_about_judging_asks_one_question_of_each_answer(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"^```yaml\n(format: harvest-schema/1\n.*?)^```$", JUDGING, re.MULTILINE | re.DOTALL)
+    (tmp_path / "useful.yaml").write_text(shown, encoding="utf-8")
+    (one,) = load_schema(str(tmp_path / "useful.yaml"))
+    assert (one.name, one.level, one.speaker) == ("Helpful", "turn", "system")
+    assert {"nugget", "turn", "dialogue", "set"} == set(get_args(Level))
+    assert "# or nugget, dialogue, set\n" in shown
 
 
 def test_the_examples_are_what_the_program_prints() -> None:

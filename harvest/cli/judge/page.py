@@ -82,6 +82,7 @@ def command(
         port=port,
         language=words,
         scale=read_scale(scale),
+        schema_option=schema,
         same="trial" if each else "words" if once else "node",
         adjudicate=adjudicate,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +15,16 @@ from harvest.cli.installation import require_page_packages
 from harvest.cli.interruption import run_until_stopped
 from harvest.judging.sheets.adjudication import disputed_rows
 from harvest.judging.sheets.annotation_sheet import Assessed
-from harvest.judging.sheets.annotators import agreements
+from harvest.judging.sheets.annotators import PeopleAgreement, agreements
 from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
 from harvest.judging.sheets.sheet_file import Row
 from harvest.terminal import print_message, printable
 from recordings.files.errors import StoreError, describe_fault
 from recordings.judged.decisions import DecisionBook
-from recordings.judged.judgments import Layer, read_layers
+from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import Run
 from scoring.annotations.agreement import Agreement
+from scoring.scores import SHIPPED
 from scoring.swan.precedence import FOLDINGS
 from scoring.swan.schema import Schema
 from topics.counting import pluralize
@@ -67,10 +69,12 @@ def serve_page(
     language: str,
     scale: Sequence[float],
     same: Sameness,
+    schema_option: str,
     adjudicate: bool = False,
 ) -> None:
     """Serve a page with questions on the criteria in `names`, and print a link to the page for each judge in
-    `people`. With `adjudicate`, the page shows only items that people judged differently, with their judgments."""
+    `people`. With `adjudicate`, the page shows only items that people judged differently, with their judgments.
+    `schema_option` is what `--schema` said, for the commands that are printed at the end."""
     if names:  # without any, the criteria are listed, for which nobody is needed yet
         people = check_people(people)
     from harvest.judging.serving.desk import scale_choices, value_choices
@@ -109,8 +113,7 @@ def serve_page(
         adjudicating=adjudicate,
         words=words,
     )
-    people_said = [layer for layer in read_layers(run) if layer.kind == "human"]
-    print_agreement(people_said, [one.criterion for one in asked])
+    print_judged(run, schema, [one.criterion for one in asked], schema_option, nuggets)
 
 
 def check_people(people: Sequence[str]) -> list[str]:
@@ -248,10 +251,39 @@ def check_author(name: str) -> str:
 _FEW_RARE = 10
 
 
-def print_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
-    """Print the agreement of judges if at least two people judged the same item. `people` are the layers of people's
-    judgments, the oldest first."""
-    found = agreements(people, criteria)
+def print_judged(
+    run: Path, schema: Schema, criteria: Iterable[str], schema_option: str, nuggets: str, *, sheet: bool = False
+) -> None:
+    """Print how far judges agree, if at least two people judged the same item, and the commands that follow.
+    `schema_option` and `nuggets` are what these options said, and `sheet` is True if people judge on sheets."""
+    people = [layer for layer in read_layers(run) if layer.kind == "human"]
+    asked = list(dict.fromkeys(criteria))
+    found = agreements(people, asked)
+    _print_agreement(found)
+    judged = {one.criterion for layer in people for one in layer.judgments}
+    scored = [schema[name] for name in asked if name in judged]
+    measures = [f"WAN({one.written_name})" for one in scored if not one.values and one.level != "set"]
+    if not measures:
+        return
+    options = ["--schema", schema_option] if schema_option != SHIPPED else []
+    options += ["--nuggets", nuggets] if nuggets else []
+    adjudicated = any(layer.adjudicates for layer in people)
+    differing = dict.fromkeys(one.criterion for one in found if one.found.equal < 1)
+    steps = []
+    if differing and not adjudicated:
+        kind, on = ("sheet", ["--export", "open.csv"]) if sheet else ("page", ["--author", "NAME"])
+        names = [word for name in differing for word in ("--criterion", name)]
+        decide = ["harvest", "judge", kind, str(run), *options, *names, "--adjudicate", *on]
+        steps.append(("where people differ, somebody else decides, with a reason", decide))
+    score = ["harvest", "score", str(run), *options, "-m", ", ".join(measures)]
+    steps.append(("the scores", [*score, *(["--judgments", "adjudicated"] if adjudicated else [])]))
+    print_message("what to do next:")
+    for what, command in steps:
+        print_message(f"  {what}:")
+        click.echo(f"    {printable(shlex.join(command), line=True)}", err=True)  # unbroken, so that it can be copied
+
+
+def _print_agreement(found: Sequence[PeopleAgreement]) -> None:
     if not found:
         return
     names = sorted({name for one in found for name in one.people})

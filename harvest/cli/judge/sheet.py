@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.judge.options import nuggets_option, read_reporting_damage, schema_option, words_option
-from harvest.cli.judge.serving import check_author, criterion_rows, print_agreement
+from harvest.cli.judge.serving import check_author, criterion_rows, print_judged
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.short_help import ShortHelp
 from harvest.judging.serving.page_words import load_words
@@ -97,7 +97,7 @@ def command(
     if sheet is not None:
         _export_sheet(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets, adjudicate, words)
     elif filled is not None:
-        _import_sheet(run, recorded, criteria, filled, author, version, nuggets, adjudicate)
+        _import_sheet(run, recorded, criteria, filled, author, version, nuggets, adjudicate, schema)
 
 
 def _export_sheet(
@@ -154,6 +154,7 @@ def _import_sheet(
     version: str,
     nuggets: str,
     adjudicate: bool,
+    schema_option: str,
 ) -> None:
     sheet = read_sheet(filled, assess_run(run, recorded, schema, nuggets=nuggets), schema, reasons=adjudicate)
     cleaner = Redactor()  # compare a note in the form in which it is stored
@@ -169,7 +170,6 @@ def _import_sheet(
     if news.has_changes:
         layer = Layer("human", author, version, filled.name, stamp(utc_now()), judgments, adjudicate)
         path = write_layer(run, layer)
-        people.append(layer)
         told = {"new": news.new, "changed": news.changed, "with another note": news.noted, "as before": news.same}
         parts = ", ".join(f"{count} {what}" for what, count in told.items() if count)
         print_message(f"{pluralize(len(judgments), 'score')} of {author} written to {path} ({parts})")
@@ -179,4 +179,4 @@ def _import_sheet(
     if sheet.empty:
         lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
         print_message(f"{pluralize(sheet.empty, 'row')} without a value skipped{lost}")
-    print_agreement(people, [one.criterion for one in judgments])
+    print_judged(run, schema, [one.criterion for one in judgments], schema_option, nuggets, sheet=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -190,6 +191,9 @@ def session(browser: Browser, run: Path, words: tuple[str, ...], kills: int) -> 
         code, told = server.end(signal.SIGINT)
     assert (code, f"anna: {total} of {total} decisions" in told) == (0, True), told
     assert "agreement of anna, ben" in told
+    assert re.search(
+        rf"    harvest judge page {run} .*--adjudicate --author NAME\n.*\n    harvest score {run} -m 'WAN", told
+    )
     standing = read_decisions(run).standing
     assert Counter(one.by for one in standing) == {"anna": total, "ben": total}
     lines = [

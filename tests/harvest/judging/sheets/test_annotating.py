@@ -560,6 +560,8 @@ def test_an_adjudicator_sees_what_people_differ_on_and_decides_it_with_a_reason(
     told = annotate("sheet", *given)[1]
     assert "2 scores of zoe written" in told
     assert "agreement of anna, ben," in told, "who saw their votes agrees with nobody by judging"
+    assert told.endswith(f"    harvest score {run} -m 'WAN(Fluency)' --judgments adjudicated\n")
+    assert "harvest judge" not in told, "it is decided"
     for folding, value in (("adjudicated", (1 + 0.25 + 0.25) / 3), ("distribution", (1 + 0.25 + 0.5) / 2.5)):
         with pytest.raises(SystemExit) as done:
             main(["score", str(run), "-m", "pooled(WAN(Fluency))", "--judgments", folding, "--json"])
@@ -610,6 +612,10 @@ def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: 
     shown = re.search(r"^```\n(agreement of .*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert shown is not None
     assert shown[1] in told
+    decide, score = (line.strip() for line in told.splitlines() if line.startswith("    "))
+    differing = "--criterion Fluency --criterion Correctness"
+    assert decide == f"harvest judge sheet {tmp_path / 'run'} {differing} --adjudicate --export open.csv"
+    assert score == f"harvest score {tmp_path / 'run'} -m 'WAN(Fluency), WAN(Correctness)'"
     # Fluency: 1 1, 0 0, 1 0. Within: 2/6 · 1; between: 18/30; alpha = 1 - (1/3) / (3/5)
     assert re.search(r"^  Fluency +equal 67% \(n=3\)  alpha 0\.44 \(n=3\)$", told, re.MULTILINE), told
     assert re.search(r"^  Correctness +equal 0% \(n=2\)  alpha n/a \(n=0\)$", told, re.MULTILINE), told
