@@ -10,8 +10,9 @@ import click
 
 from harvest.audits.audit import read_audit
 from harvest.audits.exposures import read_exposures
-from harvest.audits.starter_files import starter_drivers, starter_files
+from harvest.audits.starter_files import driver_summary, starter_drivers, starter_files
 from harvest.cli.exposures import show_exposures
+from harvest.terminal import prose_width, wrap_lines
 from recordings.log.run_folder import enclosing_run
 from topics.errors import InputError, Place
 
@@ -23,13 +24,20 @@ from topics.errors import InputError, Place
     type=click.Choice(starter_drivers()),
     default="openai",
     show_default=True,
-    help="How the system is reached.",
+    metavar="NAME",
+    help="How the system is reached: see --list.",
 )
-def command(folder: str, driver: str) -> None:
+@click.option("--list", "listing", is_flag=True, help="List the drivers, and write nothing.")
+def command(folder: str, driver: str, listing: bool) -> None:
     """Write an audit to start from: audit.yaml, topics.yaml and protocol.yaml, with comments.
 
     FOLDER is created if necessary. Existing files are not overwritten.
     """
+    if listing:
+        widest = max(map(len, starter_drivers()))
+        for name in starter_drivers():
+            click.echo(wrap_lines(f"{name:<{widest}}  {driver_summary(name)}", prose_width(), hang=widest + 2))
+        return
     texts = starter_files(driver)
     write_files(_check_folder(folder), texts)
     click.echo(f"wrote {', '.join(texts)} in {folder}", err=True)

@@ -2,14 +2,16 @@
 
 A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`. If the options name files that
 belong to the system, the module also has `files(options, folder)`. If such a file names a server, a variable or code,
-the module has `further(options, folder)`, which reads the file. Other distributions add drivers by entry points of the
-group `harvest.drivers`, as `name = "module"`.
+the module has `further(options, folder)`, which reads the file. A recipe, which is a file in `harvest/drivers/recipes/`
+(see `drivers/recipe.py`), is used like a module. Other distributions add drivers by entry points of the group
+`harvest.drivers`, as `name = "module"`.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from importlib import import_module
+from functools import cache
+from importlib import import_module, resources
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
@@ -38,16 +40,32 @@ DRIVERS: Mapping[str, str] = MappingProxyType(
 GROUP = "harvest.drivers"
 
 
-def driver_module(name: str) -> ModuleType:
-    """Return the module of a driver. Raises InputError if the name is unknown or the plug-in is not a driver."""
+@cache
+def recipe_names() -> tuple[str, ...]:
+    """Return the names of the shipped recipes, sorted."""
+    folder = resources.files("harvest.drivers") / "recipes"
+    return tuple(sorted(one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml")))
+
+
+def driver_module(name: str) -> Any:
+    """Return the module of a driver, or its recipe. Raises InputError if the name is unknown or the plug-in is not a
+    driver."""
     if name in DRIVERS:
         return import_module(DRIVERS[name])
-    others = find_plug_ins(GROUP, "drivers", DRIVERS)
-    known = (*DRIVERS, *others)
+    if name in recipe_names():
+        from harvest.drivers.recipe import read_recipe  # late: most audits need no recipe
+
+        return read_recipe(name)
+    others = find_plug_ins(GROUP, "drivers", _own_names())
+    known = (*_own_names(), *others)
     if name not in others:
         raise InputError(f"there is no driver {name!r}{suggestion(name, known)}", allowed=", ".join(known))
     allowed = "a module with Options, a StrictModel, and build(options, surroundings)"
     return load_entry(others[name], "the driver", allowed, _check_module)
+
+
+def _own_names() -> tuple[str, ...]:
+    return (*DRIVERS, *recipe_names())
 
 
 def _check_module(module: ModuleType) -> ModuleType:
@@ -85,7 +103,8 @@ def read_exposure(
 
 
 def _read_exposure(name: str, options: StrictModel, who: str, folder: Path) -> Exposure:
-    plug_in = "" if name in DRIVERS else entry_source(find_plug_ins(GROUP, "drivers", DRIVERS)[name])
+    own = _own_names()
+    plug_in = "" if name in own else entry_source(find_plug_ins(GROUP, "drivers", own)[name])
     further = getattr(driver_module(name), "further", _no_files)(options, folder)
     return Exposure.from_options(who, options, *further, plug_in=plug_in)
 

@@ -12,13 +12,16 @@ from harvest.drivers.openai import Options as OpenAIOptions
 from harvest.drivers.openai import empty_completion
 from harvest.drivers.program_output import json_turn, text_turn
 from harvest.drivers.received import Received
+from harvest.drivers.recipe import read_recipe
+from harvest.drivers.registry import recipe_names
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
 from protocols.thoughts import split_thoughts
 from topics.links import find_links
 
 # Exhibits with a reply, by driver; the first that exists is used.
-_REPLY_EXHIBITS = {"command": ("stdout",), "http": ("stream", "response"), "openai": ("stream", "response")}
+_API_EXHIBITS = ("stream", "response")
+_REPLY_EXHIBITS = {"command": ("stdout",), "http": _API_EXHIBITS, "openai": _API_EXHIBITS}
 
 # Drivers that keep only the text of a reply.
 _TEXT_DRIVERS = frozenset({"python"})
@@ -27,8 +30,9 @@ _TEXT_DRIVERS = frozenset({"python"})
 def reply_exhibit(driver: str, evidence: Mapping[str, str]) -> str:
     """Return the name of the exhibit from which an answer can be reread, `text` if only the recorded text can be
     reread, or "" if nothing can be reread."""
-    name = next((one for one in _REPLY_EXHIBITS.get(driver, ()) if one in evidence), "")
-    if name in ("stream", "response") and "headers" not in evidence:
+    exhibits = _API_EXHIBITS if driver in recipe_names() else _REPLY_EXHIBITS.get(driver, ())
+    name = next((one for one in exhibits if one in evidence), "")
+    if name in _API_EXHIBITS and "headers" not in evidence:
         return ""
     return name or ("text" if driver in _TEXT_DRIVERS else "")
 
@@ -43,9 +47,14 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
     declared = json.loads(head)
     headers = tuple((str(name), str(value)) for name, value in declared["headers"])
     received = Received("", int(declared["status"]), headers, kept, Stopwatch())
-    if driver == "http":
-        return reply_description(HttpOptions.model_validate_json(given)).read(received).turn.answer
-    completion = empty_completion(OpenAIOptions.model_validate_json(given))
+    if driver in recipe_names():
+        recipe = read_recipe(driver)
+        described = recipe.driver_options(recipe.Options.model_validate_json(given))
+    else:
+        described = (HttpOptions if driver == "http" else OpenAIOptions).model_validate_json(given)
+    if isinstance(described, HttpOptions):
+        return reply_description(described).read(received).turn.answer
+    completion = empty_completion(described)
     if received.media_type == "text/event-stream":
         for event in events_in(received.text(), received.media_type):
             if completion.read_event(event.name, event.data, received.watch):

@@ -12,7 +12,8 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.audits.starter_files import starter_drivers
 from harvest.cli.init import write_files
-from harvest.drivers.registry import DRIVERS
+from harvest.drivers.recipe import read_recipe
+from harvest.drivers.registry import DRIVERS, recipe_names
 from tests.support.command_line import harvest
 from topics.errors import InputError
 
@@ -24,11 +25,26 @@ def ended(*arguments: object, code: int = 0) -> CompletedProcess[str]:
 
 
 def test_starter_files_are_of_drivers_that_reach_a_system_of_ones_own() -> None:
-    assert {"browser", "command", "http", "openai", "python"} <= set(starter_drivers()) <= set(DRIVERS)
+    assert {"browser", "command", "http", "openai", "python"} <= set(starter_drivers())
+    assert set(recipe_names()) < set(starter_drivers()) <= {*DRIVERS, *recipe_names()}
+
+
+def test_the_drivers_are_listed_with_what_they_reach(tmp_path: Path) -> None:
+    done = harvest("init", "--list", cwd=tmp_path, width=100)
+    assert done.returncode == 0, done.stderr
+    listed = [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
+    assert listed == list(starter_drivers())
+    assert f"{read_recipe('anthropic').file.about} (docs/doors.md)" in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("driver", starter_drivers())
-def test_the_audit_that_is_written_is_taken_as_it_is(tmp_path: Path, driver: str) -> None:
+def test_the_audit_that_is_written_is_taken_as_it_is(
+    tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for option in read_recipe(driver).options.values() if driver in recipe_names() else ():
+        if option.type == "variable" and option.default:
+            monkeypatch.setenv(option.default, "key")
     ended("init", tmp_path / "new", "--driver", driver)
     audit = load_audit(str(tmp_path / "new" / "audit.yaml"))
     assert [system.driver for system in audit.systems] == [driver]

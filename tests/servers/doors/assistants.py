@@ -1,0 +1,127 @@
+"""Servers that remember a conversation by an id."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from tests.servers.doors.door import Door, Said, bearer
+from tests.servers.local_http import Asked, response
+
+
+class Rasa(Door):
+    """RasaHQ/rasa, rasa/core/channels/rest.py: a list of messages; an exception is answered with `[]` and 200."""
+
+    recipe = "rasa"
+    parts: ClassVar = frozenset({"offers"})
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        assert asked.path == "/webhooks/rest/webhook"
+        return self.next_turn(asked.json["sender"], asked.json["message"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        buttons = [{"title": title, "payload": value} for title, value in one.offers]
+        messages = [{"recipient_id": asked.json["sender"], "text": line} for line in one.text.split("\n\n")]
+        return self.whole([*messages[:-1], {**messages[-1], **({"buttons": buttons} if buttons else {})}])
+
+    def own_fault(self, asked: Asked) -> bytes:
+        return self.whole([])
+
+
+class Flowise(Door):
+    """FlowiseAI/FlowiseDocs, using-flowise/prediction.md and streaming.md: `message:` lines are no field of SSE."""
+
+    recipe = "flowise"
+    parts: ClassVar = frozenset({"sources"})
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        assert asked.path == "/api/v1/prediction/00000000-0000-0000-0000-000000000000"
+        return self.next_turn(asked.json["chatId"], asked.json["question"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        papers = [{"pageContent": "…", "metadata": {"source": url, "title": title}} for url, title in one.sources]
+        if not asked.json.get("streaming"):
+            return self.whole({"text": one.text, "chatId": asked.json["chatId"], "sourceDocuments": papers})
+        events: list[dict[str, Any]] = [{"event": "start", "data": one.pieces[0]}]
+        events += [{"event": "token", "data": piece} for piece in one.pieces]
+        events += [{"event": "sourceDocuments", "data": papers}] if papers else []
+        events += [{"event": "metadata", "data": {"chatId": asked.json["chatId"]}}]
+        return self.stream(*events, {"event": "end", "data": "[DONE]"})
+
+    def event(self, value: Any) -> bytes:
+        return b"message:\n" + super().event(value)
+
+    def own_fault(self, asked: Asked) -> bytes:
+        error = {"event": "error", "data": "Error: buildChatflow - no such model"}
+        return self.stream(error) if asked.json.get("streaming") else self.whole({"error": error["data"]})
+
+
+class LangGraph(Door):
+    """package langgraph-sdk 0.4.14: threads.create, runs.wait; a run that fails is 200 with `__error__`."""
+
+    recipe, model = "langgraph", "gpt-9"
+    parts: ClassVar = frozenset({"calls", "end", "tokens"})
+    ends: ClassVar = {"whole": "stop", "cut": "length"}
+
+    def other(self, asked: Asked) -> bytes | None:
+        if asked.method == "DELETE":
+            return response("204 No Content", "")
+        if asked.path == "/threads":
+            self.counts[thread := f"thread-{len(self.counts)}"] = 0
+            return self.whole({"thread_id": thread, "status": "idle", "values": None})
+        return None
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        _, threads, thread, runs, wait = asked.path.split("/")
+        assert (threads, runs, wait, thread in self.counts) == ("threads", "runs", "wait", True)
+        assert asked.json["assistant_id"] == "agent"
+        (message,) = asked.json["input"]["messages"]
+        return self.next_turn(thread, message["content"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        asked_before = [{"type": "human", "content": "…"}, {"type": "ai", "content": "Before."}]
+        message = {
+            "type": "ai",
+            "content": [{"type": "text", "text": one.text}],
+            "tool_calls": [{"name": name, "args": given, "id": "c"} for name, given in one.calls],
+            "response_metadata": {"finish_reason": self.ends[one.end], "model_name": self.model},
+            "usage_metadata": {"input_tokens": one.tokens[0], "output_tokens": one.tokens[1]},
+        }
+        return self.whole({"messages": [*asked_before, message], "other": {"messages": []}})
+
+    def own_fault(self, asked: Asked) -> bytes:
+        return self.whole({"__error__": {"error": "KeyError", "message": "'mill'"}})
+
+
+class Dify(Door):
+    """langgenius/dify-docs, en/api-reference/openapi_chat.json; an error comes as an event under 200."""
+
+    recipe = "dify"
+    parts: ClassVar = frozenset({"tokens"})
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        bearer(asked)
+        assert asked.path == "/chat-messages"
+        return self.next_turn(self.conversation(asked), asked.json["query"])
+
+    def conversation(self, asked: Asked) -> str:
+        self.named = asked.json["conversation_id"] or f"c{len(self.counts)}"
+        return self.named
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        usage = {"prompt_tokens": one.tokens[0], "completion_tokens": one.tokens[1]}
+        ids = {"conversation_id": self.named, "message_id": "m", "task_id": "t"}
+        if asked.json["response_mode"] == "blocking":
+            return self.whole({"event": "message", "answer": one.text, **ids, "metadata": {"usage": usage}})
+        events = [{"event": "message", "answer": piece, **ids} for piece in one.pieces]
+        return self.stream(
+            {"event": "agent_thought", "thought": "", "tool": "", **ids},
+            *events,
+            {"event": "message_end", "metadata": {"usage": usage}, **ids},
+        )
+
+    def event(self, value: Any) -> bytes:
+        return b"event: ping\n\n" + super().event(value)
+
+    def own_fault(self, asked: Asked) -> bytes:
+        error = {"event": "error", "status": 400, "code": "provider_quota_exceeded", "message": "No credits"}
+        return self.stream(error) if asked.json["response_mode"] == "streaming" else self.whole(error, "400 Bad")

@@ -1,0 +1,192 @@
+"""Servers that keep nothing, and are sent the whole conversation with every turn."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from tests.servers.doors.door import KEY, Door, Said, bearer
+from tests.servers.local_http import Asked
+
+
+class Anthropic(Door):
+    """package anthropic 2.14.0: types/message.py, types/raw_message_stream_event.py."""
+
+    recipe, model = "anthropic", "claude-9"
+    parts: ClassVar = frozenset({"sources", "thoughts", "calls", "end", "tokens"})
+    ends: ClassVar = {"whole": "end_turn", "cut": "max_tokens"}
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        assert (asked.path, asked.headers["x-api-key"]) == ("/messages", KEY)
+        assert asked.headers["anthropic-version"] == "2023-06-01"
+        assert asked.json["max_tokens"] > 0
+        return self.told_before(asked.json["messages"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        cited = [{"type": "web_search_result_location", "url": url, "title": title} for url, title in one.sources]
+        usage = {"input_tokens": one.tokens[0], "output_tokens": one.tokens[1]}
+        blocks: list[dict[str, Any]] = [{"type": "thinking", "thinking": one.thoughts, "signature": "x"}]
+        blocks = blocks if one.thoughts else []
+        blocks += [{"type": "text", "text": one.text, "citations": cited or None}]
+        blocks += [{"type": "tool_use", "id": "t1", "name": name, "input": given} for name, given in one.calls]
+        ended = {"stop_reason": self.ends[one.end], "stop_sequence": None}
+        head = {"id": "msg_1", "type": "message", "role": "assistant", "model": self.model}
+        if not asked.json.get("stream"):
+            return self.whole({**head, "content": blocks, **ended, "usage": usage})
+        events: list[dict[str, Any]] = [
+            {"type": "message_start", "message": {**head, "content": [], "usage": {**usage, "output_tokens": 1}}}
+        ]
+        for at, block in enumerate(blocks):
+            deltas: list[dict[str, Any]] = []
+            empty = dict(block)
+            if block["type"] == "text":
+                empty["text"], empty["citations"] = "", None
+                deltas += [{"type": "text_delta", "text": piece} for piece in one.pieces]
+                deltas += [{"type": "citations_delta", "citation": citation} for citation in cited]
+            elif block["type"] == "thinking":
+                empty["thinking"] = empty["signature"] = ""
+                deltas += [{"type": "thinking_delta", "thinking": one.thoughts}]
+                deltas += [{"type": "signature_delta", "signature": "x"}]
+            else:
+                empty["input"], whole = {}, json.dumps(block["input"])
+                deltas += [{"type": "input_json_delta", "partial_json": part} for part in ("", whole[:7], whole[7:])]
+            events.append({"type": "content_block_start", "index": at, "content_block": empty})
+            events += [{"type": "content_block_delta", "index": at, "delta": delta} for delta in deltas]
+            events += [{"type": "content_block_stop", "index": at}, {"type": "ping"}]
+        events.append({"type": "message_delta", "delta": ended, "usage": {"output_tokens": one.tokens[1]}})
+        return self.stream(*events, {"type": "message_stop"})
+
+    def event(self, value: Any) -> bytes:
+        return b"event: " + str(value["type"]).encode() + b"\n" + super().event(value)
+
+    def own_fault(self, asked: Asked) -> bytes:
+        error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+        return self.stream(error) if asked.json.get("stream") else self.whole(error, "529 Overloaded")
+
+
+class Responses(Door):
+    """package openai 3.57.0: types/responses/response.py, response_stream_event.py."""
+
+    recipe, model = "openai-responses", "gpt-9"
+    parts: ClassVar = frozenset({"sources", "thoughts", "calls", "refusal", "end", "tokens"})
+    ends: ClassVar = {"whole": "completed", "cut": "max_output_tokens"}
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        bearer(asked)
+        assert (asked.path, asked.json["store"]) == ("/responses", False)
+        return self.told_before(asked.json["input"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        notes = [
+            {"type": "url_citation", "url": url, "title": title, "start_index": 4 + at, "end_index": 9 + at}
+            for at, (url, title) in enumerate(one.sources)
+        ]
+        content = [{"type": "output_text", "text": one.text, "annotations": notes}] if one.text else []
+        content += [{"type": "refusal", "refusal": one.refusal}] if one.refusal else []
+        summary = [{"type": "summary_text", "text": one.thoughts}]
+        output: list[dict[str, Any]] = [{"type": "reasoning", "id": "r", "summary": summary if one.thoughts else []}]
+        output += [{"type": "message", "role": "assistant", "status": "completed", "content": content}]
+        output += [
+            {"type": "function_call", "call_id": "c", "name": name, "arguments": json.dumps(given)}
+            for name, given in one.calls
+        ]
+        cut = one.end == "cut"
+        made = {
+            "id": "resp_1",
+            "status": "incomplete" if cut else "completed",
+            "incomplete_details": {"reason": self.ends["cut"]} if cut else None,
+            "error": None,
+            "model": self.model,
+            "output": output,
+            "usage": {"input_tokens": one.tokens[0], "output_tokens": one.tokens[1]},
+        }
+        if not asked.json.get("stream"):
+            return self.whole(made)
+        begun = {**made, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
+        deltas = [{"type": "response.output_text.delta", "delta": piece} for piece in one.pieces]
+        deltas += [{"type": "response.refusal.delta", "delta": one.refusal}] if one.refusal else []
+        deltas += [{"type": "response.function_call_arguments.delta", "delta": json.dumps(d)} for _, d in one.calls]
+        deltas += [{"type": "response.output_text.done", "text": one.text}]
+        last = {"type": f"response.{made['status']}", "response": made}
+        return self.stream({"type": "response.created", "response": begun}, *deltas, last)
+
+    def event(self, value: Any) -> bytes:
+        return b"event: " + str(value["type"]).encode() + b"\n" + super().event(value)
+
+    def own_fault(self, asked: Asked) -> bytes:
+        error = {"code": "server_error", "message": "The model gave up"}
+        made = {"id": "r", "status": "failed", "error": error, "output": [], "model": self.model}
+        failed = {"type": "response.failed", "response": made}
+        return self.stream(failed) if asked.json.get("stream") else self.whole(made)
+
+
+class Completions(Door):
+    """package openai 3.57.0, types/chat; package perplexityai 0.46.1, types/stream_chunk.py for what is beside."""
+
+    recipe, model, last = "perplexity", "sonar", b"data: [DONE]\n\n"
+    parts: ClassVar = frozenset({"sources", "end", "tokens"})
+    ends: ClassVar = {"whole": "stop", "cut": "length"}
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        bearer(asked)
+        assert asked.path == "/chat/completions"
+        return self.told_before(asked.json["messages"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        beside = {
+            "model": self.model,
+            "usage": {"prompt_tokens": one.tokens[0], "completion_tokens": one.tokens[1]},
+            "citations": [url for url, _ in one.sources],
+            "search_results": [{"url": url, "title": title} for url, title in one.sources],
+        }
+        beside = beside if one.sources else {key: beside[key] for key in ("model", "usage")}
+        message = {"role": "assistant", "content": one.text}
+        if not asked.json.get("stream"):
+            return self.whole({**beside, "choices": [{"message": message, "finish_reason": self.ends[one.end]}]})
+        events = [{**beside, "choices": [{"index": 0, "delta": {"content": piece}}]} for piece in one.pieces]
+        last = {"index": 0, "delta": {}, "message": message, "finish_reason": self.ends[one.end]}
+        return self.stream(*events, {**beside, "choices": [last]})
+
+    def own_fault(self, asked: Asked) -> bytes:
+        error = {"error": {"message": "The model gave up", "type": "server_error"}}
+        return self.stream(error) if asked.json.get("stream") else self.whole(error)
+
+
+class Azure(Completions):
+    """package openai 3.57.0, lib/azure.py: the key goes in a header of its own; the path v1 takes no api-version."""
+
+    recipe, model = "azure", "gpt-9"
+    parts: ClassVar = frozenset({"end", "tokens"})
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        assert (asked.path, asked.headers["api-key"]) == ("/chat/completions", KEY)
+        assert asked.json["model"] == "my-gpt"
+        return self.told_before(asked.json["messages"])
+
+
+class Ollama(Door):
+    """package ollama 0.6.3, ollama/_types.py; a stream ends in an empty line, and may hold a line with an error."""
+
+    recipe, model, lines, last = "ollama", "llama3.2:3b", True, b"\n"
+    parts: ClassVar = frozenset({"thoughts", "calls", "end", "tokens"})
+    ends: ClassVar = {"whole": "stop", "cut": "length"}
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        assert asked.path == "/api/chat"
+        return self.told_before(asked.json["messages"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        calls = [{"function": {"name": name, "arguments": given}} for name, given in one.calls]
+        parts: dict[str, Any] = {"thinking": one.thoughts} if one.thoughts else {}
+        parts |= {"tool_calls": calls} if calls else {}
+        ended = {"done": True, "done_reason": self.ends[one.end]}
+        ended |= {"prompt_eval_count": one.tokens[0], "eval_count": one.tokens[1]}
+        if not asked.json["stream"]:
+            return self.whole({"model": self.model, "message": {"content": one.text, **parts}, **ended})
+        first = {"model": self.model, "message": {"content": "", **parts}, "done": False}
+        pieces = [{"model": self.model, "message": {"content": one}, "done": False} for one in one.pieces]
+        return self.stream(first, *pieces, {"model": self.model, "message": {"content": ""}, **ended})
+
+    def own_fault(self, asked: Asked) -> bytes:
+        error = {"error": "model runner has stopped"}
+        return self.stream({"message": {"content": "It "}}, error) if asked.json["stream"] else self.whole(error)
