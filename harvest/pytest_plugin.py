@@ -72,6 +72,7 @@ class AuditedRun:
         """Return a figure with its `value`, `n`, and interval from `low` to `high`. They are NaN if undefined, so that
         every bound on them fails. Raises InputError if the run has no such figure, or several systems and none is
         named."""
+        __tracebackhide__ = True
         found = self._checked(
             [_threshold(measure, system=system, turn=turn, topic_type=topic_type, at_least=0, estimand=estimand)]
         )
@@ -80,9 +81,13 @@ class AuditedRun:
             return rows[0]
         from topics.errors import InputError, Place
 
-        systems = dict.fromkeys(row.system for row in rows) or self.run.header.systems
-        what = f"{found[0].name} has a figure for each system" if rows else f"there is no figure {found[0].name}"
-        raise InputError(what, place=Place(str(self.run.path)), allowed=f"system= one of {', '.join(systems)}")
+        place = Place(str(self.run.path))
+        if not rows:
+            raise InputError(f"{found[0].name}: {found[0].why}", place=place)
+        systems = ", ".join(row.system for row in rows)
+        raise InputError(
+            f"{found[0].name} has a figure for each system", place=place, allowed=f"system= one of {systems}"
+        )
 
     def check(
         self,
@@ -99,6 +104,7 @@ class AuditedRun:
     ) -> None:
         """Raise AssertionError if a figure misses a bound, or was not measured. The arguments are those of a threshold
         of an audit. If the bound lies inside the interval, the figure passes unless `strict` is true."""
+        __tracebackhide__ = True
         self._require(
             [
                 _threshold(
@@ -118,6 +124,7 @@ class AuditedRun:
     def check_thresholds(self, *, strict: bool = False) -> None:
         """Raise AssertionError if a threshold of the audit is missed or was not measured. Raises InputError if the
         audit has no thresholds."""
+        __tracebackhide__ = True
         from harvest.studies.runs.readings import recorded_thresholds
         from topics.errors import InputError, Place
 
@@ -131,6 +138,7 @@ class AuditedRun:
         self._require(thresholds, strict=strict)
 
     def _require(self, thresholds: Sequence[Threshold], *, strict: bool) -> None:
+        __tracebackhide__ = True
         from harvest.studies.scores.bound_lines import bound_lines
 
         failing = {"missed", "not measured", *(["cannot tell"] if strict else [])}

@@ -60,6 +60,14 @@ def test_a_figure_that_does_not_exist(harvest_audit):
     harvest_audit("audit.yaml").figure("%useful", turn=7)
 
 
+def test_a_figure_without_its_turn(harvest_audit):
+    harvest_audit("audit.yaml").check("%useful", at_least=0.5)
+
+
+def test_a_figure_of_another_system(harvest_audit):
+    harvest_audit("audit.yaml").figure("ave%useful", system="B")
+
+
 def test_a_figure_of_each_system(harvest_audit):
     harvest_audit("demo").figure("ave%useful")
 
@@ -106,11 +114,14 @@ def test_figures_are_asserted_with_their_intervals(tmp_path: Path) -> None:
 
 def test_what_fails_says_the_figure_and_the_bound(tmp_path: Path) -> None:
     done = project(tmp_path, FAILING)
-    assert "6 failed, 1 passed" in done.stdout, done.stdout
+    assert "8 failed, 1 passed" in done.stdout, done.stdout
     assert "threshold missed: %useful of turn 1, A: " in done.stdout
     assert "for these topics, wanted at most 1%" in done.stdout
     assert "threshold cannot tell: %useful of turn 1, A: " in done.stdout
-    assert "there is no figure %useful of turn 7" in done.stdout
+    assert "%useful of turn 7: this figure does not exist; turn: 1, 2" in done.stdout
+    assert "%useful: wanted at least 50% (this figure does not exist; turn: 1, 2)" in done.stdout
+    assert "ave%useful: this figure does not exist; system: A" in done.stdout
+    assert "pytest_plugin.py" not in done.stdout, "the line of the test is shown"
     assert "ave%useful has a figure for each system" in done.stdout
     assert "system= one of A, B" in done.stdout
     assert "threshold not measured: R" in done.stdout

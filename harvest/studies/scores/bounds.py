@@ -184,21 +184,34 @@ def checked_bounds(
             if speaking_of is None:
                 raise ValueError(f"a bound asks for {wanted}, but there is no function for its intervals")
             tables[wanted] = speaking_of(wanted)
-        rows = [
+        there = [
             row
             for row in tables[wanted].joint
-            if row.measure == (full.base.name if full.turn else full.name)
-            and (bound.system is None or row.system == bound.system)
+            if row.measure == (full.base.name if full.turn else full.name) and row.topic is None and row.trial is None
+        ]
+        rows = [
+            row
+            for row in there
+            if (bound.system is None or row.system == bound.system)
             and (row.topic_type, row.turn) == (bound.topic_type, turn)
-            and row.topic is None
-            and row.trial is None
         ]
         if not rows:
-            found.append(CheckedBound(bound, None, "not measured", "this figure does not exist"))
+            found.append(CheckedBound(bound, None, "not measured", _missing_words(bound, turn, there)))
         found += [
             _check_losses(bound, row, full.range, LostBounds("") if lost is None else lost(row, wanted)) for row in rows
         ]
     return tuple(found)
+
+
+def _missing_words(bound: Threshold, turn: int | None, there: Sequence[ScoreRow]) -> str:
+    """Say which part of a bound names no figure, and what could be named. `there` are the figures of its measure."""
+    missing = "this figure does not exist"
+    for name, wanted in (("system", bound.system), ("turn", turn), ("topic_type", bound.topic_type)):
+        known = dict.fromkeys(getattr(row, name) for row in there)
+        if there and wanted not in known and not (name == "system" and wanted is None):
+            named = [str(one) for one in known if one is not None]
+            return f"{missing}; {name}: {', '.join(named)}" if named else f"{missing}; leave out {name}"
+    return missing
 
 
 def _check_losses(bound: Threshold, row: ScoreRow, reach: tuple[float, float], lost: LostBounds) -> CheckedBound:
