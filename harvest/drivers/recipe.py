@@ -77,9 +77,8 @@ class RecipeOption(StrictModel):
         kind = _TYPES[self.type]
         if self.is_required:
             return kind, Field(description=self.about)
-        return kind if self.default is not None else kind | None, Field(
-            self.default, description=self.about, validate_default=True
-        )
+        may_be_null = self.default is None or self.type == "variable"  # a key may come in another way
+        return kind | None if may_be_null else kind, Field(self.default, description=self.about, validate_default=True)
 
 
 _EXTRA = RecipeOption(type="mapping", about="further fields of the request, sent unchanged", default={})

@@ -41,6 +41,14 @@ def test_an_option_that_is_not_given_is_not_sent() -> None:
     assert body_of("ollama", model="m", temperature=0)["options"] == {"temperature": 0}
 
 
+def test_a_key_that_comes_in_another_way_can_be_left_out() -> None:
+    document = parse_document("{}", "audit.yaml")
+    bearer = {"Authorization": {"env": "TOKEN", "prefix": "Bearer "}}
+    options = {**CLAUDE, "api_key_env": None, "headers": bearer}
+    found = read_exposure("anthropic", options, "A", Path(), document=document, loc=())
+    assert found.needed == ("TOKEN",)
+
+
 def test_values_are_sent_as_they_are_whatever_they_hold() -> None:
     odd = 'Say "{{ text }}" & {{ nothing }}\n'
     sent = body_of("anthropic", **CLAUDE, system_prompt=odd, extra={"metadata": {"user_id": "{{ session }}"}})

@@ -1,0 +1,111 @@
+"""Recipes against servers nobody here wrote: aimock, which speaks many APIs, and LiteLLM's proxy."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.drivers.registry import build_driver
+from harvest.systems.driver import DriverError, NotSent, Opening, Surroundings, Unanswered
+from recordings.conversations.conversation import SystemTurn, ending_from_finish
+from tests.harvest.drivers.test_recipes import documented_options
+from tests.servers import litellm_proxy
+from tests.servers.aimock import running_aimock
+
+THOUGHT, OPENS = "Noon is wrong.", "It opens at nine. café ☕ 東京"
+USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "input_tokens": 3, "output_tokens": 4}
+USAGE |= {"promptTokenCount": 3, "candidatesTokenCount": 4}
+FIXTURES: list[dict[str, Any]] = [
+    {"match": {"userMessage": "think"}, "response": {"content": OPENS, "reasoning": THOUGHT, "usage": USAGE}},
+    {"match": {"userMessage": "cut"}, "response": {"content": "One, two,", "finishReason": "length"}},
+    {
+        "match": {"userMessage": "call"},
+        "response": {"content": "I looked.", "toolCalls": [{"name": "find", "arguments": '{"day": 3}'}]},
+    },
+    {"match": {"userMessage": "busy"}, "response": {"error": {"message": "Slow down"}, "status": 429}},
+    {"match": {"userMessage": "down"}, "response": {"error": {"message": "Broken"}, "status": 503}},
+    {"match": {"userMessage": "hello"}, "response": {"content": "Hello."}},
+]
+TURNS = ("hello", "think", "call", "cut", "hello", "hello", "think", "call", "hello", "cut")
+TEXTS = {"hello": "Hello.", "think": OPENS, "call": "I looked.", "cut": "One, two,"}
+PATHS = {"anthropic": "/v1", "openai-responses": "/v1", "ollama": "", "azure": "/v1", "perplexity": "/v1"}
+UNTOLD = {"ollama": {"thoughts", "tokens", "end"}, "perplexity-streamed": {"tokens"}}
+"""What aimock does not say in these APIs, or in other fields than the vendor."""
+STREAMED = [(name, streamed) for name in PATHS for streamed in (False, True)]
+
+
+@pytest.fixture(scope="module")
+def aimock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_aimock(tmp_path_factory.mktemp("aimock"), FIXTURES) as url:
+        yield url
+
+
+async def talk(name: str, url: str, turns: tuple[str, ...], *, sessions: int = 1, **options: Any) -> list[SystemTurn]:
+    """All turns of all sessions, which are played at the same time."""
+    key = options.pop("key", "a-key-for-tests")
+
+    class Environment(dict[str, str]):
+        def get(self, name: str, default: Any = None) -> Any:
+            return key
+
+    given = documented_options(name, url, **options)
+    driver = build_driver(name, given, Surroundings("s", Path(), environment=Environment()))
+
+    async def conversation(trial: int) -> list[SystemTurn]:
+        session = await driver.open(Opening("s", "M002", trial, trial))
+        said = [(await session.say(text)).turn for text in turns]
+        await session.close()
+        return said
+
+    try:
+        every = await asyncio.gather(*map(conversation, range(sessions)))
+    finally:
+        await driver.close()
+    return [turn for one in every for turn in one]
+
+
+@pytest.mark.parametrize(("name", "streamed"), STREAMED)
+async def test_ten_turns_of_two_sessions_are_what_aimock_was_told_to_say(
+    name: str, streamed: bool, aimock: str
+) -> None:
+    more = {"stream": True} if streamed else {}
+    turns = await talk(name, aimock + PATHS[name], TURNS, sessions=2, **more)
+    untold = UNTOLD.get(name, set()) | UNTOLD.get(f"{name}-streamed" if streamed else "", set())
+    for text, turn in zip(TURNS * 2, turns, strict=True):
+        answer = turn.answer
+        assert answer.text == TEXTS[text]
+        calls = [(call.name, json.loads(call.arguments)) for call in answer.calls]
+        assert calls == ([("find", {"day": 3})] if text == "call" else [])
+        assert answer.thoughts == (THOUGHT if text == "think" and "thoughts" not in untold else "")
+        assert ending_from_finish(turn.finish) == ("cut" if text == "cut" and "end" not in untold else "whole")
+        assert turn.notes == ()
+        if text == "think" and "tokens" not in untold:
+            assert (turn.tokens["prompt"], turn.tokens["completion"]) == (3, 4)
+        assert (len(turn.pieces) > 1) is (streamed and text == "think")
+
+
+@pytest.mark.parametrize(("name", "streamed"), STREAMED)
+@pytest.mark.parametrize(("text", "kind", "reason"), [("busy", NotSent, "http-429"), ("down", Unanswered, "http-503")])
+async def test_a_failure_of_aimock_is_of_its_kind(
+    name: str, streamed: bool, text: str, kind: type[DriverError], reason: str, aimock: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        await talk(name, aimock + PATHS[name], ("hello", text), **({"stream": True} if streamed else {}))
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai-responses", "perplexity"])
+async def test_litellm_says_the_same_by_each_api(name: str, litellm: str) -> None:
+    url, key = f"{litellm}/v1", litellm_proxy.KEY
+    more: dict[str, Any] = {"headers": {"Authorization": {"env": "KEY", "prefix": "Bearer "}}, "api_key_env": None}
+    turns = await talk(name, url, ("Movies?",) * 10, sessions=2, model="mock", key=key, **more)
+    assert {turn.answer.text for turn in turns} == {litellm_proxy.TEXT}
+    assert {turn.answer.links[0].href for turn in turns} == {"https://www.imdb.com/title/tt0088763/"}
+    assert {ending_from_finish(turn.finish) for turn in turns} == {"whole"}
+    with pytest.raises(DriverError, match=r"http-4\d\d"):
+        await talk(name, url, ("Movies?",), model="no-such-model", key=key, **more)
