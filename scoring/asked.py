@@ -256,8 +256,8 @@ class AskedMeasures:
         folding = self.judged().judgments.precedence.folding
         return (
             rest,
-            f"{pluralize(len(several), 'thing')} of {len(votes)} judged by several, {split} of them differently: "
-            f"their votes are folded by --judgments {folding}.",
+            f"{pluralize(len(several), 'thing')} of {len(votes)} judged by several, {split} of them differently; "
+            f"--judgments {folding} makes one score of their votes.",
         )
 
     def _measure_names(self) -> str:

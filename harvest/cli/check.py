@@ -202,7 +202,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     _echo(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
     _echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
     if seconds:
-        why = f"at the pace of {slowest}" if paced else f"if an answer takes {_ANSWER_SECONDS:g} s ({slowest})"
+        why = f"at the pace of {slowest}" if paced else f"if an answer takes {_ANSWER_SECONDS:g} s"
         _echo(f"  time: about {count_time(seconds)} for all turns, {why}")
     for name, most in document["endpoint_requests_at_most"].items():
         _echo(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
