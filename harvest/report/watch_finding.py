@@ -142,6 +142,13 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
         )
     if kind in ("fell", "rose"):
         evidence = watch_words.evidence_words(one)
+        if not one.difference.is_beyond(found.smallest_effect):
+            way = _way(one.gathered[0])
+            together = watch_words.gathered_words(one, of=False)
+            return (
+                f"{name} may have {way} since the baseline: {did}. The last {one.gathered[3]} audits together: "
+                f"{together}, which is not enough for an alarm ({evidence})."
+            )
         way = _way(one.difference.value)
         return f"{name} may have {way} since the baseline: {did}. One audit is not enough for an alarm ({evidence})."
     if kind == "perhaps back":

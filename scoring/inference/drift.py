@@ -153,19 +153,36 @@ def evidence(
     counts = np.array([len(one) for one in cells], dtype=np.float64)
     if len(cells) != len(baseline.means) or not counts.all():
         raise ValueError("each topic of the baseline needs a value")
+    return audit_evidence(baseline, counts, np.concatenate(cells), matters=matters, against=against)
+
+
+def audit_evidence(
+    baseline: Baseline,
+    counts: Floats,
+    trials: Floats,
+    *,
+    matters: float,
+    against: Limits | None = None,
+    sides: Sequence[Side] = (0, 1),
+) -> Floats:
+    """Return (2, ..., λ) logarithms of the evidence of many audits that have equal numbers of trials (see `evidence`).
+
+    `trials` are the values, (..., N), topic after topic, and `counts`, (T,), the numbers of trials of the topics. The
+    evidence is 0 for sides that are not asked for.
+    """
     # (T,) the distance of each topic above the baseline's mean; topics with few trials are shrunk to 1/2.
     drawn = (baseline.means * baseline.counts + 0.5) / (baseline.counts + 1)
     shifts = np.repeat(np.asarray(drawn - drawn.mean()), counts.astype(int))
-    weights = np.repeat(counts.sum() / (len(cells) * counts), counts.astype(int))
-    flat = np.concatenate(cells)
+    weights = np.repeat(counts.sum() / (len(counts) * counts), counts.astype(int))
     low, high = against or limits(baseline, matters=matters)
-    found = np.zeros((2, len(_GRID)))
-    for side, bound, seen in ((0, low, flat - shifts), (1, 1 - high, (1 - flat) + shifts)):
-        if not 0 < bound < 1:
+    found = np.zeros((2, *trials.shape[:-1], len(_GRID)))
+    for side, bound, seen in ((0, low, trials - shifts), (1, 1 - high, (1 - trials) + shifts)):
+        if side not in sides or not 0 < bound < 1:
             continue
         most = float((weights * ((1 - shifts if side == 0 else 1 + shifts) - bound)).max())
         if most > 0:
-            found[side] = np.log1p((_GRID / most)[:, None] * weights * (bound - seen)).sum(axis=1)
+            factors = (_GRID / most)[:, None] * weights
+            found[side] = np.log1p(factors * (bound - seen)[..., None, :]).sum(axis=-1)
     return found
 
 
@@ -194,12 +211,13 @@ def update_evidence(kept: Floats, one: Floats) -> Floats:
 
 
 def evidence_levels(kept: Floats, *, looks: int, share: float = 1.0) -> Floats:
-    """Return (2,) levels of the accumulated evidence, as a share of the threshold (see `evidence_shares`)."""
-    bounds = np.log(looks / (share * np.array([BUDGET - OUTSIDE - RISE, RISE])))
-    top = kept.max(axis=1)
+    """Return the levels of accumulated evidence of shape (2, ..., λ), without the last axis, as a share of the
+    threshold (see `evidence_shares`)."""
+    top = kept.max(axis=-1)
     if not np.isfinite(top).all():
-        return np.zeros(2)
-    mean = top + np.log(np.exp(kept - top[:, None]).mean(axis=1))
+        return np.zeros(top.shape)
+    bounds = np.log(looks / (share * np.array([BUDGET - OUTSIDE - RISE, RISE]))).reshape(2, *[1] * (top.ndim - 1))
+    mean = top + np.log(np.exp(kept - top[..., None]).mean(axis=-1))
     return np.asarray(np.maximum(mean, 0) / bounds)
 
 

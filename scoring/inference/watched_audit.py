@@ -3,8 +3,9 @@
 Every verdict follows from the state and from the audit's own interval, so the two never contradict each other.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy.typing as npt
@@ -22,8 +23,9 @@ from scoring.inference.watch_state import Around, AuditResult, WatchState, advan
 
 Verdict = Literal["changed", "same", "cannot tell"]
 
-# `fell`, `rose`: the interval lies beyond what matters, but one audit is not enough for an alarm. `back`: from now
-# on. `cannot tell`, after a change: whether the figure is back. All other words are verdicts and states.
+# `fell`, `rose`: the interval of this audit, or of the audits behind the evidence together, lies beyond what matters,
+# but the evidence is not enough for an alarm. `back`: from now on. `cannot tell`, after a change: whether the figure is
+# back. All other words are verdicts and states.
 Word = Literal["changed", "same", "cannot tell", "alarm", "fell", "rose", "perhaps back", "back"]
 
 
@@ -52,6 +54,7 @@ class Judged:
     - `before`, `state`: the state of the watch before and after.
     - `together`: the mean difference of this audit and the audits behind the evidence, both ends of its interval, and
       the number of audits. If this audit alone includes 0, these audits together confirmed the change.
+    - `gathered`: the same of the audits behind the evidence, up to this one; NaN if there are fewer than two.
     """
 
     difference: Difference
@@ -59,6 +62,7 @@ class Judged:
     before: WatchState
     state: WatchState
     together: tuple[float, float, float, int]
+    gathered: tuple[float, float, float, int] = (math.nan, math.nan, math.nan, 0)
 
     @property
     def rests_on_several(self) -> bool:
@@ -72,15 +76,24 @@ class Judged:
         return "same" if self.difference.same and self.state.name == "watching" else "cannot tell"
 
     def word(self, matters: float) -> Word:
+        alarm = self.state.awaits_confirmation
         return audit_word(
-            self.verdict, self.before, self.state, self.difference, matters, alarm=self.state.awaits_confirmation
+            self.verdict, self.before, self.state, self.difference, matters, alarm=alarm, gathered=self.gathered[:3]
         )
 
 
 def audit_word(
-    verdict: Verdict, before: WatchState, state: WatchState, found: Difference, matters: float, *, alarm: bool
+    verdict: Verdict,
+    before: WatchState,
+    state: WatchState,
+    found: Difference,
+    matters: float,
+    *,
+    alarm: bool,
+    gathered: tuple[float, float, float] = (math.nan, math.nan, math.nan),
 ) -> Word:
-    """Return the word for an audit. `alarm` is True if an alarm waits for confirmation."""
+    """Return the word for an audit. `alarm` is True if an alarm waits for confirmation. `gathered` is the mean
+    difference of the audits behind the evidence and both ends of its interval, or NaN."""
     if before.is_changed and not state.is_changed:
         return "back"
     if verdict != "cannot tell":
@@ -91,6 +104,9 @@ def audit_word(
         return "alarm"
     if found.is_beyond(matters):
         return "fell" if found.value < 0 else "rose"
+    value, low, high = gathered
+    if low > matters or high < -matters:
+        return "fell" if value < 0 else "rose"
     return "cannot tell"
 
 
@@ -120,7 +136,10 @@ def judge(
         drop, rise = not side and together[2] < 0, bool(side) and together[1] > 0
     seen = AuditResult(at, found.value, low, high, found.own, own, (drop, rise))
     after = advance(state, seen, both, looks=rules.looks, share=rules.share, apart=rules.apart)
-    return Judged(found, seen, state, after, together)
+    if len(after.gathered) < 2 or after.is_changed:
+        return Judged(found, seen, state, after, together)
+    mean, variance, audits = replace(after, gathered=after.gathered[:-1]).update_mean(*after.gathered[-1])
+    return Judged(found, seen, state, after, together, (mean, *both(mean, variance, audits), audits))
 
 
 def pooled_interval(baseline: Baseline, level: float) -> Around:

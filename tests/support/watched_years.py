@@ -171,6 +171,8 @@ def is_denied(one: Judged) -> bool:
         return high < 0 if one.before.side == 0 else low > 0
     if word == "same":
         return high < -MATTERS or low > MATTERS
+    if word in ("fell", "rose") and not one.difference.is_beyond(MATTERS):
+        low, high = one.gathered[1:3]  # of several audits together, which is said with the word
     return word in ("fell", "rose") and low <= 0 <= high
 
 

@@ -9,6 +9,7 @@ import click
 from harvest.cli.parameters import PathArgument, check_output_file
 from harvest.cli.setting_options import measures_option
 from harvest.studies.watch.baseline import GATED, is_baseline, make_baseline
+from harvest.studies.watch.sensitivity import sensitivity_sentences
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import print_message
 from recordings.files.shared_file import shared_file
@@ -52,3 +53,5 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
         file.replace(found.text().encode())
     watched = ", ".join(found.gated)
     print_message(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}")
+    for sentence in sensitivity_sentences(found):
+        print_message(sentence)

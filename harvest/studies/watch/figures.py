@@ -93,11 +93,11 @@ def _legend(found: Watched) -> str:
     later = later if apart >= 60 else ""
     return (
         f"changed: an alarm over all looks (the chance of a false one in {pluralize(found.rules.looks, 'audit')} is at "
-        f"most {100 * BUDGET:g}%) that another audit confirmed{later}; it lasts until two audits "
-        "are back near the baseline; fell, rose: its interval lies beyond what matters, and one audit is not enough "
-        f"for an alarm; {interval}; alarm: evidence as a share of what raises one; *: shown only, raises no alarm; q: "
-        "the smallest false discovery rate, over all figures that are shown only, at which this one counts as changed "
-        f"(Benjamini-Yekutieli; none is printed above {_DISCOVERY:g})"
+        f"most {100 * BUDGET:g}%) that another audit confirmed{later}; it lasts until two audits are back near the "
+        "baseline; fell, rose: its interval, or that of the last audits together, lies beyond what matters, which is "
+        f"not enough for an alarm; {interval}; alarm: evidence as a share of what raises one; *: shown only, raises no "
+        "alarm; q: the smallest false discovery rate, over all figures that are shown only, at which this one counts "
+        f"as changed (Benjamini-Yekutieli; none is printed above {_DISCOVERY:g})"
     )
 
 

@@ -65,7 +65,18 @@ class WatchedFigure:
     def word(self) -> Word:
         """The verdict in one word."""
         before = WatchState() if self.judged is None else self.judged.before
-        return audit_word(self.verdict, before, self.state, self.difference, self.matters, alarm=self.alarm)
+        return audit_word(
+            *(self.verdict, before, self.state, self.difference, self.matters),
+            alarm=self.alarm,
+            gathered=self.gathered[:3],
+        )
+
+    @property
+    def gathered(self) -> tuple[float, float, float, int]:
+        """The mean difference of the audits behind the evidence, both ends of its interval, and their number; NaN if
+        there are fewer than two, or if conversations of this audit were cut short."""
+        nothing = (math.nan, math.nan, math.nan, 0)
+        return nothing if self.judged is None or any(self.cut) else self.judged.gathered
 
     @property
     def state(self) -> WatchState:

@@ -56,7 +56,13 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
             f"show it ({moved}){since}"
         )
     if one.word in ("fell", "rose"):
+        if not one.difference.is_beyond(found.smallest_effect):
+            short = f"which is not enough for an alarm ({evidence_words(one)})"
+            return f"{name} {one.word} by {gathered_words(one)}, this one by itself {moved}, {short}{since}"
         return f"{name} {_moved_by_words(one)}; one audit is not enough for an alarm ({evidence_words(one)}){since}"
+    _, low, high, audits = one.gathered
+    if high < 0 or low > 0:
+        moved += f"; the last {audits} audits together: {gathered_words(one, of=False)}, {evidence_words(one)}"
     more = f"; {settling_words(one.settles)}" if settling else ""
     return f"{name}: cannot tell whether it changed ({moved}{more}){since}"
 
@@ -94,6 +100,14 @@ def joined_words(one: WatchedFigure) -> str:
         return ""
     shown = f"{signed_value(value, one.name)}{_unit_suffix(one.name)}{_ends_words(low, high, one.name)}"
     return f"; the last {audits} audits together: {shown}"
+
+
+def gathered_words(one: WatchedFigure, *, of: bool = True) -> str:
+    """Format the mean difference of the audits behind the evidence with its interval, and with `of` their number."""
+    value, low, high, audits = one.gathered
+    size = signed_value(abs(value) if of else value, one.name)
+    shown = f"{size.removeprefix('+') if of else size}{_unit_suffix(one.name)}{_ends_words(low, high, one.name)}"
+    return f"{shown} over the last {audits} audits" if of else shown
 
 
 def _ends_words(low: float, high: float, name: str) -> str:

@@ -43,6 +43,40 @@ def test_what_is_near_is_the_same_or_cannot_be_told() -> None:
     assert judge(WatchState(), FLAT, trials(16), JudgingRules(0.1), at=0.0).word(0.1) == "same"
 
 
+SMALL = World(8, 5, 0.0, 4, 0.85)
+
+
+def falls_shown_together(world: World, means: list[float | None], years: int) -> tuple[int, int]:
+    """How many looks say `fell` or `rose` by the audits together alone, and how many there are."""
+    found = said = 0
+    for number in range(years):
+        for one in watched(Played(world, generator(number, "together", str(world))), iter(means)):
+            said += one.word(MATTERS) in ("fell", "rose") and not one.difference.is_beyond(MATTERS)
+            found += 1
+    return said, found
+
+
+def test_audits_that_fell_by_as_much_are_named_together_where_each_is_too_small() -> None:
+    said, _ = falls_shown_together(SMALL, [0.68] * 4, 60)
+    assert said >= 10
+
+
+@pytest.mark.parametrize(("world", "years"), [(SMALL, 12), (World(15, 5, 0.15, 8), 12)], ids=str)
+def test_where_nothing_changed_audits_together_seldom_say_that_it_fell(world: World, years: int) -> None:
+    said, looks = falls_shown_together(world, [None] * LOOKS, years)
+    assert said <= 4, f"of {looks} at 0.1%, 99.9 of 100 times"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "world", [SMALL, World(15, 5, 0.15, 8), World(45, 5, 0.15, 4), World(15, 20, 0.15, 4)], ids=str
+)
+def test_in_a_hundred_years_without_a_change_fewer_than_one_look_in_a_thousand_does(world: World) -> None:
+    said, looks = falls_shown_together(world, [None] * LOOKS, 100)
+    print(world, said, looks)
+    assert said < looks / 1000
+
+
 def test_with_few_blessed_runs_a_fall_is_one_of_these_runs() -> None:
     few = Baseline(FLAT.means, FLAT.variances, FLAT.counts, FLAT.runs[:1])
     found = judge(WatchState(), few, trials(10), RULES, at=0.0)

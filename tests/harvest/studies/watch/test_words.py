@@ -117,6 +117,29 @@ def test_a_fall_beyond_what_matters_is_named_and_one_of_these_runs_is_named_so()
     )
 
 
+def test_a_fall_that_several_audits_show_together_is_named_with_their_interval() -> None:
+    found, state = moved(-0.12, -0.25, 0.01), WatchState()
+    seen = AuditResult(START, found.value, *found.printed_ends, 0.001, None)
+
+    def said(*gathered: float) -> tuple[str, str]:
+        judged = Judged(found, seen, state, state, (-0.12, -0.25, 0.01, 1), (*gathered[:3], 4))  # type: ignore[arg-type]
+        one = replace(figure("cannot tell"), difference=found, judged=judged, alarm=False, levels=(0.51, 0.0))
+        return one.word, figure_sentence(one, watched(system(one)), settling=False)
+
+    assert said(-0.148, -0.244, -0.052) == (
+        "fell",
+        "ave%useful fell by 14.8 points [-24.4, -5.2] over the last 4 audits, this one by itself -12.0 points [-25.0, "
+        "+1.0], which is not enough for an alarm (evidence 51%)",
+    )
+    assert said(-0.1, -0.19, -0.01) == (
+        "cannot tell",
+        "ave%useful: cannot tell whether it changed (-12.0 points [-25.0, +1.0]; the last 4 audits together: -10.0 "
+        "points [-19.0, -1.0], evidence 51%)",
+    )
+    assert said(0.15, 0.05, 0.25)[1].startswith("ave%useful rose by 15.0 points [+5.0, +25.0] over the last 4 audits")
+    assert "together" not in said(-0.1, -0.21, 0.01)[1]
+
+
 def test_that_it_is_back_since_a_date_is_said_later_too() -> None:
     later = sentence(
         moved(-0.02, -0.072, 0.032), WatchState(back=START, ended=START - DAY), settles=Settling(0, 0.4, 96, "edge")

@@ -1,0 +1,55 @@
+"""What `harvest watch bless` says of the smallest fall that later audits confirm."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harvest.studies.watch.baseline import BaselineFile, read_baseline
+from harvest.studies.watch.sensitivity import sensitivity_sentences
+from tests.support.command_line import harvest
+from tests.support.watched_bot import bless, watch
+
+
+@pytest.fixture(scope="module")
+def blessed(tmp_path_factory: pytest.TempPathFactory) -> BaselineFile:
+    folder = bless(watch(tmp_path_factory.mktemp("sensitive")), *(f"runs/base-{number}" for number in range(4)))
+    return read_baseline(folder / "audit.baseline.json")
+
+
+def test_the_sentence_names_the_size_of_the_audits_and_what_would_help(blessed: BaselineFile) -> None:
+    (said,) = sensitivity_sentences(blessed)
+    found = re.fullmatch(
+        r"bot: within 4 audits of this size \(8 topics × 6 trials\), a fall of ave%useful by (\d+) points is confirmed "
+        r"in 4 cases of 5\. For the first audit to raise an alarm, it takes (\d+) points\. Smaller falls: (\d+) points "
+        r"with twice the trials(?:, (\d+) points with 8 blessed runs)?\.",
+        said,
+    )
+    assert found is not None, said
+    within, first, trials = map(int, found.groups()[:3])
+    assert 3 < trials < within < first < 90
+
+
+def test_three_runs_say_that_a_fourth_is_missing_as_the_command_does(blessed: BaselineFile, tmp_path: Path) -> None:
+    few = blessed.model_copy(update={"runs": blessed.runs[:3]})
+    (said,) = sensitivity_sentences(few)
+    assert said.startswith("fewer than 4 blessed runs do not show how much audits differ by themselves: ")
+    folder = watch(tmp_path)
+    assert harvest("run", "audit.yaml", "--out", "one", cwd=folder).returncode == 0
+    done = harvest("watch", "bless", "one", "--out", "audit.baseline.json", cwd=folder)
+    assert said in " ".join(done.stderr.split())
+
+
+def test_a_figure_that_cannot_fall_far_enough_is_named(blessed: BaselineFile) -> None:
+    system = blessed.systems["bot"]
+    low = dict.fromkeys(system.figures["ave%useful"].topics, (24, 0.04, 0.04))
+    figure = system.figures["ave%useful"].model_copy(update={"topics": low, "runs": (0.03, 0.05, 0.04, 0.04)})
+    worse = system.model_copy(update={"figures": {"ave%useful": figure}})
+    many = {"bot": worse, **{f"bot-{number}": worse for number in range(5)}}
+    sentences = [*sensitivity_sentences(blessed.model_copy(update={"systems": many}))]
+    assert sentences[0] == (
+        "bot: no fall of ave%useful is likely to be confirmed within 4 audits of this size (8 topics × 6 trials)."
+    )
+    assert sentences[-1] == "not computed for 2 more systems"
