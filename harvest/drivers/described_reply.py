@@ -90,6 +90,12 @@ class Described:
         media_type = (self.stream.media_type if self.stream is not None else "") or received.media_type
         return DescribedReply(self, "events" if is_stream(media_type) else "body").read(received, media_type)
 
+    def check(self, value: object) -> None:
+        """Raise Unanswered if the value is an error according to `fail`."""
+        if self.fail.holds(value):
+            said = error_message(value) or json.dumps(value, ensure_ascii=False)
+            raise Unanswered("system-error", f"the system reports a failure: {excerpt(said)}")
+
 
 @dataclass(frozen=True, slots=True)
 class DescribedTurn:
@@ -125,6 +131,16 @@ class DescribedReply:
         self._message: object = None
         self._answered = self._found_null = self._ended = self._refused = self._apart = False
         self.is_complete = False
+
+    @property
+    def characters(self) -> int:
+        """The number of characters of text so far."""
+        return self._parts.characters
+
+    @property
+    def ended(self) -> bool:
+        """True if the system closed the conversation."""
+        return self._ended
 
     @property
     def media_type(self) -> str:
@@ -173,9 +189,7 @@ class DescribedReply:
         """Read a JSON value: an event of these names, or a body if `names` is None. `addressed` is False if the value
         cannot contain a URL."""
         described, parts = self._described, self._parts
-        if described.fail.holds(value):
-            said = error_message(value) or json.dumps(value, ensure_ascii=False)
-            raise Unanswered("system-error", f"the system reports a failure: {excerpt(said)}")
+        described.check(value)
         paths = described.reply.paths_in(names)
         replacing = self._start_event(value, names) if names is not None else ()
         if not described.reply.reads_text:
@@ -302,9 +316,8 @@ class DescribedReply:
                     raise Unanswered("bad-type", f"{name}: {fault}") from None
         self._ended = self._ended or described.ended.holds(value)
         self._refused = self._refused or described.refused.holds(value)
-        for name, ways in described.kept.items():
-            kept = kept_text(first_found([way for way in ways if way is not None], value))
-            if kept is not None or (None in ways and name not in self._kept):
+        for name, kept in kept_values(described.kept, value).items():
+            if kept is not None or name not in self._kept:
                 self._kept[name] = kept
 
     def turn(self, watch: Stopwatch) -> DescribedTurn:
@@ -350,6 +363,13 @@ def kept_text(found: Sequence[object]) -> str | None:
     if isinstance(first, int) and not isinstance(first, bool):
         return str(first)
     return first if isinstance(first, str) and first else None
+
+
+def kept_values(paths: Mapping[str, tuple[ReplyPath | None, ...]], value: object) -> dict[str, str | None]:
+    """Return the values at these paths by name: None if nothing is there and the last path is None; otherwise a name
+    without a value is left out."""
+    found = {name: kept_text(first_found(filter(None, ways), value)) for name, ways in paths.items()}
+    return {name: one for name, one in found.items() if one is not None or None in paths[name]}
 
 
 def _check_readable(paths: Sequence[ReplyPath], value: object) -> None:

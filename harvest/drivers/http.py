@@ -6,75 +6,42 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 from harvest.drivers import template as templates
-from harvest.drivers.described_reply import STREAM_HINT, DescribedReply, kept_text
-from harvest.drivers.history import History, json_bytes
-from harvest.drivers.http_options import Call, Options, reply_description
-from harvest.drivers.options import Headers, certificate_files, resolve_text
-from harvest.drivers.received import Received, excerpt
+from harvest.drivers.described_reply import STREAM_HINT, DescribedReply, kept_text, kept_values
+from harvest.drivers.history import History
+from harvest.drivers.http_options import Call, Options, parse_kept, reply_description
+from harvest.drivers.inbox import Inbox
+from harvest.drivers.options import certificate_files
+from harvest.drivers.received import Received
 from harvest.drivers.reply_path import ReplyPath
-from harvest.drivers.template import LiteralValue
-from harvest.drivers.wire import CookieJar, Request, Wire
-from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
-from protocols.answer import Exchange
+from harvest.drivers.request_template import RequestTemplate
+from harvest.drivers.wire import CookieJar, Wire
+from harvest.systems.driver import Capabilities, Denied, DriverError, Exhibit, Opening, Reply, Surroundings, Unanswered
 from recordings.log.long_work import run_long_work
 
 _CLOSE_SECONDS = 5.0  # the longest wait in seconds for the end of a session
-
-
-class _Requests:
-    def __init__(self, call: Call | Options, shared: Headers, surroundings: Surroundings) -> None:
-        self._method, self._url = call.method, call.url
-        self._query = templates.insert_secrets(call.query, surroundings)
-        self._body = templates.insert_secrets(call.body, surroundings)
-        self._form = templates.insert_secrets(call.form, surroundings)
-        self._headers: dict[str, str | LiteralValue] = {
-            name: value if isinstance(value, str) else LiteralValue(resolve_text(value, surroundings))
-            for name, value in {**shared, **call.headers}.items()
-        }
-
-    def request(self, values: Mapping[str, object]) -> Request:
-        url = templates.fill_url(self._url, values)
-        query = _encode_form(templates.fill(self._query, values))
-        if query:
-            url += ("&" if "?" in url else "?") + query
-        headers: dict[str, str] = {}
-        for name, template in self._headers.items():
-            value = templates.fill(template, values)
-            if value is None:  # no session yet
-                continue
-            if not str(value).isascii() or not str(value).isprintable():
-                raise Unanswered("bad-session", f"header {name} cannot hold {excerpt(repr(value), 60)}")
-            headers[name] = str(value)
-        content = None
-        if self._form is not None:
-            headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
-            content = _encode_form(templates.fill(self._form, values)).encode()
-        elif self._body is not None:
-            headers.setdefault("Content-Type", "application/json")
-            content = json_bytes(templates.fill(self._body, values))
-        return Request(self._method, url, headers, content)
-
-
-def _encode_form(filled: Mapping[str, object]) -> str:
-    # A reply that is sent back may contain a lone surrogate.
-    return urlencode(templates.form_values(filled), errors="surrogatepass")
 
 
 class HttpDriver:
     """Driver for one API. Each session has its own cookies."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
-        self.options = options
-        self.turn = _Requests(options, {}, surroundings)
-        self.opening = _Requests(options.open, options.headers, surroundings) if options.open is not None else None
-        self.closing = _Requests(options.close, options.headers, surroundings) if options.close is not None else None
+        self.options, self.secrets, self.clock = options, surroundings.secrets, surroundings.clock
+
+        def template(call: Call) -> RequestTemplate:
+            return RequestTemplate(call, options.headers, surroundings)
+
+        self.turn = RequestTemplate(options, {}, surroundings)
+        self.openings = [(call, template(call)) for call in options.open]
+        self.polling = template(options.poll) if options.poll is not None else None
+        self.closing = template(options.close) if options.close is not None else None
+        self.message = templates.insert_secrets(options.message, surroundings)
         # The headers in the options may contain placeholders, so each request has its own.
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
         self.description = reply_description(options)
         self.answered = False
+        self._visitors: dict[tuple[str, int], str] = {}
 
     @property
     def capabilities(self) -> Capabilities:
@@ -85,33 +52,28 @@ class HttpDriver:
         )
 
     async def open(self, opening: Opening) -> _Session:
-        """Open a session. If the options have a request `open`, send it. Raises DriverError if that fails."""
+        """Open a session. If the options have requests that open one, send them. Raises DriverError if that fails."""
         self.wire.ready()
-        session, jar = self.options.first_session, CookieJar()
-        if self.options.session == "client":
-            session = str(uuid.uuid4())
-        if self.opening is not None:
-            received = await self.ask(self.opening, {"session": session}, jar)
-            if self.options.session not in (None, "client"):
-                session = kept_text(ReplyPath.parse(str(self.options.session)).find(received.json()))
-                if session is None:
-                    detail = f"the answer to `open` has no session id at {self.options.session}"
-                    raise received.fault(
-                        Unanswered if self.answered else Denied,
-                        "no-session",
-                        f"{detail}; it begins: {received.beginning}",
-                    )
-        return _Session(self, session, jar, opening.history)
+        # A system may remember a visitor, so every attempt has a new one. Who comes back is the same.
+        person = opening.topic, opening.trial
+        if not opening.before or person not in self._visitors:
+            self._visitors[person] = str(uuid.uuid4())
+        session = _Session(self, opening, self._visitors[person])
+        await session.start()
+        return session
 
     async def ask(
-        self, caller: _Requests, values: Mapping[str, object], jar: CookieJar, reply: DescribedReply | None = None
+        self,
+        caller: RequestTemplate,
+        values: Mapping[str, object],
+        jar: CookieJar,
+        reply: DescribedReply | None = None,
+        *,
+        length: int = 0,
     ) -> Received:
-        # Characters of the conversation so far, if the request may contain it.
-        messages = values.get("messages", ())
-        request = await run_long_work(
-            sum(len(message["content"]) for message in messages) if isinstance(messages, list) else 0,
-            lambda: caller.request(values),
-        )
+        """Send a request and return the response if its status is that of a reply. `length` is the number of characters
+        of the conversation in it. Raises DriverError."""
+        request = await run_long_work(length, lambda: caller.request(values))
         received = await self.wire.ask(request, jar=jar, events=reply)
         fault = received.refusal(answered=self.answered)
         if fault is not None:
@@ -125,9 +87,48 @@ class HttpDriver:
 
 
 class _Session:
-    def __init__(self, driver: HttpDriver, session: str | None, jar: CookieJar, history: tuple[Exchange, ...]) -> None:
-        self._driver, self._id, self._jar, self._history = driver, session, jar, History(history)
+    def __init__(self, driver: HttpDriver, opening: Opening, visitor: str) -> None:
+        self._driver, self._history, self._jar = driver, History(opening.history), CookieJar()
+        options = driver.options
+        self._visitor, self._ids = visitor, uuid.uuid4()
+        self._kept: dict[str, str | None] = dict.fromkeys(options.kept_names)
+        self._kept["session"] = str(uuid.uuid4()) if options.session == "client" else options.first_session
+        self._secret = options.secret_names
+        self._greeting: tuple[Exhibit, ...] = ()
         self._closed = self._nameless = False
+        self._inbox: Inbox | None = None
+        if options.poll is not None:
+            self._inbox = Inbox(options.poll, driver.description, self._poll, driver.clock, options.timeout)
+
+    async def start(self) -> None:
+        """Send the requests that open the session, and wait for the greeting if the system greets."""
+        driver, options, received = self._driver, self._driver.options, None
+        path = ReplyPath.parse(str(options.session)) if options.session not in (None, "client") else None
+        named = path is None or not driver.openings
+        for call, template in driver.openings:
+            received = await driver.ask(template, self._values(), self._jar)
+            if call.keep:
+                found = kept_values(parse_kept(call.keep), received.json())
+                for name in call.keep:
+                    if name not in found:
+                        raise self._unnamed(received, f"has nothing at {call.keep[name][0]}")
+                self._keep(found)
+            if path is not None and (session := kept_text(path.find(received.json()))) is not None:
+                self._kept["session"], named = session, True
+        if received is not None and not named:
+            raise self._unnamed(received, f"has no session id at {options.session}")
+        if options.greets:
+            if self._inbox is not None:
+                turn, _ = await self._inbox.fetch(None, self._values, self._keep)
+            else:
+                assert received is not None
+                turn = driver.description.read(received).turn
+            text = turn.answer.text.encode("utf-8", "surrogatepass")
+            self._greeting = (Exhibit("greeting", "text/plain; charset=utf-8", text),)
+
+    def _unnamed(self, received: Received, what: str) -> DriverError:
+        kind = Unanswered if self._driver.answered else Denied
+        return received.fault(kind, "no-session", f"the answer to `open` {what}; it begins: {received.beginning}")
 
     async def say(self, text: str) -> Reply:
         if self._driver.options.stateful:
@@ -139,26 +140,57 @@ class _Session:
 
     async def _ask_system(self, text: str) -> Reply:
         driver, options = self._driver, self._driver.options
-        if self._nameless and not self._id:
+        if self._nameless and not self._kept["session"]:
             raise Unanswered(
                 "no-session",
                 f"no reply so far had a session id at {options.session}; this turn would start another session",
             )
+        history, messages = self._history.messages(), self._history.messages(text)
         values = {
+            **self._values(),
             "text": text,
-            "session": self._id,
-            "turn": len(self._history) + 1,
-            "history": self._history.messages(),
-            "messages": self._history.messages(text),
+            "history": self._shaped(history),
+            "messages": self._shaped(messages),
         }
         # Without a declared end, a stream can be read only when all of it is there.
         live = DescribedReply(driver.description) if options.stream is not None else None
-        received = await driver.ask(driver.turn, values, self._jar, live)
-        described = await run_long_work(len(received.body), lambda: driver.description.read(received, live))
+        length = sum(len(message["content"]) for message in messages) if options.sends_history else 0
+        received = await driver.ask(driver.turn, values, self._jar, live, length=length)
+        if self._inbox is None:
+            described = await run_long_work(len(received.body), lambda: driver.description.read(received, live))
+            self._keep(described.kept)
+            turn, exhibits = described.turn, received.exhibits
+        else:
+            turn, exhibits = await self._inbox.fetch(received, self._values, self._keep)
         driver.answered = True
-        self._id = described.kept.get("session") or self._id
         self._nameless = options.stateful and options.session not in (None, "client")
-        return Reply(described.turn, received.exhibits)
+        greeting, self._greeting = self._greeting, ()
+        return Reply(turn, (*exhibits, *greeting))
+
+    async def _poll(self, values: Mapping[str, object]) -> Received:
+        assert self._driver.polling is not None
+        return await self._driver.ask(self._driver.polling, values, self._jar)
+
+    def _values(self) -> Mapping[str, object]:
+        """Return the values of the placeholders that every request may have."""
+        turn = len(self._history) + 1
+        return {**self._kept, "visitor": self._visitor, "turn": turn, "id": str(uuid.uuid5(self._ids, str(turn)))}
+
+    def _shaped(self, messages: list[dict[str, str]]) -> list[object]:
+        shape, names = self._driver.message, {str(role): name for role, name in self._driver.options.roles.items()}
+        renamed = [{**one, "role": names.get(one["role"], one["role"])} for one in messages]
+        if shape is None:
+            return [*renamed]
+        return [
+            templates.fill(
+                shape, {"role": one["role"], "text": one["content"], "id": str(uuid.uuid5(self._ids, f"said {place}"))}
+            )
+            for place, one in enumerate(renamed)
+        ]
+
+    def _keep(self, found: Mapping[str, str | None]) -> None:
+        self._driver.secrets.update(value for name, value in found.items() if value and name in self._secret)
+        self._kept |= found
 
     async def close(self) -> None:
         if self._closed or self._driver.closing is None:
@@ -166,7 +198,7 @@ class _Session:
         self._closed = True
         with contextlib.suppress(DriverError, TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
-                await self._driver.ask(self._driver.closing, {"session": self._id}, self._jar)
+                await self._driver.ask(self._driver.closing, self._values(), self._jar)
 
 
 def build(options: Options, surroundings: Surroundings) -> HttpDriver:

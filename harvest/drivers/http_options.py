@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
@@ -10,12 +11,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import PARTS, Described, StreamShape
 from harvest.drivers.event_stream import JSON_LINES, SERVER_SENT_EVENTS
-from harvest.drivers.options import THOUGHTS_HELP, Headers, Text, Url, WireOptions
+from harvest.drivers.options import SECRET_HEADERS, THOUGHTS_HELP, Headers, Seconds, Text, Url, WireOptions
 from harvest.drivers.reply_path import (
     Condition,
     ConditionOption,
     EventPaths,
     PartPaths,
+    Path,
     Paths,
     ReplyPath,
     TextPaths,
@@ -24,12 +26,46 @@ from harvest.drivers.reply_path import (
 )
 from harvest.drivers.template import Fields, Template
 from topics.document import StrictModel, validation_error
+from topics.yaml_values import Loc
 
 _FORMS = {"events": SERVER_SENT_EVENTS, "lines": JSON_LINES}
 
 
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
 def _check_session(text: str) -> str:
     return text if text == "client" else check_path(text)
+
+
+def _check_kept(kept: Mapping[str, object]) -> Mapping[str, object]:
+    for name in kept:
+        if not _NAME.fullmatch(name) or name in (*templates.PLACEHOLDERS, *templates.MESSAGE_PLACEHOLDERS):
+            taken = ", ".join(dict.fromkeys((*templates.PLACEHOLDERS, *templates.MESSAGE_PLACEHOLDERS)))
+            raise validation_error(
+                f"a kept value cannot be called {name!r}", allowed=f"small letters, digits and _; not {taken}"
+            )
+    return kept
+
+
+def _list_of_calls(value: object) -> object:
+    return (value,) if isinstance(value, (Mapping, StrictModel)) else as_tuple(value)
+
+
+def _check_kept_paths(paths: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    for path in paths:
+        if path is None and paths[-1:] != (None,):
+            raise validation_error("null can only be the last of the paths")
+        if path is not None:
+            check_path(path)
+    return paths
+
+
+# Values of a reply that later requests use, by name. A null after the paths forgets an earlier value.
+Kept = Annotated[
+    dict[str, Annotated[tuple[str | None, ...], AfterValidator(_check_kept_paths), BeforeValidator(as_tuple)]],
+    AfterValidator(_check_kept),
+]
 
 
 class Stream(StrictModel):
@@ -59,10 +95,32 @@ class Call(StrictModel):
     body: Template = None
     form: Fields | None = None
     headers: Headers = Field({})
+    keep: Kept = Field({})
+
+
+class Poll(Call):
+    """The requests that fetch a reply which comes later. They may be repeated."""
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    each: Path | None = None
+    id: Path | None = None
+    skip: ConditionOption = ()
+    newest_first: bool = False
+    until: ConditionOption = ()
+    quiet: Seconds | None = None
+    every: Seconds = 1.0
 
     @model_validator(mode="after")
-    def _check_request(self) -> Self:
-        check_call(self, ("session",))
+    def _check_poll(self) -> Self:
+        if not self.until and self.quiet is None:
+            raise validation_error("`poll` needs `until` or `quiet`, by which a reply is known to be complete")
+        if self.each is None and (self.id is not None or self.skip or self.newest_first or self.quiet is not None):
+            raise validation_error("`id`, `skip`, `newest_first` and `quiet` need `each`, the path of the messages")
+        if self.each is not None and self.id is None and not self.keep:
+            raise validation_error(
+                "messages would be read again and again: give `id`, the path of a message's id, or `keep` a mark that "
+                "the next request sends"
+            )
         return self
 
 
@@ -113,8 +171,23 @@ class Options(WireOptions):
         "without `open`, in each reply",
     )
     first_session: str | None = Field(None, description="the value of `{{ session }}` until a reply names one")
-    open: Call | None = Field(
-        None, description="a request that starts a session: url, method, query, body, form, headers"
+    keep: Kept = Field({}, description="further values in replies that later requests use as placeholders, by name")
+    secret: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = Field(
+        (),
+        description="names of kept values to redact in the recording, besides those in headers such as `Authorization`",
+    )
+    message: Template = Field(None, description="shape of each of `{{ messages }}`, with {{ role }} and {{ text }}")
+    roles: dict[Literal["user", "assistant"], str] = Field(
+        {}, description="names of the roles, if they are not `user` and `assistant`"
+    )
+    poll: Poll | None = Field(
+        None, description="requests that fetch a reply which comes later: url, each, id, skip, until, quiet, every, …"
+    )
+    open: Annotated[tuple[Call, ...], BeforeValidator(_list_of_calls)] = Field(
+        (), description="a request that starts a session, or a list: url, method, query, body, form, headers, keep"
+    )
+    greets: bool = Field(
+        False, description="the system speaks first: what it says before the first turn is kept as evidence"
     )
     close: Call | None = Field(None, description="a request that ends it")
 
@@ -122,19 +195,53 @@ class Options(WireOptions):
     def _check_options(self) -> Self:
         if not self.reply:
             raise validation_error("`reply` needs the path of the reply's text")
-        check_call(self, templates.PLACEHOLDERS)
+        self._check_placeholders()
         used = templates.placeholders((self.url, self.query, self.body, self.form, plain_headers(self.headers)))
         if not used & {"text", "messages"}:
             raise validation_error("no field sends the user turn: put {{ text }} into body, form, query or url")
-        calls = [call for call in (self.open, self.close) if call is not None]
-        everywhere = used.union(
-            *(templates.placeholders((c.url, c.query, c.body, c.form, plain_headers(c.headers))) for c in calls)
-        )
-        if "session" in everywhere and self.session is None:
-            raise validation_error("{{ session }} needs the option `session`, the path of the session id in a reply")
         if self.stateful and used & {"history", "messages"}:
             raise validation_error("a system that gets the history must not keep state itself: set stateful: false")
+        if self.greets and not (self.open or (self.poll is not None and self.poll.each is not None)):
+            raise validation_error("`greets` needs `open` or `poll` with `each`: what the system says comes with them")
+        if self.secret and (unknown := [name for name in self.secret if name not in self.kept_names]):
+            raise validation_error(f"`secret` names {unknown[0]!r}, which no `keep` keeps")
+        if self.message is not None:
+            _check_template(self.message, templates.MESSAGE_PLACEHOLDERS)
         return self
+
+    def _check_placeholders(self) -> None:
+        kept = self.kept_names
+        check_call(self, (*templates.PLACEHOLDERS, *kept))
+        before: tuple[str, ...] = ("session", "visitor")
+        for number, call in enumerate(self.open):
+            check_call(call, before, at=("open", number))
+            before = (*before, *call.keep)
+        if self.poll is not None:
+            check_call(self.poll, ("session", "visitor", "id", "turn", *kept), at=("poll",))
+            if isinstance(self.poll.skip, dict):
+                _check_template(list(self.poll.skip.values()), ("session", "visitor", *kept), at=("poll", "skip"))
+        if self.close is not None:
+            check_call(self.close, ("session", "visitor", *kept), at=("close",))
+        sent = [(one.url, one.query, one.body, one.form, plain_headers(one.headers)) for one in self._calls]
+        if "session" in templates.placeholders(sent) and self.session is None:
+            raise validation_error("{{ session }} needs the option `session`, the path of the session id in a reply")
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        """The names of kept values that are secrets: those of the option `secret`, and all in headers for secrets."""
+        headers = [
+            value for call in self._calls for name, value in call.headers.items() if name.lower() in SECRET_HEADERS
+        ]
+        return frozenset(self.secret) | templates.placeholders([one for one in headers if isinstance(one, str)])
+
+    @property
+    def kept_names(self) -> tuple[str, ...]:
+        """The names of all values that are kept from replies, besides `session`."""
+        return tuple(dict.fromkeys(name for call in self._calls for name in call.keep))
+
+    @property
+    def _calls(self) -> tuple[Call | Options, ...]:
+        return self, *self.open, *(one for one in (self.poll, self.close) if one is not None)
 
     @property
     def sends_history(self) -> bool:
@@ -145,24 +252,31 @@ def plain_headers(headers: Mapping[str, Text]) -> list[str]:
     return [value for value in headers.values() if isinstance(value, str)]
 
 
-def check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
-    """Refuse a request that cannot be sent, or has a placeholder that is not `allowed`."""
+def check_call(call: Call | Options, allowed: tuple[str, ...], *, at: Loc = ()) -> None:
+    """Refuse a request that cannot be sent, or has a placeholder that is not `allowed`. `at` is its place in the
+    options."""
     if call.body is not None and call.form is not None:
-        raise validation_error("a request cannot have both body and form: remove one of them")
+        raise validation_error("a request cannot have both body and form: remove one of them", at=at)
     if call.method == "GET" and (call.body is not None or call.form is not None):
-        raise validation_error("a GET request cannot have body or form: use query, or method: POST")
-    plain = tuple(name for name in allowed if name not in ("history", "messages"))
+        raise validation_error("a GET request cannot have body or form: use query, or method: POST", at=at)
+    _check_template(call.url, tuple(name for name in allowed if name not in ("history", "messages")), at=at)
+    _check_template((call.query, call.body, call.form), allowed, at=at)
+    # A text may hold what a header cannot.
+    others = tuple(name for name in allowed if name not in ("text", "turn", "history", "messages"))
+    _check_template(plain_headers(call.headers), others, at=at)
+
+
+def _check_template(template: object, allowed: tuple[str, ...], *, at: Loc = ()) -> None:
     try:
-        templates.check_template(call.url, plain)
-        templates.check_template((call.query, call.body, call.form), allowed)
-        templates.check_template(plain_headers(call.headers), ("session",))
+        templates.check_template(template, allowed)
     except ValueError as fault:
-        raise validation_error(str(fault)) from None
+        raise validation_error(str(fault), at=at) from None
 
 
 def reply_description(options: Options) -> Described:
     """Return how the options say that a reply is read."""
-    named_in_replies = options.session not in (None, "client") and options.open is None
+    named_in_replies = options.session not in (None, "client") and not options.open
+    kept = {**({"session": (str(options.session),)} if named_in_replies else {}), **options.keep}
     ended = options.ended if isinstance(options.ended, dict) else dict.fromkeys(options.ended, (True,))
     return Described(
         reply=PartPaths.parse(options.reply),
@@ -171,11 +285,16 @@ def reply_description(options: Options) -> Described:
         ended=Condition.parse(ended),
         refused=Condition.parse(options.refused),
         fail=Condition.parse(options.fail),
-        kept={"session": (ReplyPath.parse(str(options.session)),)} if named_in_replies else {},
+        kept=parse_kept(kept),
         thoughts_apart=options.thoughts_apart,
         raw_controls=options.raw_controls,
         stream=_stream_shape(options.stream) if options.stream is not None else None,
     )
+
+
+def parse_kept(kept: Mapping[str, tuple[str | None, ...]]) -> Mapping[str, tuple[ReplyPath | None, ...]]:
+    """Return the paths of kept values by name, ready to be used."""
+    return {name: tuple(ReplyPath.parse(one) if one else None for one in paths) for name, paths in kept.items()}
 
 
 def _stream_shape(stream: Stream) -> StreamShape:

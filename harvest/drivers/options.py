@@ -28,6 +28,7 @@ _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PRINTABLE = re.compile(r"[\x20-\x7e]*")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
+_FILLED_IN = re.compile(r"(?:[A-Za-z]+ )?\{\{[^{}]*\}\}")  # a scheme, and a value from an earlier reply
 
 
 def _check_variable(name: str) -> str:
@@ -56,7 +57,7 @@ def _check_headers(headers: dict[str, Text]) -> dict[str, Text]:
             raise validation_error(f"{name!r} is not the name of a header")
         if isinstance(value, FromEnvironment):
             continue
-        if name.lower() in SECRET_HEADERS:
+        if name.lower() in SECRET_HEADERS and not _FILLED_IN.fullmatch(value):
             raise validation_error(
                 f"header {name} carries a secret: write {{env: NAME}}, and set that environment variable"
             )

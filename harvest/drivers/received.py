@@ -19,7 +19,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -170,7 +170,7 @@ class Received:
         reason = code.replace("_", "-") if code in _QUOTA_CODES | _MODEL_CODES else f"http-{self.status}"
         fault = self.fault(kind, reason, self._status_message() + (not_found if reason == "http-404" else ""))
         if kind is not Denied:
-            fault.retry_after = self._retry_after(self.watch.clock.now())
+            fault.retry_after = self.retry_after
         return fault
 
     def _error_kind(self, answered: bool) -> type[DriverError]:
@@ -191,8 +191,9 @@ class Received:
         text = error_message(self.json_or_none) or self.body[:2000].decode("utf-8", "replace")
         return f"{self.status} {phrase}: {excerpt(text)}" if text.strip() else f"{self.status} {phrase}"
 
-    def _retry_after(self, now: datetime) -> float | None:
-        """Return the seconds to wait, at least 0, or None if the header is missing or unreadable."""
+    @property
+    def retry_after(self) -> float | None:
+        """The seconds to wait that the server asks for, at least 0, or None if the header is missing or unreadable."""
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
             value = self.header(name).strip()
             if value.isascii() and value.replace(".", "", 1).isdigit():
@@ -202,7 +203,7 @@ class Received:
             moment = parsedate_to_datetime(self.header("retry-after"))
             if moment.tzinfo is None:
                 moment = moment.replace(tzinfo=UTC)
-            return max(0.0, (moment - now).total_seconds())
+            return max(0.0, (moment - self.watch.clock.now()).total_seconds())
         except (TypeError, ValueError, ArithmeticError, LookupError):  # years and zones beyond what a date can be
             return None
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+from harvest.drivers.described_reply import DescribedReply
 from harvest.drivers.event_stream import events_in
 from harvest.drivers.http_options import Options as HttpOptions
 from harvest.drivers.http_options import reply_description
@@ -20,7 +21,7 @@ from protocols.thoughts import split_thoughts
 from topics.links import find_links
 
 # Exhibits with a reply, by driver; the first that exists is used.
-_API_EXHIBITS = ("stream", "response")
+_API_EXHIBITS = ("messages", "stream", "response")
 _REPLY_EXHIBITS = {"command": ("stdout",), "http": _API_EXHIBITS, "openai": _API_EXHIBITS}
 
 # Drivers that keep only the text of a reply.
@@ -44,14 +45,19 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
         read = json_turn if options.get("mode") == "json" else text_turn
         return read(kept, Stopwatch(), thoughts_apart=options.get("thoughts_apart") is not False).answer
     given = json.dumps(options)
-    declared = json.loads(head)
-    headers = tuple((str(name), str(value)) for name, value in declared["headers"])
-    received = Received("", int(declared["status"]), headers, kept, Stopwatch())
     if driver in recipe_names():
         recipe = read_recipe(driver)
         described = recipe.driver_options(recipe.Options.model_validate_json(given))
     else:
         described = (HttpOptions if driver == "http" else OpenAIOptions).model_validate_json(given)
+    if isinstance(described, HttpOptions) and described.poll is not None and described.poll.each is not None:
+        reply = DescribedReply(reply_description(described), "messages")
+        for line in filter(None, kept.split(b"\n")):
+            reply.add_message(json.loads(line))
+        return reply.turn(Stopwatch()).turn.answer
+    declared = json.loads(head)
+    headers = tuple((str(name), str(value)) for name, value in declared["headers"])
+    received = Received("", int(declared["status"]), headers, kept, Stopwatch())
     if isinstance(described, HttpOptions):
         return reply_description(described).read(received).turn.answer
     completion = empty_completion(described)

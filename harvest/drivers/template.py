@@ -17,12 +17,14 @@ from pydantic import AfterValidator
 from harvest.drivers.options import FromEnvironment
 from harvest.systems.driver import Surroundings
 
-# text: the user turn. session: the session's id. turn: its number, from 1. history: the exchanges before it, and
-# messages: those and the user turn, as a list of {role, content}.
-PLACEHOLDERS = ("text", "session", "turn", "history", "messages")
+# text: the user turn. session: the session's id. turn: the turn's number, from 1. history: the exchanges before it, and
+# messages: those and the user turn, as lists. id: an id of the turn. visitor: an id of the person who speaks.
+PLACEHOLDERS = ("text", "session", "turn", "history", "messages", "id", "visitor")
+# In the shape of one of these messages: its role, its text, and an id.
+MESSAGE_PLACEHOLDERS = ("role", "text", "id")
 
 _LIST_PLACEHOLDERS = frozenset({"history", "messages"})
-_PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]*)\s*\}\}")
+_PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]*)\s*\}\}")
 _OPENING_BRACES = re.compile(r"\{\{")
 
 

@@ -28,6 +28,7 @@ from topics.document import parse_document
 
 PAGE = ROOT / "docs" / "drivers.md"
 DRIVERS_HERE = [name for name in DRIVERS if name != "parrot"]  # docs/parrot.md is its own page
+VARIABLES = ("OPENAI_API_KEY", "DESK_KEY", "DIFY_KEY", "DIRECT_LINE_SECRET", "GEMINI_KEY", "MODEL_TOKEN")
 BLOCK = re.compile(r"(<!-- options: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 REASON = re.compile(
     r"(?:Unanswered|NotSent|Denied)(?: if [\w.]+ else \w+)?,? ?\(?,?\s*\"([a-z0-9-]+)\"|_fault\(\s*\"([a-z0-9-]+)\""
@@ -113,7 +114,7 @@ async def test_every_example_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "chat.py").write_text("async def session(): return str\n")
     keep_login(tmp_path / "desk.login.json", {"cookies": [], "origins": []})
     await record(tmp_path / "runs" / "2024-05", ("echo: hello",), trials=1, name="assistant, May")
-    environment = dict.fromkeys(("OPENAI_API_KEY", "DESK_KEY", "FLOW_KEY", "MODEL_TOKEN"), "a-value-for-tests")
+    environment = dict.fromkeys(VARIABLES, "a-value-for-tests")
     examples = _examples()
     documented = {name for _, name, _ in BLOCK.findall(PAGE.read_text(encoding="utf-8"))}
     assert documented >= {"browser", "command", "http", "openai", "python", "replay"}

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from protocols.answer import Answer, Source
+from protocols.answer import Answer, Offer, Source
 from tests.servers.local_http import Asked, response
 
-__all__ = ["Dify", "Flowise", "Ollama", "Truth"]
+__all__ = ["A2A", "Botpress", "Dify", "DirectLine", "Flowise", "Gemini", "Jobs", "Ollama", "Truth"]
 
 STATUSES = {"busy": "429 Too Many Requests", "down": "500 Internal Server Error", "denied": "401 Unauthorized"}
 
@@ -131,6 +131,36 @@ class Ollama(Api):
         await self.stream(writer, events, cut="cut" in last)
 
 
+class Gemini(Api):
+    """POST models/MODEL:generateContent: the types of google-genai. The whole conversation is sent, in parts. A prompt
+    that is `unsafe` is blocked without a candidate."""
+
+    async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        contents = asked.json["contents"]
+        assert {content["role"] for content in contents[1::2]} <= {"model"}
+        last = contents[-1]["parts"][0]["text"]
+        text = self.words(contents[0]["parts"][0]["text"].partition(" ")[0], last)
+        counts = {"promptTokenCount": len(contents), "candidatesTokenCount": len(text)}
+        body: dict[str, Any] = {"usageMetadata": counts, "modelVersion": "gemini-1"}
+        tokens = {"prompt": len(contents), "completion": len(text)}
+        if "unsafe" in last:
+            body["promptFeedback"] = {"blockReason": "PROHIBITED_CONTENT"}
+            self.truth[last] = Truth(Answer("", refused=True), "", "gemini-1", tokens)
+        else:
+            parts = [{"text": "hm", "thought": True}, {"text": text}]
+            chunks = [{"web": {"uri": "https://www.example.org/mill", "title": "Mill"}}]
+            body["candidates"] = [
+                {"content": {"role": "model", "parts": parts}, "finishReason": "STOP",
+                 "groundingMetadata": {"groundingChunks": chunks}}
+            ]  # fmt: skip
+            answer = Answer.of(text, sources=(Source("https://www.example.org/mill", "Mill"),))
+            self.truth[last] = Truth(replace(answer, thoughts="hm"), "STOP", "gemini-1", tokens)
+        written = response("200 OK", json.dumps(body))
+        writer.write(written[:-9] if "cut" in last else written)
+        if "cut" in last:
+            writer.close()
+
+
 class Flowise(Api):
     """POST /api/v1/prediction/ID with `streaming`: the Flowise documentation, "Prediction". The client names the
     session; the sources come in an event of their own."""
@@ -155,3 +185,183 @@ class Flowise(Api):
         source = Source("https://www.example.org/mill")
         self.truth[question] = Truth(Answer.of(text, sources=(source,)))
         await self.stream(writer, events, cut="cut" in question)
+
+
+class Jobs(Api):
+    """POST /jobs answers 202 (RFC 9110, 15.3.3) with an id; GET /jobs/ID says how far it is. The reply is in one of two
+    fields. The first look at a job of `cut` breaks off, and a job of `fail` fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.jobs: dict[str, tuple[str, str, int]] = {}
+
+    async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.method == "POST":
+            text, job = asked.json["input"], f"j{len(self.jobs)}"
+            said = self.words(asked.json["conversation"], text)
+            self.jobs[job] = (text, said, 0)
+            self.truth[text] = Truth(Answer(said))
+            writer.write(response("202 Accepted", json.dumps({"id": job, "status": "queued"})))
+            return
+        job = asked.path.rpartition("/")[2]
+        text, said, looks = self.jobs[job]
+        self.jobs[job] = (text, said, looks + 1)
+        status = "running" if looks < 2 or "never" in text else "failed" if "fail" in text else "done"
+        output = {} if status != "done" else {"text": said} if len(text) % 2 else {"message": said}
+        body = response("200 OK", json.dumps({"id": job, "status": status, "output": output, "message": "no credit"}))
+        if "cut" in text and not looks:
+            writer.write(body[:-9])
+            writer.close()
+        elif "slow" in text and looks == 1:
+            writer.write(response("503 Service Unavailable", "", "Retry-After: 0"))
+        else:
+            writer.write(body)
+
+
+WORKING: dict[str, Any] = {"status": {"state": "TASK_STATE_WORKING"}, "artifacts": []}
+
+
+class A2A(Api):
+    """JSON-RPC: a2a-protocol.org, specification 1.0, `SendMessage` with `returnImmediately`, then `GetTask`. A question
+    leaves the task open, and the next message must name it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tasks: dict[str, dict[str, Any]] = {}
+        self.open: dict[str, str] = {}
+        self.ids: list[str] = []
+
+    async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        assert asked.headers["a2a-version"] == "1.0"
+        call = asked.json
+        if call["method"] == "GetTask":
+            task = self.tasks[call["params"]["id"]]
+            result: dict[str, Any] = task if task.setdefault("looks", 0) else {**task, **WORKING}
+            task["looks"] += 1
+        else:
+            result = self._send(call["params"]["message"])
+        if result.get("status", {}).get("state") == "none":
+            found = {"error": {"code": -32001, "message": "no such task"}}
+        else:
+            found = {"result": {key: value for key, value in result.items() if key != "looks"}}
+        writer.write(response("200 OK", json.dumps({"jsonrpc": "2.0", "id": call["id"], **found})))
+
+    def _send(self, message: dict[str, Any]) -> dict[str, Any]:
+        assert (message["role"], message["messageId"] in self.ids) == ("ROLE_USER", False)
+        self.ids.append(message["messageId"])
+        text = message["parts"][0]["text"]
+        context = self.conversation(message["contextId"])
+        assert message["taskId"] == self.open.pop(context, None), "an open task is named, a closed one is not"
+        said = self.words(context, text)
+        self.truth[text] = Truth(Answer(said))
+        if "fail" in text:
+            return {"status": {"state": "none"}}
+        if "short" in text:
+            return {
+                "message": {"messageId": "m", "role": "ROLE_AGENT", "contextId": context, "parts": [{"text": said}]}
+            }
+        task: dict[str, Any] = {"id": f"t{len(self.tasks)}", "contextId": context}
+        if "unsafe" in text:
+            self.open[context] = task["id"]
+            status = {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"parts": [{"text": said}]}}
+            self.tasks[task["id"]] = {**task, "status": status}
+        else:
+            status = {"state": "TASK_STATE_COMPLETED"}
+            artifacts = [{"artifactId": "a", "parts": [{"text": said}]}]
+            self.tasks[task["id"]] = {**task, "status": status, "artifacts": artifacts}
+        return {"task": {**task, **WORKING}}
+
+
+class DirectLine(Api):
+    """Direct Line 3.0: MicrosoftDocs/bot-docs, articles/rest-api/bot-framework-rest-direct-line-3-0-*. A token, a
+    conversation, activities after a watermark; the bot greets, and one's own message comes back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.activities: dict[str, list[dict[str, Any]]] = {}
+        self.looks: dict[str, int] = {}
+        self.tokens: dict[str, str] = {}
+
+    async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        key, _, conversation = asked.headers["authorization"], "", asked.path.split("/")[-2]
+        if asked.path.endswith("/tokens/generate"):
+            assert key == "Bearer k-0123456789"
+            token = f"token-{len(self.tokens)}-0123456789"
+            self.tokens[token] = ""
+            writer.write(response("200 OK", json.dumps({"token": token, "expires_in": 1800})))
+        elif asked.path.endswith("/conversations"):
+            name = f"c{len(self.activities)}"
+            assert self.tokens[key.removeprefix("Bearer ")] == ""
+            self.tokens[key.removeprefix("Bearer ")] = name
+            self.activities[name] = []
+            self._say(name, "Welcome!")
+            writer.write(response("201 Created", json.dumps({"conversationId": name, "expires_in": 1800})))
+        elif asked.method == "POST":
+            assert self.tokens[key.removeprefix("Bearer ")] == conversation
+            self._hear(conversation, asked.json)
+            writer.write(response("200 OK", json.dumps({"id": f"{conversation}|1"})))
+        else:
+            assert self.tokens[key.removeprefix("Bearer ")] == conversation
+            self._list(conversation, int(asked.query.get("watermark", ["0"])[0]), writer)
+
+    def _hear(self, conversation: str, activity: dict[str, Any]) -> None:
+        text = activity["text"]
+        self._add(conversation, {**activity, "from": {"id": activity["from"]["id"]}})
+        said, _, more = self.words(conversation, text).partition("\n\n")
+        if "never" in text:
+            return
+        self._add(conversation, {"type": "typing", "from": {"id": "bot"}})
+        self._say(conversation, said, inputHint="ignoringInput")
+        actions = [{"type": "imBack", "title": "Yes", "value": "yes"}]
+        hint = {} if "quiet" in text else {"inputHint": "expectingInput"}
+        self._say(conversation, more, suggestedActions={"actions": actions}, **hint)
+        offers = (Offer("Yes", "yes", "imBack"),)
+        self.truth[text] = Truth(Answer(f"{said}\n\n{more}", offers=offers))
+
+    def _say(self, conversation: str, text: str, **fields: Any) -> None:
+        self._add(conversation, {"type": "message", "from": {"id": "bot"}, "text": text, **fields})
+
+    def _add(self, conversation: str, activity: dict[str, Any]) -> None:
+        self.activities[conversation].append(activity)
+
+    def _list(self, conversation: str, mark: int, writer: asyncio.StreamWriter) -> None:
+        looks = self.looks[conversation] = self.looks.get(conversation, 0) + 1
+        every = self.activities[conversation]
+        if "cut" in json.dumps(every[-5:]) and looks % 3 == 1:
+            writer.write(response("502 Bad Gateway", "no"))
+            return
+        found = every[mark : mark + 2]  # not all at once
+        after = str(mark + len(found)) if found else None
+        writer.write(response("200 OK", json.dumps({"activities": found, "watermark": after})))
+
+
+class Botpress(Api):
+    """The Chat API: botpress/botpress, integrations/chat. A user's key, a conversation, a list of its messages, the
+    newest first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.users = 0
+        self.messages: dict[str, list[dict[str, Any]]] = {}
+
+    async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path == "/users":
+            self.users += 1
+            body: dict[str, Any] = {"user": {"id": f"u{self.users}"}, "key": f"key-of-user-{self.users}-0123456789"}
+        elif asked.path == "/conversations":
+            name = f"c{len(self.messages)}"
+            self.messages[name] = []
+            body = {"conversation": {"id": name}}
+        elif asked.method == "POST":
+            conversation, text = asked.json["conversationId"], asked.json["payload"]["text"]
+            user = asked.headers["x-user-key"].split("-")[3]
+            said = self.words(conversation, text)
+            for number, (who, one) in enumerate(((f"u{user}", text), ("bot", said))):
+                name = f"{conversation}-{len(self.messages[conversation])}-{number}"
+                payload = {"type": "text", "text": one}
+                self.messages[conversation].insert(0, {"id": name, "userId": who, "payload": payload})
+            self.truth[text] = Truth(Answer(said))
+            body = {"message": {"id": "m"}}
+        else:
+            body = {"messages": self.messages[asked.path.split("/")[-2]], "meta": {}}
+        writer.write(response("200 OK", json.dumps(body)))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,36 +14,34 @@ import pytest
 
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
-from tests.servers.described_apis import Api, Dify, Flowise, Ollama, Truth
+from tests.servers.described_apis import A2A, Api, Botpress, Dify, DirectLine, Flowise, Gemini, Jobs, Ollama, Truth
 from tests.servers.local_http import LocalServer, serving
+from tests.support.checkout import DOCS
 from topics.document import parse_document
 
 
 @dataclass(frozen=True)
 class Case:
-    """An API and its options as an audit gives them."""
+    """An API and its options as an audit gives them. faults: its own errors, or None where the reply comes anyway."""
 
     server: type[Api]
     options: str
-    streams: bool = True
-    cut: str = "broken-stream"
+    streams: bool = False
+    faults: Mapping[str, tuple[type[DriverError], str] | None] = field(default_factory=dict)
+
+
+def _documented(name: str) -> str:
+    """The options of the system of this name in docs/drivers.md, whose server is here."""
+    page = (DOCS / "drivers.md").read_text(encoding="utf-8")
+    (found,) = re.findall(rf"```yaml\n  - name: {name}\n    driver: http\n    options:\n(.*?)```", page, re.DOTALL)
+    return re.sub(r"https://[^/\s\"]+", "{base}", found)
 
 
 CASES = {
-    "Dify": Case(
-        Dify,
-        """
-        url: {base}/v1/chat-messages
-        body: {query: "{{ text }}", conversation_id: "{{ session }}", user: audit, inputs: {}, response_mode: streaming}
-        session: $.conversation_id
-        first_session: ""
-        reply: {message: $.answer, agent_message: $.answer}
-        thoughts: {agent_thought: $.thought}
-        links: $.metadata.retriever_resources
-        tokens: $.metadata.usage
-        stream: {end: message_end, replace: {message_replace: $.answer}, fail: {error: $.message}}
-        """,
-    ),
+    "Dify": Case(Dify, _documented("dify"), True),
+    "Gemini": Case(Gemini, _documented("gemini"), faults={"cut": (Unanswered, "broken-body"), "fail": None}),
+    "Jobs": Case(Jobs, _documented("research"), faults={"cut": None, "slow": None}),
+    "Direct Line": Case(DirectLine, _documented("direct line"), faults={"cut": None, "fail": None}),
     "Ollama": Case(
         Ollama,
         """
@@ -56,6 +55,7 @@ CASES = {
         tokens: $
         stream: {end: $.done}
         """,
+        True,
     ),
     "Flowise": Case(
         Flowise,
@@ -67,8 +67,73 @@ CASES = {
         links: {sourceDocuments: $.data}
         stream: {end: end, fail: {error: $.data}}
         """,
+        True,
+    ),
+    "A2A": Case(
+        A2A,
+        """
+        url: {base}/
+        headers: {A2A-Version: "1.0"}
+        body:
+          jsonrpc: "2.0"
+          id: "{{ id }}"
+          method: SendMessage
+          params:
+            configuration: {returnImmediately: true}
+            message:
+              messageId: "{{ id }}"
+              role: ROLE_USER
+              contextId: "{{ context }}"
+              taskId: "{{ open_task }}"
+              parts: [{text: "{{ text }}"}]
+        keep:
+          task: $.result.task.id
+          context: [$.result.task.contextId, $.result.message.contextId]
+          open_task: ["$.result[?@.status.state=='TASK_STATE_INPUT_REQUIRED'].id", null]
+        poll:
+          url: {base}/
+          method: POST
+          body: {jsonrpc: "2.0", id: "{{ id }}", method: GetTask, params: {id: "{{ task }}"}}
+          keep: {open_task: ["$[?@.status.state=='TASK_STATE_INPUT_REQUIRED'].id", null]}
+          until:
+            $.result.status.state: [TASK_STATE_COMPLETED, TASK_STATE_INPUT_REQUIRED]
+            $.result.message.role: ROLE_AGENT
+        reply:
+          - $.result.artifacts[*].parts[*].text
+          - $.result.status.message.parts[*].text
+          - $.result.message.parts[*].text
+        """,
+        faults={"cut": None, "slow": None},
+    ),
+    "Botpress": Case(
+        Botpress,
+        """
+        open:
+          - {url: "{base}/users", body: {}, keep: {user: $.user.id, key: $.key}}
+          - url: "{base}/conversations"
+            body: {}
+            headers: {x-user-key: "{{ key }}"}
+            keep: {conversation: $.conversation.id}
+        secret: key
+        url: "{base}/messages"
+        headers: {x-user-key: "{{ key }}"}
+        body: {conversationId: "{{ conversation }}", payload: {type: text, text: "{{ text }}"}}
+        poll:
+          url: "{base}/conversations/{{ conversation }}/messages"
+          each: $.messages[*]
+          id: $.id
+          newest_first: true
+          skip: {$.userId: "{{ user }}"}
+          quiet: 0.03
+        reply: $.payload.text
+        """,
+        faults={"cut": None, "fail": None},
     ),
 }
+
+
+PLAY = {3: "unsafe ", 5: "quiet ", 7: "short ", 8: "slow "}
+"""Words in the turn of this number that make the servers answer in another way."""
 
 
 @asynccontextmanager
@@ -77,9 +142,13 @@ async def _driving(name: str) -> AsyncIterator[tuple[Api, Driver, LocalServer]]:
     api = case.server()
     async with serving(api) as server:
         options: Any = parse_document(case.options.replace("{base}", server.url), "options").value
-        driver = build_driver(
-            "http", {"timeout": 20, **options}, Surroundings(name, Path(), environment={"KEY": "k-0123456789"})
-        )
+        if "poll" in options:
+            options["poll"]["every"] = 0.01
+            if "each" in options["poll"]:
+                options["poll"]["quiet"] = min(0.2, options["poll"]["quiet"])
+        keys = dict.fromkeys(("DIFY_KEY", "DIRECT_LINE_SECRET", "GEMINI_KEY"), "k-0123456789")
+        around = Surroundings(name, Path(), environment=keys)
+        driver = build_driver("http", {"timeout": 20, **options}, around)
         try:
             yield api, driver, server
         finally:
@@ -94,13 +163,14 @@ async def test_ten_turns_of_two_sessions_are_recorded_as_they_were_answered(name
             found = []
             session = await driver.open(Opening(name, "M002", 1, 1))
             for number in range(10):
-                text = f"{person} says {'unsafe ' * (number == 3)}{number}"
+                text = f"{person} says {PLAY.get(number, '')}{number}"
                 turn = (await session.say(text)).turn
                 found.append((text, Truth(turn.answer, turn.finish, turn.model, dict(turn.tokens))))
                 assert turn.notes == ()
-                assert bool(turn.pieces) is CASES[name].streams
-                if turn.pieces:
-                    assert turn.pieces[-1][1] == len(turn.answer.text) or number == 3
+                assert 0 < (turn.first_seconds or 0) <= (turn.seconds or 0)
+                if CASES[name].streams:
+                    assert len(turn.pieces) > 1
+                    assert turn.first_seconds == turn.pieces[0][0]
             await session.close()
             return found
 
@@ -111,30 +181,33 @@ async def test_ten_turns_of_two_sessions_are_recorded_as_they_were_answered(name
         assert sorted(api.heard.values()) == sorted([text for text, _ in found] for found in people)
 
 
-@pytest.mark.parametrize(
-    ("words", "kind", "reason"),
-    [
-        ("busy", NotSent, "http-429"),
-        ("down", Unanswered, "http-500"),
-        ("denied", Denied, "http-401"),
-        ("cut", Unanswered, ""),
-        ("fail", Unanswered, "system-error"),
-    ],
-)
+FAULTS: dict[str, tuple[type[DriverError], str]] = {
+    "busy": (NotSent, "http-429"),
+    "down": (Unanswered, "http-500"),
+    "denied": (Denied, "http-401"),
+    "cut": (Unanswered, "broken-stream"),
+    "fail": (Unanswered, "system-error"),
+}
+
+
+@pytest.mark.parametrize("words", FAULTS)
 @pytest.mark.parametrize("name", CASES)
-async def test_an_error_of_each_class_is_told_from_an_answer(
-    name: str, words: str, kind: type[DriverError], reason: str
-) -> None:
+async def test_an_error_of_each_class_is_told_from_an_answer(name: str, words: str) -> None:
+    case, text = CASES[name], f"this is {words}"
     async with _driving(name) as (api, driver, server):
         session = await driver.open(Opening(name, "M002", 1, 1))
         before = (await session.say("first")).turn.answer.text
         assert "you said “first”" in before
-        asked = len(server.asked)
-        with pytest.raises(kind) as caught:
-            await session.say(f"this is {words}")
-        assert caught.value.reason == (reason or CASES[name].cut)
-        assert len(server.asked) == asked + 1, "a turn is sent once"
-        assert {exhibit.name for exhibit in caught.value.exhibits} in ({"headers", "stream"}, {"headers", "response"})
-        if words in ("cut", "fail") and CASES[name].streams:
-            said = api.truth[f"this is {words}"].answer.text
-            assert caught.value.partial == (said if words == "fail" else said[: len(caught.value.partial)]) != ""
+        expected = case.faults.get(words, FAULTS[words])
+        if expected is None:
+            assert (await session.say(text)).turn.answer == api.truth[text].answer
+        else:
+            with pytest.raises(expected[0]) as caught:
+                await session.say(text)
+            assert caught.value.reason == expected[1]
+            names = {exhibit.name for exhibit in caught.value.exhibits}
+            assert names - {"polls"} in ({"headers", "stream"}, {"headers", "response"})
+            if words in ("cut", "fail") and case.streams:
+                said = api.truth[text].answer.text
+                assert caught.value.partial == (said if words == "fail" else said[: len(caught.value.partial)]) != ""
+        assert sum(text.encode() in asked.body for asked in server.asked) == 1, "a turn is sent once"

@@ -1,0 +1,214 @@
+"""Replies that come later: the answers to further requests are read until the reply is complete.
+
+The request with the user turn is never repeated. A request that fetches may be: if it fails in a way that may pass, it
+is sent again until the time for the turn is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from harvest.drivers.described_reply import Described, DescribedReply, kept_text, kept_values
+from harvest.drivers.http_options import Poll, parse_kept
+from harvest.drivers.received import Received, error_message, excerpt
+from harvest.drivers.reply_path import Condition, ReplyPath
+from harvest.drivers.template import fill, placeholders
+from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
+from harvest.systems.timing import SENDING, Clock, Stopwatch
+from recordings.conversations.conversation import SystemTurn
+
+Values = Callable[[], Mapping[str, object]]
+
+
+@dataclass(slots=True)
+class _Fetching:
+    """What has arrived of one reply: `reply` has read the messages `taken`, the last of them at `taken_at`. `answers`
+    are all answers, as evidence, and `last` is the answer that came last. `fault` is the latest failure."""
+
+    reply: DescribedReply
+    watch: Stopwatch
+    taken: list[object] = field(default_factory=list)
+    taken_at: float = 0.0
+    answers: list[dict[str, object]] = field(default_factory=list)
+    last: Received | None = None
+    fault: DriverError | None = None
+
+    def note(self, received: Received, seconds: float) -> None:
+        body = received.body.decode("utf-8", "replace")
+        if self.answers and (self.answers[-1]["status"], self.answers[-1]["body"]) == (received.status, body):
+            self.answers[-1]["until"] = seconds
+        else:
+            self.answers.append({"seconds": seconds, "status": received.status, "body": body})
+        self.last, self.fault = received, None
+
+    @property
+    def exhibits(self) -> tuple[Exhibit, ...]:
+        return (Exhibit("polls", "application/x-ndjson", _lines(self.answers)),) if self.answers else ()
+
+
+class Inbox:
+    """Where the replies to one session arrive. `ask` sends a request that fetches, and `seconds` is the longest time
+    for a reply."""
+
+    def __init__(
+        self,
+        poll: Poll,
+        described: Described,
+        ask: Callable[[Mapping[str, object]], Awaitable[Received]],
+        clock: Clock,
+        seconds: float,
+    ) -> None:
+        self._poll, self._described, self._ask, self._clock, self._seconds = poll, described, ask, clock, seconds
+        self._each = ReplyPath.parse(poll.each) if poll.each is not None else None
+        self._id = ReplyPath.parse(poll.id) if poll.id is not None else None
+        self._until, self._kept = Condition.parse(poll.until), parse_kept(poll.keep)
+        # What an earlier answer gave for these would fetch an earlier reply.
+        used = placeholders((poll.url, poll.query, poll.body, poll.form))
+        self._from_first = used & described.kept.keys() - {"session"}
+        self._seen: set[str] = set()
+
+    async def fetch(
+        self, first: Received | None, values: Values, keep: Callable[[Mapping[str, str | None]], None]
+    ) -> tuple[SystemTurn, tuple[Exhibit, ...]]:
+        """Return the turn whose request was answered by `first`, and its evidence. Without `first`, wait for what the
+        system says by itself. `values` gives the values of placeholders, and `keep` keeps values for later requests.
+        Raises Unanswered or Denied."""
+        watch = first.watch if first is not None else Stopwatch(self._clock)
+        spent, watch.first_seconds, watch.seconds = watch.seconds or 0.0, None, None
+        under_way = _Fetching(DescribedReply(self._described, "messages"), watch)
+        begun = self._clock.monotonic() - spent
+        report = SENDING.set(lambda at: None)  # only the user turn counts for the pace
+        try:
+            async with asyncio.timeout(max(0.0, self._seconds - spent)):
+                await self._wait(under_way, first, values, keep, begun)
+        except TimeoutError:
+            raise self._late(under_way) from under_way.fault
+        except DriverError as fault:
+            raise _with_answers(fault, under_way) from None
+        finally:
+            SENDING.reset(report)
+        return self._read(under_way, first)
+
+    async def _wait(
+        self,
+        under_way: _Fetching,
+        first: Received | None,
+        values: Values,
+        keep: Callable[[Mapping[str, str | None]], None],
+        begun: float,
+    ) -> None:
+        received, paths = first, self._described.kept
+        while True:
+            wait = self._poll.every
+            if received is not None:
+                under_way.note(received, round(self._clock.monotonic() - begun, 3))
+                value = received.json_or_none if received is first else received.json(raw_controls=self._raw)
+                found = kept_values(paths, value)
+                keep(found)
+                if self._complete(under_way, value, values()):
+                    return
+                if received is first and (missing := self._from_first - found.keys()):
+                    detail = (
+                        f"the answer has no value for {{{{ {min(missing)} }}}}, by which the reply could be fetched"
+                    )
+                    raise Unanswered("no-value", f"{detail}; it begins: {received.beginning}")
+                wait = max(wait, received.retry_after or 0.0)
+            elif under_way.fault is not None:
+                wait = max(wait, under_way.fault.retry_after or 0.0)
+            if under_way.taken and self._poll.quiet is not None:
+                left = under_way.taken_at + self._poll.quiet - self._clock.monotonic()
+                if left <= 0:
+                    return
+                wait = min(wait, left)
+            if received is not None or under_way.fault is not None:
+                await self._clock.sleep(wait)
+            received, paths = None, self._kept
+            try:
+                received = await self._ask(values())
+            except Denied:
+                raise
+            except DriverError as fault:
+                if fault.reason in ("bad-session", "no-value"):
+                    raise
+                under_way.fault = fault
+
+    @property
+    def _raw(self) -> bool:
+        return self._described.raw_controls
+
+    def _complete(self, under_way: _Fetching, value: object, values: Mapping[str, object]) -> bool:
+        """Read one answer. Returns True if the reply is complete."""
+        self._described.check(value)
+        if self._each is None and self._until.holds(value):
+            return True
+        if isinstance(value, Mapping) and value.get("error"):
+            raise Unanswered("system-error", excerpt(error_message(value) or repr(value["error"])))
+        if self._each is None:
+            return False
+        option = self._poll.skip
+        skip = Condition.parse(
+            {path: tuple(fill(one, values) for one in wanted) for path, wanted in option.items()}
+            if isinstance(option, dict)
+            else option
+        )
+        found, complete = self._each.find(value), False
+        for message in reversed(found) if self._poll.newest_first else found:
+            name = kept_text(self._id.find(message)) if self._id is not None else None
+            if name in self._seen:
+                continue
+            if name is not None:
+                self._seen.add(name)
+            if skip.holds(message):
+                continue
+            before = under_way.reply.characters
+            under_way.reply.add_message(message)
+            under_way.taken.append(message)
+            under_way.taken_at = self._clock.monotonic()
+            if under_way.reply.characters > before:
+                under_way.watch.piece(under_way.reply.characters)
+            else:
+                under_way.watch.mark()
+            complete = complete or self._until.holds(message) or under_way.reply.ended
+        return complete
+
+    def _read(self, under_way: _Fetching, first: Received | None) -> tuple[SystemTurn, tuple[Exhibit, ...]]:
+        last = under_way.last
+        assert last is not None
+        polls = under_way.exhibits if last is not first else ()
+        try:
+            if self._each is None:
+                under_way.watch.mark()
+                turn = self._described.read(replace(last, watch=under_way.watch)).turn
+                return turn, (*last.exhibits, *polls)
+            turn = under_way.reply.turn(under_way.watch).turn
+        except Unanswered as fault:
+            raise _with_answers(fault, under_way) from None
+        messages = Exhibit("messages", "application/x-ndjson", _lines(under_way.taken))
+        return turn, (*(first.exhibits if first is not None else ()), messages, *polls)
+
+    def _late(self, under_way: _Fetching) -> DriverError:
+        late, fault = f"the reply was not complete after {self._seconds:g} s", under_way.fault
+        if fault is None:
+            return _with_answers(Unanswered("timeout", late), under_way)
+        detail = f"{late}; the last request failed: {fault.detail}"
+        return _with_answers(Unanswered(fault.reason, detail, exhibits=fault.exhibits), under_way)
+
+
+def _with_answers(fault: DriverError, under_way: _Fetching) -> DriverError:
+    """Return the fault with all answers as evidence. The user turn was sent, whatever failed after it."""
+    kind = Unanswered if isinstance(fault, NotSent) else type(fault)
+    exhibits = fault.exhibits or (under_way.last.exhibits if under_way.last is not None else ())
+    return kind(
+        fault.reason,
+        fault.detail,
+        partial=under_way.reply.partial or fault.partial,
+        exhibits=(*exhibits, *under_way.exhibits),
+    )
+
+
+def _lines(values: list[dict[str, object]] | list[object]) -> bytes:
+    text = "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values)
+    return text.encode("utf-8", "surrogatepass")

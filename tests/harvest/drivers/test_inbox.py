@@ -1,0 +1,232 @@
+"""Replies that come later: what is fetched again, what never is, and how long it is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.drivers.registry import build_driver
+from harvest.drivers.rereading import read_reply
+from harvest.systems.driver import Denied, DriverError, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.timing import SENDING
+from tests.servers.local_http import Asked, LocalServer, response, serving
+
+JOB: dict[str, Any] = {"keep": {"job": "$.id"}, "reply": "$.out"}
+
+
+def _json(value: object, *headers: str, status: str = "200 OK") -> bytes:
+    return response(status, json.dumps(value), *headers)
+
+
+async def _say(
+    answers: Iterator[bytes], poll: dict[str, Any], turns: int = 1, **options: Any
+) -> tuple[list[Reply], LocalServer]:
+    """The replies to `turns` turns, where each request gets the next of `answers`, and the server with the requests."""
+
+    async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(next(answers))
+
+    async with serving(answering) as server:
+        given = {"url": f"{server.url}/say", "body": {"q": "{{ text }}"}, "reply": "$.text", "timeout": 5, **options}
+        driver = build_driver(
+            "http", {**given, "poll": {"url": f"{server.url}/look", "every": 0.01, **poll}}, Surroundings("s", Path())
+        )
+        try:
+            session = await driver.open(Opening("s", "M002", 1, 1))
+            replies = [await session.say(f"turn {number}") for number in range(turns)]
+        finally:
+            await driver.close()
+    return replies, server
+
+
+async def _fault(answers: Iterator[bytes], poll: dict[str, Any], **options: Any) -> DriverError:
+    with pytest.raises(DriverError) as caught:
+        await _say(answers, poll, **options)
+    return caught.value
+
+
+ACCEPTED, RUNNING = _json({"id": "j1"}, status="202 Accepted"), _json({"state": "running"})
+DONE = _json({"state": "done", "out": "By the mill."})
+UNTIL: dict[str, Any] = {"until": {"$.state": "done"}}
+
+
+async def test_a_job_is_looked_at_until_it_is_done() -> None:
+    times: list[float] = []
+    report = SENDING.set(times.append)
+    try:
+        (reply,), server = await _say(iter([ACCEPTED, RUNNING, RUNNING, DONE]), UNTIL, **JOB)
+    finally:
+        SENDING.reset(report)
+    assert reply.turn.answer.text == "By the mill."
+    assert [asked.method for asked in server.asked] == ["POST", "GET", "GET", "GET"]
+    assert len(times) == 2, "only the user turn counts for the pace: its request is made, and then sent"
+    exhibits = {one.name: one.data for one in reply.exhibits}
+    assert exhibits["response"] == b'{"state": "done", "out": "By the mill."}'
+    looks = [json.loads(line) for line in exhibits["polls"].splitlines()]
+    assert [(look["status"], "until" in look) for look in looks] == [(202, False), (200, True), (200, False)]
+    again = read_reply(
+        "http", {"url": "http://h/", "body": "{{ text }}", **JOB}, exhibits["response"], exhibits["headers"]
+    )
+    assert again == reply.turn.answer
+
+
+async def test_an_answer_that_is_complete_at_once_is_not_fetched() -> None:
+    (reply,), server = await _say(iter([DONE]), UNTIL, **JOB)
+    assert (reply.turn.answer.text, len(server.asked)) == ("By the mill.", 1)
+    assert [one.name for one in reply.exhibits] == ["headers", "response"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        response("503 Service Unavailable", "no", "Retry-After: 0"),
+        response("429 Too Many Requests", "no"),
+        response("500 Internal Server Error", "no"),
+        RUNNING[:-3],
+        b"",
+        b"garbage\r\n\r\n",
+    ],
+)
+async def test_a_look_that_fails_is_repeated_and_the_turn_is_not(broken: bytes) -> None:
+    async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(answers.pop(0))
+        if len(answers) in (2, 3):
+            writer.close()
+
+    answers = [ACCEPTED, broken, broken, RUNNING, DONE]
+    async with serving(answering) as server:
+        poll = {"url": f"{server.url}/look/{{{{ job }}}}", "every": 0.01, **UNTIL}
+        options = {"url": server.url, "body": {"q": "{{ text }}"}, "timeout": 5, **JOB, "poll": poll}
+        driver = build_driver("http", options, Surroundings("s", Path()))
+        session = await driver.open(Opening("s", "M002", 1, 1))
+        assert (await session.say("hello")).turn.answer.text == "By the mill."
+        await driver.close()
+    assert [asked.target for asked in server.asked] == ["/", *["/look/j1"] * 4]
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "kind", "reason"),
+    [
+        ([ACCEPTED, response("401 Unauthorized", "no")], {}, Denied, "http-401"),
+        ([ACCEPTED, _json({"error": {"message": "gone"}})], {}, Unanswered, "system-error"),
+        ([_json({"error": "no credit"})], {}, Unanswered, "system-error"),
+        ([ACCEPTED, _json({"state": "failed"})], {"fail": {"$.state": "failed"}}, Unanswered, "system-error"),
+        ([ACCEPTED, response("200 OK", "<html>")], {}, Unanswered, "bad-json"),
+        ([ACCEPTED, _json({"state": "done"})], {}, Unanswered, "no-text"),
+        ([ACCEPTED] + [RUNNING] * 99, {"timeout": 0.2}, Unanswered, "timeout"),
+        ([ACCEPTED] + [response("502 Bad Gateway", "no")] * 99, {"timeout": 0.2}, Unanswered, "http-502"),
+        ([ACCEPTED] + [response("429 Busy", "no")] * 99, {"timeout": 0.2}, Unanswered, "http-429"),
+    ],
+)
+async def test_what_is_never_answered_has_its_reason_and_all_that_came(
+    answers: list[bytes], options: dict[str, Any], kind: type[DriverError], reason: str
+) -> None:
+    fault = await _fault(iter(answers), UNTIL, **JOB, **options)
+    assert (type(fault), fault.reason) == (kind, reason)
+    assert fault.exhibits[-1].name == "polls"
+    assert sum(exhibit.name == "response" for exhibit in fault.exhibits) == 1
+
+
+async def test_a_job_without_a_name_is_not_taken_for_an_earlier_one() -> None:
+    with pytest.raises(Unanswered, match=r"no-value: the answer has no value for \{\{ job \}\}"):
+        await _say(
+            iter([ACCEPTED, DONE, _json({"queued": True}), DONE]),
+            {**UNTIL, "query": {"job": "{{ job }}"}},
+            turns=2,
+            **JOB,
+        )
+
+
+def _messages(*messages: tuple[str, str, str]) -> bytes:
+    return _json({"m": [{"id": name, "by": by, "text": text} for name, by, text in messages]})
+
+
+EACH: dict[str, Any] = {"each": "$.m[*]", "id": "$.id", "skip": {"$.by": "me"}, "quiet": 0.05}
+OWN, BY, MILL = ("1", "me", "turn 0"), ("2", "bot", "By the mill."), ("3", "bot", "Or the weir.")
+TWO = [OWN, BY, MILL]
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_messages_are_one_reply_until_it_is_quiet_and_are_read_once(newest_first: bool) -> None:
+    turn = -1 if newest_first else 1
+    late = [*TWO, ("4", "me", "turn 1"), ("5", "bot", "Again.")]
+    second = [_messages(*late[::turn])] * 99
+    answers = [_json({}), _messages(OWN), _messages(*TWO[:2][::turn]), *[_messages(*TWO[::turn])] * 3]
+
+    def answering() -> Iterator[bytes]:
+        yield from answers
+        while True:
+            yield _messages(*TWO[::turn]) if len(posts) < 2 else second.pop()
+
+    posts: list[str] = []
+    served = answering()
+
+    async def serve(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.method == "POST":
+            posts.append(asked.target)
+            writer.write(next(served) if len(posts) == 1 else _json({}))
+        else:
+            writer.write(next(served))
+
+    async with serving(serve) as server:
+        poll = {"url": f"{server.url}/look", "every": 0.01, **EACH, "newest_first": newest_first}
+        options = {"url": server.url, "body": {"q": "{{ text }}"}, "reply": "$.text", "poll": poll, "timeout": 5}
+        driver = build_driver("http", options, Surroundings("s", Path()))
+        session = await driver.open(Opening("s", "M002", 1, 1))
+        first, after = [await session.say(text) for text in ("turn 0", "turn 1")]
+        await driver.close()
+    assert [first.turn.answer.text, after.turn.answer.text] == ["By the mill.\n\nOr the weir.", "Again."]
+    assert [characters for _, characters in first.turn.pieces] == [12, 26]
+    assert first.turn.first_seconds == first.turn.pieces[0][0]
+    exhibits = {one.name: one.data for one in first.exhibits}
+    assert list(exhibits) == ["headers", "response", "messages", "polls"]
+    again = read_reply("http", {**options, "poll": {**poll}}, exhibits["messages"])
+    assert again == first.turn.answer
+
+
+async def test_a_message_may_say_that_it_is_the_last_or_that_the_conversation_is_over() -> None:
+    ends = [{"id": "2", "text": "By the mill.", "more": False}, {"id": "3", "text": "Or.", "over": True}]
+    for last in ends:
+        body = _json({"m": [{"id": "1", "text": "Well."}, last]})
+        poll = {"each": "$.m[*]", "id": "$.id", "until": {"$.more": False}}
+        (reply,), server = await _say(iter([_json({}), body]), poll, ended="$.over")
+        assert reply.turn.answer.text == f"Well.\n\n{last['text']}"
+        assert (reply.turn.ended, len(server.asked)) == ("over" in last, 2)
+
+
+async def test_a_message_without_words_is_an_answer() -> None:
+    body = _json({"m": [{"id": "1", "buttons": ["Yes"]}]})
+    (reply,), _ = await _say(iter([_json({}), *[body] * 99]), EACH, reply="$.text", offers="$.buttons")
+    assert (reply.turn.answer.text, [offer.title for offer in reply.turn.answer.offers]) == ("", ["Yes"])
+    assert reply.turn.first_seconds is not None
+
+
+async def test_silence_is_no_answer() -> None:
+    fault = await _fault(iter([_json({}), *[_messages(OWN)] * 99]), EACH, timeout=0.3)
+    assert (type(fault), fault.reason) == (Unanswered, "timeout")
+
+
+async def test_a_greeting_is_waited_for_and_kept() -> None:
+    hello = ("0", "bot", "Welcome!")
+    answers = [_messages(), *[_messages(hello)] * 6]
+
+    async def serve(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.method == "POST":
+            answers[:] = [_messages(hello, OWN, BY)]
+            writer.write(_json({}))
+        else:
+            writer.write(answers.pop(0) if len(answers) > 1 else answers[0])
+
+    async with serving(serve) as server:
+        poll = {"url": f"{server.url}/look", "every": 0.01, **EACH}
+        options = {"url": server.url, "body": {"q": "{{ text }}"}, "reply": "$.text", "poll": poll, "greets": True}
+        driver = build_driver("http", {**options, "timeout": 5}, Surroundings("s", Path()))
+        reply = await (await driver.open(Opening("s", "M002", 1, 1))).say("turn 0")
+        await driver.close()
+    assert reply.turn.answer.text == "By the mill."
+    assert [one.data for one in reply.exhibits if one.name == "greeting"] == [b"Welcome!"]
