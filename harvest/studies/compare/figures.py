@@ -81,7 +81,8 @@ def _sentence(found: Comparison, first: str, second: str) -> Text:
         "no value": "nothing to compare in",
     }
     on_these = {measure.label: measure.pairs[0] for measure in found.on_these}
-    said: dict[str, list[str]] = {}  # measures, by what is said of them
+    # Measures by what is said of them: of other topics too, of these topics alone, and of neither.
+    said: tuple[dict[str, list[str]], ...] = ({}, {}, {})
     for measure in found.measures:
         if measure.topic_type is None and not measure.standardised:
             pair = next(pair for pair in measure.pairs if (pair.first, pair.second) == (first, second))
@@ -94,9 +95,11 @@ def _sentence(found: Comparison, first: str, second: str) -> Text:
             if measure.label in on_these:
                 topics, like = ("this topic", "it") if len(measure.topics) == 1 else ("these topics", "them")
                 words = f"on {topics} alone, {words}, and for others like {like} it cannot be told"
-            said.setdefault(words, []).append(label)
+            place = 2 if not pair.is_distinguished else 1 if measure.label in on_these else 0
+            said[place].setdefault(words, []).append(label)
     start = Text(f"{one} and {other}: ", style="bold")
-    return start + Text("; ".join(words.replace("{}", _list_names(names)) for words, names in said.items()) + ".")
+    parts = [words.replace("{}", _list_names(names)) for each in said for words, names in each.items()]
+    return start + Text(f"{'; '.join(parts)}.")
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -65,7 +65,8 @@ def _tables(name: str, one: Relabelling, every: bool) -> Iterator[RenderableType
         yield Text("--all lists every change", style="dim")
         yield Text(
             "to score or compare the old answers by this protocol, name it in an audit that replays them: driver: "
-            f"replay, options: {{run: {printable(name, line=True)}}} (docs/protocols.md has an example)",
+            f"replay, options: {{run: {printable(name, line=True)}}} (docs/protocols.md has an example)"
+            + ("; what would have gone on otherwise is in no figure then" if one.count("unknown") else ""),
             style="dim",
         )
 

@@ -341,6 +341,7 @@ def test_the_command_says_what_changes_and_lists_it(run: Run, tmp_path: Path) ->
     assert line.startswith("Sparkasse second trial 1, turn 1: x → o, because contains is met (contains: ")
     assert "“Darlehen”" in line
     assert any("25.0% to 50.0% [" in line for line in lines)
+    assert "; what would have gone on otherwise is in no figure then" in " ".join(done.stdout.split())
     same = harvest("relabel", run.path, "--fail-on-change")
     assert same.returncode == 0
     assert "0 of 8 labels change." in same.stdout
@@ -359,6 +360,7 @@ def test_each_kind_of_change_is_shown_once_with_the_number_of_the_others(run: Ru
     assert more.startswith("Sparkasse first trial 1, turn 2: x → o, because contains is met")
     assert again.startswith("Sparkasse second trial 1, turn 2: o → x, because no rule is met (")
     assert "name it in an audit that replays them: driver: replay, options: {run: run}" in following
+    assert "gone on otherwise" not in following
     (shorter, _) = lines(CHANGED["an earlier end"])
     assert shorter.startswith("Sparkasse both trial 1: after the answer to turn 1 the protocol would stop (completed)")
     assert shorter.endswith("; 1 more of this kind")
