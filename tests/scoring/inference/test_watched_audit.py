@@ -46,35 +46,30 @@ def test_what_is_near_is_the_same_or_cannot_be_told() -> None:
 SMALL = World(8, 5, 0.0, 4, 0.85)
 
 
-def falls_shown_together(world: World, means: list[float | None], years: int) -> tuple[int, int]:
-    """How many looks say `fell` or `rose` by the audits together alone, and how many there are."""
-    found = said = 0
-    for number in range(years):
-        for one in watched(Played(world, generator(number, "together", str(world))), iter(means)):
-            said += one.word(MATTERS) in ("fell", "rose") and not one.difference.is_beyond(MATTERS)
-            found += 1
-    return said, found
+def fall_is_shown_together(world: World, means: list[float | None], number: int) -> bool:
+    """Whether any look of a year says `fell` or `rose` by audits together that no interval of its own shows."""
+    looks = watched(Played(world, generator(number, "together", str(world))), iter(means))
+    return any(one.word(MATTERS) in ("fell", "rose") and not one.difference.is_beyond(MATTERS) for one in looks)
 
 
 def test_audits_that_fell_by_as_much_are_named_together_where_each_is_too_small() -> None:
-    said, _ = falls_shown_together(SMALL, [0.68] * 4, 60)
-    assert said >= 10
+    assert sum(fall_is_shown_together(SMALL, [0.68] * 4, number) for number in range(60)) >= 10
 
 
-@pytest.mark.parametrize(("world", "years"), [(SMALL, 12), (World(15, 5, 0.15, 8), 12)], ids=str)
-def test_where_nothing_changed_audits_together_seldom_say_that_it_fell(world: World, years: int) -> None:
-    said, looks = falls_shown_together(world, [None] * LOOKS, years)
-    assert said <= 4, f"of {looks} at 0.1%, 99.9 of 100 times"
-
-
-@pytest.mark.soak
 @pytest.mark.parametrize(
-    "world", [SMALL, World(15, 5, 0.15, 8), World(45, 5, 0.15, 4), World(15, 20, 0.15, 4)], ids=str
+    ("world", "years"),
+    [
+        (SMALL, 12),
+        (World(15, 5, 0.15, 8), 12),
+        *(pytest.param(world, 100, marks=pytest.mark.soak) for world in (SMALL, World(15, 5, 0.15, 8))),
+        pytest.param(World(45, 5, 0.15, 4), 100, marks=pytest.mark.soak),
+    ],
+    ids=str,
 )
-def test_in_a_hundred_years_without_a_change_fewer_than_one_look_in_a_thousand_does(world: World) -> None:
-    said, looks = falls_shown_together(world, [None] * LOOKS, 100)
-    print(world, said, looks)
-    assert said < looks / 1000
+def test_where_nothing_changed_few_years_have_audits_together_that_fell(world: World, years: int) -> None:
+    found = sum(fall_is_shown_together(world, [None] * LOOKS, number) for number in range(years))
+    print(world, found, years)
+    assert found <= (2 if years == 12 else 6), "at 2% of the years, 99 of 100 times"
 
 
 def test_with_few_blessed_runs_a_fall_is_one_of_these_runs() -> None:
