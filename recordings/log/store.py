@@ -12,7 +12,7 @@ import dataclasses
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -78,7 +78,7 @@ def read_header(run: Path) -> Header:
 class RunWriter:
     """Writes one run. Make a writer with `create`, `resume` or `open`; use it in one event loop; `await close()` it.
     `header` is the current content of `run.json`. `worker` is the name in this process's file of events. `redactor`
-    redacts everything that is written; secrets that become known later can be added to it."""
+    redacts everything that is written, also secrets that are put into the given collection later."""
 
     def __init__(
         self, run: Path, header: Header, lock: Lock, journal: Journal, chain: Chain, worker: str, redactor: Redactor
@@ -94,7 +94,7 @@ class RunWriter:
         path: str | os.PathLike[str],
         header: Header,
         *,
-        secrets: Iterable[str] = (),
+        secrets: Collection[str] = (),
         worker: str = "",
         clock: Now = utc_now,
     ) -> RunWriter:
@@ -122,7 +122,7 @@ class RunWriter:
         path: str | os.PathLike[str],
         header: Header | None = None,
         *,
-        secrets: Iterable[str] = (),
+        secrets: Collection[str] = (),
         worker: str = "",
         clock: Now = utc_now,
         check: Callable[[Redactor], None] = lambda _: None,
@@ -164,7 +164,7 @@ class RunWriter:
         path: str | os.PathLike[str],
         header: Header,
         *,
-        secrets: Iterable[str] = (),
+        secrets: Collection[str] = (),
         worker: str = "",
         clock: Now = utc_now,
         check: Callable[[Redactor], None] = lambda _: None,

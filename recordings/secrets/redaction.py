@@ -15,10 +15,12 @@ There are two deliberate limits. A secret of fewer than 8 characters is not sear
 import codecs
 import re
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from itertools import islice
 from operator import itemgetter, le
+from threading import Lock
 from typing import Any
 
 from recordings.secrets.bare_text import BareForms
@@ -92,64 +94,89 @@ def count_marks(text: str) -> int:
 
 class Redactor:
     """Removes secrets from texts, JSON values and exhibits. A second redaction changes nothing. `secrets` are values
-    that must not be stored. `ignored` counts the secrets that are too short to search for."""
+    that must not be stored; those that are put into this collection later, such as a renewed token, count from then
+    on."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Collection[str] = ()) -> None:
+        self._source, self._followed = secrets, 0
+        self._adding = Lock()  # texts are redacted in several threads
         self._forms: list[str] = []
         self._any_case: list[str] = []  # those of them that are searched in any case
         self._cut = CutSecrets()
         self._bare = BareForms()
         self._raw: list[bytes] = []
         self._known: set[str] = set()
+        self._too_short: set[str] = set()
         self._clean: set[str] = set()  # short texts without secrets
-        self.ignored = 0
-        self.add(*secrets)
+        self._follow()
 
     @property
     def known_count(self) -> int:
         """The number of secrets that are searched by their value."""
         return len(self._known)
 
+    @property
+    def ignored(self) -> int:
+        """The number of secrets that are too short to be searched."""
+        return len(self._too_short)
+
     def add(self, *secrets: str) -> None:
         """Search for these secrets as well from now on."""
-        for secret in secrets:
-            value = secret.strip()
-            if not value or value in self._known:
+        with self._adding:
+            self._add(secrets)
+
+    def _follow(self) -> None:
+        if len(self._source) != self._followed:
+            with self._adding:
+                known = tuple(self._source)
+                self._add(known)
+                self._followed = len(known)
+
+    def _add(self, secrets: Iterable[str]) -> None:
+        # Everything is copied, because another thread may be searching a text meanwhile.
+        cut, bare, known = deepcopy(self._cut), deepcopy(self._bare), self._known.copy()
+        forms, any_case, raw = self._forms.copy(), self._any_case.copy(), self._raw.copy()
+        waiting = deque(secrets)
+        while waiting:
+            value = waiting.popleft().strip()
+            if not value or value in known:
                 continue
             if len(value) < SHORTEST or value in _EVERY_MARK:
-                self.ignored += 1
+                self._too_short.add(value)
                 continue
-            self._known.add(value)
-            forms = [form for form in forms_of(value) if form not in _EVERY_MARK]
-            self._forms += forms
-            self._cut.add(forms)
-            self._bare.add(value, _EVERY_MARK)
-            self._bare.add_lines(lines_of(value))
-            self.add(*parts_of(value))
+            known.add(value)
+            new = [form for form in forms_of(value) if form not in _EVERY_MARK]
+            forms += new
+            cut.add(new)
+            bare.add(value, _EVERY_MARK)
+            bare.add_lines(lines_of(value))
+            waiting.extend(parts_of(value))
             lower = to_lower(value)
             if len(value) >= _ANY_CASE and lower not in _EVERY_MARK:
-                self._any_case.append(lower)
-            raw = value.encode("utf-8", "surrogatepass")
-            self._raw += [raw, value.encode("utf-16-le", "surrogatepass"), value.encode("utf-16-be", "surrogatepass")]
-        self._forms = sorted(set(self._forms))
-        self._clean.clear()
+                any_case.append(lower)
+            raw += [value.encode(code, "surrogatepass") for code in ("utf-8", "utf-16-le", "utf-16-be")]
+        self._forms, self._any_case, self._raw = sorted(set(forms)), any_case, raw
+        self._cut, self._bare, self._known, self._clean = cut, bare, known, set()
 
     def leaves_unchanged(self, texts: Sequence[str]) -> bool:
         """Return True if redaction would change none of these texts. Short texts without secrets are remembered,
         because names, hashes and states recur; all remaining texts are searched in one pass."""
-        new = [text for text in texts if text not in self._clean]
+        self._follow()
+        clean = self._clean  # a secret that is added meanwhile has a new set
+        new = [text for text in texts if text not in clean]
         if not new:
             return True
         joined = APART.join(new)
         if (len(joined) >= _LONG_TEXT or self._may_have_secret(joined)) and self.texts(new) != new:
             return False
-        if len(self._clean) > _MOST_CLEAN:
-            self._clean.clear()
-        self._clean.update(text for text in new if len(text) < _SHORT_TEXT)
+        if len(clean) > _MOST_CLEAN:
+            clean.clear()
+        clean.update(text for text in new if len(text) < _SHORT_TEXT)
         return True
 
     def text(self, text: str) -> str:
         """Return `text` with every secret replaced by its mark."""
+        self._follow()
         if len(text) < _LONG_TEXT and not self._may_have_secret(text):
             return text
         return self.pieces((text,))[0]
@@ -173,6 +200,7 @@ class Redactor:
 
     def pieces(self, pieces: Sequence[str]) -> list[str]:
         """Redact the pieces of one text. The mark of a secret is in the piece in which the secret begins."""
+        self._follow()
         found = list(pieces)
         for number in range(_MOST_PASSES):  # a mark can uncover a secret that was glued to the one before it
             spans = self._spans(found[0] if len(found) == 1 else "".join(found), "[redacted:" if number else "")
@@ -242,6 +270,7 @@ class Redactor:
     def data(self, data: bytes, media_type: str = "") -> bytes:
         """Redact an exhibit. Text keeps its encoding and any invalid bytes. In binary data, known secrets are
         overwritten with `*`, so that offsets in the file do not change."""
+        self._follow()
         if _is_text(data, media_type):
             for told in self._known:  # UTF-16 text often has another declared type
                 for order in ("utf-16-le", "utf-16-be"):
