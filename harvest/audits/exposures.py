@@ -40,12 +40,14 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
 
 
 def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> None:
-    """Raise InputError, with its place, if a variable would be sent to another machine without encryption."""
+    """Raise InputError, with its place, if a secret would be sent to another machine without encryption."""
     for one in exposures:
         if one.in_clear:
+            values = (f"the value of {' and '.join(one.variables)}",) if one.variables else ()
+            sent = " and ".join((*values, *one.other_secrets))
             raise InputError(
-                f"{one.who}: the value of {' and '.join(one.variables)} would be sent to {' and '.join(one.in_clear)} "
-                "over plain http, where anyone on the network can read it",
+                f"{one.who}: {sent} would be sent to {' and '.join(one.in_clear)} over plain http, "
+                "where anyone on the network can read it",
                 place=_place_of_variable(document, one),
                 allowed="https://, or an address of this machine (localhost, 127.0.0.1, [::1])",
                 advice=f"if the network is safe, add {KEYS_IN_CLEAR} to the command; this cannot be set in a file",

@@ -146,6 +146,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
                 "contacts": list(one.origins),
                 "proxies": list(one.proxies),
                 "variables": list(one.variables),
+                "other_secrets": list(one.other_secrets),
                 "in_clear": list(one.in_clear),
             }
             for one in resolved.exposures

@@ -41,7 +41,8 @@ def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
     yield from listed("through the proxy", proxies)
     # Servers get the values of variables, or else the code that is run with them.
     takers = ((one, ", ".join(tuple(map(_origin_with_note, one.origins)) or one.code) or "its driver") for one in every)
-    yield from listed("sends", ((f"{name} to {to}", one) for one, to in takers for name in one.variables))
+    sent = ((f"{what} to {to}", one) for one, to in takers for what in (*one.variables, *one.other_secrets))
+    yield from listed("sends", sent)
 
 
 def _origin_with_note(origin: str) -> str:

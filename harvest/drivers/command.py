@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,12 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.history import History, json_bytes
-from harvest.drivers.options import THOUGHTS_HELP, Seconds, Text, resolve_text
-from harvest.drivers.process import Program
+from harvest.drivers.options import THOUGHTS_HELP, Seconds, Text, resolve_texts
+from harvest.drivers.process import Program, find_program, program_environment
 from harvest.drivers.program_output import EndMark, decode_leniently, json_turn, text_turn
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import (
     Capabilities,
-    Denied,
     DriverError,
     Exhibit,
     NothingHeld,
@@ -34,7 +32,6 @@ from protocols.answer import Exchange
 from recordings.log.long_work import run_long_work
 from topics.document import StrictModel, validation_error
 
-_PASSED_NAMES = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
 _LINE_BREAK = b"\n"
 _EXIT_SECONDS = 2.0  # seconds between the end of its output and the end of the program
 
@@ -94,11 +91,7 @@ class CommandDriver:
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self._options, self._folder, self.clock = options, surroundings.folder, surroundings.clock
-        given = {name: resolve_text(value, surroundings) for name, value in options.env.items()}
-        passed = {name: surroundings.environment[name] for name in _PASSED_NAMES if name in surroundings.environment}
-        # Without a locale, many programs fall back to ASCII.
-        locale = {} if {"LANG", "LC_ALL", "LC_CTYPE"} & passed.keys() else {"LANG": "C.UTF-8"}
-        self._environment = {**passed, **locale, **given}
+        self._environment = program_environment(resolve_texts(options.env, surroundings), surroundings.environment)
         self._running: set[_ProgramSession] = set()
 
     @property
@@ -108,7 +101,8 @@ class CommandDriver:
 
     async def open(self, opening: Opening) -> Session:
         """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if no greeting comes."""
-        argv = (self._program_path(), *self._options.argv[1:])
+        program = find_program(self._options.argv[0], self._folder, self._environment)
+        argv = (program, *self._options.argv[1:])
         session: Session
         if self._options.mode == "once":
             session = _TurnSession(self._options, self, argv, opening.history)
@@ -128,17 +122,6 @@ class CommandDriver:
     async def close(self) -> None:
         for talk in list(self._running):
             await talk.close()
-
-    def _program_path(self) -> str:
-        name = self._options.argv[0]
-        path = str(self._folder / name) if "/" in name else name
-        found = shutil.which(path, path=self._environment.get("PATH"))
-        if found is None:
-            where = "is not an executable file" if "/" in name else "is in no folder of PATH"
-            raise Denied(
-                "no-program", f"{path} {where}: install it, make it executable (`chmod +x`), or give its path in argv"
-            )
-        return found
 
 
 class _ProgramSession:

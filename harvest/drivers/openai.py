@@ -82,9 +82,11 @@ class OpenAIDriver:
         self._options = options
         self._authorization: dict[str, str] = {}
         if options.api_key_env is not None:
-            if any(name.lower() == "authorization" for name in options.headers):
+            header = any(name.lower() == "authorization" for name in options.headers)
+            if header or (options.auth is not None and options.auth.header_set == "authorization"):
+                other = "a header Authorization" if header else "auth, which sets the header Authorization"
                 raise InputError(
-                    f"system {surroundings.system!r} has both api_key_env and a header Authorization",
+                    f"system {surroundings.system!r} has both api_key_env and {other}",
                     advice="remove one of them",
                 )
             self._authorization = {"Authorization": f"Bearer {sendable_secret(options.api_key_env, surroundings)}"}

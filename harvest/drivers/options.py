@@ -1,4 +1,5 @@
-"""Options that several drivers share: values from the environment, and settings of the connection to a server.
+"""Options that several drivers share: values from the environment, credentials, and settings of the connection to a
+server.
 
 The type of a value says whether it names a variable or a server (see `harvest.systems.exposure`). Secrets must not be
 written in a file. An option of type `Text` accepts the text itself or `{env: NAME}`. Headers that are known to carry
@@ -8,18 +9,20 @@ secrets accept only `{env: NAME}`.
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from harvest.systems.driver import Surroundings
 from harvest.systems.exposure import Proxy as ProxyAddress
-from harvest.systems.exposure import ProxyVariable, Target, Variable
+from harvest.systems.exposure import ProxyVariable, SecretFile, Target, TokenProgram, Variable
 from topics.document import StrictModel, validation_error
 from topics.errors import InputError
 from topics.target import parse_target
 
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
+
+_SECRET_FIELDS = frozenset({"assertion", "client_assertion", "client_secret", "password", "refresh_token"})
 
 # The help of the option `thoughts_apart` in every driver that has it.
 THOUGHTS_HELP = "separate thoughts in marks such as `<think>` at the beginning of the text from the answer"
@@ -51,10 +54,24 @@ class FromEnvironment(StrictModel):
 Text = str | FromEnvironment
 
 
+def _refuse_plain(value: object) -> object:
+    if isinstance(value, str):
+        raise validation_error("this is a secret: write {env: NAME}, and set that environment variable")
+    return value
+
+
+Secret = Annotated[FromEnvironment, BeforeValidator(_refuse_plain)]
+
+
+def _check_header_name(name: str) -> str:
+    if not _HEADER_NAME.fullmatch(name):
+        raise validation_error(f"{name!r} is not the name of a header")
+    return name
+
+
 def _check_headers(headers: dict[str, Text]) -> dict[str, Text]:
     for name, value in headers.items():
-        if not _HEADER_NAME.fullmatch(name):
-            raise validation_error(f"{name!r} is not the name of a header")
+        _check_header_name(name)
         if isinstance(value, FromEnvironment):
             continue
         if name.lower() in SECRET_HEADERS and not _FILLED_IN.fullmatch(value):
@@ -93,10 +110,116 @@ Proxy = Annotated[Text, AfterValidator(_check_proxy)]
 Seconds = Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)]
 
 
+class OAuth2(StrictModel):
+    """Tokens from a token server (RFC 6749): for a refresh token if there is one, else for the client's credentials."""
+
+    token_url: Url = Field(description="where tokens are asked for")
+    client_id: Text | None = Field(None, description="the client's id: text or `{env: NAME}`")
+    client_secret: Secret | None = Field(None, description="its secret")
+    client_auth: Literal["basic", "body"] = Field(
+        "basic", description="send id and secret in the header Authorization, or as fields of the form"
+    )
+    scope: str | None = Field(None, description="what the token is for, as the server calls it")
+    refresh_token: Secret | None = Field(None, description="a refresh token, if the server does not replace it")
+    refresh_token_file: Annotated[str, AfterValidator(SecretFile)] | None = Field(
+        None,
+        description="file whose last line is the refresh token; a token that replaces it is added as a new line",
+    )
+    fields: dict[str, Text] = Field(
+        {}, description="further fields of the form, such as `audience`; a `grant_type` here replaces the usual one"
+    )
+
+    @model_validator(mode="after")
+    def _check_tokens(self) -> Self:
+        if self.refresh_token is not None and self.refresh_token_file is not None:
+            raise validation_error("only one of `refresh_token` and `refresh_token_file` can be used")
+        if self.client_secret is not None and self.client_id is None:
+            raise validation_error("`client_secret` needs `client_id`")
+        for name in _SECRET_FIELDS & self.fields.keys():
+            if isinstance(self.fields[name], str):
+                raise validation_error(f"{name} is a secret: write {{env: NAME}}, and set that environment variable")
+        return self
+
+
+class TokenCommand(StrictModel):
+    """A program that prints a token. It inherits only a few environment variables, such as PATH and HOME."""
+
+    argv: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(TokenProgram)] = Field(
+        description="the program and its arguments, as a list; no shell reads them. A path starts at the audit file"
+    )
+    env: dict[str, Text] = Field({}, description="environment variables to set; a value is text or `{env: NAME}`")
+    lifetime: Seconds | None = Field(
+        None, description="seconds for which a token is used, if the program does not print when it expires"
+    )
+    timeout: Seconds = Field(60.0, description="seconds until the program must have ended; then it is killed")
+
+
+class SigV4(StrictModel):
+    """Requests signed with AWS Signature Version 4."""
+
+    service: str = Field(min_length=1, description="the name of the service in signatures: `bedrock`, `lex`")
+    region: str = Field(min_length=1, description="such as `eu-central-1`")
+    access_key: Secret | None = Field(None, description="the access key's id")
+    secret_key: Secret | None = Field(None, description="the secret access key")
+    session_token: Secret | None = Field(None, description="the token of temporary keys")
+    command: TokenCommand | None = Field(
+        None, description="instead of keys, a program that prints them, such as `aws configure export-credentials`"
+    )
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> Self:
+        keys = (self.access_key, self.secret_key)
+        given = self.command is not None
+        if (given and any((*keys, self.session_token))) or not (given or all(keys)):
+            raise validation_error("give either `access_key` and `secret_key`, or `command`")
+        return self
+
+
+class ClientCertificate(StrictModel):
+    """The certificate by which a server recognises this client (TLS client authentication)."""
+
+    certificate: str = Field(description="file of the certificate (PEM), with those that vouch for it")
+    key: str | None = Field(None, description="file of its private key; by default the key is in the same file")
+    password: Secret | None = Field(None, description="the password of the key")
+
+
+class Auth(StrictModel):
+    """How a system is shown who asks, beyond fixed headers. A token or a signature goes with every request to the
+    system, and a client certificate with every connection, also with those to a token server."""
+
+    oauth2: OAuth2 | None = Field(None, description="tokens from a token server")
+    command: TokenCommand | None = Field(None, description="tokens that a program prints")
+    sigv4: SigV4 | None = Field(None, description="requests signed for AWS")
+    client_cert: ClientCertificate | None = Field(None, description="a client certificate, alone or with one of these")
+    header: Annotated[str, AfterValidator(_check_header_name)] = Field(
+        "Authorization", description="the header that holds the token"
+    )
+    prefix: str = Field("Bearer ", pattern=f"^{_PRINTABLE.pattern}$", description="what precedes the token there")
+
+    @model_validator(mode="after")
+    def _check_one(self) -> Self:
+        given = [one for one in (self.oauth2, self.command, self.sigv4) if one is not None]
+        if len(given) > 1:
+            raise validation_error("only one of `oauth2`, `command` and `sigv4` can be used")
+        if not given and self.client_cert is None:
+            raise validation_error("give one of `oauth2`, `command`, `sigv4` and `client_cert`")
+        return self
+
+    @property
+    def header_set(self) -> str:
+        """The header that each request gets, in lower case, or "" for a client certificate alone."""
+        if self.sigv4 is not None:
+            return "authorization"
+        return self.header.lower() if self.oauth2 is not None or self.command is not None else ""
+
+
 class WireOptions(StrictModel):
     """Options of a connection to a server. Certificates are always verified."""
 
     headers: Headers = Field({}, description="further headers; a value is text or `{env: NAME, prefix: TEXT}`")
+    auth: Auth | None = Field(
+        None, description="tokens, signatures or a client certificate: see [credentials](#credentials-that-renew)"
+    )
     timeout: Seconds = Field(120.0, description="seconds for a complete turn, from the first try to connect")
     connect_timeout: Seconds = Field(10.0, description="seconds for the connection, within `timeout`")
     read_timeout: Seconds | None = Field(
@@ -109,6 +232,12 @@ class WireOptions(StrictModel):
     ca_file: str | None = Field(
         None, description="file of certificates (PEM) to trust instead of the usual ones; relative to the audit file"
     )
+
+    @model_validator(mode="after")
+    def _check_auth(self) -> Self:
+        if self.auth is not None and self.auth.header_set in {name.lower() for name in self.headers}:
+            raise validation_error(f"`auth` sets the header {self.auth.header_set}: remove it from `headers`")
+        return self
 
 
 def certificate_files(options: WireOptions, folder: Path) -> Iterator[tuple[str, Path]]:
@@ -136,5 +265,5 @@ def sendable_secret(variable: str, surroundings: Surroundings) -> str:
     return secret
 
 
-def resolve_headers(headers: Mapping[str, Text], surroundings: Surroundings) -> dict[str, str]:
-    return {name: resolve_text(value, surroundings) for name, value in headers.items()}
+def resolve_texts(values: Mapping[str, Text], surroundings: Surroundings) -> dict[str, str]:
+    return {name: resolve_text(value, surroundings) for name, value in values.items()}

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -21,11 +22,32 @@ from typing import cast
 from harvest.drivers import supervisor
 from harvest.systems.driver import Denied, Unanswered
 
+_PASSED_NAMES = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
 _MOST_STDERR = 64 * 1024
 _FIRST_WORD = re.compile(rb"\A\S*")
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _KILL_SECONDS = 5.0  # seconds until a killed program must be gone
 _GRACE_SECONDS = 1.0  # seconds for each polite step before the next, harsher one
+
+
+def program_environment(given: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a program: what it is `given`, and the few variables that it inherits from `ours`."""
+    passed = {name: ours[name] for name in _PASSED_NAMES if name in ours}
+    # Without a locale, many programs fall back to ASCII.
+    locale = {} if {"LANG", "LC_ALL", "LC_CTYPE"} & passed.keys() else {"LANG": "C.UTF-8"}
+    return {**passed, **locale, **given}
+
+
+def find_program(name: str, folder: Path, environment: Mapping[str, str]) -> str:
+    """Return the path of the program `name`: in `folder` if the name is a path, else on PATH. Raises Denied."""
+    path = str(folder / name) if "/" in name else name
+    found = shutil.which(path, path=environment.get("PATH"))
+    if found is None:
+        where = "is not an executable file" if "/" in name else "is in no folder of PATH"
+        raise Denied(
+            "no-program", f"{path} {where}: install it, make it executable (`chmod +x`), or give its path in argv"
+        )
+    return found
 
 
 class Program(asyncio.SubprocessProtocol):

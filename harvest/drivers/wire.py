@@ -1,7 +1,7 @@
 """HTTP connections of drivers, with every failure as a `DriverError`.
 
-Only this module and `drivers/transport.py` below it import httpx, so a change of library (for example to httpx2, its
-continuation) affects no other module.
+Only this module, and `drivers/transport.py`, `certificates.py` and `connection_faults.py` below it, import httpx, so a
+change of library (for example to httpx2, its continuation) affects no other module.
 
 A failure before the first byte of the request was sent is `NotSent`, whatever its cause. After that, the system may
 have received the turn, so the failure is `Unanswered`.
@@ -14,30 +14,34 @@ have received the turn, so the failure is `Unanswered`.
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import lazy_loader
 
+from harvest.drivers.certificates import chosen_certificates, machine_certificates
+from harvest.drivers.connection_faults import (
+    WANTS_CERTIFICATE,
+    classify_unsent,
+    host_and_port,
+    message_of,
+    refuses_client,
+)
 from harvest.drivers.event_stream import EventParser, Events, StrictText, is_stream
-from harvest.drivers.options import FromEnvironment, WireOptions, resolve_headers, resolve_text
+from harvest.drivers.options import FromEnvironment, WireOptions, resolve_text, resolve_texts
 from harvest.drivers.received import Received, excerpt
-from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
+from harvest.systems.driver import Denied, DriverError, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
-from topics.errors import InputError, Place
-from topics.regular_file import open_regular
+from topics.errors import InputError
 
 if TYPE_CHECKING:
     import httpx
 
+    from harvest.drivers.credentials import Credentials
     from harvest.drivers.transport import PreparedRequest, Response, Transport
 else:
     httpx = lazy_loader.load("httpx")  # at the first request: an audit that is only checked asks nothing
@@ -47,8 +51,16 @@ _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 # ones, have no such bound, and the size of a reply is checked only after each packet.
 _DECOMPRESSED_CODINGS = frozenset({"gzip", "deflate"})
 _READ_ON_SECONDS = 0.5  # seconds, and bytes, allowed after the end of a reply in a stream
-_C_SOURCE_LINE = re.compile(r" \(_ssl\.c:\d+\)$")
 _READ_ON_BYTES = 65536  # bytes read on so that the connection can be used again
+Sign: TypeAlias = Callable[[str, str, Mapping[str, str], bytes | None], Mapping[str, str]]
+_COMMON_HEADERS = {
+    # Compressed replies would be delayed, unpacked without a bound, and not be raw evidence.
+    "Accept": "*/*",
+    "Accept-Encoding": "identity",
+    "Connection": "keep-alive",
+    "User-Agent": "conversation-harvest",
+}
+_TOKEN_SECONDS = 30.0  # seconds for a complete answer of a token server
 _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, and a turn lost to that is lost
 
 
@@ -87,9 +99,10 @@ class CookieJar:
 
 @dataclass(slots=True)
 class _Transfer:
-    """The progress of one request. `url` is None until the request is built."""
+    """The progress of one request, of at most `limit` seconds. `url` is None until the request is built."""
 
     watch: Stopwatch
+    limit: float
     url: httpx.URL | None = None
     sent: bool = False
     response: Response | None = None
@@ -112,14 +125,7 @@ class Wire:
     def __init__(self, options: WireOptions, surroundings: Surroundings) -> None:
         self._options, self._clock = options, surroundings.clock
         self._exposure = surroundings.exposure
-        self._headers = {
-            # Compressed replies would be delayed, unpacked without a bound, and not be raw evidence.
-            "Accept": "*/*",
-            "Accept-Encoding": "identity",
-            "Connection": "keep-alive",
-            "User-Agent": "conversation-harvest",
-        }
-        self._headers = _merge_headers(self._headers, resolve_headers(options.headers, surroundings))
+        self._headers = _merge_headers(_COMMON_HEADERS, resolve_texts(options.headers, surroundings))
         proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
         try:
             self._proxy = _read_proxy(proxy) if proxy is not None else None
@@ -135,10 +141,12 @@ class Wire:
                 f"system {surroundings.system!r}: {what}",
                 allowed="http://HOST:PORT or https://HOST:PORT",
             ) from None
-        own = surroundings.folder / options.ca_file if options.ca_file is not None else None
-        # The machine's certificates are slow to read, and need no check if the user did not choose them.
-        chosen = own is not None or not os.environ.keys().isdisjoint(("SSL_CERT_FILE", "SSL_CERT_DIR"))
-        self._trusted = _load_certificates(own) if chosen else None
+        self._trusted = chosen_certificates(options, surroundings)
+        self._credentials: Credentials | None = None
+        if options.auth is not None:
+            from harvest.drivers.credentials import make_credentials  # late: few audits have any
+
+            self._credentials = make_credentials(options.auth, surroundings, self._post_form)
         self._held_open = False
         self._declared: set[tuple[str, str, int | None]] | None = None
         self._opened: Transport | None = None
@@ -148,6 +156,8 @@ class Wire:
         _ = self._transport
 
     async def close(self) -> None:
+        if self._credentials is not None:
+            await self._credentials.close()
         if self._opened is not None:
             await self._opened.aclose()
 
@@ -160,19 +170,45 @@ class Wire:
             options = self._options
             timeout = httpx.Timeout(options.read_timeout or options.timeout, connect=options.connect_timeout, pool=None)
             self._opened = Transport(
-                self._trusted or _load_certificates(None), proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE
+                self._trusted or machine_certificates(), proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE
             )
         return self._opened
 
     async def ask(self, request: Request, *, jar: CookieJar | None = None, events: Events | None = None) -> Received:
         """Send the request and read the complete response, whatever its status. Raises DriverError. If the body is a
-        stream of events and the status means success, `events` reads the body as it arrives."""
+        stream of events and the status means success, `events` reads the body as it arrives. If the options have
+        credentials, they go with the request, and a request that is refused because of them is sent once more."""
+        headers, credentials = _merge_headers(self._headers, request.headers), self._credentials
+        if credentials is None:
+            return await self._exchange(request, headers, jar, events)
+        key = await credentials.key()
+        received = await self._exchange(request, headers, jar, events, partial(credentials.headers, key))
+        if received.status in credentials.refused:
+            credentials.discard(key)
+            renewed = partial(credentials.headers, await credentials.key())
+            received = await self._exchange(request, headers, jar, events, renewed)
+        return received
+
+    async def _post_form(self, url: str, headers: Mapping[str, str], content: bytes) -> Received:
+        """Send a form to a token server, which gets no header that is meant for the system."""
+        all_headers = _merge_headers(_COMMON_HEADERS, headers)
+        return await self._exchange(Request("POST", url, content=content), all_headers, seconds=_TOKEN_SECONDS)
+
+    async def _exchange(
+        self,
+        request: Request,
+        headers: Mapping[str, str],
+        jar: CookieJar | None = None,
+        events: Events | None = None,
+        sign: Sign | None = None,
+        seconds: float | None = None,
+    ) -> Received:
         import asyncio  # late, as httpx
 
-        transfer = _Transfer(Stopwatch(self._clock))
+        transfer = _Transfer(Stopwatch(self._clock), seconds or self._options.timeout)
         try:
-            async with asyncio.timeout(self._options.timeout):
-                await self._transfer(request, jar, events, transfer)
+            async with asyncio.timeout(transfer.limit):
+                await self._transfer(request, headers, sign, jar, events, transfer)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
             # A reply that was declared complete counts, even if the stream then does not end properly.
             if events is None or not events.is_complete:
@@ -184,15 +220,23 @@ class Wire:
         return received
 
     async def _transfer(
-        self, request: Request, jar: CookieJar | None, events: Events | None, transfer: _Transfer
+        self,
+        request: Request,
+        headers: Mapping[str, str],
+        sign: Sign | None,
+        jar: CookieJar | None,
+        events: Events | None,
+        transfer: _Transfer,
     ) -> None:
         from harvest.drivers.transport import prepare_request  # late, as httpx
 
-        url, content = request.url, request.content
-        headers = tuple(_merge_headers(self._headers, request.headers).items())
+        method, url, content = request.method, request.url, request.content
         for _ in range(_MOST_REDIRECTS + 1):
-            built = prepare_request(request.method, url, headers, bool(content))
+            built = prepare_request(method, url, tuple(headers.items()), bool(content))
             self._check_declared(built.url)
+            if sign is not None:
+                signed = _merge_headers(headers, sign(method, str(built.url), headers, content))
+                built = prepare_request(method, url, tuple(signed.items()), bool(content))
             transfer.url = built.url
             cookie = jar.header(built.url) if jar is not None else ""
             response = await self._transport.ask(built, content, cookie, transfer.sending)
@@ -216,7 +260,7 @@ class Wire:
         if self._declared is None:
             self._declared = {_server_of(httpx.URL(origin)) for origin in self._exposure.origins}
         if _server_of(url) not in self._declared:
-            raise Denied("undeclared", f"{_host_and_port(url)} is not a server named in the options of the driver")
+            raise Denied("undeclared", f"{host_and_port(url)} is not a server named in the options of the driver")
 
     async def _read(self, response: Response, events: Events | None, transfer: _Transfer) -> None:
         chunks = self._read_bounded(response, transfer)
@@ -281,40 +325,23 @@ class Wire:
         return _with_evidence(kind(reason, detail), transfer.received(is_complete=False), events)
 
     def _classify_error(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
-        options, said = self._options, _C_SOURCE_LINE.sub("", excerpt(str(error))) or type(error).__name__
+        options, said = self._options, message_of(error)
         if not transfer.sent:
-            return self._classify_unsent(error, said, _host_and_port(transfer.url))
+            return classify_unsent(error, transfer.url, options)
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             silence = options.read_timeout if isinstance(error, httpx.TimeoutException) else None
-            late = f"the reply was not complete after {options.timeout:g} s"
+            late = f"the reply was not complete after {transfer.limit:g} s"
             return Unanswered, "timeout", f"the server was silent for {silence:g} s" if silence else late
         if isinstance(error, httpx.DecodingError):
             return Unanswered, "bad-encoding", f"the body cannot be unpacked: {said}"
+        if refuses_client(error):
+            return Denied, "tls", f"the server {WANTS_CERTIFICATE}: {said}"
         if transfer.response is not None:
             streamed = is_stream(_media_type(transfer.response, None))
             return Unanswered, "broken-stream" if streamed else "broken-body", f"the reply breaks off: {said}"
         if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in said:
             return Unanswered, "bad-protocol", f"the response is not HTTP: {said}"
         return Unanswered, "reset", f"the connection was closed without a reply: {said}"
-
-    def _classify_unsent(self, error: Exception, said: str, address: str) -> tuple[type[DriverError], str, str]:
-        causes: list[BaseException] = []
-        cause: BaseException | None = error
-        while cause is not None:
-            causes.append(cause)
-            cause = cause.__cause__ or cause.__context__
-        if isinstance(error, httpx.ProxyError):
-            return (Denied if said[:3] in ("401", "403", "407") else NotSent), "proxy", f"the proxy failed: {said}"
-        if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-            return Denied, "tls", f"the server's certificate is not trusted: {said}"
-        if any(isinstance(cause, socket.gaierror) for cause in causes):
-            return NotSent, "dns", f"the host's name cannot be found: {said}"
-        if isinstance(error, (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError)):
-            return Denied, "bad-request", f"the request cannot be sent: {said}"
-        if isinstance(error, (TimeoutError, httpx.TimeoutException)):
-            return NotSent, "connect", f"no connection to {address} within {self._options.connect_timeout:g} s"
-        way = " through the proxy" if self._options.proxy is not None else ""
-        return NotSent, "connect", f"no connection to {address}{way}: {said}"
 
 
 def _media_type(response: Response, events: Events | None) -> str:
@@ -329,13 +356,6 @@ def _merge_headers(headers: Mapping[str, str], others: Mapping[str, str]) -> dic
 
 def _server_of(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
-
-
-def _host_and_port(url: httpx.URL | None) -> str:
-    if url is None:
-        return ""
-    host = f"[{url.host}]" if ":" in url.host else url.host
-    return f"{host}:{url.port or (443 if url.scheme == 'https' else 80)}"
 
 
 def _with_evidence(fault: DriverError, received: Received | None, events: Events | None) -> DriverError:
@@ -369,22 +389,3 @@ def _read_proxy(url: str) -> httpx.Proxy:
     if found.url.scheme not in ("http", "https"):
         raise ValueError(f"unknown scheme for a proxy: {found.url.scheme}")
     return found
-
-
-@cache
-def _machine_certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Read the machine's many certificates once for all systems that have no certificates of their own."""
-    return httpx.create_ssl_context(trust_env=True)
-
-
-def _load_certificates(path: Path | None) -> ssl.SSLContext:
-    try:
-        if path:
-            open_regular(path).close()  # a pipe would be waited on for ever
-        # Without a file in the audit, SSL_CERT_FILE and SSL_CERT_DIR apply.
-        named = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-        return ssl.create_default_context(cafile=path) if path else _machine_certificates(*named)
-    except (OSError, ssl.SSLError) as fault:
-        what = "ca_file" if path else "the file or folder in SSL_CERT_FILE or SSL_CERT_DIR"
-        place = Place(str(path)) if path else None
-        raise InputError(f"{what} cannot be read as certificates: {fault}", place=place) from None

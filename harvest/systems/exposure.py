@@ -50,12 +50,25 @@ class Program(tuple[str, ...]):
     __slots__ = ()
 
 
+class TokenProgram(Program):
+    """A program, with its arguments, whose output is sent to servers as a token."""
+
+    __slots__ = ()
+
+
+class SecretFile(str):
+    """The name of a file whose content is sent to servers."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Exposure:
     """Everything that one system, or one endpoint of a model, makes this machine do. `who` is the name of the system
     or endpoint. The values of `variables` go to all `targets`, which are URLs, or to `programs`. `proxies` are
     URLs, or `$NAME` for variables that contain the URL of a proxy. `functions` and `programs` are code to run.
-    `plug_in` is the installed package of the driver, or "" for a driver of Harvest."""
+    `plug_in` is the installed package of the driver, or "" for a driver of Harvest. The targets also get the
+    content of `files` and the output of `token_programs`."""
 
     who: str
     variables: tuple[str, ...] = ()
@@ -64,6 +77,8 @@ class Exposure:
     functions: tuple[str, ...] = ()
     programs: tuple[tuple[str, ...], ...] = ()
     plug_in: str = ""
+    files: tuple[str, ...] = ()
+    token_programs: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def from_options(cls, who: str, *options: object, plug_in: str = "") -> "Exposure":
@@ -81,6 +96,8 @@ class Exposure:
             functions=every(Function),
             programs=tuple(dict.fromkeys(tuple(one) for one in found if isinstance(one, Program))),
             plug_in=plug_in,
+            files=every(SecretFile),
+            token_programs=tuple(dict.fromkeys(tuple(one) for one in found if isinstance(one, TokenProgram))),
         )
 
     @property
@@ -102,10 +119,16 @@ class Exposure:
         return (*self.variables, *(one[1:] for one in self.proxies if one.startswith("$")))
 
     @property
+    def other_secrets(self) -> tuple[str, ...]:
+        """The secrets, besides the values of variables, that servers receive, as phrases for people."""
+        tokens = (f"the token that {shlex.join(words)} prints" for words in self.token_programs)
+        return (*(f"the content of {name}" for name in self.files), *tokens)
+
+    @property
     def in_clear(self) -> tuple[str, ...]:
-        """The origins that receive the values of variables unencrypted over a network. A proxy's own password does not
-        count: it goes to the proxy named in the same variable, which no file can change."""
-        if not self.variables:
+        """The origins that receive secrets unencrypted over a network. A proxy's own password does not count: it goes
+        to the proxy named in the same variable, which no file can change."""
+        if not self.variables and not self.other_secrets:
             return ()
         through = [one for one in self.proxies if one.startswith("$") or not is_this_machine(urlsplit(one).hostname)]
         plain = (one for one in self.origins if one.startswith("http://"))
@@ -113,7 +136,7 @@ class Exposure:
 
 
 def _declared_values(value: object) -> Iterator[object]:
-    if isinstance(value, (Variable, Target, Proxy, ProxyVariable, Function, Program)):
+    if isinstance(value, (Variable, Target, Proxy, ProxyVariable, Function, Program, SecretFile)):
         yield value
     elif isinstance(value, StrictModel):
         for name in type(value).model_fields:

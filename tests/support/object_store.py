@@ -1,4 +1,5 @@
-"""A server of S3's interface that nobody here wrote (moto), in a process and an environment of its own."""
+"""A server of S3's and other interfaces of AWS that nobody here wrote (moto), in a process and an environment of its
+own."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ from collections.abc import Iterator
 from tests.servers.environment import python_environment
 from tests.support.checkout import TESTS
 
-__all__ = ["CANARY", "s3_server"]
+__all__ = ["CANARY", "moto_server", "post", "s3_server"]
 
 CANARY = "CANARY5d1e77aa"
 """What its credentials are made of."""
 
 
 @contextlib.contextmanager
-def s3_server(bucket: str) -> Iterator[dict[str, str]]:
-    """The environment variables by which a server with an empty bucket is reached."""
+def moto_server() -> Iterator[str]:
+    """The URL of a server of AWS's interfaces."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -34,16 +35,34 @@ def s3_server(bucket: str) -> Iterator[dict[str, str]]:
         start_new_session=True,
     )
     url = f"http://127.0.0.1:{port}"
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         deadline = time.monotonic() + 120
         while True:
             with contextlib.suppress(OSError):
-                opener.open(urllib.request.Request(f"{url}/{bucket}", method="PUT"), timeout=30).close()
+                post(f"{url}/moto-api/reset")
                 break
             assert process.poll() is None, "moto ended"
             assert time.monotonic() < deadline, "moto did not come up"
             time.sleep(0.1)
+        yield url
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()  # the leash ends the whole group
+        process.wait(30)
+
+
+def post(url: str, content: bytes = b"", method: str = "POST", **headers: str) -> str:
+    """What the server answers to a request, without a proxy."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(urllib.request.Request(url, content, headers, method=method), timeout=30) as response:
+        return str(response.read().decode())
+
+
+@contextlib.contextmanager
+def s3_server(bucket: str) -> Iterator[dict[str, str]]:
+    """The environment variables by which a server with an empty bucket is reached."""
+    with moto_server() as url:
+        post(f"{url}/{bucket}", method="PUT")
         yield {
             "AWS_ENDPOINT_URL": url,
             "AWS_ALLOW_HTTP": "true",
@@ -52,7 +71,3 @@ def s3_server(bucket: str) -> Iterator[dict[str, str]]:
             "AWS_SECRET_ACCESS_KEY": f"{CANARY}KEY",
             "NO_PROXY": "127.0.0.1",
         }
-    finally:
-        assert process.stdin is not None
-        process.stdin.close()  # the leash ends the whole group
-        process.wait(30)
