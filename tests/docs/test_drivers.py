@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import sys
 import threading
 import types
@@ -19,17 +20,28 @@ import pytest
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
+from harvest.drivers.options import Auth, ClientCertificate, OAuth2, SigV4, TokenCommand
 from harvest.drivers.registry import DRIVERS, build_driver, options_model
 from harvest.pages.browser.login import keep_login
 from harvest.systems.driver import Opening, Surroundings
-from tests.support.checkout import ROOT
+from tests.support.checkout import DATA, ROOT
 from tests.support.recorded_run import record
 from topics.document import parse_document
 
 PAGE = ROOT / "docs" / "drivers.md"
 DRIVERS_HERE = [name for name in DRIVERS if name != "parrot"]  # docs/parrot.md is its own page
-VARIABLES = ("OPENAI_API_KEY", "DESK_KEY", "DIFY_KEY", "DIRECT_LINE_SECRET", "GEMINI_KEY", "MODEL_TOKEN")
-BLOCK = re.compile(r"(<!-- options: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+VARIABLES = (
+    *("OPENAI_API_KEY", "DESK_KEY", "DIFY_KEY", "DIRECT_LINE_SECRET", "GEMINI_KEY", "MODEL_TOKEN"),
+    *("ENTRA_CLIENT", "ENTRA_SECRET"),
+)
+BLOCK = re.compile(r"(<!-- options: ([\w.]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+AUTH: Mapping[str, type[BaseModel]] = {
+    "auth": Auth,
+    "auth.oauth2": OAuth2,
+    "auth.command": TokenCommand,
+    "auth.sigv4": SigV4,
+    "auth.client_cert": ClientCertificate,
+}
 REASON = re.compile(
     r"(?:Unanswered|NotSent|Denied)(?: if [\w.]+ else \w+)?,? ?\(?,?\s*\"([a-z0-9-]+)\"|_fault\(\s*\"([a-z0-9-]+)\""
 )
@@ -70,9 +82,13 @@ def _default(field: FieldInfo) -> str:
     return repr(value).replace("'", '"') if isinstance(value, str) else str(value)
 
 
+def _model(name: str) -> type[BaseModel]:
+    return AUTH[name] if name in AUTH else options_model(name)
+
+
 def table(name: str) -> str:
-    """The options of a driver, those of its own before those it shares."""
-    model = options_model(name)
+    """The options of a driver, those of its own before those it shares, or those of credentials."""
+    model = _model(name)
     own = [key for key in model.model_fields if key in model.__annotations__]
     shared = [key for key in model.model_fields if key not in own]
     hints = typing.get_type_hints(model, include_extras=True)
@@ -91,13 +107,16 @@ def renewed(page: str) -> str:
 
 def test_the_tables_are_those_of_the_code() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert [block[2] for block in BLOCK.finditer(page)] == ["openai", "http", "command", "python", "browser", "replay"]
+    assert [block[2] for block in BLOCK.finditer(page)] == [
+        *AUTH,
+        *("openai", "http", "command", "python", "browser", "replay"),
+    ]
     assert page == renewed(page), "renew the tables with: python -m tests.docs.test_drivers"
 
 
-@pytest.mark.parametrize("name", DRIVERS_HERE)
+@pytest.mark.parametrize("name", [*DRIVERS_HERE, *AUTH])
 def test_every_option_is_explained(name: str) -> None:
-    assert [key for key, field in options_model(name).model_fields.items() if not field.description] == []
+    assert [key for key, field in _model(name).model_fields.items() if not field.description] == []
 
 
 def _examples() -> list[Any]:
@@ -113,10 +132,15 @@ async def test_every_example_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text("def answer(text, history): return text\n")
     (tmp_path / "chat.py").write_text("async def session(): return str\n")
     keep_login(tmp_path / "desk.login.json", {"cookies": [], "origins": []})
+    for name in ("company.pem", "audit.pem"):
+        shutil.copy(DATA / "untrusted_certificate.pem", tmp_path / name)
+    shutil.copy(DATA / "untrusted_certificate_key.pem", tmp_path / "audit.key")
+    (tmp_path / "desk.token").write_text("a-token-for-tests\n")
+    (tmp_path / "desk.token").chmod(0o600)
     await record(tmp_path / "runs" / "2024-05", ("echo: hello",), trials=1, name="assistant, May")
-    environment = dict.fromkeys(VARIABLES, "a-value-for-tests")
+    environment = {**dict.fromkeys(VARIABLES, "a-value-for-tests"), "KEY_PASSWORD": "lemon-tree-9174"}
     examples = _examples()
-    documented = {name for _, name, _ in BLOCK.findall(PAGE.read_text(encoding="utf-8"))}
+    documented = {name for _, name, _ in BLOCK.findall(PAGE.read_text(encoding="utf-8"))} - AUTH.keys()
     assert documented >= {"browser", "command", "http", "openai", "python", "replay"}
     assert {example["driver"] for example in examples} == documented
     for example in examples:
