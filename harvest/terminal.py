@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
+from topics.decimals import INTERVAL
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _CONTROLS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+# White space and the word after it. An interval is a part of one word.
+_WORDS = re.compile(rf"(\s*)((?:{INTERVAL.pattern}|\S)+)")
 
 
 class LastingStream:
@@ -53,8 +59,9 @@ def printable(text: str, *, line: bool = False) -> str:
 
 def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:
     """Wrap the lines of `text` between words at `width` columns. If `width` is None, `text` is returned unchanged.
-    Line breaks and indentation are kept. Continuation lines are indented by `hang` more columns. A word longer than a
-    line, such as an address, is not broken, so that it can be copied. Wide characters (漢字) count as two columns."""
+    Line breaks and indentation are kept. Continuation lines are indented by `hang` more columns. An interval is not
+    broken, nor a word longer than a line, such as an address, so that it can be copied. Wide characters (漢字) count as
+    two columns."""
     if width is None:
         return text
     return "\n".join(folded for line in text.split("\n") for folded in _fold_line(line, width, hang))
@@ -67,7 +74,7 @@ def _fold_line(line: str, width: int, hang: int) -> list[str]:
     if len(indent) > width // 2:
         indent = ""
     found: list[str] = []
-    for gap, word in re.findall(r"(\s*)(\S+)", line):
+    for gap, word in _WORDS.findall(line):
         longer = found[-1] + gap + word if found else indent + word
         if found and _text_width(longer) > width:
             found.append(indent + " " * hang + word)

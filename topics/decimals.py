@@ -6,6 +6,9 @@ A difference of -1e-17, or of -0.04 points, is shown as `0.0`, because `-0.0` wo
 import math
 import re
 
+# An interval as it is printed, such as `[-7.2, +3.2]`, or its name, `[low, high]`. Lines are never broken within one.
+INTERVAL = re.compile(r"\[[^\[\]<>\n]{1,24}, [^\[\]<>\n]{1,24}\]")
+
 _ZERO = re.compile(r"^([+-]?)0\.")
 
 

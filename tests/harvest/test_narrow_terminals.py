@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from rich.padding import Padding
 from rich.table import Column, Table
+from rich.text import Text
 
 from harvest.console import LEAST_WIDTH
 from harvest.terminal import people_console
@@ -56,6 +58,24 @@ def test_the_columns_of_a_table_keep_their_order_and_their_rows() -> None:
     for row in range(3):
         found = [value for line in lines if f"row {row} " in line for value in re.findall(r"value [\d.]+", line)]
         assert found == [f"value {row}.{number}" for number in range(7)]
+
+
+@pytest.mark.parametrize("width", range(LEAST_WIDTH, 100, 3))
+def test_no_line_ends_within_an_interval(width: int) -> None:
+    sentence = "The spread is 9.6 points [0.0, 24.2] between topics and 29.4 points [23.3, 35.3] between trials. " * 3
+    table = Table(Column(Text("figure, value [low, high]")), Column("over"), "note")
+    table.add_row(
+        "spread between topics 9.6 points [0.0, 24.2]", Text("45 topics [0, 1,204]", "bold"), "some words " * 9
+    )
+    file = io.StringIO()
+    console = people_console(file=file)
+    console.width = width
+    console.print(sentence, Text(sentence, "dim"), Padding(Text(sentence), (0, 0, 0, 2)), table)
+    lines = file.getvalue().splitlines()
+    for interval, times in (("[0.0, 24.2]", 10), ("[23.3, 35.3]", 9), ("[0, 1,204]", 1), ("[low, high]", 1)):
+        assert sum(line.count(interval) for line in lines) == times
+    assert max(map(cell_len, lines)) <= width
+    assert " ".join(file.getvalue().split()).startswith(sentence.strip())
 
 
 def test_a_wider_terminal_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,16 @@ def test_wrapping_loses_no_word_and_makes_no_line_wider_than_a_word(text: str, w
         assert cell_len(line) <= width or len(line.split()) <= 1
 
 
+def test_no_line_ends_within_an_interval() -> None:
+    text = "A is better by 3.1 points [-7.2, +3.2] [sic, or so] and 12.0% [10.1, 14.4]."
+    for width in range(1, 80):
+        lines = wrap_lines(text, width).splitlines()
+        assert " ".join(lines) == text
+        for interval in ("[-7.2, +3.2]", "[10.1, 14.4]."):
+            assert sum(interval in line for line in lines) == 1
+    assert wrap_lines("a [0, 1] b", 5).splitlines() == ["a", "[0, 1]", "b"]
+
+
 def test_what_is_no_terminal_has_no_width() -> None:
     ours, theirs = pty.openpty()
     read, write = os.pipe()
