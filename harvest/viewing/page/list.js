@@ -74,6 +74,7 @@ export const drawRuns = () => {
   for (const key of [...chosen]) if (!runs.has(key)) chosen.delete(key);
   drawCompare();
   const verdicts = new Set([...runs.values()].map((one) => one.verdict).filter((one) => one));
+  at("all").classList.toggle("judged", verdicts.size > 0);
   const select = at("choices").elements.verdict;
   for (const one of verdicts) if (![...select.options].some((option) => option.value === one)) select.append(Object.assign(made("option", "", one), { value: one }));
 };

@@ -44,7 +44,7 @@ export const attemptItem = (run, one, playing) => {
   item.append(
     made("b", "", clean(topic) + " · " + clean(system) + " · trial " + number(trial) + (attempt > 1 ? ", attempt " + attempt : "")),
     made("span", "", ...own.slice(0, 60).map(mark)),
-    made("span", one[5] === "invalid" ? "cut" : "dim", clean(ending(one, playing))),
+    one[5] === "completed" ? "" : made("span", one[5] === "invalid" ? "cut" : "dim", clean(ending(one, playing))),
   );
   return made("li", "", item);
 };
@@ -56,7 +56,7 @@ export const systemTable = (one) => {
     bar.max = Math.max(1, planned);
     bar.value = Math.min(done, planned);
     bar.setAttribute("aria-label", "Trials of " + clean(name));
-    body.append(made("tr", "", Object.assign(made("th", "", clean(name)), { scope: "row" }), made("td", "", planned ? bar : ""),
+    body.append(made("tr", "", Object.assign(made("th", "", clean(name)), { scope: "row" }), made("td", "", done < planned ? bar : ""),
       made("td", "number", number(done) + (planned ? " of " + number(planned) : "")), made("td", "", invalid ? counted(invalid, "invalid attempt") : ""),
       made("td", "", labels(own))));
   }

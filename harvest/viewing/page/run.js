@@ -64,7 +64,7 @@ const drawAttempts = (run) => {
   const words = at("one").querySelector("input[name=words]").value.trim().toLocaleLowerCase();
   const kept = details.attempts.filter((one) => !words || [one[1], one[0], "trial " + one[2], one[4].join(" "), one[4].join(""), ending(one, run.playing)].join("\n").toLocaleLowerCase().includes(words));
   redraw(at("one").querySelector(".attempts"), ...kept.slice(0, listed).map((one) => attemptItem(run, one, run.playing)));
-  at("one").querySelector(".count").textContent = (kept.length === details.attempts.length ? "" : number(kept.length) + " of ") + counted(details.attempts.length, "attempt") + ", the latest first"
+  at("one").querySelector(".count").textContent = (kept.length === details.attempts.length ? "" : number(kept.length) + " of ") + counted(details.attempts.length, "attempt") + ", the latest first; completed unless marked otherwise"
     + (details.unlisted ? "; " + number(details.unlisted) + " earlier ones are not listed" : "") + (details.unreadable ? "; " + counted(details.unreadable, "line") + " of the recording cannot be read: harvest data verify says more" : "");
   const more = at("one").querySelector("button.more");
   more.hidden = kept.length <= listed;

@@ -96,6 +96,25 @@ def test_every_text_has_a_contrast_that_can_be_read_and_every_focus_can_be_seen(
         assert outline == "solid"
 
 
+@pytest.mark.parametrize("width", [320, 400, 700])
+def test_on_a_narrow_page_the_systems_of_a_figure_stand_below_each_other_and_words_are_not_squeezed(
+    browser: Browser, folder: Path, width: int
+) -> None:
+    with opened(browser, folder / "whole.html", width=width) as watched:
+        window = watched.page
+        lefts = window.evaluate(
+            "[...document.querySelectorAll('.forest .of')].map(one => one.getBoundingClientRect().x)"
+        )
+        assert len(lefts) > 2
+        assert max(lefts) - min(lefts) < 1
+        rows = window.evaluate(
+            "[...document.querySelectorAll('.wide > table:not(.grid) tbody th')]"
+            ".map(one => one.getBoundingClientRect().width).filter(one => one > 0)"
+        )
+        assert rows
+        assert min(rows) >= 11 * 16
+
+
 def test_what_can_be_used_has_a_name_and_what_scrolls_can_be_reached(browser: Browser, folder: Path) -> None:
     with opened(browser, folder / "whole.html", width=320) as watched:
         assert watched.page.evaluate(_NAMELESS) == []

@@ -121,6 +121,8 @@ def test_each_trial_appears_while_it_is_played_until_the_player_is_killed(browse
             player.allow(2)
             until(window, "document.querySelector('#playing b').textContent === '1 of 6 trials'")
             assert "M001 · A · trial 1" in card.inner_text()
+            assert window.locator("#choices [name=verdict]").is_hidden(), "nothing was judged against a baseline"
+            assert window.get_by_role("columnheader", name="Verdict").count() == 0
             window.locator("#playing .attempts a", has_text="M001").focus()
             player.allow(4)
             until(window, "document.querySelector('#playing .summary').textContent.includes('1 invalid attempt')")
@@ -250,7 +252,8 @@ def test_an_address_that_leads_nowhere_is_said(browser: Browser, view: View, add
 def test_the_report_of_a_watched_run_is_judged_by_its_baseline(browser: Browser, view: View) -> None:
     with looked_at(browser, view) as window:
         row = window.locator("#runs tbody tr", has_text="watched/")
-        assert row.locator(".verdict").count() == 1
+        assert row.locator(".verdict").is_visible()
+        assert window.locator("#choices [name=verdict]").is_visible()
         row.get_by_text("Report").click()
         window.wait_for_url("**/report.html")
         until(window, "document.documentElement.dataset.ready")
