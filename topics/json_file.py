@@ -49,6 +49,11 @@ class JsonValue:
     loc: Loc
     _source: _Source
 
+    @classmethod
+    def at_line(cls, value: object, path: str, line: int) -> JsonValue:
+        """Return a value that was read from a line of a file of another kind, such as a row of a table."""
+        return cls(value, (), _Source(path, "null", line))  # of which the place is where the line begins
+
     @property
     def path(self) -> str:
         return self._source.path

@@ -75,7 +75,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
             "Import, export, merge and verify runs.",
             commands={
                 "import": Entry(
-                    "Make a run from annotated transcripts or messages files.", "harvest.cli.data.importing"
+                    "Make a run from files of conversations, whose format is recognised.", "harvest.cli.data.importing"
                 ),
                 "export": Entry(
                     "Write a run's conversations, or people's scores, for others.", "harvest.cli.data.exporting"

@@ -1,10 +1,28 @@
-"""The parts of an answer other than its text, and the choice of a simulated user, as written in recorded lines."""
+"""The parts of a reply other than its text, and the choice of a simulated user, as written in recorded lines."""
 
 from dataclasses import fields
 from typing import Any
 
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Choice
+from recordings.conversations.conversation import SystemTurn
+
+# Keys of what was measured or said about a reply. Its evidence is not among them, because it is in the run's folder.
+REPLY_KEYS = (
+    *(
+        "asked_at",
+        "first_seconds",
+        "seconds",
+        "finish",
+        "tokens",
+        "pieces",
+        "ended",
+        "sends",
+        "sent_as",
+        "model",
+        "notes",
+    ),
+)
 
 
 def parts_row(answer: Answer) -> dict[str, Any]:
@@ -24,6 +42,18 @@ def parts_row(answer: Answer) -> dict[str, Any]:
         row["refused"] = True
     if answer.refusal:
         row["refusal"] = answer.refusal
+    return row
+
+
+def reply_row(reply: SystemTurn) -> dict[str, Any]:
+    """Return the parts of a reply other than its text, and what was measured, by their keys in a recorded line. Values
+    that are not known are left out."""
+    row = parts_row(reply.answer)
+    plain = SystemTurn(reply.answer)
+    for key in REPLY_KEYS:
+        value = getattr(reply, key)
+        if value != getattr(plain, key):
+            row[key] = list(value) if isinstance(value, tuple) else dict(value) if key == "tokens" else value
     return row
 
 

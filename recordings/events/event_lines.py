@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, inspect
 
-from protocols.answer import PARTS, Answer
+from protocols.answer import PARTS
 from protocols.route import Choice
-from recordings.conversations.answer_parts import choice_row, parts_row
+from recordings.conversations.answer_parts import REPLY_KEYS, choice_row, parts_row
 from recordings.conversations.conversation import SystemTurn
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.events.typed_lines import LINES, ChoiceLine, TurnLine
@@ -282,8 +282,11 @@ def choice_from(row: Mapping[str, Json], place: Place) -> Choice:
     return read_as(ChoiceLine, row, place).choice()
 
 
-def restore_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
-    """Return a copy of `answer` with the parts that `parts_row` wrote. Raises RunError with the place in the file."""
-    parts = {key: row[key] for key in PARTS if key in row}
-    turn = read_as(TurnLine, {"id": "", "attempt": 1, "turn": 1, "text": answer.text, **parts}, place)
-    return replace(turn.answer(), links=answer.links, links_left_out=answer.links_left_out)
+def restore_reply(reply: SystemTurn, row: Mapping[str, Json], place: Place) -> SystemTurn:
+    """Return the reply with the parts and figures that `reply_row` wrote, and with the text and links of `reply`.
+    Raises RunError with the place in the file."""
+    known = {key: row[key] for key in (*PARTS, *REPLY_KEYS) if key in row}
+    answer = reply.answer
+    found = read_as(TurnLine, {"id": "", "attempt": 1, "turn": 1, "text": answer.text, **known}, place).reply()
+    given = replace(found.answer, links=answer.links, links_left_out=answer.links_left_out)
+    return replace(found, answer=given)

@@ -55,8 +55,11 @@ class Path:
 
 def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | None]:
     """Return the complete paths of a conversation, and an error that names missing messages, or None if no message is
-    missing. An empty conversation has one path without messages."""
+    missing. An empty conversation has one path without messages. Raises InputError if a name is not text."""
     nodes = value["mapping"]
+    for name in (value.get("current_node"), *(node["parent"] for node in nodes.values())):
+        if name is not None and not isinstance(name, str):
+            raise InputError("the name of a message in this conversation is not text", advice="export it again")
     parents = {node["parent"] for node in nodes.values()}
     roots = sum(not node["parent"] for node in nodes.values())
     named = [one for node in nodes.values() for one in (node["parent"], *_child_names(node.get("children")))]
@@ -137,20 +140,27 @@ def _is_hidden(message: Any) -> bool:
 
 
 def _message(message: Json) -> dict[str, Any]:
-    """Return the role and content of a message, or {} for a system message. Of non-text parts only the kind is kept."""
+    """Return the role and content of a message, or {} for a system message. A message to a tool becomes a call, and of
+    other parts that are not text only the kind is kept."""
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(author, dict) or author.get("role") == "system":
         return {}
-    role, content = author.get("role"), message.get("content")
+    role, content, about = author.get("role"), message.get("content"), message.get("metadata")
+    slug = about.get("model_slug") if isinstance(about, dict) else None
+    found = {"role": role, "model": slug} if isinstance(slug, str) and role == "assistant" else {"role": role}
     if not isinstance(content, dict):
-        return {"role": role, "content": [{"type": "without content"}]}
+        return {**found, "content": [{"type": "without content"}]}
     kind = content.get("content_type")
+    given = content["parts"] if isinstance(content.get("parts"), list) else []
     if role == "assistant" and message.get("recipient") not in (None, "all"):
-        return {"role": "assistant", "content": [{"type": "tool_call"}]}
+        said = "\n".join(one for one in (content.get("text"), *given) if isinstance(one, str))
+        return {**found, "content": [{"type": "tool_call", "name": str(message["recipient"]), "arguments": said}]}
+    if kind == "thoughts":
+        return {**found, "content": [{"type": "thoughts", "thoughts": content.get("thoughts")}]}
     if kind in ("text", "multimodal_text") and isinstance(content.get("parts"), list):
         parts: list[Json] = []
-        for part in content["parts"]:
+        for part in given:
             kind = str(part.get("content_type")) if isinstance(part, dict) else "unknown"
             parts.append(part if isinstance(part, str) else {"type": kind})
-        return {"role": role, "content": parts}
-    return {"role": role, "content": [{"type": str(kind)}]}
+        return {**found, "content": parts}
+    return {**found, "content": [{"type": str(kind)}]}

@@ -12,6 +12,7 @@ from typing import Literal
 from recordings.conversations.conversation import Conversation
 from recordings.files.times import normalise_time
 from recordings.formats.message_shapes import Record
+from recordings.formats.message_sides import Judged
 from recordings.secrets.redaction import Redactor
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -25,12 +26,13 @@ Words = Sequence[tuple[str, str | None]]
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A conversation of a file before it is numbered. Its trial is 0 if the file gives no number. `name` is the id or
-    the time that identifies the conversation, or "" if the file gives neither."""
+    the time that identifies the conversation, or "" if the file gives neither. `judged` are the judgments of it."""
 
     conversation: Conversation
     known: IdentifiedBy
     record: Record
     name: str = ""
+    judged: Sequence[Judged] = ()
 
 
 class Identity:

@@ -20,6 +20,9 @@ from recordings.conversations.conversation import Conversation
 from recordings.formats.dbdc import TOPIC, Breakdown, Counts, read_dialogues
 from recordings.formats.dialeval import read_helpdesk
 from recordings.formats.messages import read_messages
+from recordings.formats.shapes.library import SHAPES
+from recordings.formats.shapes.shape import Shape, ShapeOptions
+from recordings.formats.shapes.trec import IKAT, utterances_in
 from recordings.formats.transcript import Transcript, read_transcript
 from recordings.judged.judgments import Layer
 from topics.errors import HarvestError, InputError, Place
@@ -45,7 +48,8 @@ class Request:
     is None if the topics are made from the files or if the format has its own topics. `counts` and `breakdown` matter
     if people annotated breakdowns: `counts` selects the annotation from which labels are made, and `breakdown` decides
     whether a possible breakdown counts. `recorded` has the conversations that are already in the run, for formats that
-    continue their numbers. With `strict`, one unreadable conversation makes the import fail.
+    continue their numbers. With `strict`, one unreadable conversation makes the import fail. `user` is the speaker who
+    is the user, and `columns` the columns of a table by their meaning, for formats that declare these options.
     """
 
     files: tuple[Path, ...]
@@ -57,6 +61,8 @@ class Request:
     breakdown: Breakdown = "B"
     recorded: tuple[Conversation, ...] = ()
     strict: bool = False
+    user: str = ""
+    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def system_of(self, file: Path) -> str:
         return self.system or file.stem
@@ -70,7 +76,8 @@ class Found:
     figure. `topics` are the topics of the conversations. `most_turns` is the protocol's maximum number of user turns,
     by system and topic, if a file gives it. `gold` has the judgments in the files. `notes` are remarks on an entity, by
     (topic, entity). `warnings` are sentences for the user of the import. `layers` are further judgments that are kept
-    with the run. `left_out` has the error of each conversation that could not be read.
+    with the run. `left_out` has the error of each conversation that could not be read. `roles` counts the messages in
+    the files by role, if the format has messages.
     """
 
     conversations: tuple[Conversation, ...]
@@ -81,6 +88,7 @@ class Found:
     warnings: tuple[str, ...] = ()
     layers: tuple[Layer, ...] = ()
     left_out: tuple[InputError, ...] = ()
+    roles: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 ImportFunction: TypeAlias = Callable[[Request], Found]
@@ -92,13 +100,15 @@ class Importer:
 
     `read` makes conversations of files. `about` describes the content of the files for `harvest data import --help`;
     if it is "", the first line of the docstring of `read` is used. `unused` has advice for each option without effect
-    (`trial` or `topic` of a `Request`). `annotated` is True if `counts` and `breakdown` have an effect.
+    (`trial` or `topic` of a `Request`). `annotated` is True if `counts` and `breakdown` have an effect. `options` names
+    the rare options that have one (`user` or `columns` of a `Request`).
     """
 
     read: ImportFunction
     about: str = ""
     unused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     annotated: bool = False
+    options: frozenset[str] = frozenset()
 
     @property
     def sentence(self) -> str:
@@ -171,7 +181,7 @@ def read_gfrc(request: Request) -> Found:
     )
 
 
-def read_messages_files(request: Request) -> Found:
+def read_messages_files(request: Request, shape: Shape | None = None) -> Found:
     """Files of JSON messages, as exported by chat programs or published in data sets."""
     read = read_messages(
         *request.files,
@@ -180,9 +190,19 @@ def read_messages_files(request: Request) -> Found:
         topics=request.topics,
         recorded=request.recorded,
         strict=request.strict,
+        shape=shape,
+        options=ShapeOptions(request.user, request.columns, utterances_in(request.files) if shape is IKAT else {}),
     )
     topics = request.topics or make_topics(read.conversations)
-    return Found(read.conversations, topics, read.most_turns, warnings=read.warnings, left_out=read.left_out)
+    return Found(
+        read.conversations,
+        topics,
+        read.most_turns,
+        warnings=read.warnings,
+        layers=read.layers,
+        left_out=read.left_out,
+        roles=read.roles,
+    )
 
 
 def read_cast2022(request: Request) -> Found:
@@ -255,6 +275,15 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
                 "topic": "every dialogue is a topic of its own: leave out --topic",
             },
         ),
+        **{
+            name: Importer(
+                partial(read_messages_files, shape=shape),
+                shape.about,
+                {"trial": "conversations are numbered by their trials, or in their order: leave out --trial"},
+                options=shape.options,
+            )
+            for name, shape in SHAPES.items()
+        },
     }
 )
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
+from protocols.answer import PARTS
 from protocols.missing_turns import fewest_turns_onward
 from protocols.protocol import Protocol
-from recordings.conversations.conversation import INVALID, Conversation
+from recordings.conversations.answer_parts import REPLY_KEYS
+from recordings.conversations.conversation import INVALID, Conversation, Turn
 from recordings.conversations.endings import KINDS, NO_REPLY, is_bad_ending, is_end_stated, missing_turns
 from recordings.events.attempts import AttemptId
 from recordings.events.events import events_of
@@ -144,14 +146,28 @@ def _describe_trial(conversation: Conversation) -> str:
 
 def _comparable_part(conversation: Conversation, known: Conversation | None = None) -> Conversation:
     """Reduce an imported conversation to the fields that all versions of Harvest import alike. Earlier versions did not
-    count missing turns, and read a last user turn as a turn whose reply was lost."""
+    count missing turns, read a last user turn as a turn whose reply was lost, and left out what the system did besides
+    speaking."""
     outcome = conversation.outcome
+    if known is not None and len(known.turns) == len(conversation.turns):
+        turns = zip(conversation.turns, known.turns, strict=True)
+        conversation = replace(conversation, turns=tuple(_known_part(turn, before) for turn, before in turns))
     if outcome is not None and known is not None and known.outcome is not None:
         if known.outcome.missing is None:
             outcome = replace(outcome, missing=None)
         if known.outcome.reason == NO_REPLY and not is_end_stated(outcome):
             outcome = known.outcome
     return replace(conversation, worker="", outcome=outcome)
+
+
+def _known_part(turn: Turn, known: Turn) -> Turn:
+    """Return the turn without the parts of its reply that the recorded turn `known` lacks."""
+    if turn.reply is None or known.reply is None or turn == known:
+        return turn
+    answer, recorded = turn.reply.answer, known.reply.answer
+    answer = replace(answer, **{part: getattr(recorded, part) for part in PARTS if not getattr(recorded, part)})
+    given = {key: getattr(known.reply, key) for key in REPLY_KEYS if not getattr(known.reply, key)}
+    return replace(turn, reply=replace(turn.reply, answer=answer, **given))
 
 
 # The key of maximum user turns, by system and topic, in the audit of a run of imports.

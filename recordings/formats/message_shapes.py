@@ -16,7 +16,7 @@ from recordings.files.json_text import Json
 from recordings.formats.chatgpt import conversation_id, is_chatgpt, paths_of, records_of_paths
 from recordings.formats.message_lists import LISTS, are_messages, find_conversation, find_message_lists, is_part_name
 from recordings.formats.message_metadata import is_id_key
-from recordings.formats.message_sides import words_by_side
+from recordings.formats.message_sides import Judged, words_by_side
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue
 
@@ -27,12 +27,13 @@ _MOST_COMPARED = 500
 class Record:
     """One conversation of a file. `value` is an object with a list of `messages`, and `at` the object's place in the
     file. `topic` is used if neither the conversation nor the caller names a topic. `passed` counts the parts left out,
-    by kind."""
+    by kind. `judged` are judgments of the whole conversation."""
 
     value: Mapping[str, Any]
     at: JsonValue
     topic: str = ""
     passed: Counter[str] = field(default_factory=Counter)
+    judged: Sequence[Judged] = ()
 
     def add_place(self, fault: InputError) -> InputError:
         """Return the error with the place of the record. Computing the place is slow, so it is done only here."""

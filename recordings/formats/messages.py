@@ -10,20 +10,18 @@ Several messages of one side in a row are joined by a line break. Everything tha
 """
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from itertools import chain, islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Self
+from types import MappingProxyType
 
 from protocols.answer import Answer
-from recordings.conversations.conversation import Conversation, SystemTurn, TrialKey, Turn
-from recordings.events.event_lines import restore_parts
+from recordings.conversations.conversation import Conversation, TrialKey, Turn
+from recordings.events.event_lines import restore_reply
 from recordings.files.times import Now, normalise_time, utc_now
 from recordings.formats.chatgpt import HIDDEN_KEPT
 from recordings.formats.import_growth import Draft, IdentifiedBy, Identity
@@ -32,75 +30,15 @@ from recordings.formats.imports import MOST_TURNS_ALLOWED, check_system_name
 from recordings.formats.message_metadata import Metadata
 from recordings.formats.message_shapes import Record, conversations_in, is_conversation, record_place, records_of
 from recordings.formats.message_sides import Sides, split_sides
+from recordings.formats.salvaged_text import SalvagedText
+from recordings.formats.shapes.shape import Shape, ShapeOptions, topic_name
 from recordings.formats.transcript_turns import imported_route, state_name, topic_names
+from recordings.judged.judgments import Judgment, Layer, Target
 from recordings.log.header import trial_identity
 from topics.counting import pluralize
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue, json_values
-from topics.mended_json import mend_records
 from topics.regular_file import read_bytes
-from topics.text_file import decode, refuse_binary
 from topics.topic import TopicSet, check_topic_id
-
-# Characters of private use, which hardly any file contains.
-_MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
-
-
-@dataclass(frozen=True, slots=True)
-class SalvagedText:
-    """The decoded text of a file. Each byte that is not text is replaced by `mark`, "" if there is no such byte.
-    `faults` has the first error of each line."""
-
-    text: str
-    path: str
-    mark: str
-    faults: Mapping[int, InputError]
-
-    @classmethod
-    def decode(cls, data: bytes, path: str, kind: str) -> Self:
-        """Decode a file. Raises InputError if the file is not text at all, for example an archive."""
-        try:
-            return cls(decode(data, path, kind), path, "", {})
-        except InputError as fault:
-            refuse_binary(data, path, kind)
-            faults = dict(_find_faults(data, path, kind))
-            text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-            mark = next((one for one in _MARKS if one not in text and json.dumps(one)[1:-1] not in text.lower()), "")
-            if not mark:
-                raise fault from None
-            return cls(text.translate({0: mark, **dict.fromkeys(range(0xDC80, 0xDD00), mark)}), path, mark, faults)
-
-    def values(self, bad: Callable[[InputError], object], is_record: Callable[[object], bool]) -> Iterator[JsonValue]:
-        """Yield the JSON values of the file as `json_values` does, and also the values of lists with damaged records.
-        If a bad byte makes a line invalid, the error names that byte."""
-
-        def refuse(fault: InputError) -> None:
-            bad(self.faults.get(fault.place.line, fault) if fault.place else fault)
-
-        try:
-            yield from json_values(self.text, self.path, refuse, partial(mend_records, is_record=is_record))
-        except InputError as fault:
-            raise (next(iter(self.faults.values()), fault)) from None
-
-    def check(self, value: JsonValue) -> None:
-        """Raise InputError if the value contains a byte that is not text. The error gives the place of the byte if no
-        other value shares its lines."""
-        if self.mark and self.mark in json.dumps(value.value, ensure_ascii=False):
-            if not value.loc:
-                raise self.faults.get(value.line) or next(iter(self.faults.values()))
-            raise InputError(
-                "this record contains a byte that is not UTF-8, or a NUL byte", advice="save the file as UTF-8 text"
-            )
-
-
-def _find_faults(data: bytes, path: str, kind: str) -> Iterator[tuple[int, InputError]]:
-    for line_number, line in enumerate(data.split(b"\n"), 1):
-        try:
-            decode(line, path, kind)
-        except InputError as fault:
-            place = Place(path, line_number, fault.place.column if fault.place else 0)
-            yield line_number, InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice)
-
 
 # Errors within a list whose line is searched: each search reads the file again, and no more are printed.
 _MOST_PLACED = 20
@@ -110,13 +48,16 @@ _MOST_PLACED = 20
 class Messages:
     """The content of the imported files. `prompts` has the system prompts by (system, topic, trial). `most_turns` is
     the protocol's maximum number of user turns by (system, topic), if a file gives it. `warnings` are sentences for the
-    user of the import. `left_out` has the error of each conversation that could not be read."""
+    user of the import. `left_out` has the error of each conversation that could not be read. `roles` counts the
+    messages in the files by role. `layers` are the judgments in the files, by author."""
 
     conversations: tuple[Conversation, ...]
     prompts: Mapping[TrialKey, tuple[str, ...]]
     most_turns: Mapping[tuple[str, str], int]
     warnings: tuple[str, ...] = ()
     left_out: tuple[InputError, ...] = ()
+    roles: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    layers: tuple[Layer, ...] = ()
 
 
 def read_messages(
@@ -127,14 +68,17 @@ def read_messages(
     recorded: Sequence[Conversation] = (),
     strict: bool = True,
     clock: Now = utc_now,
+    shape: Shape | None = None,
+    options: ShapeOptions | None = None,
 ) -> Messages:
     """Read the conversations in the files.
 
     `system` and `topic` apply to conversations whose metadata does not name a system or topic. If `system` is "", the
-    name of the file is used; if `topic` is "", every conversation must name its topic. `topics` are the allowed topics.
-    `recorded` are the conversations already in the run (see `recordings.formats.import_numbers`). `clock` gives the
-    current time, to detect times in the future. Raises InputError, with file:line, if no conversation can be read or,
-    with `strict`, for the first unreadable conversation.
+    name of the file is used; if `topic` is "", a conversation that names no topic is a topic of its own, by its id.
+    `topics` are the allowed topics. `recorded` are the conversations already in the run (see
+    `recordings.formats.import_numbers`). `clock` gives the current time, to detect times in the future. `shape` is the
+    shape of the files, read with `options`; None stands for messages in any notation. Raises InputError, with
+    file:line, if no conversation can be read or, with `strict`, for the first unreadable conversation.
     """
     left_out: list[InputError] = []
 
@@ -144,7 +88,11 @@ def read_messages(
         left_out.append(fault)
 
     reading = _Reading(topic, topics, refuse, clock())
-    read = [reading.records(file, system or Path(file).stem) for file in files]
+    asked = options or ShapeOptions()
+    read = [
+        reading.records(file, name) if shape is None else reading.shaped_records(file, name, shape, asked)
+        for file, name in ((file, system or Path(file).stem) for file in files)
+    ]
     reading.count_from_zero(read)
     drafts = [draft for one in read for draft in reading.drafts(one)]
     numbered = number_drafts(drafts, recorded, refuse)
@@ -160,6 +108,22 @@ def read_messages(
         reading.most_turns,
         (*reading.describe_unread(), *numbered.told),
         tuple(left_out),
+        reading.roles,
+        _layers(numbered.drafts, ", ".join(Path(file).name for file in files)),
+    )
+
+
+def _layers(drafts: Iterable[Draft], source: str) -> tuple[Layer, ...]:
+    """Return the judgments in the files as layers. Of several judgments of one thing, the last one counts."""
+    found: dict[tuple[str, str], dict[tuple[Target, str], Judgment]] = {}
+    for draft in drafts:
+        one = draft.conversation
+        for judged in draft.judged:
+            target = Target(one.trial_id, one.attempt, judged.turn, judged.speaker)
+            judgment = Judgment(target.about(), judged.criterion, judged.value, judged.note)
+            found.setdefault((judged.kind, judged.author), {})[target, judged.criterion] = judgment
+    return tuple(
+        Layer(kind, author, "", source, judgments=tuple(judged.values())) for (kind, author), judged in found.items()
     )
 
 
@@ -192,6 +156,8 @@ class _Reading:
         self.unread: dict[tuple[str, str], None] = {}
         self.from_zero: list[str] = []
         self.refused = 0
+        self.roles: Counter[str] = Counter()
+        self.own_topics = 0
 
     def describe_unread(self) -> Iterator[str]:
         for name in dict.fromkeys(name for name, _ in self.unread):
@@ -203,6 +169,9 @@ class _Reading:
         if counted := [f"{what}: {count}" for what, count in sorted(self.passed.items()) if count]:
             yield f"left out, because it is not text of the conversation: {', '.join(counted)}"
         yield from self.from_zero
+        if self.own_topics:
+            what = f"{pluralize(self.own_topics, 'conversation')} without a topic"
+            yield f"{what}: its id is its topic, but with --topic NAME all are trials of that one"
         for doubt, records in self.doubts.items():
             first = f"the first at {record_place(records[0].at)}"
             yield f"odd, but kept as in the file: {doubt}: {pluralize(len(records), 'conversation')} ({first})"
@@ -225,6 +194,18 @@ class _Reading:
                 except InputError as fault:
                     self._refuse_record(Record({}, at), fault)
         self.unread.update(dict.fromkeys((found.name, key) for key in unread))
+        return found
+
+    def shaped_records(self, file: str | PathLike[str], system: str, shape: Shape, options: ShapeOptions) -> _File:
+        data = read_bytes(file)
+        found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
+        for group in shape.group(shape.values(data, found.name, self.refuse), options):
+            try:
+                found.read += [(one, Metadata.from_line(one.value)) for one in shape.read(group, options)]
+            except InputError as fault:
+                self._refuse_record(Record({}, group[0]), fault)
+            except RecursionError:
+                self._refuse_record(Record({}, group[0]), InputError("lists or objects are nested too deeply"))
         return found
 
     def count_from_zero(self, files: Sequence[_File]) -> None:
@@ -266,6 +247,9 @@ class _Reading:
     def _draft(self, record: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
         system = told.text("system") or system
         topic = told.text("topic") or self.topic or record.topic
+        if not topic and told.name:
+            topic = topic_name(told.name)
+            self.own_topics += 1
         if not topic:
             raise InputError("no topic is given", advice="give --topic, or metadata.topic")
         told.checked(check_system_name, system)
@@ -275,6 +259,7 @@ class _Reading:
             what = f"topic {topic!r} is not in the topic set {self.topics.name!r}"
             raise InputError(what, allowed=topic_names(self.topics))
         sides = split_sides(record.value["messages"])
+        self.roles += sides.roles
         if len(sides.turns) > MOST_TURNS_ALLOWED:
             what = f"the conversation has too many user turns: {len(sides.turns)}"
             raise InputError(what, allowed=f"at most {MOST_TURNS_ALLOWED}", advice="split it into conversations")
@@ -288,12 +273,12 @@ class _Reading:
         elif known == "file":
             identity = self.identity(system, topic, "file", place)
         else:
-            identity = self.identity(system, topic, known, name, words=sides.turns)
+            identity = self.identity(system, topic, known, name, words=sides.words)
         conversation = _conversation(
             TrialKey(system, topic, trial), identity, told, sides, began, Place(record.at.path)
         )
         self.passed += sides.passed + record.passed
-        answers = sum(answer is not None for _, answer in sides.turns)
+        answers = sum(turn.answer is not None for turn in sides.turns)
         for doubt in (
             *told.doubts(told.labels(len(sides.turns), answers), answers),
             *told.doubtful_times(began, conversation.ended_at, self.now),
@@ -305,12 +290,12 @@ class _Reading:
         if most := told.most_turns:
             self.most_turns[system, topic] = max(most, self.most_turns.get((system, topic), 0))
         self.unread.update(dict.fromkeys((record.at.path, key) for key in sides.unread))
-        return Draft(conversation, known, record, name)
+        return Draft(conversation, known, record, name, (*record.judged, *sides.judged))
 
 
 def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, began: str, place: Place) -> Conversation:
     said = sides.turns
-    answers = sum(answer is not None for _, answer in said)
+    answers = sum(turn.answer is not None for turn in said)
     labels, states = told.labels(len(said), answers), told.turn_texts("states", len(said))
     speakers = [told.turn_texts(key, len(said)) for key in ("users", "acts", "worded", "sessions")]
     links, parts, choices = told.links(len(said), answers), told.parts(len(said)), told.choices(len(said), place)
@@ -318,22 +303,28 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
     if outcome is not None:
         outcome = replace(outcome, choice=told.end_choice(place))
     turns = []
-    for at, (question, answer) in enumerate(said, 1):
+    for at, spoken in enumerate(said, 1):
         state = state_name(states, at)
         label = labels[at - 1] if at <= len(labels) else ""
         last = f"stop:{outcome.kind if outcome else 'interrupted'}"
         target = last if at == len(said) else state_name(states, at + 1)
         found = links[at - 1] if at <= len(links) else None
-        reply = None
-        if answer is not None:
-            given = Answer.of(answer) if found is None else Answer(answer, found)
+        reply = spoken.reply()
+        if reply is not None and spoken.answer is not None:
+            given = Answer.of(spoken.answer) if found is None else Answer(spoken.answer, found)
             own = parts[at - 1] if at <= len(parts) else None
-            reply = SystemTurn(restore_parts(given, own, place) if own else given)
+            if own or found is not None:
+                reply = replace(
+                    reply, answer=replace(reply.answer, links=given.links, links_left_out=given.links_left_out)
+                )
+            if own:  # as a recording has it, so it counts rather than the messages
+                reply = restore_reply(reply, own, place)
         routed = reply is not None and label not in ("", "-")
         route = imported_route(at, state, label, target) if routed else None
         user, act, worded, session = ("".join(one[at - 1 : at]) for one in speakers)
+        act = act or "+".join(sorted(set(spoken.acts)))
         choice = choices[at - 1] if choices else None
-        turns.append(Turn(at, state, question, reply, route, user, act, worded, choice, session))
+        turns.append(Turn(at, state, spoken.said, reply, route, user, act, worded, choice, session))
     return Conversation(
         key=key,
         trial_id=identity,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from os import PathLike
 
-from recordings.conversations.answer_parts import choice_row, parts_row
+from recordings.conversations.answer_parts import choice_row, reply_row
 from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json, encode_line
 from recordings.formats.transcript_heading import links_outside_text
@@ -64,7 +64,7 @@ def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
         ("choices", [choice_row(turn.choice) if turn.choice else None for turn in conversation.turns]),
         ("sessions", [turn.session for turn in conversation.turns]),
         ("links", links_outside_text(conversation.turns)),
-        ("parts", [parts_row(turn.reply.answer) or None if turn.reply else None for turn in conversation.turns]),
+        ("parts", [reply_row(turn.reply) or None if turn.reply else None for turn in conversation.turns]),
     ):
         if any(value is not None and value != "" for value in values):
             metadata[key] = list(values)

@@ -1,6 +1,6 @@
 """`harvest data import`: make a run from annotated transcripts or from files of messages."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +13,10 @@ from recordings.conversations.conversation import LARGEST_NUMBER
 from recordings.conversations.endings import describe_inferred_ends
 from recordings.files.times import stamp, utc_now
 from recordings.formats.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
-from recordings.formats.importers import IMPORTED_TOPICS, IMPORTERS, Request, find_importer, format_names
+from recordings.formats.importers import IMPORTED_TOPICS, IMPORTERS, Found, Request, find_importer, format_names
 from recordings.formats.imports import describe_odd_names, import_header, record, stated_most_turns
+from recordings.formats.recognition import recognise_format
+from recordings.formats.shapes.audit_table import COLUMNS
 from recordings.judged.gold_layers import keep_gold, read_gold_layers
 from recordings.judged.judgments import keep_layer
 from recordings.log.run_folder import is_run, read
@@ -23,6 +25,7 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
 from topics.library import load_gold, load_topics
+from topics.suggestions import suggestion
 from topics.topic import TopicSet
 
 # The number of left-out conversations to name; the others are only counted.
@@ -34,16 +37,18 @@ def _format_help() -> str:
     others = [name for name in format_names() if name not in IMPORTERS]
     return "\n\n".join(
         (
-            "Make a run from annotated transcripts or messages files.",
+            "Make a run from files of conversations, whose format is recognised.",
             *(f"{name}: {one.sentence}." for name, one in IMPORTERS.items()),
             *([f"From other packages: {', '.join(others)}."] if others else []),
-            "A conversation of messages that cannot be read is left out and named, and the exit code is then 3.",
+            "A conversation that cannot be read is left out and named, and the exit code is then 3.",
         )
     )
 
 
-@click.command(cls=ShortHelp, rare="--trial --counts --breakdown", paragraphs=1, help=_format_help())
-@click.option("--format", "form", type=click.Choice(format_names()), required=True, help="Format of the files.")
+@click.command(cls=ShortHelp, rare="--trial --counts --breakdown --map --user", paragraphs=1, help=_format_help())
+@click.option(
+    "--format", "form", type=click.Choice(format_names()), metavar="NAME", help="Format of the files [recognised]."
+)
 @click.argument("files", nargs=-1, required=True, type=PathArgument())
 @click.option("--out", type=PathArgument(), required=True, metavar="RUN", help="The run folder to write.")
 @click.option("--system", help="System of conversations without one [the file's name without its ending].")
@@ -54,17 +59,19 @@ def _format_help() -> str:
     metavar="NAME|FILE",
     help="Their topics [gfrc: fairweb-45; else: made from the files].",
 )
-@click.option("--topic", metavar="ID", help="Topic of messages without one, and of dbdc [dbdc].")
+@click.option("--topic", metavar="ID", help="Topic of conversations without one [their ids; dbdc: dbdc].")
 @click.option("--counts", type=click.Choice(COUNTS), help="dbdc: which annotation labels turns [workshop].")
 @click.option(
     "--breakdown",
     type=click.Choice(BREAKDOWNS),
     help="dbdc: x if most annotators say breakdown, or also if they say possible breakdown [B].",
 )
+@click.option("--user", metavar="NAME", help="sdialog, convokit: the speaker who is the user [the first].")
+@click.option("--map", "columns", multiple=True, metavar="MEANING=COLUMN", help="table: a column of another name.")
 @click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Also store this gold table in the run.")
-@click.option("--strict", is_flag=True, help="messages: write nothing if one conversation cannot be read.")
+@click.option("--strict", is_flag=True, help="Write nothing if one conversation cannot be read.")
 def command(
-    form: str,
+    form: str | None,
     files: tuple[Path, ...],
     out: Path,
     system: str | None,
@@ -73,9 +80,15 @@ def command(
     topic: str | None,
     counts: Counts | None,
     breakdown: Breakdown | None,
+    user: str | None,
+    columns: tuple[str, ...],
     gold: str | None,
     strict: bool,
 ) -> int:
+    files = tuple(_corpus_file(file) for file in files)
+    if form is None:
+        form = recognise_format(files)
+        print_message(f"format: {form}, recognised by what the files hold (--format names another)")
     chosen = find_importer(form)
     for option, advice in chosen.unused.items():
         if {"trial": trial, "topic": topic}[option] is not None:
@@ -84,6 +97,11 @@ def command(
         if given is not None and not chosen.annotated:
             what = f"--{option} has no effect on files of the format {form}"
             raise InputError(what, advice=f"leave out --{option}, which is for dbdc")
+    for name, field, said in (("--user", "user", user), ("--map", "columns", columns)):
+        if said and field not in chosen.options:
+            known = ", ".join(other for other, one in IMPORTERS.items() if field in one.options)
+            what = f"{name} has no effect on files of the format {form}"
+            raise InputError(what, advice=f"leave out {name}, which is for {known}")
     known_topics = load_topics(topics) if topics else None
     request = Request(
         files,
@@ -95,6 +113,8 @@ def command(
         breakdown or "B",
         read(out).conversations if is_run(out) else (),
         strict,
+        user or "",
+        _columns(columns),
     )
     found = chosen.read(request)
     if not (found.conversations or found.left_out):
@@ -128,10 +148,44 @@ def command(
         print_message(printable(f"left out: {fault}"))
     if len(found.left_out) > _MOST_LISTED:
         print_message(f"left out: {len(found.left_out) - _MOST_LISTED} more")
+    print_message(_count_contents(found))
     if ends := describe_inferred_ends(found.conversations):
         print_message(ends)
     click.echo(f"{written} written to {out}{known}{left_out}; {entities}", err=True)
     return 3 if found.left_out else 0
+
+
+def _corpus_file(file: Path) -> Path:
+    """Return the file of utterances if `file` is the folder of a ConvoKit corpus."""
+    return file / "utterances.jsonl" if (file / "utterances.jsonl").is_file() else file
+
+
+def _columns(given: tuple[str, ...]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for pair in given:
+        meaning, equals, column = pair.partition("=")
+        if not equals or meaning not in COLUMNS or not column:
+            what = f"--map {pair!r} is not MEANING=COLUMN" + suggestion(meaning, COLUMNS)
+            raise InputError(what, allowed=", ".join(COLUMNS), advice="such as --map prompt=Question")
+        if meaning in found:
+            raise InputError(f"--map names two columns for {meaning}", advice="name one")
+        found[meaning] = column
+    return found
+
+
+def _count_contents(found: Found) -> str:
+    """Return a sentence with the numbers of dialogues, turns, messages, acts, labels and judgments that were read."""
+    turns = [turn for one in found.conversations for turn in one.turns]
+    counts = {
+        "answer": sum(turn.reply is not None for turn in turns),
+        "act": sum(bool(turn.act) for turn in turns),
+        "label": sum(bool(turn.label) for turn in turns),
+        "judgment": sum(len(layer.judgments) for layer in found.layers),
+    }
+    told = ", ".join(pluralize(count, what) for what, count in counts.items() if count or what == "answer")
+    roles = ", ".join(f"{role} {count}" for role, count in found.roles.items() if count)
+    dialogues = pluralize(len(found.conversations), "dialogue")
+    return f"read: {dialogues}, {pluralize(len(turns), 'turn')}, {told}" + (f"; messages: {roles}" if roles else "")
 
 
 def _read_gold(name: str, topics: TopicSet) -> GoldTable:

@@ -11,8 +11,10 @@ import pytest
 
 from harvest.cli import main
 from recordings.formats.importers import IMPORTERS, Found, Importer, Request, find_importer
+from recordings.formats.shapes.library import SHAPES
 from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import read
+from tests.support.shape_examples import EXAMPLES
 from topics.errors import InputError
 
 
@@ -55,6 +57,7 @@ def test_each_format_declares_what_it_leaves_unused() -> None:
         "cast2022": {"trial", "topic"},
         "dbdc": {"trial"},
         "dialeval": {"trial", "topic"},
+        **{form: {"trial"} for form in SHAPES},
     }
 
 
@@ -69,6 +72,36 @@ def test_what_annotators_said_is_asked_for_only_where_there_are_annotators(
     assert code == 2
     assert f"{given[0]} has no effect on files of the format messages" in said
     assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--user", "Ann"), "--user has no effect on files of the format messages"),
+        (("--map", "prompt=Q"), "--map has no effect on files of the format messages"),
+        (("--map", "promt=Q"), "--map 'promt=Q' is not MEANING=COLUMN: did you mean 'prompt'?"),
+        (("--map", "prompt=Q", "--map", "prompt=A"), "--map names two columns for prompt"),
+    ],
+)
+def test_options_of_other_formats_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, ...], said: str
+) -> None:
+    form = "messages" if "no effect" in said else "table"
+    (tmp_path / "a").write_text(line("Hello") if form == "messages" else "prompt,answer\nHi,Ho\n")
+    code, told = harvest(capsys, "data", "import", tmp_path / "a", *given, "--out", tmp_path / "r")
+    assert code == 2
+    assert said in told
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_folder_of_a_corpus_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "utterances.jsonl").write_bytes(EXAMPLES["convokit"].data)
+    (tmp_path / "corpus" / "speakers.json").write_text("{}")
+    code, said = harvest(capsys, "data", "import", tmp_path / "corpus", "--out", tmp_path / "r")
+    assert code == 0, said
+    assert "2 conversations written" in said
+    assert "format: convokit" in said
 
 
 def test_dialogues_of_dbdc_become_a_run_with_what_annotators_said(

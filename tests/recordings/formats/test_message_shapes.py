@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from protocols.answer import ToolCall
 from recordings.formats.message_shapes import conversations_in, records_of
 from recordings.formats.messages import Messages, read_messages
 from topics.errors import InputError
@@ -166,7 +167,7 @@ def test_each_path_of_chatgpts_tree_is_a_trial_of_the_conversation(tmp_path: Pat
 def test_what_nobody_saw_is_no_turn_of_chatgpts_tree(tmp_path: Path) -> None:
     hidden = {"metadata": {"is_visually_hidden_from_conversation": True}}
     code = {"content": {"content_type": "code", "text": "search()"}, "recipient": "browser"}
-    thoughts = {"content": {"content_type": "thoughts", "thoughts": []}}
+    thoughts = {"content": {"content_type": "thoughts", "thoughts": [{"summary": "Looking", "content": "A bridge?"}]}}
     picture = {
         "content": {"content_type": "multimodal_text", "parts": [{"content_type": "image_asset_pointer"}, "This?"]}
     }
@@ -177,14 +178,18 @@ def test_what_nobody_saw_is_no_turn_of_chatgpts_tree(tmp_path: Path) -> None:
         c=node("u", "assistant", **code),
         t=node("c", "tool", "found it"),
         n=node("t", "assistant", **thoughts),
-        a=node("n", "assistant", "A red bridge."),
+        a=node("n", "assistant", "A red bridge.", metadata={"model_slug": "gpt-x"}),
     )
     (tmp_path / "x.json").write_text(json.dumps(tree))
     found = read_messages(tmp_path / "x.json")
     assert said(found) == [[("This?", "A red bridge.")]]
     (passed,) = [warning for warning in found.warnings if warning.startswith("left out, because")]
-    for kind in ("parts image_asset_pointer: 1", "parts tool_call: 1", "parts thoughts: 1", "tool messages: 1"):
+    for kind in ("parts image_asset_pointer: 1", "hidden messages: 1", "tool messages: 1"):
         assert kind in passed
+    reply = found.conversations[0].turns[0].reply
+    assert reply is not None
+    assert (reply.answer.calls, reply.answer.thoughts) == ((ToolCall("browser", "search()"),), "A bridge?")
+    assert reply.model == "gpt-x"
 
 
 LINE = [node(None), *(node(str(i), "user" if i % 2 == 0 else "assistant", f"t{i}") for i in range(4))]

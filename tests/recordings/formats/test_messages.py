@@ -14,12 +14,15 @@ from hypothesis import given
 
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
 from recordings.conversations.conversation import Conversation, SystemTurn, TrialKey, Turn
+from recordings.files.errors import RunError
+from recordings.formats.imports import import_header, record
 from recordings.formats.messages import read_messages
 from recordings.formats.messages_export import messages_line, write_messages
 from recordings.formats.transcript import read_transcript
 from tests.recordings.formats.test_transcript import TOPICS, conversations
 from tests.support.checkout import DATA
 from topics.errors import InputError
+from topics.topic import Topic, TopicSet, TopicType
 
 
 def read(path: Path, *rows: object, system: str = "B", topic: str = "M001") -> list[Conversation]:
@@ -61,6 +64,55 @@ def test_the_parts_of_an_answer_come_back(tmp_path: Path) -> None:
     write_messages([Conversation(TrialKey("B", "M001", 1), "id", 1, turns, None)], tmp_path / "x.jsonl")
     (back,) = read_messages(tmp_path / "x.jsonl").conversations
     assert [turn.reply.answer for turn in back.turns if turn.reply] == [answer, Answer.of("Beta.")]
+
+
+def test_what_was_measured_of_a_reply_comes_back(tmp_path: Path) -> None:
+    reply = SystemTurn(
+        Answer.of("Alpha."),
+        asked_at="2026-03-01T10:00:00.000000+00:00",
+        first_seconds=0.5,
+        seconds=1.25,
+        finish="length",
+        tokens={"prompt": 3, "completion": 2},
+        pieces=((0.5, 3), (1.25, 6)),
+        ended=True,
+        sends=2,
+        sent_as="Films ?",
+        model="m-1",
+        notes=("it was slow",),
+    )
+    given = Conversation(TrialKey("B", "M001", 1), "id", 1, (Turn(1, "", "Films?", reply),), None)
+    write_messages([given], tmp_path / "x.jsonl")
+    (back,) = read_messages(tmp_path / "x.jsonl").conversations
+    assert back.turns[0].reply == reply
+
+
+def test_a_run_of_a_version_without_parts_has_the_same_conversations(tmp_path: Path) -> None:
+    thinking = {"type": "thinking", "thinking": "Hm."}
+    row = {"messages": [message("user", "Hi"), message("assistant", [thinking, "Ho"])], "id": "a"}
+    (now,) = read(tmp_path / "x.jsonl", row)
+    reply = now.turns[0].reply
+    assert reply is not None
+    assert reply.answer.thoughts == "Hm."
+    before = replace(now, turns=(replace(now.turns[0], reply=SystemTurn(Answer.of("Ho"))),))
+    header = import_header([before], TopicSet("imported", (Topic("M001", TopicType("unknown"), "Hi"),), {}))
+    assert record(tmp_path / "run", [before], header).written == 1
+    again = record(tmp_path / "run", [now], header)
+    assert (again.written, again.known) == (0, 1)
+    other = replace(now, turns=(replace(now.turns[0], reply=SystemTurn(Answer.of("No"))),))
+    with pytest.raises(RunError, match="a different conversation is already recorded"):
+        record(tmp_path / "run", [other], header)
+
+
+def test_a_conversation_without_a_topic_is_one_by_its_id(tmp_path: Path) -> None:
+    rows = [{**TALK, "conversation_id": name} for name in ("a-1", 'b "2"')]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = read_messages(tmp_path / "x.jsonl")
+    first, second = (one.key.topic for one in found.conversations)
+    assert first == "a-1"
+    assert re.fullmatch("b-2-[0-9a-f]{8}", second)
+    assert any(warning.startswith("2 conversations without a topic") for warning in found.warnings)
+    assert not any("without a topic" in warning for warning in read_messages(tmp_path / "x.jsonl", topic="T").warnings)
 
 
 @pytest.mark.parametrize("parts", [[1], [{}, {}], [{"sources": [{"title": "A"}]}], [{"thoughts": 7}]])

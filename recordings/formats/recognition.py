@@ -1,0 +1,87 @@
+"""Recognition of the format of a file by its first bytes, or by the keys of its first JSON value."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from recordings.files.json_text import Json
+from recordings.formats.message_shapes import is_conversation
+from recordings.formats.shapes.audit_table import is_table
+from recordings.formats.shapes.library import SHAPES
+from recordings.formats.shapes.shape import has_keys
+from recordings.formats.shapes.trec import IKAT, TOPICS
+from topics.errors import InputError, Place
+from topics.json_file import value_at
+from topics.regular_file import read_bytes
+
+
+def recognise_format(files: Sequence[Path]) -> str:
+    """Return the name of the format of the files. Topics of iKAT next to its runs belong to the runs. A file of an
+    unknown format is `messages`, whose reader explains what it lacks. Raises InputError if the files differ, or if they
+    have only the user's side."""
+    found = {file: _format_of(file) for file in files}
+    names = set(found.values())
+    if names == {IKAT.name, TOPICS.name}:
+        return IKAT.name
+    if len(names) > 1:
+        told = ", ".join(f"{file.name}: {name}" for file, name in list(found.items())[:8])
+        raise InputError(f"the files have different formats ({told})", advice="import each format with its own command")
+    return names.pop()
+
+
+def _format_of(file: Path) -> str:
+    data = read_bytes(file)
+    if data.startswith(b"PK\x03\x04"):
+        return "inspect"
+    text = data.decode("utf-8-sig", "replace").lstrip()
+    if text.startswith("#####"):
+        return "gfrc"
+    if not text.startswith(("{", "[")):
+        return "table" if is_table(data) else "messages"
+    # Only the first record of a list is read, because the list may be long.
+    inside = text[1:].lstrip() if text.startswith("[") else text
+    value, _, fault = value_at(inside if inside.startswith("{") else text, 0, str(file))
+    if fault is not None:
+        return "messages"
+    if is_conversation(value):
+        return "messages"
+    for name, holds in _OLDER.items():
+        if holds(value):
+            return name
+    for name, shape in SHAPES.items():
+        if shape.holds(value):
+            return name
+    if _has_queries(value):
+        raise InputError(
+            "these are search sessions, which have no answers, so there is no conversation to import",
+            place=Place.of(file),
+            advice="to learn simulated users from them, give the file to `harvest users fit` as it is",
+        )
+    return "messages"
+
+
+def _has_queries(value: Json) -> bool:
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(isinstance(one, list) and all(isinstance(each, str) for each in one) for one in value.values())
+    )
+
+
+def _first(value: Json, key: str) -> Json:
+    held = value.get(key) if isinstance(value, dict) else None
+    return held[0] if isinstance(held, list) and held else None
+
+
+def _is_dbdc(value: Json) -> bool:
+    return has_keys(value, "dialogue-id", "turns") or has_keys(_first(value, "dialogues"), "id", "turns")
+
+
+def _is_dialeval(value: Json) -> bool:
+    return has_keys(_first(value, "turns"), "sender", "utterances")
+
+
+def _is_cast_tree(value: Json) -> bool:
+    return has_keys(value, "number", "turn") and has_keys(_first(value, "turn"), "participant")
+
+
+_OLDER = {"dbdc": _is_dbdc, "dialeval": _is_dialeval, "cast2022": _is_cast_tree}

@@ -1,0 +1,1 @@
+"""Shapes in which other programs keep conversations, each converted to lists of messages."""

@@ -1,0 +1,250 @@
+"""Traces of calls of models: OpenTelemetry's GenAI spans, and traces exported from Langfuse.
+
+    {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": …, "startTimeUnixNano": …, "attributes": [
+        {"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}},
+        {"key": "gen_ai.input.messages", "value": {"stringValue": "[{…}]"}}, …]}]}]}]}                    OTLP in JSON
+    {"session_id": "s", "timestamp": …, "input": [{"role": "user", "content": "Hi"}], "output": "Yes"}       Langfuse
+
+The calls of one conversation are put in order. Most programs send the whole history with each call, so messages that
+are there already are not added again. If spans of a whole turn (`invoke_agent`) have messages, the calls of models
+within them are left out.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from recordings.files.json_text import Json
+from recordings.formats.message_shapes import Record
+from recordings.formats.message_sides import words_by_side
+from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys
+from topics.errors import InputError
+from topics.json_file import JsonValue
+
+_CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id", "gen_ai.session.id")
+_INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
+_OWN = "harvest."
+_SESSION_KEYS = ("session_id", "sessionId")
+_TIME_KEYS = ("timestamp", "startTime", "start_time", "createdAt")
+
+
+def _holds_otlp(value: Json) -> bool:
+    return has_keys(value, "resourceSpans") or has_keys(value, "resource_spans")
+
+
+def _group_otlp(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[Group]:
+    found: dict[str, list[JsonValue]] = {}
+    for value in values:
+        for resource in value["resourceSpans" if value.has_key("resourceSpans") else "resource_spans"].elements():
+            scopes = next((key for key in ("scopeSpans", "scope_spans") if resource.has_key(key)), "scopeSpans")
+            for scope in resource[scopes].elements():
+                for span in scope["spans"].elements():
+                    about = _attributes(span)
+                    if _INPUT in about or _OUTPUT in about:
+                        name = next((about[key] for key in _CONVERSATION_KEYS if about.get(key)), None)
+                        trace = span["traceId"].value if span.has_key("traceId") else ""
+                        found.setdefault(str(name or trace), []).append(span)
+    return found.values()
+
+
+def _read_otlp(group: Group, options: ShapeOptions) -> Iterator[Record]:
+    spans = [(span, _attributes(span)) for span in group]
+    whole = [one for one in spans if one[1].get("gen_ai.operation.name") == "invoke_agent"]
+    passed: Counter[str] = Counter()
+    if whole and len(whole) < len(spans):
+        passed["calls of models within a turn"] += len(spans) - len(whole)
+        spans = whole
+    spans.sort(key=lambda one: _nanoseconds(one[0]))
+    calls, metadata = [], dict[str, Json]()
+    for span, about in spans:
+        given = [_plain_message(one) for one in _messages(about.get(_INPUT), span)]
+        answered = [_plain_message(one) for one in _messages(about.get(_OUTPUT), span)]
+        for answer in answered[-1:]:
+            answer["model"] = about.get("gen_ai.response.model") or about.get("gen_ai.request.model")
+            answer["usage"] = {key.rpartition(".")[2]: about[key] for key in about if key.startswith("gen_ai.usage.")}
+            reasons = about.get("gen_ai.response.finish_reasons")
+            answer["finish_reason"] = reasons[0] if isinstance(reasons, list) and reasons else None
+        start = _nanoseconds(span)
+        for question in given[-1:]:
+            question["timestamp"] = start / 1e9 if start else None
+        calls.append((given, answered))
+        metadata |= {key.removeprefix(_OWN): _own_value(about[key]) for key in about if key.startswith(_OWN)}
+    first = spans[0][1]
+    if "system" not in metadata:
+        name = first.get("gen_ai.agent.name") or first.get("gen_ai.request.model") or first.get("gen_ai.response.model")
+        metadata |= {"system": name} if isinstance(name, str) and name else {}
+    trace = group[0]["traceId"].value if group[0].has_key("traceId") else ""
+    name = next((first[key] for key in _CONVERSATION_KEYS if first.get(key)), trace)
+    yield Record({"messages": _joined(calls), "metadata": metadata, "id": str(name)}, group[0], "", passed)
+
+
+def _attributes(span: JsonValue) -> dict[str, Any]:
+    found = {}
+    for one in span["attributes"].elements() if span.has_key("attributes") else ():
+        if one.has_key("key") and one.has_key("value"):
+            found[one["key"].text()] = _attribute(one["value"].value)
+    return found
+
+
+def _attribute(value: Json) -> Any:
+    """Return the value of an OTLP attribute. A whole number may be written as text."""
+    if not isinstance(value, dict) or not value:
+        return value
+    ((kind, held), *_) = value.items()
+    if kind == "arrayValue" and isinstance(held, dict) and isinstance(held.get("values"), list):
+        return [_attribute(one) for one in held["values"]]
+    if kind == "kvlistValue" and isinstance(held, dict) and isinstance(held.get("values"), list):
+        return {
+            str(one["key"]): _attribute(one["value"])
+            for one in held["values"]
+            if isinstance(one, dict) and {"key", "value"} <= one.keys()
+        }
+    if kind == "intValue" and isinstance(held, str) and held.lstrip("-").isdecimal() and len(held) < 20:
+        return int(held)
+    return held
+
+
+def _own_value(value: Any) -> Json:
+    """Return the value of an attribute that `harvest data export` wrote: text, or JSON if it is a list or an object."""
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            pass
+    return value
+
+
+def _messages(value: Any, span: JsonValue) -> list[Mapping[str, Any]]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise span.error("the messages of this span are not valid JSON") from None
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise span.error("the messages of this span are not a list of objects")
+    return value
+
+
+def _plain_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert a message of the conventions, which has `parts`, to one with `content`."""
+    parts = message.get("parts")
+    if not isinstance(parts, list):
+        return dict(message)
+    content: list[Json] = []
+    for part in parts:
+        if isinstance(part, dict) and part.get("type") == "text":
+            content.append({"type": "text", "text": part.get("content")})
+        else:
+            content.append(part)
+    kinds = {one.get("type") if isinstance(one, dict) else "" for one in parts}
+    role = "tool" if kinds == {"tool_call_response"} else message.get("role")
+    return {"role": role, "content": content, "finish_reason": message.get("finish_reason")}
+
+
+def _nanoseconds(span: JsonValue) -> int:
+    held = span.value if isinstance(span.value, dict) else {}
+    start = held.get("startTimeUnixNano", held.get("start_time_unix_nano"))
+    text = str(start)
+    return int(text) if text.isdecimal() and len(text) < 20 else 0
+
+
+def _joined(calls: Sequence[tuple[Sequence[dict[str, Any]], Sequence[dict[str, Any]]]]) -> list[Json]:
+    """Return the messages of several calls in order, each once although most calls repeat those before them."""
+    found: list[Json] = []
+    said: list[tuple[str, str]] = []
+    for given, answered in calls:
+        words = words_by_side(given)
+        # The longest end of what is there with which the new messages begin.
+        known = next(
+            (length for length in range(min(len(words), len(said)), 0, -1) if said[-length:] == words[:length]), 0
+        )
+        new = list(given)
+        while known and new:  # the messages of both sides are counted, and those between them go with them
+            known -= bool(words_by_side(new[:1]))
+            del new[0]
+        if said:
+            new = [one for one in new if one.get("role") not in ("system", "developer")]
+        found += (*new, *answered)
+        said += words_by_side([*new, *answered])
+    return found
+
+
+def _holds_langfuse(value: Json) -> bool:
+    return (
+        isinstance(value, dict)
+        and {"input", "output"} <= value.keys()
+        and not value.keys().isdisjoint((*_SESSION_KEYS, "traceId", "trace_id"))
+    )
+
+
+def _group_langfuse(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[Group]:
+    found: dict[str, list[JsonValue]] = {}
+    for at, value in enumerate(values):
+        held = value.value if isinstance(value.value, dict) else {}
+        keys = (*_SESSION_KEYS, "traceId", "trace_id", "id")
+        name = next((str(held[key]) for key in keys if isinstance(held.get(key), str | int) and held[key]), str(at))
+        found.setdefault(name, []).append(value)
+    return found.values()
+
+
+def _read_langfuse(group: Group, options: ShapeOptions) -> Iterator[Record]:
+    from recordings.files.times import parse_foreign_time, unix_seconds
+
+    traces = [one.value for one in group if isinstance(one.value, dict)]
+    if not traces:
+        raise InputError("this is not a trace", allowed='{"session_id": …, "input": …, "output": …}')
+    stamps = [next(filter(None, (parse_foreign_time(trace.get(key)) for key in _TIME_KEYS)), "") for trace in traces]
+    order = sorted(range(len(traces)), key=lambda at: unix_seconds(stamps[at]) if stamps[at] else 0.0)
+    calls = []
+    for at in order:
+        trace = traces[at]
+        given, answered = _said(trace.get("input"), "user"), _said(trace.get("output"), "assistant")
+        if not answered and not given:
+            raise InputError("neither the input nor the output of this trace is text or messages")
+        for question in given[-1:]:
+            question.setdefault("timestamp", stamps[at])
+        for answer in answered[-1:]:
+            answer.setdefault("model", trace.get("model"))
+            answer.setdefault("usage", trace.get("usage", trace.get("usageDetails")))
+        calls.append((given, answered))
+    name = next(
+        (str(traces[0][key]) for key in (*_SESSION_KEYS, "traceId", "trace_id", "id") if traces[0].get(key)), ""
+    )
+    model = next((traces[at]["model"] for at in order if traces[at].get("model")), None)
+    metadata = {"system": model} if isinstance(model, str) and model else {}
+    yield Record({"messages": _joined(calls), "metadata": metadata, "id": name}, group[0])
+
+
+def _said(value: Json, role: str) -> list[dict[str, Any]]:
+    """Return the input or output of a trace as messages: a text, a message, a list of them, or an object with one."""
+    if isinstance(value, str):
+        return [{"role": role, "content": value}] if value else []
+    if isinstance(value, dict):
+        if "content" in value or "tool_calls" in value:
+            return [{"role": role, **value}]
+        for key in ("messages", "input", "output", "question", "query", "text", "answer", "response"):
+            if key in value:
+                return _said(value[key], role)
+        return []
+    if isinstance(value, list):
+        return [found for one in value for found in _said(one, role)]
+    return []
+
+
+OTLP = Shape(
+    "otlp",
+    "OpenTelemetry's GenAI spans as OTLP in JSON: every gen_ai.conversation.id a conversation",
+    _holds_otlp,
+    _read_otlp,
+    _group_otlp,
+)
+LANGFUSE = Shape(
+    "langfuse",
+    "traces or observations from Langfuse: every session a conversation",
+    _holds_langfuse,
+    _read_langfuse,
+    _group_langfuse,
+)

@@ -1,0 +1,252 @@
+"""Files of other programs, each against a count by hand: dialogues, order, roles, steps, ends, acts and judgments."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from protocols.answer import Source, ToolCall
+from recordings.conversations.conversation import Conversation, SystemTurn
+from recordings.formats.importers import IMPORTERS, Found, Request
+from recordings.formats.recognition import recognise_format
+from recordings.formats.shapes.library import SHAPES
+from tests.support.shape_examples import (
+    CONVOKIT,
+    EXAMPLES,
+    IKAT_2023,
+    INSPECT_LOG,
+    INSPECT_SAMPLES,
+    SDIALOG,
+    TOPICS,
+    archive,
+    dumped,
+    form_of,
+)
+from topics.errors import InputError
+
+
+def written(tmp_path: Path, data: bytes, name: str = "file.json") -> Path:
+    (tmp_path / name).write_bytes(data)
+    return tmp_path / name
+
+
+def imported(form: str, *files: Path, **more: object) -> Found:
+    return IMPORTERS[form].read(Request(files, **more))  # type: ignore[arg-type]
+
+
+def reply(conversation: Conversation, turn: int = 1) -> SystemTurn:
+    found = conversation.turns[turn - 1].reply
+    assert found is not None
+    return found
+
+
+def test_every_shape_has_an_example() -> None:
+    assert {form_of(name) for name in EXAMPLES} == set(SHAPES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_file_is_recognised_and_read_as_counted_by_hand(tmp_path: Path, name: str) -> None:
+    example = EXAMPLES[name]
+    file = written(tmp_path, example.data)
+    assert recognise_format([file]) == form_of(name)
+    found = imported(form_of(name), file)
+    assert found.left_out == ()
+    told = [
+        (
+            *(one.key.system, one.key.topic, one.key.trial),
+            [(turn.said, turn.reply.answer.text if turn.reply else None) for turn in one.turns],
+            one.outcome.kind if one.outcome else "interrupted",
+        )
+        for one in found.conversations
+    ]
+    assert told == example.told
+    if example.acts:
+        assert [turn.act for one in found.conversations for turn in one.turns] == example.acts
+    judged = [(one.criterion, one.value) for layer in found.layers for one in layer.judgments]
+    assert sorted(judged, key=repr) == sorted(example.judged, key=repr)
+    assert imported(form_of(name), file, recorded=found.conversations).conversations == found.conversations
+
+
+def test_steps_between_question_and_answer_are_parts_of_the_answer(tmp_path: Path) -> None:
+    for name, calls, thoughts, tokens in (
+        ("inspect", (ToolCall("opening_hours", '{"day": "Mon"}'),), "Easy.", {"prompt": 12, "completion": 3}),
+        ("atif", (ToolCall("hours", '{"day": 1}'),), "Look it up.", {"prompt": 14, "completion": 3}),
+    ):
+        first = reply(imported(name, written(tmp_path, EXAMPLES[name].data)).conversations[0])
+        assert (first.answer.calls, first.answer.thoughts, dict(first.tokens)) == (calls, thoughts, tokens)
+    refund = reply(imported("tau2", written(tmp_path, EXAMPLES["tau2"].data)).conversations[0], 2)
+    assert refund.answer.calls == (ToolCall("refund", '{"order": 4}'),)
+    (spans,) = imported("otlp", written(tmp_path, EXAMPLES["otlp"].data)).conversations
+    assert reply(spans, 2).answer.calls == (ToolCall("hours", '{"day": 2}'),)
+    assert [turn.reply.asked_at for turn in spans.turns if turn.reply] == [
+        "1970-01-01T00:00:01.000000+00:00",
+        "1970-01-01T00:00:02.000000+00:00",
+    ]
+
+
+def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    for name, said in (
+        ("inspect", "tool messages: 1"),
+        ("tau2", "tool messages: 1"),
+        ("atif", "results of tools: 1"),
+        ("dialoguekit", "values of slots: 1"),
+        ("sdialog", "events besides utterances: 1"),
+        ("ikat", "responses of lower ranks: 1"),
+        ("ikat", "turns without the user's words (give the topics, too): 2"),
+    ):
+        found = imported(name, written(tmp_path, EXAMPLES[name].data))
+        assert any(said in warning for warning in found.warnings), (name, found.warnings)
+
+
+def test_the_times_of_utterances_are_those_of_asking(tmp_path: Path) -> None:
+    one, other = imported("convokit", written(tmp_path, EXAMPLES["convokit"].data)).conversations
+    assert reply(one).asked_at == reply(other).asked_at == "2023-11-14T22:13:20.000000+00:00"
+
+
+def test_a_speaker_may_be_named_as_the_user(tmp_path: Path) -> None:
+    file = written(tmp_path, dumped(SDIALOG))
+    (found,) = imported("sdialog", file, user="Dr. Bo").conversations
+    assert [turn.said for turn in found.turns] == ["", "Since when?"]
+    with pytest.raises(InputError, match="nobody here is called 'Cy'"):
+        imported("sdialog", file, user="Cy", strict=True)
+    third = {**CONVOKIT[2], "speaker": "c"}
+    crowd = written(tmp_path, b"\n".join(map(dumped, [*CONVOKIT[:2], third])))
+    with pytest.raises(InputError, match=r"3 people speak: a, b, c\n  do: name the user with --user NAME"):
+        imported("convokit", crowd)
+    assert len(imported("convokit", crowd, user="a").conversations) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([CONVOKIT[1]], "an utterance answers 'u1', which is not in the file"),
+        ([CONVOKIT[0], CONVOKIT[0]], "the utterance 'u1' is repeated"),
+        ([{**CONVOKIT[0], "reply_to": "u2"}, CONVOKIT[1]], "answer each other in a circle"),
+    ],
+)
+def test_utterances_that_are_no_tree_are_refused(tmp_path: Path, rows: list[object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        imported("convokit", written(tmp_path, b"\n".join(map(dumped, rows))))
+
+
+def test_a_run_of_ikat_takes_the_users_words_from_the_topics(tmp_path: Path) -> None:
+    run, topics = written(tmp_path, dumped(IKAT_2023), "run.json"), written(tmp_path, dumped(TOPICS), "topics.json")
+    assert recognise_format([run, topics]) == "ikat"
+    (found,) = imported("ikat", run, topics).conversations
+    assert [turn.said for turn in found.turns] == ["Which phone?", "Why?"]
+    assert [turn.state for turn in found.turns] == ["9-1_1", "9-1_2"]
+    assert reply(found).answer.sources == (Source("", "doc-1:0", text="A phone."),)
+
+
+def test_the_sources_of_an_answer_of_the_rag_track_are_those_it_cites(tmp_path: Path) -> None:
+    (found,) = imported("rag", written(tmp_path, EXAMPLES["rag"].data)).conversations
+    assert [(one.href, one.title) for one in reply(found).answer.sources] == [
+        ("https://example.org/a", "https://example.org/a"),
+        ("", "doc-9"),
+    ]
+
+
+def test_topics_without_responses_are_no_conversations(tmp_path: Path) -> None:
+    bare = [{"number": 31, "turn": [{"number": 1, "raw_utterance": "Why?"}]}]
+    with pytest.raises(InputError, match="this topic has no responses"):
+        imported("trec-topics", written(tmp_path, dumped(bare)))
+
+
+def test_columns_of_other_names_are_named(tmp_path: Path) -> None:
+    file = written(tmp_path, b"bot,slug,Frage,Antwort,land\nB1,T1,Wann?,Um neun.,DE\nB1,T1,Wann?,,AT\n")
+    named = {"system": "bot", "topic": "slug", "prompt": "frage", "answer": "Antwort", "country": "land"}
+    found = imported("table", file, columns=named)
+    assert [(one.key.system, one.key.topic, reply(one).answer.text) for one in found.conversations] == [
+        ("B1", "T1-DE", "Um neun."),
+        ("B1", "T1-AT", ""),
+    ]
+    for columns, message in (
+        ({}, "there is no column for the prompt"),
+        ({"prompt": "Farge"}, "there is no column 'Farge'"),
+    ):
+        with pytest.raises(InputError, match=message) as fault:
+            imported("table", file, columns=columns)
+        assert str(fault.value).startswith(f"{file}:2")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("prompt,answer,prompt\na,b,c\n", "the column 'prompt' is there twice"),
+        ("prompt,answer\na,b,c\n", "the row has 3 cells, but there are 2 columns"),
+        ("prompt,answer,turn,topic\na,b,1,T\na,b,1,T\n", "two rows are the same turn"),
+        ("prompt,answer,turn\na,b,first\n", "'first' is not a number of the column for the turn"),
+        ('prompt,answer\n"a,b\n', "this is not CSV"),
+    ],
+)
+def test_faults_of_a_table_are_named(tmp_path: Path, table: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        imported("table", written(tmp_path, table.encode()), topic="T", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"a.txt": b"x"}, "this archive is not a log of Inspect"),
+        ({"header.json": b"{}", "samples/1.json": dumped(INSPECT_SAMPLES[0])}, "this is not a log of Inspect"),
+        ({"header.json": dumped(INSPECT_LOG), "samples/1.json": b"{"}, "file.eval/samples/1.json:1:2: not valid JSON"),
+    ],
+)
+def test_faults_of_an_archive_are_named_with_the_member(
+    tmp_path: Path, members: dict[str, bytes], message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        imported("inspect", written(tmp_path, archive(members), "file.eval"))
+
+
+def test_a_member_in_a_compression_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    members = {
+        "header.json": dumped(INSPECT_LOG),
+        "samples/a.json": dumped(INSPECT_SAMPLES[0]),
+        "samples/b.json": dumped(INSPECT_SAMPLES[1]),
+    }
+    data = archive(members, zipfile.ZIP_STORED)
+    at = data.rindex(b"PK\x01\x02", 0, data.index(b"samples/b.json", data.index(b"PK\x01\x02")))
+    data = data[: at + 10] + (93).to_bytes(2, "little") + data[at + 12 :]  # zstd, as newer logs have it
+    local = data.index(b"PK\x03\x04", data.index(b"samples/a.json"))
+    data = data[: local + 8] + (93).to_bytes(2, "little") + data[local + 10 :]
+    found = imported("inspect", written(tmp_path, data, "file.eval"))
+    assert [one.key.trial for one in found.conversations] == [1]
+    (fault,) = found.left_out
+    assert "compressed by zstd" in str(fault)
+
+
+def test_search_sessions_are_sent_where_they_are_read(tmp_path: Path) -> None:
+    file = written(tmp_path, dumped({"1": ["films", "films 2024"]}))
+    with pytest.raises(InputError, match=r"search sessions.*\n  do: .*harvest users fit"):
+        recognise_format([file])
+
+
+def test_files_of_different_formats_are_imported_separately(tmp_path: Path) -> None:
+    files = [written(tmp_path, EXAMPLES[name].data, f"{name}.json") for name in ("tau2", "rag")]
+    with pytest.raises(InputError, match=r"different formats \(tau2.json: tau2, rag.json: rag\)"):
+        recognise_format(files)
+
+
+@pytest.mark.parametrize(
+    ("data", "form"),
+    [
+        (b"##### M002\n### U1\nHi\n", "gfrc"),
+        (b'{"dialogue-id": "1", "turns": []}', "dbdc"),
+        (b'[{"id": "1", "turns": [{"sender": "customer", "utterances": ["Hi"]}]}]', "dialeval"),
+        (b'[{"number": 1, "turn": [{"number": "1", "participant": "User", "utterance": "Hi"}]}]', "cast2022"),
+        (
+            b'{"messages": [{"role": "user", "content": "Hi"}], "input": "a", "output": "b", "session_id": "s"}',
+            "messages",
+        ),
+        (b'{"conversations": [{"from": "human", "value": "Hi"}]}', "messages"),
+        (b'\xef\xbb\xbf{"mapping": {"a": {"parent": null}}}', "messages"),
+        (b"{broken", "messages"),
+        (b"", "messages"),
+    ],
+)
+def test_older_formats_are_recognised_too(tmp_path: Path, data: bytes, form: str) -> None:
+    assert recognise_format([written(tmp_path, data)]) == form
