@@ -9,6 +9,7 @@ from harvest.drivers.registry import recipe_names
 _FOLDER = files("harvest.audits") / "starter"
 # Drivers with a system in a file beside the audit, so that the audit can be played immediately.
 _PROGRAMS = ("command", "python")
+_LONGEST_LINE = 120
 
 
 def starter_drivers() -> tuple[str, ...]:
@@ -35,7 +36,8 @@ def starter_system(driver: str) -> str:
 
 
 def _with_comment(line: str, comment: str) -> str:
-    return f"{line:<34} # {comment}" if len(line) < 34 else f"{line}  # {comment}"
+    whole = f"{line:<34} # {comment}" if len(line) < 34 else f"{line}  # {comment}"
+    return whole if len(whole) <= _LONGEST_LINE else line
 
 
 def driver_summary(driver: str) -> str:

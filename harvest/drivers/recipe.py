@@ -25,7 +25,7 @@ from harvest.drivers.template import LiteralValue
 from harvest.systems.driver import Driver, Surroundings
 from harvest.systems.exposure import Target
 from topics.cut_text import Said
-from topics.document import StrictModel, read_document, validation_error
+from topics.document import Document, StrictModel, read_document, validation_error
 from topics.errors import InputError
 
 _FOLDER = resources.files("harvest.drivers") / "recipes"
@@ -87,14 +87,16 @@ _THOUGHTS = RecipeOption(type="flag", about=THOUGHTS_HELP, default=True)
 
 
 class RecipeFile(StrictModel):
-    """A recipe as written. `about` is a phrase for lists. `source` names the specification that the recipe was
+    """A recipe as written. `about` is a phrase for lists. It changes the recipe `like`, if there is one: a null removes
+    a part of it. `source` names the specification that the recipe was
     written from, with its version. `notes` say what to know about the API."""
 
     format: Literal["harvest-recipe/1"]
     about: str
     source: str
     notes: str
-    options: dict[str, RecipeOption]
+    options: dict[str, RecipeOption | None]
+    like: str | None = None
     http: dict[str, Any] | None = None
     openai: dict[str, Any] | None = None
     streamed: dict[str, Any] | None = None
@@ -114,10 +116,15 @@ class Recipe:
         self.name, self.path = name, Path(str(_FOLDER / f"{name}.yaml"))
         self.file = read_document(self.path).validate_as(RecipeFile)
         self.module: Any = http if self.file.openai is None else openai
-        self.described: Mapping[str, Any] = self.file.http or self.file.openai or {}
+        like: Recipe | None = read_recipe(self.file.like) if self.file.like is not None else None
+        self.described: dict[str, Any] = _merge(
+            like.described if like else {}, self.file.http or self.file.openai or {}
+        )
+        self.streamed: dict[str, Any] = _merge(like.streamed if like else {}, self.file.streamed or {})
+        own = {**(like.file.options if like else {}), **self.file.options}
         self.options: dict[str, RecipeOption] = {
-            **self.file.options,
-            **({"stream": _STREAM} if self.file.streamed is not None else {}),
+            **{name: option for name, option in own.items() if option is not None},
+            **({"stream": _STREAM} if self.streamed else {}),
             "thoughts_apart": _THOUGHTS,
             **({"extra": _EXTRA} if self.module is openai or isinstance(self.described.get("body"), dict) else {}),
         }
@@ -129,9 +136,9 @@ class Recipe:
     def driver_options(self, options: StrictModel) -> HttpOptions | openai.Options:
         """Return the options of the driver `http` or `openai` that follow from the options of the recipe."""
         given = {key: getattr(options, key) for key in self.options}
-        described = self.described
+        described: Mapping[str, Any] = self.described
         if given.get("stream"):
-            described = _merge(described, self.file.streamed or {})
+            described = _merge(described, self.streamed)
         filled = {
             key: _fill(value, given, literal=key in ("body", "form", "query")) for key, value in described.items()
         }
@@ -143,9 +150,8 @@ class Recipe:
             filled["body"] = self._add_extra(filled["body"], extra)
         shared = {key: getattr(options, key) for key in WireOptions.model_fields}
         headers = {**filled.get("headers", {}), **shared.pop("headers")}
-        made: HttpOptions | openai.Options = self.module.Options.model_validate(
-            {**filled, **shared, "headers": headers, "thoughts_apart": given["thoughts_apart"]}
-        )
+        values = {**filled, **shared, "headers": headers, "thoughts_apart": given["thoughts_apart"]}
+        made: HttpOptions | openai.Options = Document("", values, {}, {}).validate_as(self.module.Options)
         return made
 
     def _add_extra(self, body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,7 +161,7 @@ class Recipe:
                     f"{key!r} cannot be given in `extra`: the driver {self.name!r} sends it",
                     advice=f"use the option {key!r}" if key in self.options else "describe the API with driver: http",
                 )
-        return _merge(body, _literal(extra))
+        return _merge(body, _literal(extra), removing=False)
 
     def build(self, options: StrictModel, surroundings: Surroundings) -> Driver:
         """Build the driver. Raises InputError if an environment variable in the options is not set."""
@@ -217,9 +223,10 @@ def _literal(value: Any) -> Any:
     return LiteralValue(value) if type(value) is str else value
 
 
-def _merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(first: Mapping[str, Any], second: Mapping[str, Any], *, removing: bool = True) -> dict[str, Any]:
+    """Return `first` with the values of `second`, within mappings too. If `removing`, a null removes a value."""
     merged = dict(first)
     for key, value in second.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
-        merged[key] = _merge(merged[key], value) if both else value
-    return merged
+        merged[key] = _merge(merged[key], value, removing=removing) if both else value
+    return {key: value for key, value in merged.items() if value is not None or not removing}

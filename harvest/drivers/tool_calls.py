@@ -5,6 +5,7 @@
 {"type": "custom", "custom": {"name", "input"}}                  free-form calls, whose input is any text
 {"type": "web_search_call", "action": {…}}                       Responses: the type is the name
 {"toolUse": {…}}, {"functionCall": {…}}, {"executableCode": {…}}  Bedrock; Gemini
+{"type": "TOOL_CALL_START", "toolCallId", "toolCallName"}        AG-UI, whose TOOL_CALL_ARGS have the "delta"
 """
 
 import json
@@ -23,12 +24,15 @@ WRAPPERS = ("functionCall", "toolUse", "executableCode")
 _CALL_KEYS = ("function", "custom", *WRAPPERS)
 _CALL_TYPE_ENDINGS = ("_call", "tool_use")
 # Types that only mark a call.
-_PLAIN_TYPES = frozenset({"", "function", "custom", "tool_use", "tool_call", "function_call", "input_json_delta"})
+_PLAIN_TYPES = frozenset(
+    {"", "function", "custom", "tool_use", "tool_call", "function_call", "input_json_delta"}
+    | {"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_CHUNK"}
+)
 _OTHER_TYPES = frozenset({"text", "output_text", "message", "thinking", "reasoning", "redacted_thinking", "refusal"})
 _RESULT_TYPE_ENDINGS = ("text_delta", "thinking_delta", "signature_delta", "citations_delta", "_result", "_output")
 _KEYS_WITHOUT_CALLS = frozenset({"index", "text", "content", "reasoningContent"})
-_NAME_KEYS = ("name", "tool_name")
-_INPUT_KEYS = ("arguments", "input", "args", "parameters", "partial_json")
+_NAME_KEYS = ("name", "tool_name", "toolCallName")
+_INPUT_KEYS = ("arguments", "input", "args", "parameters", "partial_json", "delta")
 _OUTER_KEYS = frozenset({"type", "id", "call_id", "index", "status", "name"})
 _LONGEST = 4096
 
@@ -132,7 +136,7 @@ class StreamedCalls:
         return found, self._unread or any(not call.name for call in found)
 
     def _add_item(self, item: Mapping[str, object], counted: tuple[int, int]) -> None:
-        piece, identity = _Piece.from_item(item), _string_or_empty(item.get("id"))
+        piece, identity = _Piece.from_item(item), _string_or_empty(item.get("id", item.get("toolCallId")))
         if not (piece.name or piece.kind or piece.input):
             # The first piece of a streamed call can be only an id; a text among the calls is not a call.
             typed = _string_or_empty(item.get("type"))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from tests.servers.doors.door import Door, Said, bearer
+from tests.servers import described_apis
+from tests.servers.described_apis import Api
+from tests.servers.doors.door import KEY, Door, Said, bearer
 from tests.servers.local_http import Asked, response
 
 
@@ -125,3 +130,79 @@ class Dify(Door):
     def own_fault(self, asked: Asked) -> bytes:
         error = {"event": "error", "status": 400, "code": "provider_quota_exceeded", "message": "No credits"}
         return self.stream(error) if asked.json["response_mode"] == "streaming" else self.whole(error, "400 Bad")
+
+
+class Voiceflow(Door):
+    """docs.voiceflow.com, reference, "Interact": a list of traces; strings may hold raw control characters."""
+
+    recipe = "voiceflow"
+    parts: ClassVar = frozenset({"offers"})
+
+    def other(self, asked: Asked) -> bytes | None:
+        assert asked.headers["authorization"] == KEY
+        if asked.method == "DELETE":
+            return self.whole({"deleted": True})
+        if asked.json["action"] == {"type": "launch"}:
+            self.counts[asked.path] = 0
+            return self.whole([{"type": "text", "payload": {"message": "Welcome!"}}])
+        return None
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        assert asked.headers["versionid"] == "production"
+        assert (asked.path in self.counts, asked.json["action"]["type"]) == (True, "text")
+        return self.next_turn(asked.path, asked.json["action"]["payload"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        texts = [{"type": "text", "payload": {"message": text}} for text in one.text.split("\n\n")]
+        buttons = [{"name": title, "request": {"type": value}} for title, value in one.offers]
+        choice = [{"type": "choice", "payload": {"buttons": buttons}}] if buttons else []
+        traces: list[dict[str, Any]] = [{"type": "path", "payload": {"path": "reprompt"}}, *texts, *choice]
+        return response("200 OK", json.dumps(traces, ensure_ascii=False).replace("\\n", "\n"))
+
+    def truth(self, text: str, n: int) -> Said:
+        told = super().truth(text, n)
+        return replace(told, offers=tuple((title, "") for title, _ in told.offers))
+
+    def own_fault(self, asked: Asked) -> bytes:
+        return self.whole({"code": 400, "status": "BAD_REQUEST", "data": "no such version"}, "400 Bad Request")
+
+
+class _Described(Door):
+    """A door of tests/servers/described_apis.py, which remembers what it answered."""
+
+    api: ClassVar[type[Api]]
+    own = "down"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.server = self.api()
+
+    async def __call__(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if b"fault: broken" in asked.body:
+            writer.write(self.fail(asked, "broken"))
+            await writer.drain()
+            writer.close()
+            return
+        body = asked.body
+        for wish, word in {"429": "busy", "503": "down", "401": "denied", "own": self.own}.items():
+            body = body.replace(f"fault: {wish}".encode(), word.encode())
+        await self.server(Asked(asked.method, asked.target, asked.headers, body), writer)
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        return self.whole(one.text)
+
+    def truth(self, text: str, n: int) -> Said:
+        told = self.server.truth[text]
+        return Said.of(told.answer, "", told.tokens)
+
+
+class A2A(_Described):
+    recipe, api, own = "a2a", described_apis.A2A, "fail"
+
+
+class DirectLine(_Described):
+    recipe, api = "direct-line", described_apis.DirectLine
+
+
+class Botpress(_Described):
+    recipe, api = "botpress", described_apis.Botpress

@@ -10,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from protocols.answer import Answer
+from recordings.conversations.conversation import ending_from_finish
 from tests.servers.local_http import Asked, response
 
 __all__ = ["KEY", "Door", "Said", "said"]
 
-KEY = "key-7c21f0d95e3b"
+KEY = "k-0123456789"
 HALL, MILL = "https://www.example.org/hall", "https://www.example.org/mill?a=1&b=2"
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -32,8 +35,25 @@ class Said:
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     offers: tuple[tuple[str, str], ...] = ()
     refusal: str = ""
+    blocked: bool = False
     end: str = "whole"
     tokens: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of(cls, answer: Answer, finish: str, tokens: Mapping[str, int]) -> Said:
+        """What was said, as it was recorded."""
+        ending = ending_from_finish(finish)
+        return cls(
+            "" if answer.refused and not answer.refusal else answer.text,
+            tuple((one.href, one.title) for one in answer.sources if one.href),
+            answer.thoughts,
+            tuple((call.name, json.loads(call.arguments)) for call in answer.calls),
+            tuple((offer.title, offer.value) for offer in answer.offers),
+            (answer.refusal or answer.text) if answer.refused else "",
+            answer.refused and not answer.text,
+            "cut" if ending == "cut" else "whole",
+            (tokens.get("prompt", 0), tokens.get("completion", 0)),
+        )
 
     @property
     def pieces(self) -> list[str]:
@@ -47,7 +67,7 @@ def said(parts: frozenset[str], text: str, n: int) -> Said:
         2: Said("Two mills are near.\n\nOne of them is new.", sources=((MILL, "The mill"), (HALL, "A hall"))),
         3: Said("It opens at nine.", thoughts="The user asks for times; noon is wrong."),
         4: Said("I looked it up.", calls=(("find_times", {"place": "mill", "day": 3}),)),
-        5: Said("", refusal="I cannot help with that."),
+        5: Said("", refusal="I cannot help with that.", blocked="block" in parts),
         6: Said("The list begins: one, two,", end="cut"),
         7: Said("Ærø, 東京, 🦜 “quotes” \\ {{ text }} & <b> 100%\u2028next\x85end"),
         8: Said(f"See [the hall]({HALL}).", thoughts="hm", sources=((MILL, "The mill"),)),
@@ -60,10 +80,13 @@ def said(parts: frozenset[str], text: str, n: int) -> Said:
         told.calls if "calls" in parts else (),
         told.offers if "offers" in parts else (),
         told.refusal if "refusal" in parts else "",
+        told.blocked,
         told.end if "end" in parts else "whole",
         (10 + n, len(told.text)) if "tokens" in parts else (0, 0),
     )
-    return whole if whole.text or whole.refusal else Said("Let us speak of mills.", tokens=whole.tokens)
+    return (
+        whole if whole.text or whole.refusal or whole.blocked else Said("Let us speak of mills.", tokens=whole.tokens)
+    )
 
 
 class Door:
@@ -140,6 +163,10 @@ class Door:
 
     def words(self, message: dict[str, Any]) -> str:
         return str(message["content"])
+
+    def truth(self, text: str, n: int) -> Said:
+        """What was said to the user's words in turn n."""
+        return said(self.parts, text, n)
 
     def next_turn(self, session: str, text: str) -> tuple[str, int]:
         self.counts[session] += not text.startswith("fault: ")

@@ -190,3 +190,114 @@ class Ollama(Door):
     def own_fault(self, asked: Asked) -> bytes:
         error = {"error": "model runner has stopped"}
         return self.stream({"message": {"content": "It "}}, error) if asked.json["stream"] else self.whole(error)
+
+
+class Gemini(Door):
+    """package google-genai 3.6.1, google/genai/types.py: thoughts are parts, a block has no candidate."""
+
+    recipe, model = "gemini", "gemini-9"
+    parts: ClassVar = frozenset({"sources", "thoughts", "calls", "end", "tokens", "block"})
+    ends: ClassVar = {"whole": "STOP", "cut": "MAX_TOKENS"}
+    path = "/models/gemini-2.5-flash"
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        assert asked.headers["x-goog-api-key"] == KEY
+        return self.in_parts(asked, asked.json["contents"], "model")
+
+    def in_parts(self, asked: Asked, contents: list[dict[str, Any]], role: str) -> tuple[str, int]:
+        assert asked.path in (f"{self.path}:generateContent", f"{self.path}:streamGenerateContent", self.path)
+        return self.told_before(contents, role)
+
+    def words(self, message: dict[str, Any]) -> str:
+        (part,) = message.get("parts") or message["content"]
+        return str(part["text"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        counts = {"promptTokenCount": one.tokens[0], "candidatesTokenCount": one.tokens[1]}
+        beside = {"modelVersion": self.model, "usageMetadata": counts}
+        parts: list[dict[str, Any]] = [{"text": one.thoughts, "thought": True}] if one.thoughts else []
+        parts += [{"functionCall": {"name": name, "args": given}} for name, given in one.calls]
+        chunks = [{"web": {"uri": url, "title": title}} for url, title in one.sources]
+        last: dict[str, Any] = {"finishReason": self.ends[one.end]}
+        last |= {"groundingMetadata": {"groundingChunks": chunks}} if chunks else {}
+        if one.blocked:
+            blocked = {"promptFeedback": {"blockReason": "SAFETY"}, **beside}
+            return self.stream(blocked) if "alt" in asked.query else self.whole(blocked)
+        if "alt" not in asked.query:
+            content = {"role": "model", "parts": [*parts, {"text": one.text}]}
+            return self.whole({"candidates": [{"content": content, **last}], **beside})
+        pieces = [*parts, *({"text": piece} for piece in one.pieces)]
+        events: list[dict[str, Any]] = [{"content": {"role": "model", "parts": [piece]}} for piece in pieces]
+        events[-1] |= last
+        return self.stream(*({"candidates": [event], **beside} for event in events))
+
+    def own_fault(self, asked: Asked) -> bytes:
+        return self.whole({"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}, "503 Busy")
+
+
+class Vertex(Gemini):
+    """package google-genai 3.6.1, google/genai/models.py: another path, and a token of Google Cloud."""
+
+    recipe, path = "vertex", "/publishers/google/models/gemini-2.5-flash"
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        bearer(asked)
+        return self.in_parts(asked, asked.json["contents"], "model")
+
+
+class Bedrock(Gemini):
+    """package botocore 1.44.8, data/bedrock-runtime/2023-09-30/service-2.json: Converse."""
+
+    recipe, model, path = "bedrock", "", "/model/amazon.nova-lite-v1%3A0/converse"
+    parts: ClassVar = frozenset({"thoughts", "calls", "end", "tokens"})
+    ends: ClassVar = {"whole": "end_turn", "cut": "max_tokens"}
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        bearer(asked)
+        return self.in_parts(asked, asked.json["messages"], "assistant")
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        content: list[dict[str, Any]] = [{"text": one.text}]
+        if one.thoughts:
+            content.insert(0, {"reasoningContent": {"reasoningText": {"text": one.thoughts, "signature": "x"}}})
+        content += [{"toolUse": {"toolUseId": "t", "name": name, "input": given}} for name, given in one.calls]
+        usage = {"inputTokens": one.tokens[0], "outputTokens": one.tokens[1]}
+        message = {"role": "assistant", "content": content}
+        return self.whole({"output": {"message": message}, "stopReason": self.ends[one.end], "usage": usage})
+
+
+class AgUi(Door):
+    """package ag-ui-protocol 1.0.0, ag_ui/core/events.py: a run may have several messages; it ends in RUN_FINISHED."""
+
+    recipe, model = "ag-ui", "m9"
+    parts: ClassVar = frozenset({"thoughts", "calls", "tokens"})
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        value = asked.json
+        assert (asked.path, asked.headers["accept"]) == ("/", "text/event-stream")
+        assert len({value["threadId"], value["runId"], *(one["id"] for one in value["messages"])}) == (
+            len(value["messages"]) + 2
+        )
+        return self.told_before(value["messages"])
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        ids = {"threadId": asked.json["threadId"], "runId": asked.json["runId"]}
+        events: list[dict[str, Any]] = [{"type": "RUN_STARTED", **ids}]
+        if one.thoughts:
+            events.append({"type": "REASONING_MESSAGE_CONTENT", "messageId": "r", "delta": one.thoughts})
+        for name, given in one.calls:
+            begun = {"toolCallId": "c", "toolCallName": name, "parentMessageId": "p"}
+            whole = json.dumps(given)
+            events.append({"type": "TOOL_CALL_START", **begun})
+            events += [{"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": part} for part in (whole[:5], whole[5:])]
+            events.append({"type": "TOOL_CALL_END", "toolCallId": "c"})
+        for place, text in enumerate(one.text.split("\n\n")):
+            message = {"messageId": f"m{place}"}
+            events.append({"type": "TEXT_MESSAGE_START", "role": "assistant", **message})
+            pieces = [{"type": "TEXT_MESSAGE_CONTENT", "delta": piece, **message} for piece in Said(text).pieces]
+            events += [*pieces, {"type": "TEXT_MESSAGE_END", **message}]
+        usage = {"model": self.model, "inputTokens": one.tokens[0], "outputTokens": one.tokens[1]}
+        return self.stream(*events, {"type": "RUN_FINISHED", **ids, "outcome": {"type": "success"}, "usage": [usage]})
+
+    def own_fault(self, asked: Asked) -> bytes:
+        return self.stream({"type": "RUN_STARTED"}, {"type": "RUN_ERROR", "message": "The model gave up", "code": "x"})
