@@ -1,13 +1,13 @@
 """Attempts built from events line by line. Each event is checked before it is added."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 
 from protocols.route import Choice, Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
-from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
 from recordings.events.typed_lines import AskedLine, ChoiceLine, EndedLine, Line, RouteLine, TurnLine
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
@@ -36,13 +36,16 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
 
 @dataclass(slots=True)
 class Attempt:
-    """The recorded part of an attempt. `rows` has the lines of the file, if they are kept."""
+    """The recorded part of an attempt. `rows` has the lines of the file, if they are kept. `requests` has, in a run
+    with a cap, what every request was sent to ("" for the system) and the tokens that it took: None if it never ended,
+    {} if no count came."""
 
     started: TrialStarted
     worker: str
     place: Place
     rows: list[dict[str, Json]] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
+    requests: list[tuple[str, Mapping[str, int] | None]] = field(default_factory=list)
     _turns: list[_OpenTurn] = field(default_factory=list)
     _spoken: tuple[SpokenTurn, ...] | None = None  # in place of `_turns`
     _outcome: Outcome | None = None
@@ -110,6 +113,14 @@ class Attempt:
                 if event.turn > len(self._turns):
                     raise self._event_error(place, f"a failure at turn {event.turn}, which was not asked")
                 self.failures.append(event)
+            case Sent():
+                self.requests.append((event.to, None))
+            case Spent():
+                if not self.requests or self.requests[-1][1] is not None:
+                    raise self._event_error(place, "a request ends that was not sent")
+                to, _ = self.requests.pop()
+                if event.received:
+                    self.requests.append((to, event.tokens))
             case TrialEnded():
                 self._outcome, self._ended_at = event.outcome, event.at
             case TrialStarted():

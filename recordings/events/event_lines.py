@@ -16,7 +16,7 @@ from protocols.answer import PARTS
 from protocols.route import Choice
 from recordings.conversations.answer_parts import REPLY_KEYS, choice_row, parts_row
 from recordings.conversations.conversation import SystemTurn
-from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
 from recordings.events.typed_lines import LINES, ChoiceLine, TurnLine
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json, encode_line
@@ -118,6 +118,12 @@ def encode(event: Event) -> dict[str, Any]:
                 "evidence": dict(event.evidence),
                 "at": event.at,
             }
+        case Sent():
+            row = {"event": "sent", "id": event.trial_id, "attempt": event.attempt}
+            return {**row, "to": event.to} if event.to else row
+        case Spent():
+            row = {"event": "spent", "id": event.trial_id, "attempt": event.attempt, "tokens": dict(event.tokens)}
+            return row if event.received else {**row, "received": False}
         case TrialEnded():
             row = {
                 "event": "trial-ended",

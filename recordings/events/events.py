@@ -93,6 +93,27 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """`sent`: a request is about to go out, to the system, or to the endpoint `to` for words of the user. A request is
+    recorded only if the run has a cap, because only a cap must know of requests that were never answered."""
+
+    trial_id: str
+    attempt: int
+    to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """`spent`: the request that was sent last has ended. `tokens` is as in SystemTurn. `received` is False if the
+    request never arrived, and so took nothing."""
+
+    trial_id: str
+    attempt: int
+    tokens: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    received: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class TrialEnded:
     """`trial-ended`: the last event. `redacted` counts the marks `[redacted:…]` in the attempt's lines and evidence."""
 
@@ -103,7 +124,7 @@ class TrialEnded:
     redacted: int = 0
 
 
-Event = TrialStarted | Asked | Answered | Routed | Failed | TrialEnded
+Event = TrialStarted | Asked | Answered | Routed | Failed | Sent | Spent | TrialEnded
 
 
 def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) -> tuple[Event, ...]:

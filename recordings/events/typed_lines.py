@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Choice, Evidence, Route
 from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
-from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
 from topics.links import Link
 
 _Count = Annotated[int, Meta(ge=0)]
@@ -205,6 +205,21 @@ class _Failed(_Line, tag="failed"):
         return Failed(self.id, self.attempt, self.reason, self.detail, self.partial, self.evidence, self.at, self.turn)
 
 
+class _Sent(_Line, tag="sent"):
+    to: str = ""
+
+    def event(self) -> Sent:
+        return Sent(self.id, self.attempt, self.to)
+
+
+class _Spent(_Line, tag="spent"):
+    tokens: dict[str, int] = {}
+    received: bool = True
+
+    def event(self) -> Spent:
+        return Spent(self.id, self.attempt, self.tokens, self.received)
+
+
 class EndedLine(_Line, tag="trial-ended"):
     outcome: str
     reason: str = ""
@@ -224,11 +239,12 @@ class EndedLine(_Line, tag="trial-ended"):
 
 
 # One line of a file of events.
-Line = _Started | AskedLine | TurnLine | RouteLine | _Failed | EndedLine
+Line = _Started | AskedLine | TurnLine | RouteLine | _Failed | _Sent | _Spent | EndedLine
 
 # The type of a line by the kind of its event.
 LINES: Mapping[str, type[Line]] = {
-    str(form.__struct_config__.tag): form for form in (_Started, AskedLine, TurnLine, RouteLine, _Failed, EndedLine)
+    str(form.__struct_config__.tag): form
+    for form in (_Started, AskedLine, TurnLine, RouteLine, _Failed, _Sent, _Spent, EndedLine)
 }
 
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)

@@ -54,6 +54,7 @@ _AUDIT: Mapping[str, _Kind] = {
     "seed": int,
     "evidence": bool,
     "max_invalid": (int, float),
+    "caps": dict,
     "groups": list,
     "scoring": dict,
     "thresholds": list,
@@ -103,6 +104,11 @@ def _audit_faults(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str
     shard = audit.get("shard")
     if shard is not None and not all(_is_kind(shard.get(key), int) and shard[key] > 0 for key in ("index", "of")):
         yield (*loc, "shard"), "must have two whole numbers from 1, index and of"
+    caps = audit.get("caps")
+    if caps is not None:
+        yield from _wrong_types(caps, {"most": dict, "prices": dict}, (*loc, "caps"))
+        yield from _check_each(caps.get("most"), (int, float), (*loc, "caps", "most"))
+        yield from _check_each(caps.get("prices"), dict, (*loc, "caps", "prices"))
     yield from _check_each(audit.get("groups"), str, (*loc, "groups"))
     yield from _check_each(audit.get("thresholds"), dict, (*loc, "thresholds"))
     for system, topics in (audit.get("most_turns") or {}).items():

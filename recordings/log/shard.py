@@ -8,7 +8,7 @@ the audit's seed, so added topics and trials do not move the trials that were al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -102,9 +102,12 @@ def planned_trials(header: Header) -> Iterator[TrialKey]:
                     yield TrialKey(system, topic.id, trial)
 
 
-def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[Conversation]) -> list[str]:
+def missing_of_shards(
+    parts: Sequence[Any], united: Header, recorded: Iterable[Conversation], prevented: Collection[TrialKey] = ()
+) -> list[str]:
     """Return sentences on trials that are missing in a run merged from the shards `parts`, the entries of a merged
-    header. The list is empty if no trial is missing or no part is a shard. Raises InputError if audits differ."""
+    header. The list is empty if no trial is missing or no part is a shard. Trials that a cap `prevented` are not
+    missing. Raises InputError if audits differ."""
     audits = [part["audit"] for part in parts if isinstance(part, dict)]
     shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]
     if not shards:
@@ -112,7 +115,7 @@ def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[C
     _refuse_others(audits, shards)
     finished = {one.key for one in recorded if one.valid}
     planned = list(planned_trials(united))
-    open_ = [key for key in planned if key not in finished]
+    open_ = [key for key in planned if key not in finished and key not in prevented]
     if not open_:
         return []
     found, of = [], shards[0].of

@@ -68,7 +68,7 @@ def test_every_label_and_kind_of_layer_is_defined() -> None:
 
 def test_every_kind_of_event_is_defined() -> None:
     kinds = [re.findall(r"`([a-z-]+)`", str(one.__doc__))[0] for one in get_args(Event)]
-    assert len(kinds) == 6
+    assert len(kinds) == 8
     for kind in ("opened", *kinds):
         assert f"event `{kind}`" in TERMS, kind
 

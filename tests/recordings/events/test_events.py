@@ -13,7 +13,7 @@ from protocols.answer import PLACES, Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Choice, Evidence, Route
 from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.event_lines import check_format, decode, encode
-from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
 from recordings.files.errors import RunError
 from recordings.files.json_text import encode_line, parse_value
 from topics.errors import Place
@@ -106,6 +106,8 @@ events: st.SearchStrategy[Event] = st.one_of(
     st.builds(Answered, anything, turns, turns, replies),
     st.builds(Routed, anything, turns, routes),
     st.builds(Failed, anything, turns, anything, anything, anything, names, anything, counts),
+    st.builds(Sent, anything, turns, anything),
+    st.builds(Spent, anything, turns, st.dictionaries(anything, counts, max_size=3), st.booleans()),
     st.builds(
         TrialEnded,
         anything,

@@ -11,7 +11,7 @@ from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Choice, Evidence, Route
 from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.event_lines import decode, encode
-from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
 from recordings.events.typed_lines import decode_line, decode_lines
 from recordings.files.errors import RunError
 from recordings.files.json_text import encode_line, parse_row
@@ -60,6 +60,10 @@ EVENTS: tuple[Event, ...] = (
     TrialEnded("id", 1, Outcome("completed", "script-ended", "d", 0), "2026-01-01", 4),
     TrialEnded("id", 1, Outcome("completed")),
     TrialEnded("id", 1, Outcome("user-stopped", "left", choice=CHOICE)),
+    Sent("id", 1),
+    Sent("id", 1, "words"),
+    Spent("id", 1, {"prompt": 3}),
+    Spent("id", 1, received=False),
 )
 VALUES = st.one_of(
     st.none(),
@@ -67,7 +71,9 @@ VALUES = st.one_of(
     st.integers(-3, 3),
     st.sampled_from([10**12, 10**40, -1, 1e13, 0.5, 2.0]),
     st.text(max_size=3),
-    st.sampled_from(["trial-started", "asked", "turn", "route", "failed", "trial-ended", "later", "\ud800", "\x00"]),
+    st.sampled_from(
+        ["trial-started", "asked", "turn", "route", "failed", "sent", "trial-ended", "later", "\ud800", "\x00"]
+    ),
     st.lists(
         st.one_of(
             st.integers(0, 2),

@@ -224,7 +224,7 @@ async def test_where_only_what_was_spoken_is_kept_it_is_the_same_and_nothing_els
 
 def test_the_events_of_this_test_are_all_there_are() -> None:
     """A new kind of event needs its rules of order tested above."""
-    assert set(LINES) == {"trial-started", "asked", "turn", "route", "failed", "trial-ended"}
+    assert set(LINES) == {"trial-started", "asked", "turn", "route", "failed", "sent", "spent", "trial-ended"}
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, 1000, 2**20])
