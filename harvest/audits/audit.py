@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 
 from harvest.audits.arms import Arm, read_arms
 from harvest.audits.audit_file import AuditFile, Member, Order, Threshold, draw_member, read_population
+from harvest.audits.caps import read_caps
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
 from harvest.audits.groups import check_groups
@@ -25,6 +26,7 @@ from harvest.systems.exposure import Exposure
 from harvest.voices.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
+from recordings.log.caps import Caps
 from recordings.log.header import Header, make_header
 from recordings.log.shard import Shard
 from simulators.registry import build_users, file_hashes
@@ -55,7 +57,7 @@ class Audit:
     known answers. `exposures` describe the effects of each system and each endpoint on this machine. `harm` is
     "declared" if the audit declares that its users ask for harm. `imports` is True if the code that the audit names
     was imported. `shard` is the part of the trials to play on this machine, with this machine's limits, or None for
-    all trials.
+    all trials. `caps` is the most that the whole audit may take, or None.
     """
 
     document: Document
@@ -86,6 +88,7 @@ class Audit:
     exposures: tuple[Exposure, ...] = ()
     imports: bool = True
     harm: Literal["declared"] | None = None
+    caps: Caps | None = None
 
     def trials_with(self, topic: Topic) -> int:
         """Return the number of trials of `topic` with each system."""
@@ -182,6 +185,7 @@ class Audit:
             **({"endpoints": self.endpoints.definition()} if self.endpoints else {}),
             **self._fingerprints(),
             **({"harm": self.harm} if self.harm else {}),
+            **({"caps": self.caps.as_json()} if self.caps else {}),
             "max_invalid": self.max_invalid,
             "thresholds": [threshold.model_dump(exclude_none=True) for threshold in self.thresholds],
         }
@@ -255,6 +259,7 @@ def load_audit(
     seed: int | None = None,
     only: tuple[str, ...] | None = None,
     shard: Shard | None = None,
+    caps: Mapping[str, float] | None = None,
     keys_in_clear: bool = False,
     imports: bool = True,
     show: Callable[[tuple[Exposure, ...]], object] | None = None,
@@ -263,7 +268,8 @@ def load_audit(
 
     `name_or_path` is an audit file, or the name of a shipped audit (`demo`). `trials` is the number of trials of
     every topic with each system, from 1. `seed` is the seed of all random draws. `only` has the ids of the topics to
-    play. `shard` is the part of the trials to play. `keys_in_clear` allows keys to be sent to other machines over
+    play. `shard` is the part of the trials to play. `caps` is the most that the audit may take of `cost`, `tokens` or
+    `turns`. `keys_in_clear` allows keys to be sent to other machines over
     plain http. With `imports=False`, which suits callers that play nothing, the code that the audit names is not
     imported. `show` is called with all exposures of the audit before any of them takes effect. Raises InputError,
     with file, line and column.
@@ -281,9 +287,10 @@ def load_audit(
     audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
     _build_drivers(audit)
     systems = tuple(set_pace(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
+    most = read_caps(document, file, caps or {}, systems, audit.drivers)
     if shard is not None:
         systems = tuple(replace(system, limits=system.limits.divide_among(shard.of)) for system in systems)
-    return replace(audit, systems=systems, shard=shard)
+    return replace(audit, systems=systems, shard=shard, caps=most)
 
 
 def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | None, trials: int | None) -> Audit:

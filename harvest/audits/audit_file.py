@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, create_model
+from pydantic import Field, create_model, model_validator
 
 from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_similar_names
 from harvest.systems.limits import BUSY_TIMEOUT
 from protocols.protocol import Protocol
 from scoring.settings import SETTINGS, Choice, Kind, Number, NumbersByGrade, NumbersByName
-from topics.document import Document, StrictModel, form_validator, name_validator
+from topics.document import Document, StrictModel, form_validator, name_validator, validation_error
 from topics.identity import generator
 from topics.names import LONGEST
 from topics.topic import Topic
@@ -131,6 +131,28 @@ class SystemEntry(StrictModel):
     busy_timeout: Annotated[float, Field(gt=0, le=86400)] = BUSY_TIMEOUT
 
 
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class PriceEntry(StrictModel):
+    """The price of a system or an endpoint as written: of a million tokens, or of each turn."""
+
+    input: _Amount | None = None
+    output: _Amount | None = None
+    turn: _Amount | None = None
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> "PriceEntry":
+        if ((self.input is None, self.output is None), self.turn is None) not in (
+            ((False, False), True),
+            ((True, True), False),
+        ):
+            raise validation_error(
+                "this is not a whole price", allowed="{input: 0.15, output: 0.6} for a million tokens, or {turn: 0.01}"
+            )
+        return self
+
+
 def _as_type(kind: Kind) -> Any:
     match kind:
         case Choice():
@@ -184,5 +206,9 @@ class AuditFile(StrictModel):
     placebo: bool = False
     harm: Literal["declared"] | None = None
     max_invalid: Share = 0.1
+    max_cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    max_tokens: Positive | None = None
+    max_turns: Positive | None = None
+    prices: dict[Name, PriceEntry] = Field(default_factory=dict)
     scoring: Scoring = Scoring()
     thresholds: tuple[Threshold, ...] = ()

@@ -51,6 +51,7 @@ def placebo_audit(audit: Audit, url: str) -> Audit:
         groups=(),
         arms=(),
         thresholds=(),
+        caps=None,
         drivers={},
     )
     for system in systems:

@@ -16,15 +16,17 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.audits.groups import null_pairs_of
 from harvest.audits.probes import harm_ladders, new_sessions
 from harvest.audits.system import System
+from harvest.cli.caps import cap_lines, cap_options, expectation_lines, most_costs
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
 from harvest.cli.parameters import PathArgument
 from harvest.cli.short_help import ShortHelp
-from harvest.playing.plan import Plan, make_plan
+from harvest.playing.plan import Plan, make_plan, refuse_small_cap
 from harvest.terminal import printable, prose_width, wrap_lines
 from protocols.interpreter import begin
 from protocols.route import Say
 from protocols.rules.registry import languages_known
 from recordings.conversations.conversation import Conversation
+from recordings.log.caps import standings
 from scoring.settings import scoring_settings
 from simulators.registry import default_hazards
 from simulators.stopping.hazard import ORIGIN
@@ -60,7 +62,8 @@ _TURNS, _TURN_ENDS = 6, 3
 @click.option("--out", metavar="RUN", type=PathArgument(), help="Count what is already recorded in this run.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @keys_in_clear_option
-def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) -> None:
+@cap_options
+def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, caps: dict[str, float]) -> None:
     """Validate an audit and print its plan, without sending anything.
 
     AUDIT is a file, or a shipped name such as `demo`. The command first prints all effects of the audit on this
@@ -68,14 +71,16 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     does the command import the functions that the audit names.
     """
     show = partial(show_exposures, err=as_json)
-    resolved = load_audit(audit, keys_in_clear=keys_in_clear, show=show)
+    resolved = load_audit(audit, caps=caps, keys_in_clear=keys_in_clear, show=show)
     with resolved.document.add_place(("scoring",)):
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
     if resolved.thresholds:
         from harvest.studies.scores.bounds import check_bounds  # late: it imports every measure
 
         check_bounds(resolved)
+    refuse_small_cap(resolved)
     recorded: tuple[Conversation, ...] = ()
+    taken: list[str] = []
     if out is not None:
         from recordings.log.continuation import refuse_differences  # late: there is usually nothing to read
         from recordings.log.run_folder import is_run, read
@@ -84,6 +89,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             run = read(out)
             refuse_differences(run.header, resolved.header(), out)
             recorded = run.conversations
+            taken = list(expectation_lines(standings(run.header, run.attempts)))
     plan = make_plan(resolved, recorded)
     # User turns in every attempt of every trial.
     most_turns = sum(
@@ -132,6 +138,8 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "trials_to_play": plan.to_play,
         "turns_at_most": plan.most_turns,
         "requests_at_most": plan.most_requests,
+        "caps": resolved.caps.as_json()["most"] if resolved.caps else {},
+        "cost_at_most": most_costs(resolved, resolved.caps, plan) if resolved.caps else None,
         "seconds_about": seconds,
         "endpoint_requests_at_most": resolved.endpoints.count_most_requests(resolved.protocols, most_turns),
         "unasked_hazards": {
@@ -205,6 +213,8 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     if seconds:
         why = f"at the pace of {slowest}" if paced else f"if an answer takes {_ANSWER_SECONDS:g} s"
         _echo(f"  time: about {count_time(seconds)} for all turns, {why}")
+    for line in (*cap_lines(resolved, plan), *taken):
+        _echo(f"  cap: {line}")
     for name, most in document["endpoint_requests_at_most"].items():
         _echo(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
     for one in harm_ladders(resolved.protocols):

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.audits.audit import Audit
+from harvest.cli.caps import cap_lines
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.playing.plan import Plan
 from harvest.playing.play import SilentWatcher, first_error, play_audit
@@ -69,6 +70,8 @@ def play_to_folder(
             console.print(f"recorded: {plan.planned} of {planned}; nothing to play")
             yield SilentWatcher()
             return
+        for line in cap_lines(audit, plan):
+            console.print(escape(f"cap: {line}"), soft_wrap=True)
         if plan.recorded:
             console.print(f"recorded: {plan.recorded} of {planned}; {plan.to_play} to play")
         with Display(console, audit.played, plan) as display:

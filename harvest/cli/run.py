@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.audits.audit import Audit, load_audit
+from harvest.cli.caps import cap_options
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted
 from harvest.cli.next_steps import print_next_steps, report_step, write_run_report
@@ -26,6 +27,7 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, people_console, printable
 from protocols.labels import NOT_USEFUL
 from recordings.conversations.endings import is_cut_short
+from recordings.log.caps import standings
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
 from scoring.settings import scoring_settings
@@ -45,7 +47,7 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
     return items
 
 
-@click.command(cls=ShortHelp, rare="--worker --dask --store")
+@click.command(cls=ShortHelp, rare="--worker --dask --store --max-cost --max-tokens --max-turns")
 @click.argument("audit", type=PathArgument(str))
 @click.option("--out", type=PathArgument(), metavar="RUN", help="The run folder [default: runs/NAME].")
 @click.option("--trials", type=WholeNumberRange(1, 1_000_000), help="Trials, instead of the audit's number.")
@@ -67,6 +69,7 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
     " reaches it runs code on all of them.",
 )
 @click.option("--store", metavar="URL", help="With --shard or --dask: share the run through this object store.")
+@cap_options
 @click.option("--strict", is_flag=True, help="Exit with 3 if a threshold is undecided.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
 @click.option("--report/--no-report", default=True, help="Whether to write RUN/report.html [default: yes].")
@@ -82,6 +85,7 @@ def command(
     shard: Shard | None,
     dask: str | None,
     store: str | None,
+    caps: dict[str, float],
     strict: bool,
     as_json: bool,
     report: bool,
@@ -112,7 +116,9 @@ def command(
         )
     shared = open_store(store) if store is not None else None
     try:
-        resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard, keys_in_clear=keys_in_clear)
+        resolved = load_audit(
+            audit, trials=trials, seed=seed, only=topics, shard=shard, caps=caps, keys_in_clear=keys_in_clear
+        )
         with resolved.document.add_place(("scoring",)):  # refuse a run that cannot be scored before playing it
             scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
         if resolved.thresholds:
@@ -132,7 +138,7 @@ def command(
         file = str(Path(audit).absolute()) if Path(audit).is_file() else audit
         where = named if shared else folder  # of a single worker, or of all of them
         left = _play_on_cluster(
-            Assignment(file, trials, seed, topics, store=store or "", keys_in_clear=keys_in_clear),
+            Assignment(file, trials, seed, topics, store=store or "", caps=caps, keys_in_clear=keys_in_clear),
             resolved,
             dask,
             where,
@@ -248,6 +254,10 @@ def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -
     """Report trials that have no valid attempt or were cut short by a failing user. Returns True if the audit does
     not allow that many."""
     plan = make_plan(resolved, run.conversations)
+    capped = standings(run.header, run.attempts)
+    plan = plan.without({key for one in capped for key in one.unplayed})
+    for one in capped:
+        people.print(f"[yellow]{escape(str(one))}[/]" if one.stopped else escape(one.progress), soft_wrap=True)
     if plan.to_play:
         # If a system was given up or never worked, merely trying again would not help.
         working = {one.key.system for one in run.finished}
@@ -264,7 +274,8 @@ def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -
         people.print(
             f"[red]cut short by a failure of the user: {cut} of {trials}[/]; earlier answers are in the figures"
         )
-    return plan.to_play + cut > resolved.max_invalid * plan.planned
+    nothing = bool(capped) and not any(one.whole for one in capped)  # then no trial is in the figures
+    return nothing or plan.to_play + cut > resolved.max_invalid * plan.planned
 
 
 def _open_by_system(plan: Plan, run: Run) -> str:

@@ -11,7 +11,7 @@ is shut out (`harvest.stores.stored_run`), and stops by itself when the cluster 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,10 @@ class Assignment:
 
     `audit` is the audit file, as a path that exists for all workers. `trials`, `seed` and `only` are arguments of the
     command, or None for the values of the audit. `index` is the number of the shard, and `of` the number of shards.
-    `folder` is the folder of all shards, which all workers share; if there is a store, each worker has its own
-    folder, relative to its working directory. `store` is the address of the store, or "". `at_once` is the number of
-    shards played at the same time. `keys_in_clear` allows keys to be sent to other machines over http.
+    `folder` is the folder of all shards, which all workers share; if there is a store, each worker has its own folder,
+    relative to its working directory. `store` is the address of the store, or "". `at_once` is the number of shards
+    played at the same time. `caps` replaces caps of the audit, of which a shard has its part. `keys_in_clear` allows
+    keys to be sent to other machines over http.
     """
 
     audit: str
@@ -52,6 +53,7 @@ class Assignment:
     folder: str = ""
     store: str = ""
     at_once: int = 1
+    caps: Mapping[str, float] = field(default_factory=dict)
     keys_in_clear: bool = False
 
     @property
@@ -73,7 +75,12 @@ class Assignment:
         """Load the audit with this worker's share of the sessions. Workers take turns, so the pace is not divided.
         Raises InputError."""
         audit = load_audit(
-            self.audit, trials=self.trials, seed=self.seed, only=self.only, keys_in_clear=self.keys_in_clear
+            self.audit,
+            trials=self.trials,
+            seed=self.seed,
+            only=self.only,
+            caps=self.caps,
+            keys_in_clear=self.keys_in_clear,
         )
         systems = tuple(
             replace(

@@ -70,6 +70,8 @@ def play_on_workers(
         if store is None:
             mine.stop.unlink(missing_ok=True)
         tell(f"{pluralize(of, 'shard')}, {at_once} at a time, on {pluralize(most, 'thread')} of {address}")
+        if audit.caps is not None:
+            tell(f"each shard keeps to 1/{of} of the cap, so all of them together keep to it")
         tasks = [replace(mine, index=index) for index in range(1, of + 1)]
         left = _finish_tasks(client, tasks, tell)
     shards = [f"{store.url}/{one.name}" if store else str(one.run) for one in tasks]

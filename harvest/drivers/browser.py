@@ -205,7 +205,7 @@ class BrowserDriver:
         if pace is None:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
         visitor = "without a log-in each session is another visitor (option `login`, see `harvest pages login`)"
-        return Capabilities(stateful=True, pace=pace, no_return="" if self._signed_in else visitor)
+        return Capabilities(stateful=True, pace=pace, no_return="" if self._signed_in else visitor, tokens=False)
 
     async def open(self, opening: Opening) -> Session:
         """Open the page in a new context and wait until a turn can be typed. Raises DriverError if that fails."""

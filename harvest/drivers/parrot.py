@@ -65,7 +65,7 @@ class Options(StrictModel):
 class ParrotDriver(NothingHeld):
     """Driver for one parrot. `clock` waits for the profile's delay and gives the times of turns."""
 
-    capabilities = Capabilities(stateful=True, editable_history=True)
+    capabilities = Capabilities(stateful=True, editable_history=True, tokens=False)
 
     def __init__(self, parrot: Parrot, clock: Clock = REAL_CLOCK) -> None:
         self._parrot, self._clock = parrot, clock

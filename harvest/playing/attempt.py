@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 
 from harvest.audits.groups import traits_of
 from harvest.audits.system import System
+from harvest.playing.meter import Meter
 from harvest.playing.plan import Work
 from harvest.systems.delivery import convert_unexpected, deliver
 from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Session, Settling, Unanswered
 from harvest.systems.limits import Gate, OpeningQueue
 from harvest.systems.timing import REAL_CLOCK, Clock
+from harvest.systems.toll import FREE
 from harvest.voices.endpoints import wording_exhibits
 from protocols.answer import Exchange
 from protocols.route import Say, Stop
@@ -107,7 +109,7 @@ class AttemptState:
 class Player:
     """Plays attempts into a store. `user` plays with all systems that are not played in arms. `seed` is the seed of
     the audit. `clock` paces and repeats turns, and stamps events. `words` is the source of wordings for users that
-    cannot word their turns themselves."""
+    cannot word their turns themselves. `meter` counts the requests of a run with a cap."""
 
     writer: RunWriter
     user: User
@@ -115,12 +117,13 @@ class Player:
     keep_evidence: bool = True
     clock: Clock = REAL_CLOCK
     words: WordingSource | None = None
+    meter: Meter | None = None
 
     async def play(
         self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]
     ) -> AttemptState:
         """Play one attempt and record it, whatever happens. `asked` is called whenever a user turn is sent. Raises
-        StoreError if a turn cannot be written to disk."""
+        StoreError if a turn cannot be written to disk, and CapReached, which leaves the attempt interrupted."""
         played = AttemptState()
         lease.place += 1
         if lease.opened:  # it can no longer be given a history
@@ -158,9 +161,11 @@ class Player:
         # Named after the user of the control in all arms and members of a population, too, for the same reason.
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial), tries=work.lost)
         user = self._user(work)
+        toll = FREE if self.meter is None else self.meter.toll(work, system.asked)
+        source = self.words if self.meter is None else self.meter.words(work)
         with convert_unexpected("user-fault"):
             memory = initial_state(user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
-        action, memory, wording = await self._next_action(user, memory, None, rng.at(1), self.words, 1)
+        action, memory, wording = await self._next_action(user, memory, None, rng.at(1), source, 1)
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
             with convert_unexpected("user-fault"):
                 check_opening(action, user.name)
@@ -181,6 +186,8 @@ class Player:
             if action.new_session and played.exchanges:
                 renewed, begun = await lease.start_new_session(action.turn - 1), len(played.exchanges)
             session = await lease.session(played.exchanges[begun:]) if known is None else None
+            if session is not None:
+                await toll.admit()  # before the turn is recorded as asked: a turn that is refused was not
             await self.writer.append(
                 *played.routes,
                 Asked(
@@ -208,6 +215,7 @@ class Player:
                     gate=gate,
                     seed=derived_seed(self.seed, work.trial_id, work.attempt, action.turn, "sending"),
                     turn=action.turn,
+                    toll=toll,
                 )
                 kept = await self._keep_exhibits((*reply.exhibits, *wording))
                 known = replace(reply.turn, evidence={**reply.turn.evidence, **kept})
@@ -218,7 +226,7 @@ class Player:
             turn = stored.reply
             played.exchanges.append(Exchange(action.text, turn.answer))
             # If the system has closed the conversation, only the route of the next turn counts, and not its words.
-            words = SilentSource() if turn.ended else self.words
+            words = SilentSource() if turn.ended else source
             seen = Observation(turn.answer)
             size += len(turn.answer.text)
             following = action.turn + 1

@@ -8,7 +8,7 @@ queue.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TypeVar
@@ -20,7 +20,9 @@ from harvest.audits.system import System
 from protocols.answer import Exchange
 from protocols.protocol import Protocol
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
+from recordings.log.caps import Amounts, Caps, Door
 from recordings.log.header import trial_identities
+from topics.errors import InputError
 from topics.identity import derived_seed, generator
 from topics.topic import Topic
 
@@ -84,6 +86,18 @@ class Plan:
     @property
     def to_play(self) -> int:
         return sum(len(sitting.works) for sittings in self.sittings.values() for sitting in sittings)
+
+    def without(self, prevented: Collection[TrialKey]) -> Plan:
+        """Return the plan without the trials that a cap prevented."""
+        kept = {
+            name: tuple(
+                replace(sitting, works=works)
+                for sitting in sittings
+                if (works := tuple(work for work in sitting.works if work.key not in prevented))
+            )
+            for name, sittings in self.sittings.items()
+        }
+        return replace(self, sittings=kept, planned=self.planned - len(prevented))
 
 
 def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
@@ -179,6 +193,34 @@ def _work(
     furthest = max(interrupted, key=lambda one: len(one.exchanges))
     answered = tuple(turn for turn in furthest.turns if turn.reply is not None)
     return replace(work, carried=answered, carried_from=furthest.attempt if answered else 0)
+
+
+def own_caps(audit: Audit) -> Caps | None:
+    """Return the caps that hold on this machine: a shard has its share of the audit's."""
+    if audit.caps is None or audit.shard is None:
+        return audit.caps
+    return audit.caps.divide_among(audit.shard.of)
+
+
+def refuse_small_cap(audit: Audit) -> None:
+    """Raise InputError for a cap that not even one round can keep, because it would be stopped without a figure."""
+    caps = own_caps(audit)
+    if caps is None:
+        return
+    least, shard = Amounts(), audit.shard
+    for system in audit.played:
+        first = sum(
+            shard is None or shard.includes(topic.id, trial, audit.seed, session=system.session)
+            for topic in audit.topics.topics
+            for trial in range(1, min(audit.trials_with(topic), shard.of if shard else 1) + 1)
+        )
+        least = least.plus(caps.least(Door(system.asked)), first)
+    if not caps.allow(least):
+        raise InputError(
+            f"the cap is too small for a single round, which takes at least: {caps.describe(least)}",
+            allowed="a cap that each topic can be played once within, with each system",
+            advice="raise it, or play fewer topics" if audit.shard is None else "raise it, or divide it among fewer",
+        )
 
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:

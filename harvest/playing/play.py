@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from harvest.audits.audit import Audit, load_audit
 from harvest.playing.attempt import Player
-from harvest.playing.plan import Plan, Work, make_plan
+from harvest.playing.meter import make_meter
+from harvest.playing.plan import Plan, Work, make_plan, refuse_small_cap
 from harvest.playing.runner import Runner, Watcher
 from harvest.systems.limits import Gates, local_gate
 from recordings.conversations.conversation import Outcome
@@ -98,9 +99,10 @@ async def play_audit(
     name if several machines write runs that will be merged. `gates` set the pace of each system. Errors are raised in
     an exception group (see `first_error`).
     """
+    refuse_small_cap(audit)
     header = audit.header()
     # The ends of finished trials show what is left; their turns are needed if a session continues.
-    turns_of = frozenset(system.name for system in audit.played if system.session != "fresh")
+    turns_of = None if audit.caps else frozenset(one.name for one in audit.played if one.session != "fresh")
     seen = event_file_sizes(folder)
     recorded = read(folder, turns_of=turns_of) if is_run(folder) else None
     if recorded is not None:
@@ -117,6 +119,7 @@ async def play_audit(
             recorded = read(folder, turns_of=turns_of)
             plan = make_plan(audit, recorded.conversations)
         damage = recorded.damage
+        meter = make_meter(audit, recorded, writer)
         del recorded
         _keep_gold(audit, folder)
         player = Player(
@@ -125,6 +128,7 @@ async def play_audit(
             audit.seed,
             keep_evidence=audit.evidence,
             words=audit.endpoints,
+            meter=meter,
         )
         with watching(plan, damage) as watcher:
             audit.endpoints.report_waits(watcher.pace_lowered)

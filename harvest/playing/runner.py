@@ -20,6 +20,7 @@ from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
 from harvest.systems.driver import Driver, Opening
 from harvest.systems.limits import BusyTracker, Gate, Gates, OpeningQueue, local_gate
 from harvest.systems.load import Load
+from harvest.systems.toll import CapReached
 from protocols.answer import Exchange
 from recordings.conversations.conversation import Outcome, TrialKey
 from topics.counting import pluralize
@@ -81,7 +82,8 @@ async def _close_driver(driver: Driver) -> None:
 
 @dataclass(slots=True)
 class _Desk:
-    """The waiting sittings of a system with all its groups. `left` is the reason why the system was given up, or ""."""
+    """The sittings of a system with all its groups: `queue` has those of the round that is played, `waiting` those of
+    later rounds. `left` is the reason why the system was given up, or ""."""
 
     system: System
     driver: Driver
@@ -89,6 +91,7 @@ class _Desk:
     openings: OpeningQueue
     queue: deque[Sitting]
     steps: Steps
+    waiting: deque[Sitting]
     tries: dict[TrialKey, int] = field(default_factory=dict)  # in this command; earlier ones do not count
     invalid_in_a_row: int = 0
     left: str = ""
@@ -108,30 +111,54 @@ class Runner:
     gates: Gates = local_gate
 
     async def play(self, plan: Plan) -> None:
-        """Play every sitting of the plan. Raises StoreError if a turn cannot be written to disk."""
-        async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+        """Play every sitting of the plan, or, with a cap, as many rounds as the cap allows. Raises StoreError if a turn
+        cannot be written to disk, and InputError if the cap cannot be kept."""
+        meter = self.player.meter
+        async with AsyncExitStack() as stack:
             queues: dict[str, deque[Sitting]] = {}
             steps = Steps(queues)
+            desks: list[_Desk] = []
             for asked in dict.fromkeys(system.asked for system in self.systems):
                 systems = [system for system in self.systems if system.asked == asked]
                 driver, limits = self.drivers[asked], systems[0].limits
                 stack.push_async_callback(_close_driver, driver)
-                queue = queues[asked] = deque(queue_sittings(plan, systems, self.player.seed))
+                queue = queues[asked] = deque()
                 load = Load(limits.concurrency, self.player.clock, partial(self._ease_pace, asked))
                 told = partial(self.watcher.pace_lowered, asked)
                 busy = BusyTracker(limits.busy_timeout, self.player.clock, told, limits.spacing)
                 gate = self.gates(asked, limits.spacing, load, busy)
                 openings = OpeningQueue(limits.retry_wait, limits.retries, self.player.clock)
-                desk = _Desk(systems[0], driver, gate, openings, queue, steps)
-                for _ in range(min(limits.concurrency, len(desk.queue))):
-                    group.create_task(self._work_through(desk))
+                waiting = deque(queue_sittings(plan, systems, self.player.seed))
+                desks.append(_Desk(systems[0], driver, gate, openings, queue, steps, waiting))
+            while any(desk.waiting for desk in desks):
+                number = None
+                if meter is not None:
+                    number = min(meter.round(desk.waiting[0].block[0]) for desk in desks if desk.waiting)
+                    if not meter.ledger.may_begin(number):
+                        break
+                for desk in desks:
+                    while desk.waiting and (meter is None or number == meter.round(desk.waiting[0].block[0])):
+                        desk.queue.append(desk.waiting.popleft())
+                async with asyncio.TaskGroup() as group:
+                    for desk in desks:
+                        for _ in range(min(desk.system.limits.concurrency, len(desk.queue))):
+                            group.create_task(self._work_through(desk))
+                if meter is not None and meter.over:
+                    break
+        if meter is not None and meter.fault is not None:
+            raise meter.fault
 
     async def _work_through(self, desk: _Desk) -> None:
         asked = desk.system.asked
-        while not desk.left and (sitting := await desk.steps.next_sitting(asked)) is not None:
-            desk.queue.extend(await self._play_sitting(desk, sitting))
-            if desk.left and (unplayed := await desk.steps.give_up_system(asked)):
-                self.watcher.system_left(asked, desk.left, unplayed)
+        with suppress(CapReached):
+            while not desk.left and (sitting := await desk.steps.next_sitting(asked)) is not None:
+                desk.queue.extend(await self._play_sitting(desk, sitting))
+                if desk.left and (unplayed := await desk.steps.give_up_system(asked)):
+                    unplayed += sum(len(sitting.works) for sitting in desk.waiting)
+                    desk.waiting.clear()
+                    self.watcher.system_left(asked, desk.left, unplayed)
+            return
+        await desk.steps.give_up_system(asked)  # others need not wait for it
 
     async def _play_sitting(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
         lease, history = self._make_lease(desk, sitting)

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Reply, Session, Unanswered
 from harvest.systems.limits import LONGEST_WAIT, TOO_MUCH, Gate, Limits
+from harvest.systems.toll import FREE, CapReached, Toll
 from topics.identity import generator
 
 # A shorter Retry-After in seconds is ignored: the system would be asked hundreds of times.
@@ -25,18 +26,28 @@ _SHORTEST_WAIT = 1.0
 
 
 async def deliver(
-    session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int, turn: int = 1
+    session: Session,
+    text: str,
+    *,
+    stateful: bool,
+    limits: Limits,
+    gate: Gate,
+    seed: int,
+    turn: int = 1,
+    toll: Toll = FREE,
 ) -> Reply:
-    """Return the reply to `text`, with the number of times that the text was sent. Raises the last DriverError. `turn`
-    is the number of the turn, and `seed` the seed of the random waits. The wait before a turn is sent again doubles
-    each time. It is up to half a `retry_wait` longer at random, so that sessions that failed together do not try
-    again together."""
+    """Return the reply to `text`, with the number of times that the text was sent. Raises the last DriverError, or
+    CapReached. `turn` is the number of the turn, and `seed` the seed of the random waits. The wait before a turn is
+    sent again doubles each time. It is up to half a `retry_wait` longer at random, so that sessions that failed
+    together do not try again together. `toll` is paid for each sending."""
     chances, complaint = None, None
     sends = told = 0
     begun = gate.clock.monotonic()
     while True:
         complaints, sent_at = 0, 0.0
         sends += 1
+        await toll.admit()
+        tokens, received = None, True
         try:
             async with gate.load.place(turn) as place:
                 complaints = await gate.wait_for_turn()
@@ -44,11 +55,12 @@ async def deliver(
                 answered, sent_at = False, gate.busy.note_sent()
                 try:
                     reply = await _say_within(limits.turn_timeout, session, text)
-                    answered = True
+                    answered, tokens = True, reply.turn.tokens
                 finally:
                     gate.busy.note_end(answered=answered)
             return reply if reply.turn.sends == sends else replace(reply, turn=replace(reply.turn, sends=sends))
         except DriverError as fault:
+            received = not isinstance(fault, NotSent)
             wait = fault.retry_after
             much = not isinstance(fault, Denied) and (wait is not None or fault.reason == "http-429")
             says_when = much and wait is not None and _SHORTEST_WAIT <= wait <= LONGEST_WAIT
@@ -72,6 +84,8 @@ async def deliver(
                 if fault.reason == TOO_MUCH and complaint is not None:  # the system's message says more
                     raise complaint from None
                 raise
+        finally:
+            await toll.settle(tokens, received=received)
         if not much:
             await gate.clock.sleep(min(LONGEST_WAIT, wait))
 
@@ -90,11 +104,11 @@ async def _say_within(seconds: float, session: Session, text: str) -> Reply:
 @contextmanager
 def convert_unexpected(reason: str = "driver-fault") -> Iterator[None]:
     """Turn unexpected errors in the block into `Unanswered` with this `reason`, so that a driver's fault does not end a
-    run. This includes a cancellation that was not requested. DriverErrors are not changed."""
+    run. This includes a cancellation that was not requested. DriverErrors and CapReached are not changed."""
     task = asyncio.current_task()
     try:
         yield
-    except DriverError:
+    except (DriverError, CapReached):
         raise
     except (Exception, asyncio.CancelledError) as fault:
         if isinstance(fault, asyncio.CancelledError) and task is not None and task.cancelling():

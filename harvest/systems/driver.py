@@ -51,6 +51,7 @@ class Capabilities:
     - `pace`: default seconds from one user turn to the next; an audit may set its own pace.
     - `no_return`: why the system cannot recognise a person who comes back in a new session, or "" if the driver does
       not prevent recognition.
+    - `tokens`: replies may have the system's counts of tokens.
     """
 
     stateful: bool
@@ -59,6 +60,7 @@ class Capabilities:
     links: bool = True
     pace: float = 0.0
     no_return: str = ""
+    tokens: bool = True
 
 
 @dataclass(frozen=True, slots=True)

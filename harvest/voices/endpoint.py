@@ -27,6 +27,7 @@ from harvest.systems.driver import DriverError, Exhibit, NothingHeld, Reply, Sur
 from harvest.systems.exposure import Exposure
 from harvest.systems.limits import BUSY_TIMEOUT, BusyTracker, Gate, Limits
 from harvest.systems.load import Load
+from harvest.systems.toll import FREE, Toll
 from recordings.secrets.redaction import Redactor
 from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
 from simulators.outside import Prompt, Sample, SourceError
@@ -120,8 +121,8 @@ class Endpoint:
         the endpoint's name and the time until which Harvest waits."""
         self._gate.busy.tell = partial(tell, f"the endpoint {self.name!r}")
 
-    async def sample(self, prompt: Prompt) -> Sample:
-        """Return one sample. Raises EndpointError."""
+    async def sample(self, prompt: Prompt, toll: Toll = FREE) -> Sample:
+        """Return one sample. `toll` is paid for each request. Raises EndpointError and CapReached."""
         try:
             reply = await deliver(
                 _Asking(self._driver, self._fields(prompt), prompt),
@@ -130,6 +131,7 @@ class Endpoint:
                 limits=self._limits,
                 gate=self._gate,
                 seed=prompt.seed,
+                toll=toll,
             )
         except DriverError as fault:
             raise self._make_failure(fault) from fault

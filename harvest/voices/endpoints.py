@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from harvest.systems.driver import DriverError, Exhibit, Surroundings
+from harvest.systems.toll import FREE, Toll
 from protocols.protocol import Protocol
 from topics.document import Document
 from topics.errors import InputError
@@ -31,9 +32,10 @@ class Endpoints:
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints
 
-    async def sample(self, prompt: Prompt) -> Sample:
-        """Return a sample. Raises EndpointError, and InputError for an endpoint that the audit does not have."""
-        return await self._by_name(prompt.source).sample(prompt)
+    async def sample(self, prompt: Prompt, toll: Toll = FREE) -> Sample:
+        """Return a sample. `toll` is paid for each request. Raises EndpointError, CapReached, and InputError for an
+        endpoint that the audit does not have."""
+        return await self._by_name(prompt.source).sample(prompt, toll)
 
     def __bool__(self) -> bool:
         return bool(self._endpoints)

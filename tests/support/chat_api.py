@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,9 +16,14 @@ Answerer = Callable[[list[str]], tuple[str, str]]
 
 
 @contextmanager
-def chat_api(answer: Answerer, port: int = 0, status: Callable[[], int] = lambda: 200) -> Iterator[int]:
+def chat_api(
+    answer: Answerer,
+    port: int = 0,
+    status: Callable[[], int] = lambda: 200,
+    usage: Mapping[str, int] | None = None,
+) -> Iterator[int]:
     """Yields the port it listens on, for as long as the context lasts; base_url is http://127.0.0.1:PORT/v1. status: of
-    the reply to a request."""
+    the reply to a request. usage: the tokens that each reply says it took."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -27,7 +32,8 @@ def chat_api(answer: Answerer, port: int = 0, status: Callable[[], int] = lambda
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             text, model = answer([one["content"] for one in asked["messages"] if one["role"] == "user"])
             choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-            body = json.dumps({"model": model, "choices": [choice]}).encode()
+            used = {"usage": dict(usage)} if usage else {}
+            body = json.dumps({"model": model, "choices": [choice], **used}).encode()
             self.send_response(status())
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

@@ -226,7 +226,7 @@ def compare_runs(
         contrasts=of.contrasts,
         notes=(
             *(() if systems or len(of.sources) > 1 else of.first.material.silent),
-            *(note for one in of.sets for note in (*one.material.alike, *one.material.reread)),
+            *(note for one in of.sets for note in (*one.material.capped, *one.material.alike, *one.material.reread)),
             *notes,
             *(_missing_notes(keys, values, chosen) if measures else ()),
             *none,

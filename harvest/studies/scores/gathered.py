@@ -18,6 +18,7 @@ from recordings.files.json_text import Json
 from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
+from recordings.log.caps import standings
 from recordings.log.header import topic_value
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, refuse_shard
@@ -110,6 +111,8 @@ class Gathered:
         topics = _united_topics(self.runs, left_out)
         each = list(zip(self.runs, self.names, strict=True))
         alone = len(each) == 1  # then all names stay as in the run
+        capped = [standings(run.header, run.attempts) for run in self.runs]
+        cut = [{key for one in found for key in one.unplayed} for found in capped]
         layers = [layer for run in self.runs for layer in self.layers_of(run)]
         gold = gold_table(layers, topics) if any(layer.kind == "gold" for layer in layers) else None
         return Material(
@@ -123,9 +126,9 @@ class Gathered:
                     key=replace(one.key, system=names[one.key.system]),
                     trial_id=_unique_trial_id(one.trial_id, run),
                 )
-                for run, names in each
+                for (run, names), unplayed in zip(each, cut, strict=True)
                 for one in add_missing_turns(run.conversations, run.header)
-                if one.key.topic not in left_out
+                if one.key.topic not in left_out and one.key not in unplayed
             ),
             turns={
                 (names[system], topic): most
@@ -135,9 +138,9 @@ class Gathered:
             },
             planned=frozenset(
                 key if alone else replace(key, system=names[key.system])
-                for run, names in each
+                for (run, names), unplayed in zip(each, cut, strict=True)
                 for key in planned_trials(run.header)
-                if key.topic not in left_out
+                if key.topic not in left_out and key not in unplayed
             ),
             gold=gold or None,
             scoring=recorded_scoring(self.runs[0]),
@@ -153,6 +156,7 @@ class Gathered:
             folders={
                 names[system]: run.path for run, names in each for system in {one.key.system for one in run.finished}
             },
+            capped=tuple(str(one) for found in capped for one in found if one.stopped),
             reread=tuple(filter(None, map(reread_sentence, self.runs))),
             models={names[own]: users for run, names in each for own, users in models_of(run).items()},
         )

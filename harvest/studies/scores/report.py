@@ -112,6 +112,8 @@ def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:
 
 
 def _nothing_to_score(material: Material) -> str:
+    if material.capped and not material.conversations:
+        return f"There is nothing to score: {'; '.join(material.capped)}."
     if not material.conversations:
         return "No trial has been played yet, so there is nothing to score."
     reasons = Counter("interrupted" if one.outcome is None else one.outcome.why for one in material.conversations)

@@ -54,7 +54,8 @@ class Material:
 
     `probed` is true if a probe acted as the user in some run. `continued` has the systems whose sessions continue
     from topic to topic. `folders` has the run folder of each system. `reread` has a sentence about each run whose
-    answers changed when the stored pages were read again. `models` has the users whose turns a model words.
+    answers changed when the stored pages were read again. `capped` has a sentence about each run, or shard of a run,
+    that its cap stopped. `models` has the users whose turns a model words.
     """
 
     topics: TopicSet
@@ -71,6 +72,7 @@ class Material:
     continued: frozenset[str] = frozenset()
     folders: Mapping[str, Path] = field(default_factory=dict)
     reread: tuple[str, ...] = ()
+    capped: tuple[str, ...] = ()
     models: Models = field(default_factory=dict)
 
     @cached_property
@@ -194,6 +196,7 @@ def score_material(
         continued=material.continued,
     )
     notes = (
+        *material.capped,
         *leaving_sentences(material.finished),
         *material.alike,
         *material.reread,
