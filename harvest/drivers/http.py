@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import STREAM_HINT, DescribedReply, kept_text, kept_values
 from harvest.drivers.history import History
-from harvest.drivers.http_options import Call, Options, parse_kept, reply_description
+from harvest.drivers.http_options import Call, Options, reply_description
 from harvest.drivers.inbox import Inbox
 from harvest.drivers.options import certificate_files
 from harvest.drivers.received import Received
+from harvest.drivers.reply_options import parse_kept
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.request_template import RequestTemplate
 from harvest.drivers.wire import CookieJar, Wire

@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from harvest.drivers.described_reply import Described, DescribedReply, kept_text, kept_values
-from harvest.drivers.http_options import Poll, parse_kept
+from harvest.drivers.http_options import Poll
 from harvest.drivers.received import Received, error_message, excerpt
+from harvest.drivers.reply_options import parse_kept
 from harvest.drivers.reply_path import Condition, ReplyPath
 from harvest.drivers.template import fill, placeholders
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered

@@ -89,11 +89,11 @@ def _model(name: str) -> type[BaseModel]:
 def table(name: str) -> str:
     """The options of a driver, those of its own before those it shares, or those of credentials."""
     model = _model(name)
-    own = [key for key in model.model_fields if key in model.__annotations__]
-    shared = [key for key in model.model_fields if key not in own]
+    levels = [one for one in model.__mro__ if issubclass(one, BaseModel)]
+    place = {key: number for number, one in reversed([*enumerate(levels)]) for key in one.__annotations__}
     hints = typing.get_type_hints(model, include_extras=True)
     rows = ["| option | type | default | meaning |", "| --- | --- | --- | --- |"]
-    for key in (*own, *shared):
+    for key in sorted(model.model_fields, key=place.__getitem__):
         field = model.model_fields[key]
         default = _default(field)
         shown = default if default in ("required", "–") else f"`{default}`"
