@@ -331,8 +331,9 @@ class DescribedReply:
             raise Unanswered("system-error", excerpt(error_message(self._body) or repr(error)))
         if self._form == "body" and parts.is_empty:
             _check_readable(paths, self._body)
-        # A server that broke off sends null; in a reply that is known to be complete, null is the text.
-        answered = self._answered or self._refused or (self._found_null and bool(said["finish"]))
+        # A server that broke off sends null or nothing; in a reply that is known to be complete, that is the text.
+        known = bool(said["finish"]) and (self._found_null or self.is_complete)
+        answered = self._answered or self._refused or known
         if not answered and not parts.refusals and not any(path.matches_many for path in paths):
             where = " or ".join(dict.fromkeys(path.text for path in paths))
             if self._form == "events" and (events := described.reply.by_event):

@@ -80,6 +80,9 @@ class HttpDriver:
         if fault is not None:
             if 400 <= received.status < 500 and "stream" in fault.detail.lower():
                 fault.detail += f"; {STREAM_HINT}"
+            if received.status in (401, 403) and self.answered and self.options.secret_names:
+                # What a session was given has expired; the next session is given another.
+                fault = Unanswered(fault.reason, fault.detail, partial=fault.partial, exhibits=fault.exhibits)
             raise fault
         return received
 

@@ -111,6 +111,8 @@ class Options(ReplyOptions):
             raise validation_error("a system that gets the history must not keep state itself: set stateful: false")
         if self.greets and not (self.open or (self.poll is not None and self.poll.each is not None)):
             raise validation_error("`greets` needs `open` or `poll` with `each`: what the system says comes with them")
+        if self.poll is not None and self.stream is not None:
+            raise validation_error("`poll` and `stream` cannot be used together")
         if self.secret and (unknown := [name for name in self.secret if name not in self.kept_names]):
             raise validation_error(f"`secret` names {unknown[0]!r}, which no `keep` keeps")
         if self.message is not None:

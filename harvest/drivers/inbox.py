@@ -21,13 +21,17 @@ from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unansw
 from harvest.systems.timing import SENDING, Clock, Stopwatch
 from recordings.conversations.conversation import SystemTurn
 
+# A request that fetches is given up if it fails this often in a row, unless the server asks to come back.
+_MOST_FAILURES = 5
+
 Values = Callable[[], Mapping[str, object]]
 
 
 @dataclass(slots=True)
 class _Fetching:
     """What has arrived of one reply: `reply` has read the messages `taken`, the last of them at `taken_at`. `answers`
-    are all answers, as evidence, and `last` is the answer that came last. `fault` is the latest failure."""
+    are all answers, as evidence, and `last` is the answer that came last. `fault` is the latest failure, and `failures`
+    counts those in a row."""
 
     reply: DescribedReply
     watch: Stopwatch
@@ -36,6 +40,7 @@ class _Fetching:
     answers: list[dict[str, object]] = field(default_factory=list)
     last: Received | None = None
     fault: DriverError | None = None
+    failures: int = 0
 
     def note(self, received: Received, seconds: float) -> None:
         body = received.body.decode("utf-8", "replace")
@@ -43,7 +48,7 @@ class _Fetching:
             self.answers[-1]["until"] = seconds
         else:
             self.answers.append({"seconds": seconds, "status": received.status, "body": body})
-        self.last, self.fault = received, None
+        self.last, self.fault, self.failures = received, None, 0
 
     @property
     def exhibits(self) -> tuple[Exhibit, ...]:
@@ -118,7 +123,7 @@ class Inbox:
                     raise Unanswered("no-value", f"{detail}; it begins: {received.beginning}")
                 wait = max(wait, received.retry_after or 0.0)
             elif under_way.fault is not None:
-                wait = max(wait, under_way.fault.retry_after or 0.0)
+                wait = max(wait * 2**under_way.failures, under_way.fault.retry_after or 0.0)
             if under_way.taken and self._poll.quiet is not None:
                 left = under_way.taken_at + self._poll.quiet - self._clock.monotonic()
                 if left <= 0:
@@ -132,7 +137,8 @@ class Inbox:
             except Denied:
                 raise
             except DriverError as fault:
-                if fault.reason in ("bad-session", "no-value"):
+                under_way.failures += fault.retry_after is None
+                if fault.reason in ("bad-session", "no-value") or under_way.failures == _MOST_FAILURES:
                     raise
                 under_way.fault = fault
 

@@ -184,12 +184,38 @@ class Sessions:
             self.ended.append(asked.path.removeprefix("/end/"))
             writer.write(response("204 No Content", ""))
         else:
-            before, text = self.before[asked.json["session"]], asked.json["text"]
-            await asyncio.sleep(pause_in(text))
-            try:
-                reply = reply_to(text, before)
-            except WishedForError:
-                writer.write(response("500 Internal Server Error", "as you wish", media_type="text/plain"))
-                return
-            before.append(text)
-            writer.write(response("200 OK", json.dumps({"reply": {"text": reply}}, ensure_ascii=False)))
+            await asyncio.sleep(pause_in(asked.json["text"]))
+            await self.say(asked.json["session"], asked.json["text"], writer)
+
+    async def say(self, session: str, text: str, writer: asyncio.StreamWriter) -> None:
+        before = self.before[session]
+        try:
+            reply = reply_to(text, before)
+        except WishedForError:
+            writer.write(response("500 Internal Server Error", "as you wish", media_type="text/plain"))
+            return
+        before.append(text)
+        writer.write(response("200 OK", json.dumps({"reply": {"text": reply}}, ensure_ascii=False)))
+
+
+class Jobs(Sessions):
+    """The same, where POST /say only gives the name of a job, and GET /job/NAME has the reply when it is there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.jobs: list[tuple[str, str, float]] = []
+
+    async def __call__(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        now = asyncio.get_running_loop().time()
+        if asked.path == "/say":
+            text = asked.json["text"]
+            self.jobs.append((asked.json["session"], text, now + pause_in(text)))
+            writer.write(response("202 Accepted", json.dumps({"job": len(self.jobs) - 1})))
+        elif asked.path.startswith("/job/"):
+            session, text, due = self.jobs[int(asked.path.removeprefix("/job/"))]
+            if now < due:
+                writer.write(response("200 OK", '{"reply": null}'))
+            else:
+                await self.say(session, text, writer)
+        else:
+            await super().__call__(asked, writer)

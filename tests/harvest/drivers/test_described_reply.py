@@ -330,6 +330,16 @@ def test_a_stream_that_ends_otherwise_is_unanswered(body: str, options: dict[str
     assert reason != "system-error" or ("no credit" in caught.value.detail) is (options["fail"] != "$.why")
 
 
+def test_a_stream_without_words_is_an_empty_answer_if_it_says_why_it_ended() -> None:
+    for why, reason in (("stop", None), ("", "no-text")):
+        body = _sse({"type": "bye", "why": why})
+        if reason is None:
+            assert _streamed(body, reply="$.delta", finish="$.why", stream={"end": "bye"}).answer.text == ""
+        else:
+            with pytest.raises(Unanswered, match=reason):
+                _streamed(body, reply="$.delta", finish="$.why", stream={"end": "bye"})
+
+
 def test_a_stream_may_declare_a_type_that_it_does_not_have() -> None:
     lines = "".join(f"{json.dumps(one)}\n" for one in (*SAID, {"type": "bye"}))
     turn = _read(lines, "text/plain", reply="$.delta", stream={"end": "bye", "form": "lines"})

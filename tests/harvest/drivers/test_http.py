@@ -430,6 +430,32 @@ async def test_kept_values_that_are_secrets_are_redacted() -> None:
     assert secrets == {"key-0123", "token-0123"}
 
 
+async def test_a_token_that_expires_ends_its_session_and_not_the_run() -> None:
+    tokens: list[str] = []
+
+    async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path == "/start":
+            tokens.append(f"token-{len(tokens)}-0123456789")
+            writer.write(response("200 OK", json.dumps({"token": tokens[-1]})))
+        elif asked.headers["authorization"] == f"Bearer {tokens[-1]}" and asked.json["q"] != "late":
+            writer.write(response("200 OK", '{"a": "x"}'))
+        else:
+            writer.write(response("401 Unauthorized", "{}"))
+
+    async with serving(answering) as server:
+        opened = {"url": f"{server.url}/start", "keep": {"token": "$.token"}}
+        options = {"url": server.url, "body": {"q": "{{ text }}"}, "reply": "$.a", "open": opened}
+        driver = _driver(**options, headers={"Authorization": "Bearer {{ token }}"})
+        first = await driver.open(Opening("api", "M002", 1, 1))
+        with pytest.raises(Denied, match="http-401"):
+            await first.say("late")  # before any answer, the request itself may be wrong
+        await first.say("one")
+        with pytest.raises(Unanswered, match="http-401"):
+            await first.say("late")
+        assert (await (await driver.open(Opening("api", "M002", 1, 1))).say("one")).turn.answer.text == "x"
+        await driver.close()
+
+
 async def test_what_the_system_says_first_is_no_answer() -> None:
     def answering(asked: Asked) -> bytes:
         return response("200 OK", json.dumps({"a": "Welcome!" if asked.path == "/start" else "x"}))
@@ -591,6 +617,7 @@ async def test_closing_never_raises_though_the_end_fails() -> None:
         ({"headers": {"Authorization": "Bearer abc"}}, "carries a secret"),
         ({"headers": {"Authorization": "Bearer {{ token }}"}}, "{{ token }} cannot be used here"),
         ({"poll": {"url": "http://h/"}}, "`until` or `quiet`"),
+        ({"poll": {"url": "http://h/", "until": "$.x"}, "stream": {"end": "x"}}, "cannot be used together"),
         ({"poll": {"url": "http://h/", "quiet": 1}}, "need `each`"),
         ({"poll": {"url": "http://h/", "quiet": 1, "each": "$[*]"}}, "again and again"),
         ({"poll": {"url": "http://h/{{ text }}", "until": "$.done"}}, "{{ text }} cannot be used here"),

@@ -119,8 +119,9 @@ async def test_a_look_that_fails_is_repeated_and_the_turn_is_not(broken: bytes) 
         ([ACCEPTED, response("200 OK", "<html>")], {}, Unanswered, "bad-json"),
         ([ACCEPTED, _json({"state": "done"})], {}, Unanswered, "no-text"),
         ([ACCEPTED] + [RUNNING] * 99, {"timeout": 0.2}, Unanswered, "timeout"),
-        ([ACCEPTED] + [response("502 Bad Gateway", "no")] * 99, {"timeout": 0.2}, Unanswered, "http-502"),
-        ([ACCEPTED] + [response("429 Busy", "no")] * 99, {"timeout": 0.2}, Unanswered, "http-429"),
+        ([ACCEPTED] + [response("502 Bad Gateway", "no")] * 5, {}, Unanswered, "http-502"),
+        ([ACCEPTED] + [response("503 No", "no", "Retry-After: 0")] * 99, {"timeout": 0.2}, Unanswered, "http-503"),
+        ([ACCEPTED] + [response("429 Busy", "no")] * 5, {}, Unanswered, "http-429"),
     ],
 )
 async def test_what_is_never_answered_has_its_reason_and_all_that_came(

@@ -27,7 +27,7 @@ from harvest.systems.timing import Clock
 from protocols.answer import Answer, Exchange
 from tests.servers import echo
 from tests.servers.echo_page import EchoPage
-from tests.servers.local_http import LocalServer, Sessions, completions, serving
+from tests.servers.local_http import Jobs, LocalServer, Sessions, completions, serving
 from tests.support.browsing import until
 from tests.support.checkout import DOCS
 from tests.support.processes import children
@@ -77,6 +77,18 @@ COMPLETIONS_BY_HTTP = {
     "reply": "$.choices[0].message.content",
     "stateful": False,
 }
+STREAMED_BY_HTTP = {
+    **COMPLETIONS_BY_HTTP,
+    "body": {"messages": "{{ messages }}", "stream": True},
+    "reply": "$.choices[0].delta.content",
+    "finish": "$.choices[0].finish_reason",
+    "stream": {"end": "[DONE]"},
+}
+JOBS = {
+    **SESSIONS,
+    "keep": {"job": "$.job"},
+    "poll": {"url": "{base}/job/{{ job }}", "until": "$.reply", "every": 0.01},
+}
 
 CASES: dict[str, Case] = {
     # A page that shows nothing has not answered, whatever its server meant.
@@ -88,6 +100,8 @@ CASES: dict[str, Case] = {
     "command-once": _command("once", mode="once"),
     "http-sessions": Case("http", SESSIONS, Sessions),
     "http-history": Case("http", COMPLETIONS_BY_HTTP, lambda: completions),
+    "http-jobs": Case("http", JOBS, Jobs),
+    "http-stream": Case("http", STREAMED_BY_HTTP, lambda: completions),
     "openai-plain": Case("openai", {"base_url": "{base}/v1", "model": "echo"}, lambda: completions),
     "openai-stream": Case("openai", {"base_url": "{base}/v1", "model": "echo", "stream": True}, lambda: completions),
     "parrot": Case("parrot", {}, obeys=False),
