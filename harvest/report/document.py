@@ -116,7 +116,7 @@ def make_report(
     drawn = drawing_order(found, [name for name in material.systems if name in played])
     parts = [
         ("watched", "Since the baseline", watched_blocks(watched, blessed) if watched else ()),
-        ("history", "History", history_blocks(looks, matters)),
+        ("history", "History", history_blocks(looks)),
         ("figures", "Figures", sections.figure_blocks(material, scores, drawn, gathered.beside.contrasts, lost)),
         (
             "compared",

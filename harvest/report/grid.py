@@ -164,7 +164,7 @@ def _footnotes(notes: Mapping[str, Sequence[AnswerNote]]) -> Block:
         href = address(topic=first.key.topic, system=first.key.system, turn=first.turn)
         cut = said if len(said) <= _LONGEST_NOTE else f"{said[:_LONGEST_NOTE]}…"
         rows.append([f"*{number}", cut, str(len(own)), {"text": where, "href": href}])
-    return table(["", "footnote", "answers", "first"], rows, [False, False, True, False], "Footnotes of the grid")
+    return table(["mark", "footnote", "answers", "first"], rows, [False, False, True, False], "Footnotes of the grid")
 
 
 def _foot_rows(

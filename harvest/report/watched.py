@@ -10,15 +10,13 @@ from harvest.report.finding import answer_place, safe_name
 from harvest.report.forest import forest
 from harvest.report.grid import address
 from harvest.studies.watch.figures import THESE_RUNS, verdict_lines, watch_tables
-from harvest.studies.watch.history import Look, LookFigure
+from harvest.studies.watch.history import Look
 from harvest.studies.watch.history_chart import history_chart
-from harvest.studies.watch.history_tables import audit_times, history_tables
+from harvest.studies.watch.history_tables import history_tables
 from harvest.studies.watch.watched import Watched, WatchedSystem
 from harvest.studies.watch.words import signed_value, value_text
 from harvest.tables.comparison_words import p_text
 from scoring.table import is_percentage
-
-_MOST_LOOKS = 60  # that are drawn, the latest
 
 
 def watched_blocks(found: Watched, blessed: Blessed | None = None) -> Iterator[Block]:
@@ -97,9 +95,9 @@ def _is_share(figure: str) -> bool:
     return is_percentage(figure.partition(" ")[0])
 
 
-def history_blocks(looks: Sequence[Look], matters: float) -> Iterator[Block]:
-    """Yield the series of `harvest watch history` for figures that can raise alarms: what each audit found, and the
-    values with change points."""
+def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
+    """Yield the series of `harvest watch history` for figures that can raise alarms: a chart of the audits, change
+    points, and the values on demand."""
     gated = dict.fromkeys(
         (system, name)
         for look in looks
@@ -108,41 +106,10 @@ def history_blocks(looks: Sequence[Look], matters: float) -> Iterator[Block]:
         if own.evidence is not None
     )
     for system, name in gated:
-        parts = as_blocks(history_tables(looks, system, name), f"{name} of {system}, look by look")
-        yield text(f"{safe_name(system)}, {name}", "heading")
-        yield _series_forest(looks, system, name, matters)
+        parts = as_blocks(history_tables(looks, system, name), f"{name} of {system}, audit by audit")
+        yield picture(history_chart(looks, [(system, name)]))
         yield from (part for part in parts if "table" not in part)
-        shown = [picture(history_chart(looks, [(system, name)])), *(part for part in parts if "table" in part)]
-        yield details(f"Values of {safe_name(system)}, audit by audit", shown)
-
-
-def _series_forest(looks: Sequence[Look], system: str, name: str, matters: float) -> Block:
-    known = [
-        (when, own)
-        for when, look in zip(audit_times(looks), looks, strict=True)
-        if system in look.systems and (own := look.systems[system].figures.get(name)) is not None
-    ]
-    share = _is_share(name)
-    drawn = known[-_MOST_LOOKS:]
-    ends = [value for _, own in drawn for value in _look_values(own)]
-    scale = difference_scale([*ends, *([matters] if share else [])], share=share)
-    bars = [
-        scale.difference(
-            when,
-            _words(_look_values(own), name, known=own.low is not None),
-            _look_values(own),
-            matters if share else math.nan,
-            more=(value_text(own.value, name), own.word or own.verdict),
-        )
-        for when, own in drawn
-    ]
-    note = f"The {len(drawn)} latest of {len(known)} audits are drawn." if len(known) > len(drawn) else ""
-    return forest(bars, f"{name} of {system}, audit by audit", ("", "change", "value", "verdict"), note, first="audit")
-
-
-def _look_values(own: LookFigure) -> tuple[float, float, float]:
-    low, high = own.shown or (math.nan, math.nan)
-    return (math.nan if own.difference is None else own.difference, low, high)
+        yield details(f"Values of {safe_name(system)}, audit by audit", [part for part in parts if "table" in part])
 
 
 def _words(values: tuple[float, float, float], name: str, *, known: bool) -> str:

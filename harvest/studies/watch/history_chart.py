@@ -1,70 +1,218 @@
-"""A chart of a watched audit with its figures look by look and their change points."""
+"""A chart of a watched audit over time: the baseline, and each audit with its interval and its verdict."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
 
 from harvest.studies.watch.changes import find_moves
-from harvest.studies.watch.history import Look
-from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, curve_panels
-from harvest.tables.drawing.svg import MARGIN, page
+from harvest.studies.watch.history import MATTERS, Look, LookFigure
+from harvest.tables.drawing.axis import Axis
+from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, page, path, rectangle, text, text_width
+from recordings.files.times import unix_seconds
 from scoring.table import is_percentage
 
 _WIDTH = 760.0  # in pixels: the column of the report
+_HEIGHT, _LEFT, _BELOW = 220.0, 46.0, 30.0
 _LEVEL_NAME = "mean between change points"
+_HOUR, _DAY = 3600.0, 86400.0
+# Steps between the dates on the axis, in seconds, and the form in which dates are written at each.
+_STEPS = (
+    *((one, "%H:%M:%S") for one in (1.0, 5.0, 15.0)),
+    *((60 * one, "%H:%M") for one in (1, 5, 15)),
+    *((_HOUR * one, "%m-%d %H:%M") for one in (1, 6, 12)),
+    *((_DAY * one, "%Y-%m-%d") for one in (1, 2, 7, 14, 28, 56, 91, 182, 364, 728)),
+)
+_MOST_DATES = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A figure of one audit, in percent if it is a share. `before` is the baseline, `low` and `high` are the ends of
+    the interval around `value`, and `matters` is the smallest difference that matters. All are NaN if unknown."""
+
+    at: float
+    value: float
+    before: float
+    low: float
+    high: float
+    matters: float
+    word: str
+
+    @property
+    def is_suspected(self) -> bool:
+        """True if the audit says or suspects a change."""
+        return self.word in ("changed", "alarm", "fell", "rose")
+
+
+def audit_points(looks: Sequence[Look], system: str, figure: str) -> list[Point]:
+    """Return the figure of each audit of a system, in order of time. An audit that could not be measured has NaN."""
+    return [_point(look, look.systems[system].figures.get(figure), figure) for look in looks if system in look.systems]
+
+
+def _point(look: Look, one: LookFigure | None, figure: str) -> Point:
+    at, share, nan = unix_seconds(look.at), is_percentage(figure.partition(" ")[0]), math.nan
+    if one is None:
+        return Point(at, nan, nan, nan, nan, nan, "")
+    scale = 100.0 if share else 1.0
+    before = nan if one.difference is None else one.value - one.difference
+    low, high = one.shown or (nan, nan)
+    matters = (MATTERS if look.rules is None else look.rules.matters) if share else nan
+    value, before, low, high = (scale * part for part in (one.value, before, before + low, before + high))
+    return Point(at, value, before, low, high, scale * matters, one.word or one.verdict)
+
+
+def value_axis(points: Sequence[Point], start: float, end: float, marks: int = 5) -> Axis:
+    """Return an axis with all values, intervals and baselines of the points."""
+    every = [value for one in points for value in (one.value, one.low, one.high, *_band(one))]
+    return Axis.from_values(every, start, end, marks)
+
+
+def _band(one: Point) -> tuple[float, float]:
+    matters = 0.0 if math.isnan(one.matters) else one.matters
+    return one.before - matters, one.before + matters
 
 
 def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> str:
     """Return an SVG chart with a panel for each system and figure in `series`."""
     elements: list[str] = []
     said = []
-    down, wide = MARGIN - 12, _WIDTH - 2 * MARGIN
+    down = MARGIN - 12
     for system, figure in series:
-        measured = [(place, look.systems[system]) for place, look in enumerate(looks, 1) if system in look.systems]
-        points = [
-            (float(place), _unit_scale(figure) * one.figures[figure].value)
-            for place, one in measured
-            if figure in one.figures
-        ]
+        points = audit_points(looks, system, figure)
         levels = list(_level_line(looks, system, figure))
-        before = [
-            (float(place), _unit_scale(figure) * (own.value - own.difference))
-            for place, one in measured
-            if (own := one.figures.get(figure)) is not None and own.difference is not None
-        ]
-        further = {_LEVEL_NAME: levels, "baseline": before}
-        curves = [Curve(figure, points), *(Curve(name, own) for name, own in further.items() if own)]
-        unit = "percent" if is_percentage(figure) else figure
-        panel = CurvePanel(f"{system}, {figure}", "look", unit, curves, (0.0, _axis_end(points, figure)))
-        drawn, down = curve_panels([panel], wide, down)
-        key, down = curve_key([curve.name for curve in curves], wide, down - 8)
-        elements += [*drawn, *key]
+        elements += _panel(f"{system}, {figure}", figure, points, levels, down)
+        down += 26 + _HEIGHT + _BELOW
+        key, down = _key(points, levels, down)
+        elements += key
         down += 10
-        each = ", ".join(f"{place:.0f}: {value:.3g}" for place, value in points)
-        moved = "".join(f"; moved at look {place + 1}" for place in find_moves(looks, system, figure))
+        moved = "".join(
+            f"; moved with the audit of {looks[place].at[:16].replace('T', ' ')}"
+            for place in find_moves(looks, system, figure)
+        )
+        each = ", ".join(f"{_date(one.at, '%Y-%m-%d %H:%M')}: {_words(one)}" for one in points)
         said.append(f"{system}, {figure}: {each}{moved}")
-    title = ", ".join(series[0]) if len(series) == 1 else "Look by look"
+    title = ", ".join(series[0]) if len(series) == 1 else "Audit by audit"
     return page(title, "; ".join(said), elements, _WIDTH, down)
 
 
-def _unit_scale(figure: str) -> float:
-    return 100.0 if is_percentage(figure) else 1.0
+def _words(one: Point) -> str:
+    return "could not be measured" if math.isnan(one.value) else f"{one.value:.3g} ({one.word})"
+
+
+def _panel(
+    title: str, figure: str, points: Sequence[Point], levels: Sequence[tuple[float, float]], down: float
+) -> list[str]:
+    top, start, end = down + 26, MARGIN + _LEFT, _WIDTH - MARGIN - 12
+    bottom = top + _HEIGHT
+    up = value_axis(points, bottom, top)
+    dates = [one.at for one in points]
+    room = 0.02 * (dates[-1] - dates[0]) or 1.0
+    first, last = dates[0] - room, dates[-1] + room
+
+    def across(at: float) -> float:
+        return start + (at - first) / (last - first) * (end - start)
+
+    unit = "percent" if is_percentage(figure.partition(" ")[0]) else figure
+    found = [text(MARGIN, down + 14, title, 13, bold=True), text(end, down + 14, unit, 10.5, "dim", anchor="end")]
+    known = [one for one in points if not math.isnan(one.value)]
+    for _, own in groupby(known, key=lambda one: (round(one.before, 6), one.matters)):
+        found += _baseline(list(own), across, up)
+    for tick in up.ticks:
+        found.append(line(start, up.position(tick), end, up.position(tick), "hair"))
+        found.append(text(start - 7, up.position(tick) + 4, up.label(tick), 10.5, "dim", anchor="end"))
+    found.append(line(start, bottom, end, bottom, "dim"))
+    for at, words in _date_ticks(dates[0], dates[-1]):
+        found.append(line(across(at), bottom, across(at), bottom + 4, "dim"))
+        found.append(text(across(at), bottom + 16, words, 10.5, "dim", anchor="middle"))
+    for (begin, level), (finish, _) in zip(levels[::2], levels[1::2], strict=True):
+        ends = [(across(begin), up.position(level)), (across(finish), up.position(level))]
+        found.append(path(ends, "grey", 2, "10 3 2 3"))
+    size = 4.5 if len(points) <= 60 else 3.0
+    for one in points:
+        found += _mark(one, across(one.at), up, bottom, size)
+    return found
+
+
+def _baseline(own: Sequence[Point], across: Callable[[float], float], up: Axis) -> Iterator[str]:
+    """Draw the baseline of consecutive audits, and what matters around it."""
+    if math.isnan(own[0].before):
+        return
+    low, high = _band(own[0])
+    start, end = across(own[0].at) - 8, across(own[-1].at) + 8
+    if high > low:
+        yield rectangle(start, up.position(high), end - start, up.position(low) - up.position(high), "hair")
+    yield line(start, up.position(own[0].before), end, up.position(own[0].before), "dim", 1.4, "4 3")
+
+
+def _mark(one: Point, x: float, up: Axis, bottom: float, size: float) -> Iterator[str]:
+    if math.isnan(one.value):
+        yield text(x, bottom - 5, "×", 13, "dim", anchor="middle")
+        return
+    ink = "orange" if one.is_suspected else "blue"
+    if not math.isnan(one.low):
+        yield line(x, up.position(one.low), x, up.position(one.high), ink, 1.6)
+    if one.is_suspected:
+        yield diamond(x, up.position(one.value), ink, size=size + 1, filled=one.word == "changed")
+    else:
+        yield circle(x, up.position(one.value), ink, size=size)
+
+
+def _key(points: Sequence[Point], levels: Sequence[tuple[float, float]], down: float) -> tuple[list[str], float]:
+    known = [one for one in points if not math.isnan(one.value)]
+    entries = [
+        (circle, "blue", "an audit, with the interval of its difference", any(not one.is_suspected for one in known)),
+        (diamond, "orange", "one that says or suspects a change", any(one.is_suspected for one in known)),
+        (None, "dim", "baseline, and ± what matters", any(not math.isnan(one.before) for one in known)),
+        (None, "grey", _LEVEL_NAME, bool(levels)),
+        (None, "×", "could not be measured", len(known) < len(points)),
+    ]
+    found, across, down = [], MARGIN, down + 14
+    for draw, ink, words, shown in entries:
+        if not shown:
+            continue
+        width = 34 + text_width(words, 11) + 16
+        if across > MARGIN and across + width > _WIDTH - MARGIN:
+            across, down = MARGIN, down + 19
+        if draw is not None:
+            found += [line(across + 13, down - 8, across + 13, down + 8, ink, 1.6), draw(across + 13, down, ink)]
+        elif ink == "×":
+            found.append(text(across + 13, down + 4, ink, 13, "dim", anchor="middle"))
+        else:
+            if ink == "dim":
+                found.append(rectangle(across, down - 6, 26, 12, "hair"))
+            found.append(line(across, down, across + 26, down, ink, 1.6, "4 3" if ink == "dim" else "10 3 2 3"))
+        found.append(text(across + 34, down + 4, words, 11))
+        across += width
+    return found, down + 12
+
+
+def _date_ticks(first: float, last: float) -> Iterator[tuple[float, str]]:
+    """Yield dates between two times, in seconds, at round distances, and how they are written."""
+    step, form = next((one for one in _STEPS if (last - first) / one[0] < _MOST_DATES), _STEPS[-1])
+    if first == last:
+        yield first, _date(first, "%Y-%m-%d %H:%M")
+        return
+    at = first if step >= _DAY else math.ceil(first / step) * step  # days count from the first audit
+    while at <= last:
+        yield at, _date(at, form)
+        at += step
+
+
+def _date(at: float, form: str) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime(form)
 
 
 def _level_line(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
+    """Yield the two ends of each level between change points, as (time, value)."""
     found = find_moves(looks, system, figure)
     if not found:
         return
+    scale = 100.0 if is_percentage(figure.partition(" ")[0]) else 1.0
     starts = [0, *found]
     ends = [*(start - 1 for start in found), len(looks) - 1]
     means = [next(iter(found.values())).before, *(one.after for one in found.values())]
     for start, end, mean in zip(starts, ends, means, strict=True):
-        yield start + 1.0, _unit_scale(figure) * mean
-        yield end + 1.0, _unit_scale(figure) * mean
-
-
-def _axis_end(points: Sequence[tuple[float, float]], figure: str) -> float:
-    most = max((value for _, value in points if not math.isnan(value)), default=1.0)
-    if is_percentage(figure) or most <= 0:
-        return _unit_scale(figure)
-    size = 10.0 ** math.floor(math.log10(most))
-    return next(size * step for step in (1, 2, 2.5, 5, 10) if size * step >= most * (1 - 1e-9))
+        yield unix_seconds(looks[start].at), scale * mean
+        yield unix_seconds(looks[end].at), scale * mean

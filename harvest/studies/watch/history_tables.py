@@ -1,10 +1,12 @@
 """The history of a watched audit as a study: its looks, and the series of each figure."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +15,7 @@ from harvest.studies.watch.changes import find_moves
 from harvest.studies.watch.document import figure_cells
 from harvest.studies.watch.figures import STYLES, THESE_RUNS
 from harvest.studies.watch.history import History, Look, LookFigure
-from harvest.studies.watch.history_chart import history_chart
+from harvest.studies.watch.history_chart import Point, audit_points, history_chart, value_axis
 from harvest.studies.watch.words import signed_value, value_text
 from harvest.tables.comparison_words import p_text
 from harvest.tables.long_rows import LongRow
@@ -24,14 +26,17 @@ from scoring.statistics.change_points import FEWEST
 
 FORMAT = "harvest-history/2"
 
+# The width of the drawn column, in columns of the terminal.
+_NARROWEST, _WIDEST = 12, 44
+
 
 def history_form(history: History, series: Sequence[tuple[str, str]]) -> StudyForm:
     """Return the printable form of a history. Only the systems and figures in `series` are printed and drawn."""
 
-    def tables(_: int) -> Iterator[RenderableType]:
+    def tables(width: int) -> Iterator[RenderableType]:
         for system, figure in series:
             yield Text(printable(f"{system}, {figure}", line=True), style="bold")
-            yield from history_tables(history.looks, system, figure)
+            yield from history_tables(history.looks, system, figure, width)
 
     return StudyForm(
         head={
@@ -95,43 +100,58 @@ def audit_times(looks: Sequence[Look]) -> list[str]:
     ]
 
 
-def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[RenderableType]:
-    """Yield the series of a figure in a table, and its change points."""
+def history_tables(looks: Sequence[Look], system: str, figure: str, width: int = 0) -> Iterator[RenderableType]:
+    """Yield the series of a figure in a table, and its change points. If the table leaves room in `width` columns, its
+    last column draws each audit with its interval around the baseline; or else, a second table does."""
+    found, times = find_moves(looks, system, figure), audit_times(looks)
+    shown = [(place, look.systems[system]) for place, look in enumerate(looks) if system in look.systems]
+    lost = any(one.valid < one.planned for _, one in shown)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("audit", "valid"):
-        table.add_column(heading, no_wrap=True)
+    table.add_column("audit", no_wrap=True)
+    if lost:
+        table.add_column("valid", no_wrap=True)
     for heading in (figure, "difference [low, high]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    found, times = find_moves(looks, system, figure), audit_times(looks)
-    for place, look in enumerate(looks):
-        one = look.systems.get(system)
-        if one is None:
-            continue
+    rows: list[list[str | Text]] = []
+    for place, one in shown:
         own = one.figures.get(figure)
         interval = ""
         if own is not None and own.shown is not None:
             low, high = (signed_value(end, figure) for end in own.shown)
             moved_by = "" if own.difference is None else f"{signed_value(own.difference, figure)} "
             interval = f"{moved_by}[{low}, {high}]{THESE_RUNS if own.low is None else ''}"
-        told = (
-            ("could not be measured", "", "")
-            if own is None
-            else (
-                value_text(own.value, figure),
-                interval,
-                Text(own.word or own.verdict, style=STYLES.get(own.word or own.verdict, "")),
-            )
-        )
+        word = "not measured" if own is None else own.word or own.verdict
+        told = ("", "") if own is None else (value_text(own.value, figure), interval)
+        valid = [f"{one.valid} of {one.planned}"] if lost else []
+        rows.append([times[place], *valid, *told, Text(word, style=STYLES.get(word, ""))])
+    headings = [str(column.header) for column in table.columns]
+    widths = [max(map(cell_len, map(str, column))) for column in zip(headings, *rows, strict=True)]
+    room = min(_WIDEST, width - sum(one + 2 for one in widths) - 2)
+    below = bool(width) and room < _NARROWEST
+    room = min(_WIDEST, width - widths[0] - 6) if below else room
+    strips = list(_strips(audit_points(looks, system, figure), room)) if room >= _NARROWEST else []
+    if strips and not below:
+        table.add_column(Text(strips[0]), no_wrap=True)
+    for at, (place, _) in enumerate(shown):
         if place in found:
             table.add_section()
-        table.add_row(times[place], f"{one.valid} of {one.planned}", *told)
+        table.add_row(*rows[at], *([strips[at + 1]] if strips and not below else []))
     yield table
+    if strips and below:
+        drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        drawn.add_column("audit", no_wrap=True)
+        drawn.add_column(Text(strips[0]), no_wrap=True)
+        for row, strip in zip(rows, strips[1:], strict=True):
+            drawn.add_row(row[0], strip)
+        yield drawn
+    if strips:
+        yield Text(f"●: {figure}, ─: its interval, │: the baseline, ░: ± what matters", style="dim")
     for place, moved in found.items():
         moment = times[place]
         before, after = value_text(moved.before, figure), value_text(moved.after, figure)
         yield Text(f"moved from {before} to {after} with the audit of {moment} (p {p_text(moved.p)})")
-    if any(THESE_RUNS in str(cell) for cell in table.columns[3].cells):
+    if any(THESE_RUNS in str(cell) for row in rows for cell in row):
         yield Text(f"{THESE_RUNS}: of these runs, since the baseline has fewer than {FEWEST_RUNS}", style="dim")
     known = sum(figure in look.systems[system].figures for look in looks if system in look.systems)
     if known < FEWEST:
@@ -139,3 +159,24 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
     else:
         why = "found in looking back (permutation test at 5%), which raises no alarm"
         yield Text(why if found else f"no change point is {why}", style="dim")
+
+
+def _strips(points: Sequence[Point], width: int) -> Iterator[str]:
+    """Yield the ends of the axis, and then a line for each audit: its value (●), its interval (─), and the baseline (│)
+    with what matters around it (░)."""
+    axis = value_axis(points, 0, width - 1, 2)
+    low, high = axis.label(axis.low), axis.label(axis.high)
+    yield f"{low}{high.rjust(width - len(low))}"
+    for one in points:
+        cells = [" "] * width
+        matters = 0.0 if math.isnan(one.matters) else one.matters
+        for mark, start, end in (
+            ("░", one.before - matters, one.before + matters),
+            ("─", one.low, one.high),
+            ("│", one.before, one.before),
+            ("●", one.value, one.value),
+        ):
+            if not math.isnan(start + end):
+                first, last = (round(axis.position(value)) for value in (start, end))
+                cells[first : last + 1] = [mark] * (last + 1 - first)
+        yield "".join(cells).rstrip()

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import io
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.watch.changes import find_moves
-from harvest.studies.watch.history import Look, LookFigure, LookSystem
+from harvest.studies.watch.history import Look, LookFigure, LookSystem, WatchRules
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import audit_times, history_tables
+from recordings.files.times import stamp
 from tests.support.command_line import harvest
 from tests.support.histories import write_history
 
 NAME = "ave%useful"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def look(week: int, value: float | None) -> Look:
@@ -86,11 +91,11 @@ def replace_at(look: Look, at: str, run: str) -> Look:
 
 
 def test_differences_are_in_the_table_and_the_baseline_in_the_picture(dropped: tuple[Look, ...]) -> None:
-    assert ">baseline<" not in history_chart(dropped, [("bot", NAME)]), "early histories have no differences"
+    assert ">baseline, " not in history_chart(dropped, [("bot", NAME)]), "early histories have no differences"
     figure = dropped[9].systems["bot"].figures[NAME].model_copy(update={"difference": -0.29})
     system = dropped[9].systems["bot"].model_copy(update={"figures": {NAME: figure}})
     looks = [*dropped[:9], dropped[9].model_copy(update={"systems": {"bot": system}})]
-    assert ">baseline<" in history_chart(looks, [("bot", NAME)])
+    assert ">baseline, and ± what matters<" in history_chart(looks, [("bot", NAME)])
     console = Console(width=100, file=io.StringIO(), record=True)
     console.print(next(iter(history_tables(looks, "bot", NAME))))
     assert "61.0% -29.0 [-5.0, +5.0]" in " ".join(console.export_text().split())
@@ -100,18 +105,82 @@ def test_the_picture_has_the_series_the_levels_and_both_in_words(dropped: tuple[
     root = ElementTree.fromstring(history_chart(dropped, [("bot", NAME)]))
     words = [text for part in root.iter() for text in [part.text or ""] if text.strip()]
     assert "mean between change points" in words
-    assert any("moved at look 10" in text for text in words)
+    assert any("moved with the audit of 2026-03-08 03:17" in text for text in words)
+    assert "could not be measured" in words
     two = ElementTree.fromstring(history_chart(dropped[:5], [("bot", NAME), ("bot", NAME)]))
     assert float(two.attrib["height"]) > float(root.attrib["height"])
 
 
-@pytest.mark.parametrize("looks", [1, 2, 13])
-def test_no_half_look_is_on_the_axis(dropped: tuple[Look, ...], looks: int) -> None:
-    root = ElementTree.fromstring(history_chart(dropped[:looks], [("bot", NAME)]))
-    marks = [float(part.text or "") for part in root.iter() if re.fullmatch(r"[0-9.]+", part.text or "")]
-    across = marks[marks.index(100.0) + 1 :]
-    assert across == sorted(across) != []
-    assert all(mark.is_integer() for mark in across)
+def known(at: str, value: float, difference: float, word: str) -> Look:
+    """A look at a baseline of `value - difference`, with an interval of 6 points on each side."""
+    verdict: Literal["changed", "same", "cannot tell"] = (
+        "changed" if word == "changed" else "same" if word == "same" else "cannot tell"
+    )
+    figure = LookFigure(
+        value=value, n=30, low=difference - 0.06, high=difference + 0.06, difference=difference, word=word,
+        verdict=verdict, evidence=((0.0,), (0.0,)),
+    )  # fmt: skip
+    system = LookSystem(planned=30, valid=30, figures={NAME: figure})
+    return Look(at=at, run=at, baseline="b", systems={"bot": system}, rules=WatchRules(matters=0.04))
+
+
+FALL = (
+    known("2026-01-08T04:12:00.000Z", 0.86, 0.06, "cannot tell"),
+    known("2026-01-15T04:12:00.000Z", 0.70, -0.10, "fell"),
+    known("2026-01-29T04:12:00.000Z", 0.66, -0.14, "changed"),
+)
+
+
+def test_audits_are_drawn_at_their_dates_with_their_intervals_in_the_band_of_the_baseline() -> None:
+    root = ElementTree.fromstring(history_chart(FALL, [("bot", NAME)]))
+    texts = [(float(part.get("x") or 0), part.text or "") for part in root.iter(f"{SVG}text")]
+    dates = {words: x for x, words in texts if re.fullmatch(r"2026-01-\d\d", words)}
+    assert {"2026-01-08", "2026-01-15", "2026-01-29"} <= set(dates)
+    ticks = {words: place for place, words in texts if re.fullmatch(r"\d+", words)}
+    assert set(ticks) >= {"60", "70", "80", "90"}
+    marks = [(float(part.get("cx") or 0), float(part.get("cy") or 0)) for part in root.iter(f"{SVG}circle")]
+    heights = [float(part.get("y") or 0) - 4 for part in root.iter(f"{SVG}text") if part.text in ("60", "80")]
+    point = abs(heights[0] - heights[1]) / 20  # pixels of a point
+    (band,) = [
+        part for part in root.iter(f"{SVG}rect") if part.get("class") == "f-hair" and float(part.get("x") or 0) > 60
+    ]
+    assert float(band.get("height") or 0) == pytest.approx(8 * point, abs=0.2), "4 points on each side"
+    assert marks[0][0] == pytest.approx(dates["2026-01-08"], abs=0.2)
+    lines = [re.fullmatch(r"M(\S+) (\S+)L(\S+) (\S+)", part.get("d") or "") for part in root.iter(f"{SVG}path")]
+    upright = [tuple(map(float, found.groups())) for found in lines if found and found[1] == found[3]]
+    intervals = [one for one in upright if abs(one[1] - one[3]) > 20]
+    assert len(intervals) == 3
+    assert [abs(one[1] - one[3]) for one in intervals] == pytest.approx([12 * point] * 3, abs=0.3)
+    between = (intervals[2][0] - intervals[1][0]) / (intervals[1][0] - intervals[0][0])
+    assert between == pytest.approx(2, abs=0.01), "two weeks are twice as wide as one"
+
+
+@pytest.mark.parametrize("seconds", [0, 20, 600, 7_200, 200_000, 3_000_000, 40_000_000])
+def test_dates_are_few_and_in_order_however_long_the_history_is(seconds: int) -> None:
+    first = datetime(2026, 1, 8, 4, 12, tzinfo=UTC)
+    times = [first + place * timedelta(seconds=seconds) / 12 for place in range(13)]
+    looks = [known(stamp(time), 0.8, 0.0, "same") for time in times]
+    root = ElementTree.fromstring(history_chart(looks, [("bot", NAME)]))
+    written = [part for part in root.iter(f"{SVG}text") if re.search(r"\d\d[-:]\d\d", part.text or "")]
+    places = [float(part.get("x") or 0) for part in written]
+    assert 1 <= len(places) <= 8
+    assert places == sorted(set(places))
+    assert all(40 < place < 750 for place in places)
+
+
+@pytest.mark.parametrize(("width", "tables"), [(120, 1), (80, 2), (60, 2), (0, 1)])
+def test_the_terminal_draws_each_audit_beside_the_table_or_below_it(width: int, tables: int) -> None:
+    parts = list(history_tables(FALL, "bot", NAME, width))
+    assert sum(isinstance(part, Table) for part in parts) == tables
+    console = Console(width=width or 100, file=io.StringIO(), record=True)
+    console.print(*parts)
+    lines = console.export_text().splitlines()
+    drawn = [one for one in lines if "│" in one and "2026" in one]
+    assert len(drawn) == (3 if width else 0)
+    for one, side in zip(drawn, (1, -1, -1), strict=False):
+        assert (one.index("●") - one.index("│")) * side > 0
+        assert one[one.index("●") - 1] == one[one.index("●") + 1] == "─"
+    assert ("░" in drawn[-1]) if width else True
 
 
 def test_the_command_says_it_and_draws_it(dropped: tuple[Look, ...], tmp_path: Path) -> None:
