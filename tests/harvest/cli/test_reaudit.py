@@ -91,7 +91,7 @@ def test_the_story_of_a_watched_assistant(blessed: Path, monkeypatch: pytest.Mon
     assert len(list((blessed / "runs" / "watched").iterdir())) == 7
     shown = harvest("watch", "history", "audit.history.jsonl", cwd=blessed)
     assert shown.returncode == 0
-    assert shown.stdout.count("could not be measured") == 1
+    assert shown.stdout.count("not measured") == 1
     told = json.loads(harvest("watch", "history", "audit.history.jsonl", "--json", cwd=blessed).stdout)
     assert (told["format"], len(told["looks"])) == ("harvest-history/2", 7)
     values = [row for row in told["long"] if (row["measure"], row["figure"]) == ("ave%useful", "value")]
