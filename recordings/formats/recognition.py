@@ -50,6 +50,12 @@ def _format_of(file: Path) -> str:
     for name, shape in SHAPES.items():
         if shape.holds(value):
             return name
+    if has_keys(value, "annotations", "data") or has_keys(value, "instance_id_to_label_to_value"):
+        raise InputError(
+            "these are judgments of conversations that a run has already, and no conversations",
+            place=Place.of(file),
+            advice="import them into that run: harvest judge sheet RUN --import FILE",
+        )
     if _has_queries(value):
         raise InputError(
             "these are search sessions, which have no answers, so there is no conversation to import",

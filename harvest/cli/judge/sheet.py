@@ -11,10 +11,11 @@ from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_
 from harvest.cli.short_help import ShortHelp
 from harvest.judging.serving.page_words import load_words
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
+from harvest.judging.sheets.annotated_tasks import is_export, read_tasks
 from harvest.judging.sheets.annotation_sheet import question_text, write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
 from harvest.judging.sheets.asked_rows import assess_run
-from harvest.judging.sheets.filled_sheet import read_sheet
+from harvest.judging.sheets.filled_sheet import FilledSheet, judge_rows, read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
 from harvest.terminal import print_message
 from recordings.files.times import stamp, utc_now
@@ -23,13 +24,19 @@ from recordings.log.run_folder import Run
 from recordings.secrets.redaction import Redactor
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
-from topics.errors import InputError
+from topics.errors import InputError, Place
 
 
 @click.command(cls=ShortHelp)
 @click.argument("run", type=PathArgument())
 @click.option("--export", "sheet", type=PathArgument(), metavar="FILE", help="Write a .csv or .jsonl sheet.")
-@click.option("--import", "filled", type=PathArgument(), metavar="FILE", help="Import a sheet that was filled in.")
+@click.option(
+    "--import",
+    "filled",
+    type=PathArgument(),
+    metavar="FILE",
+    help="Import a sheet that was filled in, or judgments from Label Studio or Potato (.json).",
+)
 @click.option(
     "--criterion",
     "names",
@@ -90,14 +97,31 @@ def command(
     if adjudicate and sample is not None:
         raise InputError("--adjudicate and --sample cannot be used together, as all differences are needed")
     author = check_author(author)
-    if filled is not None and not author:
+    exported = filled is not None and is_export(filled)
+    if exported and author:
+        raise InputError("--author has no effect: this file names its annotators", advice="leave out --author")
+    if filled is not None and not author and not exported:
         raise InputError("the author of these scores is missing", advice="give --author NAME")
     criteria = load_schema(schema)
     recorded = read_reporting_damage(run)
     if sheet is not None:
         _export_sheet(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets, adjudicate, words)
     elif filled is not None:
-        _import_sheet(run, recorded, criteria, filled, author, version, nuggets, adjudicate, schema)
+        assessed = assess_run(run, recorded, criteria, nuggets=nuggets)
+        if exported:
+            by_author = {check_author(name): rows for name, rows in read_tasks(filled, assessed).items() if rows}
+            if not by_author:
+                raise InputError("this file has no judgments", place=Place.of(filled))
+            sheets = {
+                name: judge_rows(rows, filled, assessed, criteria, reasons=adjudicate)
+                for name, rows in by_author.items()
+            }
+        else:
+            sheets = {author: read_sheet(filled, assessed, criteria, reasons=adjudicate)}
+        for name, one in sheets.items():
+            _keep_sheet(run, one, filled.name, name, version, adjudicate)
+        judged = [one.criterion for sheet in sheets.values() for one in sheet.judgments]
+        print_judged(run, criteria, judged, schema, nuggets, sheet=True)
 
 
 def _export_sheet(
@@ -145,18 +169,7 @@ def _export_sheet(
     print_message(f"{told}: fill in 'value' ({kinds}, n/a, or unsure), then --import it")
 
 
-def _import_sheet(
-    run: Path,
-    recorded: Run,
-    schema: Schema,
-    filled: Path,
-    author: str,
-    version: str,
-    nuggets: str,
-    adjudicate: bool,
-    schema_option: str,
-) -> None:
-    sheet = read_sheet(filled, assess_run(run, recorded, schema, nuggets=nuggets), schema, reasons=adjudicate)
+def _keep_sheet(run: Path, sheet: FilledSheet, source: str, author: str, version: str, adjudicate: bool) -> None:
     cleaner = Redactor()  # compare a note in the form in which it is stored
     judgments = tuple(replace(one, note=str(cleaner.value(one.note))) for one in sheet.judgments)
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
@@ -168,7 +181,7 @@ def _import_sheet(
     )
     news = compare_with_earlier(judgments, mine)
     if news.has_changes:
-        layer = Layer("human", author, version, filled.name, stamp(utc_now()), judgments, adjudicate)
+        layer = Layer("human", author, version, source, stamp(utc_now()), judgments, adjudicate)
         path = write_layer(run, layer)
         told = {"new": news.new, "changed": news.changed, "with another note": news.noted, "as before": news.same}
         parts = ", ".join(f"{count} {what}" for what, count in told.items() if count)
@@ -179,4 +192,3 @@ def _import_sheet(
     if sheet.empty:
         lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
         print_message(f"{pluralize(sheet.empty, 'row')} without a value skipped{lost}")
-    print_judged(run, schema, [one.criterion for one in judgments], schema_option, nuggets, sheet=True)

@@ -1,7 +1,7 @@
 """Filled-in annotation sheets. Each row with a value becomes a judgment, which is checked against the recording."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -36,7 +36,20 @@ class FilledSheet:
 def read_sheet(
     path: str | PathLike[str], assessed: Sequence[Assessed], schema: Schema, *, reasons: bool = False
 ) -> FilledSheet:
-    """Read a filled-in sheet. With `reasons`, every value needs a note.
+    """Read a filled-in sheet. With `reasons`, every value needs a note. Raises InputError as `judge_rows` does."""
+    rows = read_rows(path, (*COLUMNS, *OPEN_COLUMNS), _NEEDED_COLUMNS)
+    return judge_rows(rows, path, assessed, schema, reasons=reasons)
+
+
+def judge_rows(
+    rows: Iterable[SheetRow],
+    path: str | PathLike[str],
+    assessed: Sequence[Assessed],
+    schema: Schema,
+    *,
+    reasons: bool = False,
+) -> FilledSheet:
+    """Return the judgments in the rows of a sheet. `path` is the file of the rows.
 
     Raises InputError, with file, line and column, for the first faulty row. A row is faulty if its value is
     invalid, its criterion is unknown or not for people to score, its conversation, item or text is not in the
@@ -49,7 +62,7 @@ def read_sheet(
     found: list[Judgment] = []
     seen: dict[tuple[object, ...], Place] = {}
     empty = notes = 0
-    for row in read_rows(path, (*COLUMNS, *OPEN_COLUMNS), _NEEDED_COLUMNS):
+    for row in rows:
         if not row.get("value"):
             empty += any(row.cells.values())
             notes += bool(row.get("note"))

@@ -225,6 +225,12 @@ def test_search_sessions_are_sent_where_they_are_read(tmp_path: Path) -> None:
         recognise_format([file])
 
 
+@pytest.mark.parametrize("judged", [[{"data": {"id": "a"}, "annotations": []}], {"instance_id_to_label_to_value": {}}])
+def test_judgments_are_sent_where_they_are_read(tmp_path: Path, judged: object) -> None:
+    with pytest.raises(InputError, match="harvest judge sheet RUN --import FILE"):
+        recognise_format([written(tmp_path, dumped(judged))])
+
+
 def test_files_of_different_formats_are_imported_separately(tmp_path: Path) -> None:
     files = [written(tmp_path, EXAMPLES[name].data, f"{name}.json") for name in ("tau2", "rag")]
     with pytest.raises(InputError, match=r"different formats \(tau2.json: tau2, rag.json: rag\)"):
