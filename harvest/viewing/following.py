@@ -21,7 +21,7 @@ from recordings.log.store import read_header
 from topics.errors import InputError
 
 # Seconds between two looks at the files.
-_PAUSE = 0.85
+_PAUSE = 0.8
 
 # Runs that are counted at a time, by a thread; then the list shows them.
 _BATCH = 20

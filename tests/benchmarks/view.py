@@ -163,7 +163,7 @@ def main() -> None:
 {table}
 
 At 2 turns a second the player needs {100 * slow[1] / slow[2]:.1f}% of a core, and the view, which looks at the files
-every .85 s, {100 * slow[0] / slow[2]:.2f}%. A fiftieth of the player's would be .3 ms in a second, which one message to
+every .8 s, {100 * slow[0] / slow[2]:.2f}%. A fiftieth of the player's would be .3 ms in a second, which one message to
 the page takes by itself."""
     print(text)
     if given.write:

@@ -131,6 +131,10 @@ def test_the_end_is_expected_at_the_pace_of_the_latest_file(tmp_path: Path) -> N
         file.write(ended(6, 30) + ended(7, 30))
     assert tally.read_on()
     assert tally.systems["A"].expected_end(6) == begun + 30 + 6 * 20 / 3
+    for faulty in ("", "yesterday"):
+        tally.systems["A"].ends.append(faulty)
+        assert math.isnan(tally.systems["A"].expected_end(6)), faulty
+        tally.systems["A"].ends.pop()
 
 
 @given(cuts=st.lists(st.integers(0, 60_000), max_size=12))
