@@ -42,7 +42,8 @@ _TYPES: Mapping[str, Any] = {
     "text": Annotated[str, Field(min_length=1)],
     "prompt": Said,
     "url": Annotated[Url, AfterValidator(_check_base)],
-    "variable": VariableName,
+    # Declared by the options of the driver alone: a variable may be named and not used.
+    "variable": Annotated[VariableName, AfterValidator(str)],
     "integer": int,
     "number": float,
     "flag": bool,
@@ -133,9 +134,12 @@ class Recipe:
             "Options", __base__=WireOptions, __doc__=f"Options of {self.file.about}.", **fields
         )
 
-    def driver_options(self, options: StrictModel) -> HttpOptions | openai.Options:
+    def driver_options(self, options: WireOptions) -> HttpOptions | openai.Options:
         """Return the options of the driver `http` or `openai` that follow from the options of the recipe."""
         given = {key: getattr(options, key) for key in self.options}
+        if options.auth is not None and options.auth.header_set:  # instead of the key, unless both are given
+            keys = (key for key, option in self.options.items() if option.type == "variable")
+            given |= {key: None for key in keys if key not in options.model_fields_set}
         described: Mapping[str, Any] = self.described
         if given.get("stream"):
             described = _merge(described, self.streamed)
@@ -163,7 +167,7 @@ class Recipe:
                 )
         return _merge(body, _literal(extra), removing=False)
 
-    def build(self, options: StrictModel, surroundings: Surroundings) -> Driver:
+    def build(self, options: WireOptions, surroundings: Surroundings) -> Driver:
         """Build the driver. Raises InputError if an environment variable in the options is not set."""
         driver: Driver = self.module.build(self.driver_options(options), surroundings)
         return driver
@@ -173,7 +177,7 @@ class Recipe:
         yield "recipe", self.path
         yield from certificate_files(options, folder)
 
-    def further(self, options: StrictModel, folder: Path) -> Iterator[StrictModel]:
+    def further(self, options: WireOptions, folder: Path) -> Iterator[StrictModel]:
         """Yield the options of the driver, which name the servers and variables that the recipe adds."""
         yield self.driver_options(options)
 
@@ -200,7 +204,7 @@ def _fill(value: Any, options: Mapping[str, Any], *, literal: bool) -> Any:
             return _Missing
         return _PLACEHOLDER.sub(lambda gap: _inserted(gap[0], options.get(gap[1])), value)
     if isinstance(value, Mapping):
-        pairs = {key: _fill(inner, options, literal=literal) for key, inner in value.items()}
+        pairs = {key: _fill(inner, options, literal=literal and key != "env") for key, inner in value.items()}
         kept: Any = {key: inner for key, inner in pairs.items() if inner is not _Missing}
         return _Missing if value and (not kept or pairs.get("env") is _Missing) else kept
     if isinstance(value, (list, tuple)):

@@ -49,6 +49,18 @@ def test_a_key_that_comes_in_another_way_can_be_left_out() -> None:
     assert found.needed == ("TOKEN",)
 
 
+def test_credentials_that_renew_stand_in_for_the_key() -> None:
+    document = parse_document("{}", "audit.yaml")
+    keys = {"access_key": {"env": "AWS_ID"}, "secret_key": {"env": "AWS_KEY"}}
+    signed = {"sigv4": {"service": "bedrock", "region": "eu-central-1", **keys}}
+    options = {"model": "m", "base_url": "https://127.0.0.1:1", "auth": signed}
+    found = read_exposure("bedrock", options, "A", Path(), document=document, loc=())
+    assert set(found.needed) == {"AWS_ID", "AWS_KEY"}
+    both = {"model": "m", "auth": {"client_cert": {"certificate": "me.pem"}}}
+    found = read_exposure("anthropic", both, "A", Path(), document=document, loc=())
+    assert found.needed == ("ANTHROPIC_API_KEY",)
+
+
 def test_values_are_sent_as_they_are_whatever_they_hold() -> None:
     odd = 'Say "{{ text }}" & {{ nothing }}\n'
     sent = body_of("anthropic", **CLAUDE, system_prompt=odd, extra={"metadata": {"user_id": "{{ session }}"}})

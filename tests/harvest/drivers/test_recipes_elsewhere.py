@@ -1,4 +1,4 @@
-"""Recipes against servers nobody here wrote: aimock, which speaks many APIs, and LiteLLM's proxy."""
+"""Recipes against servers nobody here wrote: aimock, which speaks many APIs, LiteLLM's proxy, and servers of agents."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from harvest.systems.driver import DriverError, NotSent, Opening, Surroundings, 
 from recordings.conversations.conversation import SystemTurn, ending_from_finish
 from tests.harvest.drivers.test_recipes import documented_options
 from tests.servers import litellm_proxy
+from tests.servers.agent_servers import running_agent
 from tests.servers.aimock import running_aimock
 
 THOUGHT, OPENS = "Noon is wrong.", "It opens at nine. café ☕ 東京"
@@ -152,3 +153,27 @@ async def test_litellm_says_the_same_by_each_api(name: str, litellm: str) -> Non
     assert {ending_from_finish(turn.finish) for turn in turns} == {"whole"}
     with pytest.raises(DriverError, match=r"http-4\d\d"):
         await talk(name, url, ("Movies?",), model="no-such-model", key=key, **more)
+
+
+ODD = {"langgraph": ("down",), "a2a": ("message", "ask", "down"), "ag-ui": ("think", "down")}
+"""Words to which an agent answers in a way of its own."""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ODD)
+async def test_an_agent_on_the_server_of_its_protocols_makers_is_recorded_as_it_spoke(
+    name: str, tmp_path: Path
+) -> None:
+    words = tuple(f"word {n} “東京”" for n in range(1, 10 - len(ODD[name]) + 2))
+    asked = (*words, *ODD[name][:-1])
+    with running_agent(name, tmp_path) as url:
+        turns = await talk(name, url, asked, sessions=2)
+        for n, (text, turn) in enumerate(zip(asked * 2, turns, strict=True)):
+            assert turn.answer.text == f"Turn {n % len(asked) + 1}: you said {text}"
+            assert turn.answer.thoughts == (THOUGHT if text == "think" else "")
+            assert turn.notes == ()
+            if name == "langgraph":
+                assert (turn.finish, turn.model, turn.tokens["prompt"]) == ("stop", "m9", n % len(asked) + 1)
+        with pytest.raises(Unanswered) as caught:
+            await talk(name, url, ("hello", "down"))
+    assert caught.value.reason == "system-error"
