@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harvest.cli.next_steps import Step, print_next_steps, report_step, write_run_report
-from harvest.cli.watch.looking import Reaudit
+from harvest.cli.watch.looking import Reaudit, rule_options
 from harvest.report.finding import Finding
 from harvest.report.watch_finding import most_serious, watch_finding
 from harvest.studies.scores.gathered import gather_runs
@@ -57,7 +57,8 @@ class Conclusion:
         if reported:
             beside = ", and conversations from before beside those of now" if blessed and verdict in _MOVED else ""
             yield report_step(self.named, f"what was found{beside or ', and every conversation behind it'}")
-        again = shlex.join(["harvest", "watch", "run", self.this.audit, *self.this.further])
+        rules = rule_options(self.this.rules, self.this.given)
+        again = shlex.join(["harvest", "watch", "run", self.this.audit, *self.this.further, *rules])
         series = ("how the figures went, audit by audit", f"harvest watch history {shlex.quote(str(self.this.log))}")
         if verdict == "nothing":
             if system is not None and system.incomparable:

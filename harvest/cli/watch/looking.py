@@ -91,6 +91,16 @@ class Reaudit:
                 )
 
 
+def rule_options(rules: WatchRules, names: Collection[str]) -> list[str]:
+    """Return the rules with these names as options of the command."""
+    return [
+        word
+        for name, option in OPTIONS.items()
+        if name in names and (value := getattr(rules, name)) is not False
+        for word in ([option] if value is True else [option, f"{value:g}"])
+    ]
+
+
 @contextlib.contextmanager
 def lock_run(folder: Path) -> Iterator[None]:
     """Lock a run until it is judged, so that no other command considers the run abandoned."""
@@ -138,12 +148,7 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
                 _print_note("this run is in the baseline, so it is not evidence, and no look is added to the history")
                 return found, harness
             if rules != this.rules:
-                options = shlex.join(
-                    word
-                    for name, option in OPTIONS.items()
-                    if (value := getattr(rules, name)) is not False
-                    for word in ([option] if value is True else [option, f"{value:g}"])
-                )
+                options = shlex.join(rule_options(rules, OPTIONS))
                 _print_note(f"judged as before, with {options}; options that are given count instead")
             added = file.add(noted)
             if before is not None and added is not before:

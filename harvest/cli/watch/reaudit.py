@@ -133,7 +133,12 @@ def command(
         base=base,
         blessed=blessed,
         log=log,
-        further=[str(word) for one in (("--baseline", baseline), ("--history", history)) if one[1] for word in one],
+        further=[
+            str(word)
+            for one in (("--baseline", baseline), ("--history", history), ("--out", out))
+            if one[1]
+            for word in one
+        ],
         rules=WatchRules(matters=matters, looks=looks, apart=confirm_after, enforce=enforce),
         given={
             rule

@@ -62,9 +62,10 @@ def test_a_change_leads_to_its_report_to_two_conversations_and_to_its_cause(bles
 def test_an_alarm_leads_to_another_audit_with_the_same_options(blessed: Path) -> None:
     (blessed / "audit.baseline.json").rename(blessed / "other.json")
     becomes(blessed, useful=40)
-    said = reaudit(blessed, "--baseline", "other.json", "--report")
+    said = reaudit(blessed, "--baseline", "other.json", "--out", "weeks", "--matters", "0.04", "--report")
     assert re.search(r"alarm|fell by", said)
-    assert suggested(said)[2] == "harvest watch run audit.yaml --baseline other.json"
+    again = "harvest watch run audit.yaml --baseline other.json --out weeks --matters 0.04 --confirm-after 0"
+    assert suggested(said)[2] == again
 
 
 def test_where_nothing_was_measured_the_reasons_come_next(blessed: Path) -> None:
