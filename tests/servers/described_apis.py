@@ -31,18 +31,23 @@ class Truth:
 
 
 class Api:
-    """heard: the user's words by conversation, in order. truth: what was answered, by the user's words."""
+    """heard: the user's words by conversation, in order. truth: what was answered, by the user's words. given: all the
+    texts that were answered. secrets: the tokens that were given."""
 
     lines = False
 
     def __init__(self) -> None:
         self.heard: dict[str, list[str]] = {}
         self.truth: dict[str, Truth] = {}
+        self.given: list[str] = []
+        self.secrets: set[str] = set()
 
     def words(self, conversation: str, text: str) -> str:
         """Note that `text` was heard, and return what is answered to it."""
         self.heard.setdefault(conversation, []).append(text)
-        return f"{conversation}, {len(self.heard[conversation])}: you said “{text}”, twice twice.\n\nAnd more."
+        said = f"{conversation}, {len(self.heard[conversation])}: you said “{text}”, twice twice.\n\nAnd more."
+        self.given.append(said)
+        return said
 
     def conversation(self, named: object) -> str:
         return str(named) if named else f"c{len(self.heard) + 1}"
@@ -117,7 +122,7 @@ class Ollama(Api):
         conversation = messages[0]["content"].partition(" ")[0]  # there is no id
         text = self.words(conversation, last)
         said = [message["content"] for message in messages if message["role"] == "user"]
-        assert said == self.heard[conversation], "the whole conversation is sent"
+        assert {message["content"] for message in messages[1::2]} <= set(self.given)
         same = {"model": "m1", "created_at": "2026-01-01T00:00:00Z", "done": False}
         events: list[Any] = [{**same, "message": {"role": "assistant", "content": "", "thinking": "hm"}}]
         events += [{**same, "message": {"role": "assistant", "content": piece}} for piece in pieces(text)]
@@ -138,6 +143,7 @@ class Gemini(Api):
     async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
         contents = asked.json["contents"]
         assert {content["role"] for content in contents[1::2]} <= {"model"}
+        assert {content["parts"][0]["text"] for content in contents[1::2]} <= {"", *self.given}
         last = contents[-1]["parts"][0]["text"]
         text = self.words(contents[0]["parts"][0]["text"].partition(" ")[0], last)
         counts = {"promptTokenCount": len(contents), "candidatesTokenCount": len(text)}
@@ -288,6 +294,7 @@ class DirectLine(Api):
             assert key == "Bearer k-0123456789"
             token = f"token-{len(self.tokens)}-0123456789"
             self.tokens[token] = ""
+            self.secrets.add(token)
             writer.write(response("200 OK", json.dumps({"token": token, "expires_in": 1800})))
         elif asked.path.endswith("/conversations"):
             name = f"c{len(self.activities)}"
@@ -302,7 +309,7 @@ class DirectLine(Api):
             writer.write(response("200 OK", json.dumps({"id": f"{conversation}|1"})))
         else:
             assert self.tokens[key.removeprefix("Bearer ")] == conversation
-            self._list(conversation, int(asked.query.get("watermark", ["0"])[0]), writer)
+            self._list(conversation, key, int(asked.query.get("watermark", ["0"])[0]), writer)
 
     def _hear(self, conversation: str, activity: dict[str, Any]) -> None:
         text = activity["text"]
@@ -324,7 +331,7 @@ class DirectLine(Api):
     def _add(self, conversation: str, activity: dict[str, Any]) -> None:
         self.activities[conversation].append(activity)
 
-    def _list(self, conversation: str, mark: int, writer: asyncio.StreamWriter) -> None:
+    def _list(self, conversation: str, key: str, mark: int, writer: asyncio.StreamWriter) -> None:
         looks = self.looks[conversation] = self.looks.get(conversation, 0) + 1
         every = self.activities[conversation]
         if "cut" in json.dumps(every[-5:]) and looks % 3 == 1:
@@ -332,7 +339,7 @@ class DirectLine(Api):
             return
         found = every[mark : mark + 2]  # not all at once
         after = str(mark + len(found)) if found else None
-        writer.write(response("200 OK", json.dumps({"activities": found, "watermark": after})))
+        writer.write(response("200 OK", json.dumps({"activities": found, "watermark": after, "seen": key})))
 
 
 class Botpress(Api):
@@ -363,5 +370,6 @@ class Botpress(Api):
             self.truth[text] = Truth(Answer(said))
             body = {"message": {"id": "m"}}
         else:
-            body = {"messages": self.messages[asked.path.split("/")[-2]], "meta": {}}
+            self.secrets.add(asked.headers["x-user-key"])
+            body = {"messages": self.messages[asked.path.split("/")[-2]], "meta": {"key": asked.headers["x-user-key"]}}
         writer.write(response("200 OK", json.dumps(body)))

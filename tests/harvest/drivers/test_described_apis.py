@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
+import signal
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,6 +18,7 @@ import pytest
 
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
+from recordings.log.run_folder import read
 from tests.servers.described_apis import A2A, Api, Botpress, Dify, DirectLine, Flowise, Gemini, Jobs, Ollama, Truth
 from tests.servers.local_http import LocalServer, serving
 from tests.support.checkout import DOCS
@@ -138,19 +143,23 @@ PLAY = {3: "unsafe ", 5: "quiet ", 7: "short ", 8: "slow "}
 """Words in the turn of this number that make the servers answer in another way."""
 
 
+def _options(name: str, base: str) -> dict[str, Any]:
+    options: Any = parse_document(CASES[name].options.replace("{base}", base), "options").value
+    if "poll" in options:
+        options["poll"]["every"] = 0.01
+        if "each" in options["poll"]:
+            options["poll"]["quiet"] = min(0.2, options["poll"]["quiet"])
+    return {"timeout": 20, **options}
+
+
+KEYS = dict.fromkeys(("DIFY_KEY", "DIRECT_LINE_SECRET", "GEMINI_KEY"), "k-0123456789")
+
+
 @asynccontextmanager
 async def _driving(name: str) -> AsyncIterator[tuple[Api, Driver, LocalServer]]:
-    case = CASES[name]
-    api = case.server()
+    api = CASES[name].server()
     async with serving(api) as server:
-        options: Any = parse_document(case.options.replace("{base}", server.url), "options").value
-        if "poll" in options:
-            options["poll"]["every"] = 0.01
-            if "each" in options["poll"]:
-                options["poll"]["quiet"] = min(0.2, options["poll"]["quiet"])
-        keys = dict.fromkeys(("DIFY_KEY", "DIRECT_LINE_SECRET", "GEMINI_KEY"), "k-0123456789")
-        around = Surroundings(name, Path(), environment=keys)
-        driver = build_driver("http", {"timeout": 20, **options}, around)
+        driver = build_driver("http", _options(name, server.url), Surroundings(name, Path(), environment=KEYS))
         try:
             yield api, driver, server
         finally:
@@ -213,3 +222,52 @@ async def test_an_error_of_each_class_is_told_from_an_answer(name: str, words: s
                 said = api.truth[text].answer.text
                 assert caught.value.partial == (said if words == "fail" else said[: len(caught.value.partial)]) != ""
         assert sum(text.encode() in asked.body for asked in server.asked) == 1, "a turn is sent once"
+
+
+AUDIT = {
+    "format": "harvest-audit/1",
+    "name": "killed",
+    "topics": "fairweb-45",
+    "only": ["M001", "M002", "M003", "M004"],
+    "protocol": "fairweb-two-round",
+    "trials": 2,
+}
+
+
+IN_SHORT = ("Direct Line", "Jobs")
+OFTEN = [name if name in IN_SHORT else pytest.param(name, marks=pytest.mark.soak) for name in CASES]
+
+
+@pytest.mark.parametrize("name", OFTEN)
+async def test_after_a_kill_every_turn_is_what_the_server_answered_and_none_was_said_twice(
+    name: str, tmp_path: Path
+) -> None:
+    api = CASES[name].server()
+
+    async def run(kill_after: int) -> int:
+        command = (sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--no-report")
+        quiet = asyncio.subprocess.DEVNULL
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=tmp_path, env={**os.environ, **KEYS}, stdout=quiet, stderr=quiet
+        )
+        while process.returncode is None and len(api.given) < kill_after:  # noqa: ASYNC110 - servers tell nobody
+            await asyncio.sleep(0.002)
+        if process.returncode is None:
+            process.kill()
+        return await process.wait()
+
+    async with serving(api) as server:
+        system = {"name": "api", "driver": "http", "options": _options(name, server.url), "concurrency": 2}
+        (tmp_path / "audit.yaml").write_text(json.dumps({**AUDIT, "systems": [system]}))
+        assert [await run(5), await run(9)] == [-signal.SIGKILL] * 2
+        assert await run(10**6) == 0
+    recorded = read(tmp_path / "run")
+    assert len(recorded.finished) == 8
+    answers = [exchange.answer.text for one in recorded.conversations for exchange in one.exchanges]
+    assert set(answers) <= {"", *api.given}
+    if name not in ("Gemini", "Ollama"):  # which remember nothing, so that a conversation goes on in another attempt
+        assert len(answers) == len(set(answers))
+        assert all(len(said) == len(set(said)) for said in api.heard.values())
+    written = b"".join(file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file())
+    assert [secret for secret in api.secrets if secret.encode() in written] == []
+    assert len(api.secrets) > 1 or name not in ("Direct Line", "Botpress")
