@@ -27,7 +27,7 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, people_console, printable
 from protocols.labels import NOT_USEFUL
 from recordings.conversations.endings import is_cut_short
-from recordings.log.caps import standings
+from recordings.log.caps import standings, stop_sentences
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
 from scoring.settings import scoring_settings
@@ -255,9 +255,12 @@ def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -
     not allow that many."""
     plan = make_plan(resolved, run.conversations)
     capped = standings(run.header, run.attempts)
-    plan = plan.without({key for one in capped for key in one.unplayed})
-    for one in capped:
-        people.print(f"[yellow]{escape(str(one))}[/]" if one.stopped else escape(one.progress), soft_wrap=True)
+    prevented = {key for one in capped for key in one.unplayed}
+    plan = plan.without(prevented)
+    for sentence in stop_sentences(capped):
+        people.print(f"[yellow]{escape(sentence)}[/]", soft_wrap=True)
+    if len(capped) == 1 and not capped[0].stopped:
+        people.print(escape(capped[0].progress), soft_wrap=True)
     if plan.to_play:
         # If a system was given up or never worked, merely trying again would not help.
         working = {one.key.system for one in run.finished}
@@ -268,7 +271,7 @@ def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -
         people.print(
             f"[red]no valid attempt: {plan.to_play} of {pluralize(plan.planned, 'trial')}[/] ({where}); {advice}"
         )
-    cut = sum(is_cut_short(one.outcome) for one in run.finished)
+    cut = sum(is_cut_short(one.outcome) for one in run.finished if one.key not in prevented)
     if cut:
         trials = pluralize(plan.planned, "trial")
         people.print(

@@ -23,7 +23,7 @@ from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts
 from harvest.terminal import people_console, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import LARGEST_NUMBER, Conversation
-from recordings.log.caps import standings
+from recordings.log.caps import standings, stop_sentences
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, shard_note
 from topics.errors import InputError, Place
@@ -235,8 +235,9 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: l
     click.echo("\n" + printable(f"{found}; attempts recorded: {counted or 'none'}{hint}", line=True))
     if shard := shard_note(run.header):
         click.echo(wrap_lines(f"note: {shard}", terminal_width(sys.stdout)))
-    for one in standings(run.header, run.attempts):
-        click.echo(wrap_lines(f"note: {str(one) or one.progress}", terminal_width(sys.stdout)))
+    capped = standings(run.header, run.attempts)
+    for sentence in stop_sentences(capped) or [one.progress for one in capped]:
+        click.echo(wrap_lines(f"note: {sentence}", terminal_width(sys.stdout)))
     for sentence in run.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
 

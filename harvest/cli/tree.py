@@ -20,8 +20,10 @@ from harvest.studies.trees.tree_scores import TrialScores, tree_scores, trial_sc
 from harvest.studies.trees.words import legend, sentences, tree_drawings
 from harvest.tables.study_form import FORMS
 from harvest.terminal import print_message, printable
+from recordings.log.caps import Caps
 from recordings.log.run_folder import read
 from recordings.log.shard import shard_note
+from recordings.log.store import read_header
 from scoring.library import find_declaration
 from scoring.notation import parse
 from scoring.stochastic.transitions import IntervalName
@@ -113,7 +115,8 @@ def command(
         if value is not None and (term is None or "judgments" not in find_declaration(term.name).needs):
             raise InputError(f"{option} only affects SWAN", advice="add --score SWAN")
     with pause_collection():
-        recorded = read(run, spoken=term is None and folds_spoken(merge))
+        capped = Caps.of_audit(read_header(run).audit) is not None  # then tokens tell what is in the figures
+        recorded = read(run, spoken=term is None and folds_spoken(merge) and not capped)
         trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
     shard = shard_note(recorded.header)
     for sentence in (*recorded.damage, *left, *([shard] if shard else ())):

@@ -50,6 +50,7 @@ class HttpDriver:
             stateful=self.options.stateful,
             editable_history=self.options.sends_history,
             streaming=self.options.stream is not None,
+            tokens=bool(self.options.tokens),
         )
 
     async def open(self, opening: Opening) -> _Session:

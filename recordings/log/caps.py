@@ -9,7 +9,7 @@ is broken off, and is in no figure.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -274,15 +274,39 @@ class Standing:
             reserve = self.ledger.reserve(self.whole + 1)
             each = ", ".join(f"{kind} {getattr(reserve, kind):.6g}" for kind in self.caps.most)
             return f"{after}; another round is played only if this is left for it: {each}"
-        trials = pluralize(len(self.left_out), "finished trial")
-        return (
-            f"{after}; round {self.broken} was broken off and is in no figure ({trials} of it), because the trials "
-            "that were cut are the longer ones"
-        )
+        return f"{after}; {_broken_off(f'round {self.broken} was', (self,))}"
 
     @property
     def _of_shard(self) -> str:
         return f"{self.shard}: " if self.shard else ""
+
+
+def stop_sentences(found: Sequence[Standing]) -> tuple[str, ...]:
+    """Return a sentence on what the caps of a run prevented, or () if they prevented nothing. All shards of a merged
+    run are in one sentence."""
+    stopped = [one for one in found if one.stopped]
+    if len(found) < 2 or not stopped:
+        return tuple(map(str, stopped))
+    spent, most = Amounts(), Counter[str]()
+    for one in found:
+        spent = spent.plus(one.ledger.spent)
+        most.update(one.caps.most)
+    rounds = f"{sum(one.whole for one in found)} of {sum(one.planned for one in found)} rounds"
+    told = (
+        f"{len(stopped)} of {len(found)} shards stopped by their parts of the cap, after {rounds} of theirs "
+        f"({Caps(most).describe(spent)})"
+    )
+    broken = sum(bool(one.broken) for one in found)
+    rounds = "1 round was" if broken == 1 else f"{broken} rounds were"
+    return (f"{told}; {_broken_off(rounds, found)}" if broken else told,)
+
+
+def _broken_off(rounds: str, found: Sequence[Standing]) -> str:
+    trials = pluralize(sum(len(one.left_out) for one in found), "finished trial")
+    return (
+        f"{rounds} broken off, and {trials} of {'it' if len(found) == 1 else 'these'} left out of all figures, because "
+        "those that were cut are the longer ones"
+    )
 
 
 def standings(header: Header, attempts: Iterable[Attempt]) -> tuple[Standing, ...]:

@@ -18,7 +18,7 @@ from recordings.files.json_text import Json
 from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
-from recordings.log.caps import standings
+from recordings.log.caps import standings, stop_sentences
 from recordings.log.header import topic_value
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, refuse_shard
@@ -156,7 +156,7 @@ class Gathered:
             folders={
                 names[system]: run.path for run, names in each for system in {one.key.system for one in run.finished}
             },
-            capped=tuple(str(one) for found in capped for one in found if one.stopped),
+            capped=tuple(sentence for found in capped for sentence in stop_sentences(found)),
             reread=tuple(filter(None, map(reread_sentence, self.runs))),
             models={names[own]: users for run, names in each for own, users in models_of(run).items()},
         )

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.events.attempts import Attempt
+from recordings.log.caps import standings, stop_sentences
 from recordings.log.run_folder import Run
 from recordings.trees.builder import (
     EXACT,
@@ -48,15 +49,17 @@ def fold_trees(
 ) -> tuple[list[ConversationTree], list[str]]:
     """Return the trees of a run, and sentences about trials that are in no tree.
 
-    If `folds_spoken` is true, `run` may be a recording of only what was said. `merge` is a name that
-    `merging_named` accepts. None means `exact` if only one topic is requested or recorded, or if no answer has a
-    label; otherwise, it means `label`. The first valid attempt of each trial is merged. A trial without a valid
-    attempt is counted by the kind of its last attempt. Raises InputError for unknown names, and if no trial has a
-    valid attempt.
+    If `folds_spoken` is true, `run` may be a recording of only what was said, unless it has a cap. `merge` is a name
+    that `merging_named` accepts. None means `exact` if only one topic is requested or recorded, or if no answer has a
+    label; otherwise, it means `label`. The first valid attempt of each trial is merged. A trial without a valid attempt
+    is counted by the kind of its last attempt. Raises InputError for unknown names, and if no trial has a valid
+    attempt.
     """
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}
-    recorded = run.attempts
+    capped = standings(run.header, run.attempts)
+    prevented = {key for one in capped for key in one.unplayed}
+    recorded = [one for one in run.attempts if _trial_key(one) not in prevented]
     _check_known(run, "system", system, [*run.header.systems, *(_trial_key(one).system for one in recorded)])
     _check_known(run, "topic", topic, [*known, *(_trial_key(one).topic for one in recorded)])
     chosen = [
@@ -75,7 +78,8 @@ def fold_trees(
         if one.valid:
             first.setdefault(_trial_key(one), one)
     trees: list[ConversationTree] = []
-    left = act_sources((one.conversation() for one in first.values()), merge)
+    left = [*stop_sentences(capped)]
+    left += act_sources((one.conversation() for one in first.values()), merge)
     if unlabelled:
         left.append(
             "no reply has a label, so by label all topics would be one tree without branches: merged by their words, a "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -77,5 +78,11 @@ def test_a_driver_that_never_reports_tokens_is_refused_at_the_start(tmp_path: Pa
         ):
             load_audit(path, caps=caps)
     assert load_audit(path, caps={"turns": 5000}).caps == Caps({"turns": 5000})
+    page = {"url": "http://127.0.0.1:9/chat", "body": {"text": "{{ text }}"}, "reply": "$.text"}
+    for tokens, refused in (({}, True), ({"tokens": "$.usage"}, False)):
+        api = [{"name": "P", "driver": "http", "options": {**page, **tokens}}]
+        path = str(audit(tmp_path, systems=api, prices={}))
+        with pytest.raises(InputError, match="'http' does not report") if refused else nullcontext():
+            assert load_audit(path, caps={"tokens": 5000}).caps == Caps({"tokens": 5000})
     path = str(audit(tmp_path, systems=systems, prices={"P": {"turn": 1}}))
     assert load_audit(path, caps={"cost": 5}).caps == Caps({"cost": 5}, {"P": Price(turn=1)})

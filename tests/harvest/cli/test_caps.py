@@ -68,9 +68,8 @@ def test_check_says_what_the_rest_costs_if_that_can_be_known(here: Path, capsys:
 def test_a_run_of_which_no_round_is_whole_has_no_figures(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert harvest("run", "audit.yaml", "--out", "run", "--max-turns", "20") == 3
     told = capsys.readouterr().out
-    assert (
-        "There is nothing to score: stopped after 0 of 6 rounds by its cap (turns 20 of 20); round 1 was broken" in told
-    )
+    assert "There is nothing to score: stopped after 0 of 6 rounds by its cap (turns 20 of 20)" in told
+    assert "round 1 was broken off, and 7 finished trials of it left out of all figures" in told
     assert harvest("run", "audit.yaml", "--out", "run", "--max-turns", "24") == 0
     assert "stopped after 1 of 6 rounds by its cap" in capsys.readouterr().out
     assert len(requests(here)) == 24

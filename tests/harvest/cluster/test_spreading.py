@@ -17,13 +17,17 @@ from pathlib import Path
 
 import pytest
 
+from harvest.cli import main
+from harvest.studies.scores.gathered import gather_runs
 from recordings.files.times import unix_seconds
+from recordings.log.caps import standings
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials
 from recordings.log.store import read_header
-from tests.support.cluster import CountingApi, cluster, content, counting_api, sends
+from tests.support.cluster import CountingApi, cluster, cluster_here, content, counting_api, sends
 from tests.support.command_line import harvest
 from tests.support.fault_page import Row, hold
+from tests.support.metered import requests, write_audit
 
 SPACING = 0.1
 LATE = 0.02  # seconds that a thread of the server may take to look at its clock
@@ -234,3 +238,19 @@ def test_what_cannot_be_played_on_a_cluster_is_said_before_anything_is_sent(tmp_
     refused(tmp_path, "there", "--dask", "nowhere", told="a cluster needs a new one")
     refused(tmp_path, "new", "--dask", "nowhere", told="there is no Dask scheduler at nowhere")
     assert not api.times
+
+
+def test_the_shards_of_a_cluster_keep_the_cap_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HARVEST_REQUESTS", str(tmp_path / "requests.jsonl"))
+    audit = write_audit(tmp_path, trials=16).read_text()
+    Path("audit.yaml").write_text(audit.replace("concurrency: 3", "concurrency: 2"))
+    options = ("--max-turns", "120", "--no-report", "--dask")
+    with cluster_here() as local, pytest.raises(SystemExit) as done:
+        main(["run", "audit.yaml", "--out", "merged", *options, local.scheduler_address])
+    assert not done.value.code
+    run = read("merged")
+    # Of four shards, one at a time, each keeps to 30 turns, and a round takes 24.
+    assert [(one.whole, one.planned) for one in standings(run.header, run.attempts)] == [(1, 4)] * 4
+    assert len(requests(tmp_path)) == 96
+    assert len({one.key for one in gather_runs(run).material.finished}) == 4 * 8

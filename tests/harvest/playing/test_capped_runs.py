@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import random
 import signal
@@ -21,12 +22,16 @@ from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.playing.play import play, play_audit
 from harvest.studies.scores.gathered import gather_runs
-from recordings.log.caps import standings
+from harvest.studies.trees.folded_trees import fold_trees
+from recordings.log.caps import Amounts, standings
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
 from recordings.merging.merge import merge
 from tests.support.metered import requests, write_audit
 from topics.errors import InputError
+
+# The tokens of each reply of a model.
+TOOK = {"prompt_tokens": 40, "completion_tokens": 10}
 
 # Of one round of `tests.support.metered`: 24 requests, tokens, and what they cost.
 ROUND = {"turns": 24, "tokens": 7600, "cost": 4.4 + 3.0}
@@ -103,6 +108,9 @@ def test_a_round_that_the_cap_breaks_off_is_in_no_figure_and_is_played_to_its_en
     assert balance(run) == {2}
     assert {one.key for one in run.finished} > {one.key for one in gather_runs(run).material.finished}
     assert all(key.trial <= 2 for key in gather_runs(run).material.planned)
+    trees, left = fold_trees(run, merge="label")
+    assert sum(len(tree.trials) for tree in trees) == 2 * 8
+    assert "round 3 was broken off" in left[0]
     again = played("run", caps={"turns": 40})
     assert len(requests(here)) == 40, "the cap was reached, and something was sent"
     assert standings(again.header, again.attempts)[0].whole == 2
@@ -146,7 +154,7 @@ def test_the_requests_for_words_of_a_simulated_user_count(here: Path) -> None:
         asked.append(said[-1])
         return f"Could you tell me this, number {len(asked)}?", "m1"
 
-    with chat_api(rewording, usage={"prompt_tokens": 40, "completion_tokens": 10}) as port:
+    with chat_api(rewording, usage=TOOK) as port:
         protocol = yaml.safe_load(Path("insistent.yaml").read_text())
         protocol["users"] = {"visitor": {"simulator": "llm", "mode": "free", "turns": 2}}
         protocol["states"] = {"ask": {"user": "visitor", "edges": [{"otherwise": True, "label": "x", "go": "ask"}]}}
@@ -202,6 +210,65 @@ def test_two_shards_keep_the_cap_together_and_their_merged_run_is_balanced(here:
     assert [(one.whole, one.planned) for one in standings(run.header, run.attempts)] == [(2, 3), (2, 3)]
     assert balance(run) == {4}
     assert [str(one)[:14] for one in standings(run.header, run.attempts)] == ["shard 1 of 2: ", "shard 2 of 2: "]
+    assert gather_runs(run).material.capped == (
+        "2 of 2 shards stopped by their parts of the cap, after 4 of 6 rounds of theirs (turns 96 of 130)",
+    )
+
+
+def test_requests_that_never_arrived_are_free_and_failed_ones_are_not(here: Path) -> None:
+    """By a server that says now and then that it gets too many requests, and now and then fails."""
+    from tests.support.chat_api import chat_api
+
+    replies = itertools.cycle([429, 200, 500, 200, 200])
+    sent: list[int] = []
+
+    def status() -> int:
+        sent.append(next(replies))
+        return sent[-1]
+
+    with chat_api(lambda said: ("here it is", "m1"), status=status, usage=TOOK) as port:
+        system = {"driver": "openai", "options": {"base_url": f"http://127.0.0.1:{port}/v1", "model": "m1"}}
+        audit = yaml.safe_load(Path("audit.yaml").read_text())
+        audit["systems"] = [{"name": name, "retry_wait": 0, **system} for name in ("A", "B")]
+        Path("audit.yaml").write_text(json.dumps(audit))
+        run = played("run", caps={"turns": 30, "tokens": 100_000})
+    (found,) = standings(run.header, run.attempts)
+    arrived = [one for one in sent if one != 429]
+    assert {429, 500} <= set(sent)
+    assert found.ledger.spent == Amounts(tokens=50 * len(arrived), turns=len(arrived))
+    assert found.stopped
+    assert found.whole >= 2
+
+
+DESIGNS = """\
+format: harvest-audit/1
+name: designs
+topics: fairweb-45
+only: [M002, M007, R001, Y001, R002]
+protocol: fairweb-two-round
+order: latin
+trials: 5
+trials_of: {M007: 3}
+systems:
+  - {name: fresh, driver: parrot, concurrency: 4}
+  - {name: goes-on, driver: parrot, session: continued, options: {profile: erratic, carry: 0.5}}
+arms: {plain: {}, thanks: {wording: {politeness: 1}}}
+"""
+
+
+def test_sessions_arms_and_numbers_of_trials_go_on_with_a_larger_cap_as_if_there_had_been_none(here: Path) -> None:
+    Path("audit.yaml").write_text(DESIGNS)
+    rounds = []
+    for turns in (70, 100, 130):
+        run = played("run", caps={"turns": turns})
+        rounds.append(standings(run.header, run.attempts)[0].whole)
+        counts = Counter((one.key.system, one.key.topic) for one in gather_runs(run).material.finished)
+        assert {count for (_, topic), count in counts.items() if topic != "M007"} == {rounds[-1]}
+        assert {count for (_, topic), count in counts.items() if topic == "M007"} == {min(3, rounds[-1])}
+    assert rounds == sorted(set(rounds)), "no cap let more rounds be played than the one before"
+    played("run")
+    played("whole")
+    assert content("run") == content("whole")
 
 
 def test_a_cap_that_no_round_can_keep_is_refused_before_anything_is_sent(here: Path) -> None:

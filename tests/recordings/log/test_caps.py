@@ -179,7 +179,7 @@ async def test_a_run_that_its_cap_stopped_in_a_round(tmp_path: Path) -> None:
     (found,) = standings(run.header, run.attempts)
     assert (found.whole, found.broken, found.stopped) == (1, 2, True)
     assert {key.trial for key in found.unplayed} == {2, 3, 4, 5}
-    assert "round 2 was broken off and is in no figure (0 finished trials of it)" in str(found)
+    assert "round 2 was broken off, and 0 finished trials of it left out of all figures, because" in str(found)
 
 
 async def test_a_run_that_was_killed_was_not_stopped_by_its_cap(tmp_path: Path) -> None:
