@@ -60,8 +60,11 @@ class Reports:
         return found[1].files.get(name) if found else None
 
     def picture(self, keys: Sequence[str], path: str) -> tuple[bytes, str] | None:
-        """Return a screenshot of one of the runs and its media type, or None. `path` is relative to the folder."""
-        for run in self._runs(keys):
+        """Return a screenshot of one of the runs, or of a blessed run beside them, and its media type, or None. `path`
+        is relative to the folder."""
+        runs = self._runs(keys)
+        beside = [one for one in self._listing.runs.values() if runs and path.startswith(f"{one.path}/")]
+        for run in (*runs, *beside):
             name = path if run.path == "." else path.removeprefix(f"{run.path}/")
             if re.fullmatch(PICTURE, name):
                 with contextlib.suppress(OSError):
