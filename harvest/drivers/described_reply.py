@@ -17,7 +17,7 @@ from typing import Literal
 from harvest.drivers.event_stream import DONE, events_in, is_stream
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import RAW_CONTROLS_HINT, Received, error_message, excerpt, join_surrogates
-from harvest.drivers.reply_path import NEVER, NO_PATHS, Condition, PartPaths, ReplyPath, first_found
+from harvest.drivers.reply_path import NEVER, NO_PATHS, Condition, PartPaths, ReplyPath, first_found, kept_values
 from harvest.drivers.sources import NO_SOURCES, OTHER_URLS, has_other_urls, may_contain_urls, urls_in
 from harvest.drivers.stream_text import REPEATED, stream_text
 from harvest.drivers.token_counts import count_tokens
@@ -159,10 +159,10 @@ class DescribedReply:
             ends = stream.ends if stream is not None else {DONE}
             self.is_complete = not ends.isdisjoint((event, text) if text else (event,))
         elif self._described.reply.reads_text:
-            if self._described.reply.paths_in((event,)):
-                self._parts.add_text(data)
-                self._answered = True
             self.is_complete = stream is not None and event in stream.ends
+            if self._described.reply.paths_in((event,)):
+                self._parts.add_text("" if self.is_complete else data)
+                self._answered = True
         else:
             value = self._parse(event, data)
             names = self._names(event, value)
@@ -356,21 +356,6 @@ class DescribedReply:
             notes=notes,
         )
         return DescribedTurn(turn, MappingProxyType(self._kept))
-
-
-def kept_text(found: Sequence[object]) -> str | None:
-    """Return the first value as text, or None unless it is an integer or a text that is not empty."""
-    first = found[0] if found else None
-    if isinstance(first, int) and not isinstance(first, bool):
-        return str(first)
-    return first if isinstance(first, str) and first else None
-
-
-def kept_values(paths: Mapping[str, tuple[ReplyPath | None, ...]], value: object) -> dict[str, str | None]:
-    """Return the values at these paths by name: None if nothing is there and the last path is None; otherwise a name
-    without a value is left out."""
-    found = {name: kept_text(first_found(filter(None, ways), value)) for name, ways in paths.items()}
-    return {name: one for name, one in found.items() if one is not None or None in paths[name]}
 
 
 def _check_readable(paths: Sequence[ReplyPath], value: object) -> None:

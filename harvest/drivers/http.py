@@ -8,17 +8,18 @@ import uuid
 from collections.abc import Mapping
 
 from harvest.drivers import template as templates
-from harvest.drivers.described_reply import STREAM_HINT, DescribedReply, kept_text, kept_values
+from harvest.drivers.described_reply import STREAM_HINT, DescribedReply
 from harvest.drivers.history import History
 from harvest.drivers.http_options import Call, Options, reply_description
 from harvest.drivers.inbox import Inbox
 from harvest.drivers.options import certificate_files
 from harvest.drivers.received import Received
 from harvest.drivers.reply_options import parse_kept
-from harvest.drivers.reply_path import ReplyPath
+from harvest.drivers.reply_path import ReplyPath, kept_text, kept_values
 from harvest.drivers.request_template import RequestTemplate
 from harvest.drivers.wire import CookieJar, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Exhibit, Opening, Reply, Surroundings, Unanswered
+from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 
 _CLOSE_SECONDS = 5.0  # the longest wait in seconds for the end of a session
@@ -123,13 +124,19 @@ class _Session:
         if received is not None and not named:
             raise self._unnamed(received, f"has no session id at {options.session}")
         if options.greets:
-            if self._inbox is not None:
-                turn, _ = await self._inbox.fetch(None, self._values, self._keep)
-            else:
-                assert received is not None
-                turn = driver.description.read(received).turn
+            try:
+                turn = await self._greet(received)
+            except DriverError as fault:
+                fault.detail = f"the greeting did not come: {fault.detail}"
+                raise
             text = turn.answer.text.encode("utf-8", "surrogatepass")
             self._greeting = (Exhibit("greeting", "text/plain; charset=utf-8", text),)
+
+    async def _greet(self, received: Received | None) -> SystemTurn:
+        if self._inbox is not None:
+            return (await self._inbox.fetch(None, self._values, self._keep))[0]
+        assert received is not None
+        return self._driver.description.read(received).turn
 
     def _unnamed(self, received: Received, what: str) -> DriverError:
         kind = Unanswered if self._driver.answered else Denied

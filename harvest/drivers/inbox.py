@@ -11,11 +11,11 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from harvest.drivers.described_reply import Described, DescribedReply, kept_text, kept_values
+from harvest.drivers.described_reply import Described, DescribedReply
 from harvest.drivers.http_options import Poll
 from harvest.drivers.received import Received, error_message, excerpt
 from harvest.drivers.reply_options import parse_kept
-from harvest.drivers.reply_path import Condition, ReplyPath
+from harvest.drivers.reply_path import Condition, ReplyPath, kept_text, kept_values
 from harvest.drivers.template import fill, placeholders
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.systems.timing import SENDING, Clock, Stopwatch
@@ -163,10 +163,10 @@ class Inbox:
         )
         found, complete = self._each.find(value), False
         for message in reversed(found) if self._poll.newest_first else found:
-            name = kept_text(self._id.find(message)) if self._id is not None else None
-            if name in self._seen:
-                continue
-            if name is not None:
+            if self._id is not None:
+                name = kept_text(self._id.find(message)) or json.dumps(message)
+                if name in self._seen:
+                    continue
                 self._seen.add(name)
             if skip.holds(message):
                 continue

@@ -127,6 +127,21 @@ def first_found(paths: Iterable[ReplyPath], value: object) -> list[object]:
     return []
 
 
+def kept_text(found: Sequence[object]) -> str | None:
+    """Return the first value as text, or None unless it is an integer or a text that is not empty."""
+    first = found[0] if found else None
+    if isinstance(first, int) and not isinstance(first, bool):
+        return str(first)
+    return first if isinstance(first, str) and first else None
+
+
+def kept_values(paths: Mapping[str, tuple[ReplyPath | None, ...]], value: object) -> dict[str, str | None]:
+    """Return the values at these paths by name: None if nothing is there and the last path is None; otherwise a name
+    without a value is left out."""
+    found = {name: kept_text(first_found(filter(None, ways), value)) for name, ways in paths.items()}
+    return {name: one for name, one in found.items() if one is not None or None in paths[name]}
+
+
 @dataclass(frozen=True, slots=True)
 class PartPaths:
     """The paths of one part of a reply: `always` in any event, and `by_event` only in events of these names. A body

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest.drivers.described_reply import SEVERAL_EVENTS, UNMARKED_END
+from harvest.drivers.described_reply import PARTS, SEVERAL_EVENTS, UNMARKED_END
 from harvest.drivers.event_stream import EventParser, StreamEvent
 from harvest.drivers.http_options import Options, reply_description
 from harvest.drivers.parts import OTHER_ROLE
@@ -303,6 +304,8 @@ WHOLE_SO_FAR = [{"type": "say", "so_far": text} for text in ("By", "By the", "By
         (_sse(*WHOLE_SO_FAR, {"type": "bye"}), {"stream": {"end": "bye", "replace": "$.so_far"}}),
         (_sse({"kind": "say", "type": "x", "delta": "By the mill."}, {"kind": "bye"}),
          {"stream": {"end": "bye", "name": "$.kind"}, "reply": {"say": "$.delta"}}),
+        ("event: say\ndata: By the \n\nevent: say\ndata: mill.\n\nevent: bye\ndata: {}\n\n",
+         {"stream": {"end": "bye"}, "reply": "text"}),
         ("say: 1\n" + _sse(*SAID, {"type": "bye"}, name="message"),
          {"stream": {"end": "bye"}, "reply": {"say": "$.delta"}}),
     ],
@@ -404,3 +407,30 @@ def test_a_stream_is_the_same_however_it_is_cut(events: list[tuple[str, str]], e
     found = [one for begin, stop in pairwise(places) for one in parser.feed(text[begin:stop])]
     found += parser.feed("\n\n")
     assert found == [StreamEvent(name, data) for name, data in events if name or data.strip()]
+
+
+KEYS = st.sampled_from(
+    ["a", "type", "event", "text", "content", "role", "error", "url", "id", "title", "start", "name"]
+)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(["", "say", "text"])
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
+)
+PATHS = st.sampled_from(["$", "$.a", "$.a[*]", "$[0].text", "$.content[-1]", "$[?@.type=='text']", "$.a[?!@.id].text"])
+WAYS = PATHS | st.lists(PATHS, max_size=2) | st.dictionaries(st.sampled_from(["say", "text"]), PATHS, max_size=2)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(VALUES, max_size=4), st.dictionaries(st.sampled_from(PARTS), WAYS, max_size=3), PATHS, WAYS, st.data())
+def test_whatever_comes_is_an_answer_or_a_fault(
+    values: list[Any], parts: dict[str, Any], reply: str, ways: Any, data: st.DataObject
+) -> None:
+    ends: dict[str, Any] = {"stream": {"end": "$.id", "replace": ways, "fail": ways, "messages": reply}}
+    options = {**parts, **data.draw(st.sampled_from([{}, ends])), "refused": reply, "keep": {"x": [reply, None]}}
+    for body, media_type in (
+        (json.dumps(values), "application/json"),
+        (_sse(*values, name=data.draw(st.sampled_from(["", "say"]))), "text/event-stream"),
+        ("".join(f"{json.dumps(value)}\n" for value in values), "application/x-ndjson"),
+    ):
+        with suppress(Unanswered):
+            assert isinstance(_read(body, media_type, reply=reply, **options), SystemTurn)

@@ -212,6 +212,18 @@ async def test_silence_is_no_answer() -> None:
     assert (type(fault), fault.reason) == (Unanswered, "timeout")
 
 
+async def test_messages_without_an_id_are_known_by_what_they_say() -> None:
+    body = _json({"m": [{"by": "bot", "text": "By the mill."}, {"by": "bot", "text": "Or."}]})
+    (reply,), _ = await _say(iter([_json({}), *[body] * 99]), EACH)
+    assert reply.turn.answer.text == "By the mill.\n\nOr."
+
+
+async def test_a_greeting_that_does_not_come_is_a_fault_of_the_opening() -> None:
+    fault = await _fault(iter([_messages()] * 99), EACH, greets=True, timeout=0.1)
+    assert (type(fault), fault.reason) == (Unanswered, "timeout")
+    assert fault.detail == "the greeting did not come: the reply was not complete after 0.1 s"
+
+
 async def test_a_greeting_is_waited_for_and_kept() -> None:
     hello = ("0", "bot", "Welcome!")
     answers = [_messages(), *[_messages(hello)] * 6]
