@@ -27,7 +27,7 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, people_console, printable
 from protocols.labels import NOT_USEFUL
 from recordings.conversations.endings import is_cut_short
-from recordings.log.caps import standings, stop_sentences
+from recordings.log.caps import prevented_trials, standings, stop_sentences
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
 from scoring.settings import scoring_settings
@@ -255,7 +255,7 @@ def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -
     not allow that many."""
     plan = make_plan(resolved, run.conversations)
     capped = standings(run.header, run.attempts)
-    prevented = {key for one in capped for key in one.unplayed}
+    prevented = prevented_trials(capped)
     plan = plan.without(prevented)
     for sentence in stop_sentences(capped):
         people.print(f"[yellow]{escape(sentence)}[/]", soft_wrap=True)

@@ -301,6 +301,12 @@ def stop_sentences(found: Sequence[Standing]) -> tuple[str, ...]:
     return (f"{told}; {_broken_off(rounds, found)}" if broken else told,)
 
 
+def prevented_trials(found: Iterable[Standing]) -> frozenset[TrialKey]:
+    """Return the planned trials that the caps of a run prevented, and those of rounds that were broken off. They are in
+    no figure, and are not missing either."""
+    return frozenset(key for one in found for key in one.unplayed)
+
+
 def _broken_off(rounds: str, found: Sequence[Standing]) -> str:
     trials = pluralize(sum(len(one.left_out) for one in found), "finished trial")
     return (

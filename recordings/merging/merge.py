@@ -23,7 +23,7 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.judged.gold_layers import TABLE
 from recordings.judged.judgments import read_layers
-from recordings.log.caps import standings
+from recordings.log.caps import prevented_trials, standings
 from recordings.log.continuation import differences, united_topics
 from recordings.log.header import Header
 from recordings.log.header_faults import PART
@@ -108,7 +108,7 @@ def merge(
         runs.append(run)
         damaged += files
     header = _unite_headers([run.header for run in runs], [run.path for run in runs], saved=salvage)
-    prevented = {key for run in runs for one in standings(run.header, run.attempts) for key in one.unplayed}
+    prevented = prevented_trials(one for run in runs for one in standings(run.header, run.attempts))
     finished = chain.from_iterable(run.finished for run in runs)
     missing = missing_of_shards(header.parts, header, finished, prevented)
     gold = gold_difference(runs)

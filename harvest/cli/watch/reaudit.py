@@ -30,6 +30,7 @@ from harvest.studies.watch.harness import Harness, compare_with_placebo
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, print_message, printable
+from recordings.log.caps import standings, stop_sentences
 from recordings.log.run_folder import enclosing_run, is_run, read
 from topics.errors import InputError, Place
 
@@ -183,6 +184,8 @@ def command(
                 if resolved.placebo and not extend:
                     harness = play_placebo(resolved, folder, console)
         run = read(folder)
+        for sentence in stop_sentences(standings(run.header, run.attempts)):
+            console.print(Text(sentence, style="yellow"), soft_wrap=True)
         found, harness = judge(run, this, harness)
     this.warn_if_replaced(folder)
     sound = harness is None or harness.is_sound

@@ -18,7 +18,7 @@ from recordings.files.json_text import Json
 from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
-from recordings.log.caps import standings, stop_sentences
+from recordings.log.caps import prevented_trials, standings, stop_sentences
 from recordings.log.header import topic_value
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, refuse_shard
@@ -112,7 +112,7 @@ class Gathered:
         each = list(zip(self.runs, self.names, strict=True))
         alone = len(each) == 1  # then all names stay as in the run
         capped = [standings(run.header, run.attempts) for run in self.runs]
-        cut = [{key for one in found for key in one.unplayed} for found in capped]
+        cut = [prevented_trials(found) for found in capped]
         layers = [layer for run in self.runs for layer in self.layers_of(run)]
         gold = gold_table(layers, topics) if any(layer.kind == "gold" for layer in layers) else None
         return Material(

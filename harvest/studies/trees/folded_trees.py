@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.events.attempts import Attempt
-from recordings.log.caps import standings, stop_sentences
+from recordings.log.caps import prevented_trials, standings, stop_sentences
 from recordings.log.run_folder import Run
 from recordings.trees.builder import (
     EXACT,
@@ -58,7 +58,7 @@ def fold_trees(
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}
     capped = standings(run.header, run.attempts)
-    prevented = {key for one in capped for key in one.unplayed}
+    prevented = prevented_trials(capped)
     recorded = [one for one in run.attempts if _trial_key(one) not in prevented]
     _check_known(run, "system", system, [*run.header.systems, *(_trial_key(one).system for one in recorded)])
     _check_known(run, "topic", topic, [*known, *(_trial_key(one).topic for one in recorded)])

@@ -13,11 +13,13 @@ from pathlib import Path
 
 from harvest.studies.watch.baseline import BaselineFile
 from harvest.studies.watch.history import Look
+from recordings.conversations.conversation import TrialKey
 from recordings.files.errors import RunError
 from recordings.files.lock import is_locked
 from recordings.files.times import stamp, unix_seconds
+from recordings.log.caps import Caps, prevented_trials, standings
 from recordings.log.header import Header
-from recordings.log.run_folder import is_run, read
+from recordings.log.run_folder import Run, is_run, read
 from recordings.log.shard import planned_trials
 from recordings.log.store import read_header
 from topics.counting import pluralize
@@ -68,7 +70,7 @@ class UnjudgedRun:
         except RunError as fault:
             where = f"{fault.place}: " if fault.place else ""
             return RunState(False, f"it was not judged, and cannot be read: {where}{fault.what}", readable=False)
-        planned = set() if run is None else set(planned_trials(run.header))
+        planned = set() if run is None else _trials_to_play(run)
         tried = set() if run is None else {one.key for one in run.conversations}
         ended = set() if run is None else {one.key for one in run.conversations if one.outcome is not None}
         if not tried:
@@ -97,10 +99,19 @@ def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -
         look = known.get(header.created_at)
         if look is None and not baseline.contains_run(header):
             yield UnjudgedRun(folder)
-        elif look is not None and look.at == last and _has_grown(header, look):
+        elif look is not None and look.at == last and _has_grown(folder, header, look):
             yield UnjudgedRun(folder, judged=True)
 
 
-def _has_grown(header: Header, look: Look) -> bool:
-    planned = sum(key.system in look.systems for key in planned_trials(header))
-    return planned > sum(one.planned for one in look.systems.values())
+def _has_grown(folder: Path, header: Header, look: Look) -> bool:
+    planned = set(planned_trials(header))
+    if Caps.of_audit(header.audit) is not None:
+        try:
+            planned = _trials_to_play(read(folder, turns_of=()))
+        except RunError:
+            return True  # which says what is wrong with it
+    return sum(key.system in look.systems for key in planned) > sum(one.planned for one in look.systems.values())
+
+
+def _trials_to_play(run: Run) -> set[TrialKey]:
+    return set(planned_trials(run.header)) - prevented_trials(standings(run.header, run.attempts))

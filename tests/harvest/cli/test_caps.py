@@ -84,6 +84,21 @@ def test_a_shard_says_what_its_cap_holds_for(here: Path, capsys: pytest.CaptureF
     assert "shard 1 of 2: stopped after 1 of 3 rounds by its cap (turns 24 of 35)" in told.err
 
 
+def test_a_watched_audit_with_a_cap_is_judged_by_its_whole_rounds(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_audit(here, more="max_turns: 60\n")
+    assert harvest("run", "audit.yaml", "--out", "first") == 0
+    assert harvest("watch", "bless", "first", "--out", "audit.baseline.json") == 0
+    for _ in range(2):
+        capsys.readouterr()
+        assert harvest("watch", "run", "audit.yaml", "--no-report") == 0
+        told = capsys.readouterr()
+        assert "stopped after 2 of 6 rounds by its cap (turns 48 of 60)" in told.err
+        assert "was stopped after" not in told.err, "a capped run counts as one that was interrupted"
+        assert "A, 8 valid trials of 8" in told.out
+
+
 @pytest.mark.parametrize(
     "given", [("--max-cost", "0"), ("--max-cost", "nan"), ("--max-turns", "0"), ("--max-tokens", "x")]
 )
