@@ -39,8 +39,8 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
     return tuple(found)
 
 
-def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> None:
-    """Raise InputError, with its place, if a secret would be sent to another machine without encryption."""
+def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document | None) -> None:
+    """Raise InputError, with its place in a document, if a secret would be sent to another machine in clear text."""
     for one in exposures:
         if one.in_clear:
             values = (f"the value of {' and '.join(one.variables)}",) if one.variables else ()
@@ -48,7 +48,7 @@ def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> N
             raise InputError(
                 f"{one.who}: {sent} would be sent to {' and '.join(one.in_clear)} over plain http, "
                 "where anyone on the network can read it",
-                place=_place_of_variable(document, one),
+                place=_place_of_variable(document, one) if document is not None else None,
                 allowed="https://, or an address of this machine (localhost, 127.0.0.1, [::1])",
                 advice=f"if the network is safe, add {KEYS_IN_CLEAR} to the command; this cannot be set in a file",
             )

@@ -131,6 +131,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         ),
     },
     "Further commands": {
+        "probe": Entry("Find out which API a URL has, with one harmless turn.", "harvest.cli.probe"),
         "relabel": Entry("Label recorded answers again, and show what changes.", "harvest.cli.relabel"),
         "measures": Entry("List all measures, or explain one.", "harvest.cli.measures"),
         "doctor": Entry("Check this machine and report what is missing.", "harvest.cli.doctor"),

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 
 from harvest.drivers.completions import Completion
 from harvest.drivers.history import History, json_bytes
+from harvest.drivers.look import Look
 from harvest.drivers.options import THOUGHTS_HELP, Url, VariableName, WireOptions, certificate_files, sendable_secret
 from harvest.drivers.received import Received, error_code
 from harvest.drivers.reply_path import Paths, ReplyPath
@@ -48,8 +49,11 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 class Options(WireOptions):
     """Options of a model behind an OpenAI-compatible API."""
 
-    base_url: Url = Field(description="address of the API including its version: `https://api.openai.com/v1`")
-    model: str = Field(min_length=1, description="the model's name, as the server knows it")
+    base_url: Url = Field(
+        description="address of the API including its version: `https://api.openai.com/v1`",
+        examples=["https://api.openai.com/v1"],
+    )
+    model: str = Field(min_length=1, description="the model's name, as the server knows it", examples=["gpt-5-mini"])
     api_key_env: VariableName | None = Field(
         None, description="environment variable with the key (`OPENAI_API_KEY`); by default no key is sent"
     )
@@ -73,6 +77,11 @@ class Options(WireOptions):
     extra: Annotated[dict[str, Any], AfterValidator(_check_extra)] = Field(
         {}, description="further fields of the request, sent unchanged"
     )
+
+
+# Where `harvest probe` finds out that a server speaks this API.
+LOOK = Look(path="/models", finds=("$.data[*].id",), fills={"model": "$.data[0].id"})
+address = "{{ base_url }}/chat/completions"
 
 
 class OpenAIDriver:

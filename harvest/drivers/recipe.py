@@ -20,6 +20,7 @@ from pydantic import AfterValidator, Field, create_model, model_validator
 
 from harvest.drivers import http, openai
 from harvest.drivers.http_options import Options as HttpOptions
+from harvest.drivers.look import Look
 from harvest.drivers.options import THOUGHTS_HELP, Url, VariableName, WireOptions, certificate_files
 from harvest.drivers.template import LiteralValue
 from harvest.systems.driver import Driver, Surroundings
@@ -88,9 +89,9 @@ _THOUGHTS = RecipeOption(type="flag", about=THOUGHTS_HELP, default=True)
 
 
 class RecipeFile(StrictModel):
-    """A recipe as written. `about` is a phrase for lists. It changes the recipe `like`, if there is one: a null removes
-    a part of it. `source` names the specification that the recipe was
-    written from, with its version. `notes` say what to know about the API."""
+    """A recipe as written. `about` is a phrase for lists. `source` names the specification that the recipe was
+    written from, with its version. `notes` say what to know about the API. By its `look`, `harvest probe` recognises
+    the API. The recipe changes the recipe `like`, if there is one: a null removes a part of it."""
 
     format: Literal["harvest-recipe/1"]
     about: str
@@ -98,6 +99,7 @@ class RecipeFile(StrictModel):
     notes: str
     options: dict[str, RecipeOption | None]
     like: str | None = None
+    look: Look = Look()
     http: dict[str, Any] | None = None
     openai: dict[str, Any] | None = None
     streamed: dict[str, Any] | None = None
@@ -110,8 +112,8 @@ class RecipeFile(StrictModel):
 
 
 class Recipe:
-    """A recipe as a driver module: it has `Options`, `build`, `files` and `further`. `described` has the options of
-    `module`, the driver that it is built on."""
+    """A recipe as a driver module: it has `Options`, `LOOK`, `build`, `files` and `further`. `described` has the
+    options of `module`, the driver that it is built on."""
 
     def __init__(self, name: str) -> None:
         self.name, self.path = name, Path(str(_FOLDER / f"{name}.yaml"))
@@ -129,10 +131,16 @@ class Recipe:
             "thoughts_apart": _THOUGHTS,
             **({"extra": _EXTRA} if self.module is openai or isinstance(self.described.get("body"), dict) else {}),
         }
+        self.LOOK = self.file.look
         fields: Any = {key: option.field() for key, option in self.options.items()}
         self.Options: type[WireOptions] = create_model(
             "Options", __base__=WireOptions, __doc__=f"Options of {self.file.about}.", **fields
         )
+
+    @property
+    def address(self) -> str:
+        """The template of the URL to which turns are sent, or of the whole API."""
+        return str(self.described.get("url", ""))
 
     def driver_options(self, options: WireOptions) -> HttpOptions | openai.Options:
         """Return the options of the driver `http` or `openai` that follow from the options of the recipe."""

@@ -47,6 +47,11 @@ def recipe_names() -> tuple[str, ...]:
     return tuple(sorted(one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml")))
 
 
+def probed_drivers() -> tuple[str, ...]:
+    """Return the names of the drivers whose modules have a `LOOK`, by which their API is recognised."""
+    return (*recipe_names(), "openai")  # last: many servers speak it besides their own API
+
+
 def driver_module(name: str) -> Any:
     """Return the module of a driver, or its recipe. Raises InputError if the name is unknown or the plug-in is not a
     driver."""
