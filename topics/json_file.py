@@ -54,6 +54,11 @@ class JsonValue:
         """Return a value that was read from a line of a file of another kind, such as a row of a table."""
         return cls(value, (), _Source(path, "null", line))  # of which the place is where the line begins
 
+    def without_value(self) -> JsonValue:
+        """Return the place of the value alone, which needs less memory. The text of a value that is alone on its lines
+        is dropped too; its place is then the line."""
+        return JsonValue(None, self.loc, self._source) if self.loc else JsonValue.at_line(None, self.path, self.line)
+
     @property
     def path(self) -> str:
         return self._source.path

@@ -54,13 +54,14 @@ _SIMILAR = 0.8
 @dataclass(frozen=True, slots=True)
 class Metadata:
     """The metadata of one conversation, as `values` by key. `name` and `began` are the id and the start time that
-    another program gave the conversation, "" if unknown. `ignored` lists unused keys. Errors are raised without a
-    place; the caller adds the place of the record."""
+    another program gave the conversation, "" if unknown. `model` is the model that a data set of several names beside
+    it. `ignored` lists unused keys. Errors are raised without a place; the caller adds the place of the record."""
 
     values: Mapping[str, Any]
     name: str = ""
     began: str = ""
     ignored: tuple[str, ...] = field(default=())
+    model: str = ""
 
     @classmethod
     def from_line(cls, line: Mapping[str, Any]) -> Metadata:
@@ -88,13 +89,14 @@ class Metadata:
         times = [key for known in _START_KEYS for one, key in plain if one == known and parse_foreign_time(given[key])]
         # A number alone identifies the trial.
         known = (*names[:1], *times[:1]) if values.get("trial") is None else (*names, *times)
+        model = line["model"] if isinstance(line.get("model"), str) else ""
         ignored = (
             *(f"metadata.{key}" for key in own if key not in known),
             *(f"metadata.{key} (without an outcome)" for key in ends),
-            *(key for key in further if key not in known),
+            *(key for key in further if key not in known and not (key == "model" and model)),
         )
         name = _name_text(given[names[0]]) if names else ""
-        return cls(values, name, parse_foreign_time(given[times[0]]) if times else "", ignored)
+        return cls(values, name, parse_foreign_time(given[times[0]]) if times else "", ignored, model)
 
     def checked(self, check: Callable[[str], None], text: str) -> str:
         check(text)

@@ -9,8 +9,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from recordings.files.json_text import Json
 from recordings.formats.chatgpt import conversation_id, is_chatgpt, paths_of, records_of_paths
@@ -34,6 +34,10 @@ class Record:
     topic: str = ""
     passed: Counter[str] = field(default_factory=Counter)
     judged: Sequence[Judged] = ()
+
+    def without_value(self) -> Self:
+        """Return the record with its place alone. The values of a long file would fill the memory."""
+        return replace(self, value={}, at=self.at.without_value())
 
     def add_place(self, fault: InputError) -> InputError:
         """Return the error with the place of the record. Computing the place is slow, so it is done only here."""

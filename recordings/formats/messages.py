@@ -10,6 +10,7 @@ Several messages of one side in a row are joined by a line break. Everything tha
 """
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from protocols.answer import Answer
-from recordings.conversations.conversation import Conversation, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, SystemTurn, TrialKey, Turn
 from recordings.events.event_lines import restore_reply
 from recordings.files.times import Now, normalise_time, utc_now
 from recordings.formats.chatgpt import HIDDEN_KEPT
@@ -74,7 +75,8 @@ def read_messages(
     """Read the conversations in the files.
 
     `system` and `topic` apply to conversations whose metadata does not name a system or topic. If `system` is "", the
-    name of the file is used; if `topic` is "", a conversation that names no topic is a topic of its own, by its id.
+    model beside the conversation is used, or else the name of the file. If `topic` is "", a conversation that names no
+    topic is a topic of its own, by its id.
     `topics` are the allowed topics. `recorded` are the conversations already in the run (see
     `recordings.formats.import_numbers`). `clock` gives the current time, to detect times in the future. `shape` is the
     shape of the files, read with `options`; None stands for messages in any notation. Raises InputError, with
@@ -90,8 +92,8 @@ def read_messages(
     reading = _Reading(topic, topics, refuse, clock())
     asked = options or ShapeOptions()
     read = [
-        reading.records(file, name) if shape is None else reading.shaped_records(file, name, shape, asked)
-        for file, name in ((file, system or Path(file).stem) for file in files)
+        reading.records(file, system) if shape is None else reading.shaped_records(file, system, shape, asked)
+        for file in files
     ]
     reading.count_from_zero(read)
     drafts = [draft for one in read for draft in reading.drafts(one)]
@@ -135,10 +137,17 @@ class _File:
     read: list[tuple[Record, Metadata]] = field(default_factory=list)
     from_zero: bool = False
 
+    def add_records(self, records: Iterable[Record]) -> None:
+        self.read += [(replace(one, at=one.at.without_value()), Metadata.from_line(one.value)) for one in records]
+
     @property
     def numbered(self) -> set[object]:
-        values = (told.values for _, told in self.read)
-        return {str(one.get("system") or self.system) for one in values if one.get("trial") is not None}
+        several = (told for _, told in self.read if told.values.get("trial") is not None)
+        return {str(told.values.get("system") or self.system_of(told)) for told in several}
+
+    def system_of(self, told: Metadata) -> str:
+        """Return the system of a conversation whose metadata does not name one."""
+        return self.system or told.model or Path(self.name).stem
 
 
 class _Reading:
@@ -181,6 +190,7 @@ class _Reading:
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
         unread: list[str] = []
         text = SalvagedText.decode(data, found.name, "JSON")
+        del data  # a large file would be in memory twice
         values = text.values(self.refuse, is_conversation)
         first = list(islice(values, 2))  # as many as say whether it is the only one
         for value in chain(first, values):
@@ -188,7 +198,7 @@ class _Reading:
                 try:
                     text.check(at)
                     records, fault = records_of(at)
-                    found.read += [(record, Metadata.from_line(record.value)) for record in records]
+                    found.add_records(records)
                     if fault is not None:
                         raise fault
                 except InputError as fault:
@@ -201,7 +211,7 @@ class _Reading:
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
         for group in shape.group(shape.values(data, found.name, self.refuse), options):
             try:
-                found.read += [(one, Metadata.from_line(one.value)) for one in shape.read(group, options)]
+                found.add_records(shape.read(group, options))
             except InputError as fault:
                 self._refuse_record(Record({}, group[0]), fault)
             except RecursionError:
@@ -225,9 +235,15 @@ class _Reading:
 
     def drafts(self, file: _File) -> Sequence[Draft]:
         first, found = 0 if file.from_zero else 1, []
-        for place, (record, told) in enumerate(file.read, 1):
+        for place in range(1, len(file.read) + 1):
+            record, told = file.read[place - 1]
+            file.read[place - 1] = (record.without_value(), Metadata({}))  # which is not needed any more
             try:
-                found.append(self._draft(record, told, file.system, first, f"{file.digest}:{place}"))
+                found.append(
+                    self._draft(
+                        record, told, told.text("system") or file.system_of(told), first, f"{file.digest}:{place}"
+                    )
+                )
             except InputError as fault:
                 self._refuse_record(record, fault)
             else:
@@ -245,7 +261,6 @@ class _Reading:
             self.refuse(record.add_place(fault))
 
     def _draft(self, record: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
-        system = told.text("system") or system
         topic = told.text("topic") or self.topic or record.topic
         if not topic and told.name:
             topic = topic_name(told.name)
@@ -284,13 +299,16 @@ class _Reading:
             *told.doubtful_times(began, conversation.ended_at, self.now),
             *told.doubtful_numbers(),
         ):
-            self.doubts.setdefault(doubt, []).append(record)
+            self.doubts.setdefault(doubt, []).append(record.without_value())
         if sides.prompts:
             self.prompts[identity, conversation.attempt] = tuple(sides.prompts)
         if most := told.most_turns:
             self.most_turns[system, topic] = max(most, self.most_turns.get((system, topic), 0))
         self.unread.update(dict.fromkeys((record.at.path, key) for key in sides.unread))
-        return Draft(conversation, known, record, name, (*record.judged, *sides.judged))
+        judged = [one for one in (*record.judged, *sides.judged) if one.value not in (math.inf, -math.inf)]
+        if infinite := len(record.judged) + len(sides.judged) - len(judged):  # as 1e999 is read
+            self.passed["judgments that are no finite number"] += infinite
+        return Draft(conversation, known, record.without_value(), name, judged)
 
 
 def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, began: str, place: Place) -> Conversation:
@@ -310,13 +328,12 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
         target = last if at == len(said) else state_name(states, at + 1)
         found = links[at - 1] if at <= len(links) else None
         reply = spoken.reply()
-        if reply is not None and spoken.answer is not None:
-            given = Answer.of(spoken.answer) if found is None else Answer(spoken.answer, found)
+        if reply is not None:
             own = parts[at - 1] if at <= len(parts) else None
-            if own or found is not None:
-                reply = replace(
-                    reply, answer=replace(reply.answer, links=given.links, links_left_out=given.links_left_out)
-                )
+            if found is not None:
+                reply = replace(reply, answer=replace(reply.answer, links=found, links_left_out=0))
+            elif own and spoken.steps.sources:
+                reply = SystemTurn(Answer.of(reply.answer.text))
             if own:  # as a recording has it, so it counts rather than the messages
                 reply = restore_reply(reply, own, place)
         routed = reply is not None and label not in ("", "-")

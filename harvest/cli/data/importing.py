@@ -51,7 +51,7 @@ def _format_help() -> str:
 )
 @click.argument("files", nargs=-1, required=True, type=PathArgument())
 @click.option("--out", type=PathArgument(), required=True, metavar="RUN", help="The run folder to write.")
-@click.option("--system", help="System of conversations without one [the file's name without its ending].")
+@click.option("--system", help="System of conversations without one [their model, or the file's name].")
 @click.option("--trial", type=WholeNumberRange(1, LARGEST_NUMBER), help="Trial of transcripts without one [1].")
 @click.option(
     "--topics",

@@ -11,9 +11,9 @@ said: give the topics in the same command, and their utterances are used. Of ran
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from protocols.answer import Source
 from recordings.files.json_text import Json
@@ -68,13 +68,18 @@ def _turn_number(turn: JsonValue) -> str:
     return id_text(turn["turn_id" if turn.has_key("turn_id") else "number"])
 
 
+def _response(turn: JsonValue) -> JsonValue | None:
+    """Return the track's own response to a turn; in 2021, it is a passage."""
+    return next((turn[key] for key in ("response", "passage") if turn.has_key(key)), None)
+
+
 def _read_topic(group: Group, options: ShapeOptions) -> Iterator[Record]:
     (topic,) = group
     number, messages = id_text(topic["number"]), list[Json]()
     states: list[Json] = []
     unanswered: JsonValue | None = None
     turns = _turn_values(topic)
-    if not any(turn.has_key("response") for turn in turns):
+    if not any(map(_response, turns)):
         raise topic.error(
             "this topic has no responses, so it is no conversation",
             advice="use its utterances as a topic of an audit, or give the topics together with an iKAT run",
@@ -86,8 +91,8 @@ def _read_topic(group: Group, options: ShapeOptions) -> Iterator[Record]:
         sources = next((turn[one].value for one in _PROVENANCE if turn.has_key(one)), None)
         named = [Source("", one) for one in (sources if isinstance(sources, list) else ()) if isinstance(one, str)]
         messages.append({"role": "user", "content": turn[key].text()})
-        if turn.has_key("response"):
-            messages.append({"role": "assistant", "content": turn["response"].value, "sources": named})
+        if answer := _response(turn):
+            messages.append({"role": "assistant", "content": answer.value, "sources": named})
         else:
             unanswered = turn
         states.append(_turn_number(turn))
@@ -143,6 +148,8 @@ def _read_ikat(group: Group, options: ShapeOptions) -> Iterator[Record]:
             passed["responses of lower ranks"] += len(responses) - 1
             responses = [best]
         sources = [source for one in responses for source in _sources(one)]
+        known = [one["ptkb_provenance"].value for one in responses if one.has_key("ptkb_provenance")]
+        passed["statements about the user that an answer used"] += sum(map(len, filter(_is_list, known)))
         asked = {"role": "user", "content": options.words.get((topic, number), "")}
         said = " ".join(str(one["text"].value) for one in responses if one["text"].value is not None)
         messages += (asked, {"role": "assistant", "content": said, "sources": list(dict.fromkeys(sources))})
@@ -150,6 +157,10 @@ def _read_ikat(group: Group, options: ShapeOptions) -> Iterator[Record]:
         passed["turns without the user's words (give the topics, too)"] += (topic, number) not in options.words
     metadata: dict[str, Json] = {"system": name, "topic": topic_name(topic), "states": states}
     yield Record({"messages": messages, "metadata": metadata}, turns[0], "", passed)
+
+
+def _is_list(value: Json) -> TypeGuard[Sized]:
+    return isinstance(value, list)
 
 
 def _in_order(number: str) -> tuple[int, int, str]:

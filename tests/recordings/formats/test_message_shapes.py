@@ -164,6 +164,25 @@ def test_each_path_of_chatgpts_tree_is_a_trial_of_the_conversation(tmp_path: Pat
     assert {(one.key.system, one.key.topic) for one in named.conversations} == {("gpt", "hours")}
 
 
+def test_rows_of_data_sets_are_of_the_model_that_they_name(tmp_path: Path) -> None:
+    talk = [
+        {"role": "user", "content": "When?", "language": "English", "timestamp": None, "turn_identifier": 1},
+        {"role": "assistant", "content": "At nine.", "timestamp": "2023-04-09T00:02:53", "turn_identifier": 2},
+    ]
+    wild = {"conversation_hash": "cf1", "model": "gpt-x", "timestamp": "2023-04-09T00:02:53", "conversation": talk}
+    lmsys = {"conversation_id": "c2", "model": "vicuna", "conversation": talk, "turn": 1, "language": "English"}
+    plain = {"id": "c3", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Ho"}]}
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (wild, lmsys, plain)))
+    found = read_messages(tmp_path / "rows.jsonl")
+    keys = [(one.key.system, one.key.topic) for one in found.conversations]
+    assert keys == [("gpt-x", "cf1"), ("vicuna", "c2"), ("rows", "c3")]
+    named = read_messages(tmp_path / "rows.jsonl", system="S", topic="T").conversations
+    assert [(one.key.system, one.key.topic, one.key.trial) for one in named] == [("S", "T", i) for i in (1, 2, 3)]
+    (unread,) = [warning for warning in found.warnings if "keys are unknown" in warning]
+    assert "language" in unread
+    assert "model" not in unread
+
+
 def test_what_nobody_saw_is_no_turn_of_chatgpts_tree(tmp_path: Path) -> None:
     hidden = {"metadata": {"is_visually_hidden_from_conversation": True}}
     code = {"content": {"content_type": "code", "text": "search()"}, "recipient": "browser"}

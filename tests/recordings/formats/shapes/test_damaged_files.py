@@ -9,6 +9,7 @@ import pytest
 from recordings.formats.importers import IMPORTERS, Request
 from recordings.formats.imports import import_header, record
 from recordings.formats.recognition import recognise_format
+from recordings.judged.judgments import keep_layer
 from recordings.log.run_folder import read
 from tests.support.checkout import DATA
 from tests.support.mutations import mutated
@@ -45,6 +46,8 @@ def test_two_hundred_damaged_files_are_refused_or_read(tmp_path: Path, name: str
                 if found.conversations and seed % 20 == 0:  # what was read can be recorded
                     run = tmp_path / f"run-{seed}-{chosen}"
                     record(run, found.conversations, import_header(found.conversations, found.topics))
+                    for layer in found.layers:
+                        keep_layer(run, layer)
                     assert len(read(run).conversations) == len(found.conversations)
             except HarvestError as fault:
                 refused += isinstance(fault, InputError)

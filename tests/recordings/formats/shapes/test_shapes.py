@@ -149,6 +149,12 @@ def test_the_sources_of_an_answer_of_the_rag_track_are_those_it_cites(tmp_path: 
     ]
 
 
+def test_the_passages_of_topics_of_2021_are_responses(tmp_path: Path) -> None:
+    topics = [{"number": 106, "turn": [{"number": 1, "raw_utterance": "Why?", "passage": "Because."}]}]
+    (found,) = imported("trec-topics", written(tmp_path, dumped(topics))).conversations
+    assert reply(found).answer.text == "Because."
+
+
 def test_topics_without_responses_are_no_conversations(tmp_path: Path) -> None:
     bare = [{"number": 31, "turn": [{"number": 1, "raw_utterance": "Why?"}]}]
     with pytest.raises(InputError, match="this topic has no responses"):
@@ -217,6 +223,13 @@ def test_a_member_in_a_compression_that_cannot_be_read_is_left_out(tmp_path: Pat
     assert [one.key.trial for one in found.conversations] == [1]
     (fault,) = found.left_out
     assert "compressed by zstd" in str(fault)
+
+
+def test_a_judgment_that_is_no_finite_number_is_left_out(tmp_path: Path) -> None:
+    data = EXAMPLES["tau2"].data.replace(b'"reward": 1.0', b'"reward": 1e999')
+    found = imported("tau2", written(tmp_path, data))
+    assert (len(found.conversations), found.layers) == (3, ())
+    assert any("judgments that are no finite number: 1" in warning for warning in found.warnings)
 
 
 def test_search_sessions_are_sent_where_they_are_read(tmp_path: Path) -> None:
