@@ -52,7 +52,9 @@ def _kind(annotation: Any) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         one_alone = any(isinstance(part, BeforeValidator) for part in arguments[1:])
-        return f"text or {_kind(arguments[0])}" if one_alone and arguments[0] is not str else _kind(arguments[0])
+        kind = _kind(arguments[0])
+        alone = kind.removeprefix("list of ") if kind == "list of mapping" else "text"
+        return f"{alone} or {kind}" if one_alone and arguments[0] is not str else kind
     if origin is Literal:
         return ", ".join(f"`{word}`" for word in arguments)
     if origin in (Union, types.UnionType):

@@ -22,6 +22,7 @@ from recordings.log.run_folder import read
 from tests.servers.described_apis import A2A, Api, Botpress, Dify, DirectLine, Flowise, Gemini, Jobs, Ollama, Truth
 from tests.servers.local_http import LocalServer, serving
 from tests.support.checkout import DOCS
+from tests.support.command_line import harvest
 from topics.document import parse_document
 
 
@@ -268,6 +269,8 @@ async def test_after_a_kill_every_turn_is_what_the_server_answered_and_none_was_
     if name not in ("Gemini", "Ollama"):  # which remember nothing, so that a conversation goes on in another attempt
         assert len(answers) == len(set(answers))
         assert all(len(said) == len(set(said)) for said in api.heard.values())
+    told = json.loads(harvest("pages", "read-again", "run", "--json", cwd=tmp_path).stdout)
+    assert (told["read"], told["changed"], told["unreadable"]) == (len(answers), 0, 0), "the evidence holds the answers"
     written = b"".join(file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file())
     assert [secret for secret in api.secrets if secret.encode() in written] == []
     assert len(api.secrets) > 1 or name not in ("Direct Line", "Botpress")
