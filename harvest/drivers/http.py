@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import STREAM_HINT, DescribedReply
 from harvest.drivers.history import History
 from harvest.drivers.http_options import Call, Options, reply_description
-from harvest.drivers.inbox import Inbox
+from harvest.drivers.inbox import LATE_NOTE, Inbox, messages_exhibit
 from harvest.drivers.options import certificate_files
 from harvest.drivers.received import Received
 from harvest.drivers.reply_options import parse_kept
@@ -100,6 +101,7 @@ class _Session:
         self._kept: dict[str, str | None] = dict.fromkeys(options.kept_names)
         self._kept["session"] = str(uuid.uuid4()) if options.session == "client" else options.first_session
         self._secret = options.secret_names
+        self._late: list[object] = []
         self._greeting: tuple[Exhibit, ...] = ()
         self._closed = self._nameless = False
         self._inbox: Inbox | None = None
@@ -157,6 +159,8 @@ class _Session:
                 "no-session",
                 f"no reply so far had a session id at {options.session}; this turn would start another session",
             )
+        if self._inbox is not None and len(self._history):
+            self._late += await self._inbox.take_late(self._values, self._keep)
         history, messages = self._history.messages(), self._history.messages(text)
         values = {
             **self._values(),
@@ -174,6 +178,10 @@ class _Session:
             turn, exhibits = described.turn, received.exhibits
         else:
             turn, exhibits = await self._inbox.fetch(received, self._values, self._keep)
+            if self._late:
+                turn = replace(turn, notes=(*turn.notes, LATE_NOTE))
+                exhibits = (*exhibits, messages_exhibit("late", self._late))
+                self._late = []
         driver.answered = True
         self._nameless = options.stateful and options.session not in (None, "client")
         greeting, self._greeting = self._greeting, ()

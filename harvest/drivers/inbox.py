@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from harvest.drivers.described_reply import Described, DescribedReply
@@ -20,6 +20,9 @@ from harvest.drivers.template import fill, placeholders
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.systems.timing import SENDING, Clock, Stopwatch
 from recordings.conversations.conversation import SystemTurn
+
+# The note on a turn before which the system said more.
+LATE_NOTE = "the system said more after its last reply was taken to be complete; set `quiet` of `poll` higher"
 
 # A request that fetches is given up if it fails this often in a row, unless the server asks to come back.
 _MOST_FAILURES = 5
@@ -52,7 +55,7 @@ class _Fetching:
 
     @property
     def exhibits(self) -> tuple[Exhibit, ...]:
-        return (Exhibit("polls", "application/x-ndjson", _lines(self.answers)),) if self.answers else ()
+        return (messages_exhibit("polls", self.answers),) if self.answers else ()
 
 
 class Inbox:
@@ -98,6 +101,21 @@ class Inbox:
             SENDING.reset(report)
         return self._read(under_way, first)
 
+    async def take_late(self, values: Values, keep: Callable[[Mapping[str, str | None]], None]) -> list[object]:
+        """Return the messages that came after the last reply was taken to be complete. They must not become a part of
+        the next reply. A request that fails is ignored."""
+        if self._each is None:
+            return []
+        report = SENDING.set(lambda at: None)
+        try:
+            value = (await self._ask(values())).json(raw_controls=self._raw)
+        except DriverError:
+            return []
+        finally:
+            SENDING.reset(report)
+        keep(kept_values(self._kept, value))
+        return self._new_messages(value, values())
+
     async def _wait(
         self,
         under_way: _Fetching,
@@ -122,13 +140,13 @@ class Inbox:
                     )
                     raise Unanswered("no-value", f"{detail}; it begins: {received.beginning}")
                 wait = max(wait, received.retry_after or 0.0)
+                if under_way.taken and self._poll.quiet is not None:  # known only where a request has just succeeded
+                    left = under_way.taken_at + self._poll.quiet - self._clock.monotonic()
+                    if left <= 0:
+                        return
+                    wait = min(wait, left)
             elif under_way.fault is not None:
                 wait = max(wait * 2**under_way.failures, under_way.fault.retry_after or 0.0)
-            if under_way.taken and self._poll.quiet is not None:
-                left = under_way.taken_at + self._poll.quiet - self._clock.monotonic()
-                if left <= 0:
-                    return
-                wait = min(wait, left)
             if received is not None or under_way.fault is not None:
                 await self._clock.sleep(wait)
             received, paths = None, self._kept
@@ -155,21 +173,8 @@ class Inbox:
             raise Unanswered("system-error", excerpt(error_message(value) or repr(value["error"])))
         if self._each is None:
             return False
-        option = self._poll.skip
-        skip = Condition.parse(
-            {path: tuple(fill(one, values) for one in wanted) for path, wanted in option.items()}
-            if isinstance(option, dict)
-            else option
-        )
-        found, complete = self._each.find(value), False
-        for message in reversed(found) if self._poll.newest_first else found:
-            if self._id is not None:
-                name = kept_text(self._id.find(message)) or json.dumps(message)
-                if name in self._seen:
-                    continue
-                self._seen.add(name)
-            if skip.holds(message):
-                continue
+        complete = False
+        for message in self._new_messages(value, values):
             before = under_way.reply.characters
             under_way.reply.add_message(message)
             under_way.taken.append(message)
@@ -180,6 +185,26 @@ class Inbox:
                 under_way.watch.mark()
             complete = complete or self._until.holds(message) or under_way.reply.ended
         return complete
+
+    def _new_messages(self, value: object, values: Mapping[str, object]) -> list[object]:
+        """Return the messages of the system in an answer, oldest first, without those that were read before."""
+        assert self._each is not None
+        option, found = self._poll.skip, self._each.find(value)
+        skip = Condition.parse(
+            {path: tuple(fill(one, values) for one in wanted) for path, wanted in option.items()}
+            if isinstance(option, dict)
+            else option
+        )
+        new = []
+        for message in reversed(found) if self._poll.newest_first else found:
+            if self._id is not None:
+                name = kept_text(self._id.find(message)) or json.dumps(message)
+                if name in self._seen:
+                    continue
+                self._seen.add(name)
+            if not skip.holds(message):
+                new.append(message)
+        return new
 
     def _read(self, under_way: _Fetching, first: Received | None) -> tuple[SystemTurn, tuple[Exhibit, ...]]:
         last = under_way.last
@@ -193,8 +218,8 @@ class Inbox:
             turn = under_way.reply.turn(under_way.watch).turn
         except Unanswered as fault:
             raise _with_answers(fault, under_way) from None
-        messages = Exhibit("messages", "application/x-ndjson", _lines(under_way.taken))
-        return turn, (*(first.exhibits if first is not None else ()), messages, *polls)
+        asked = first.exhibits if first is not None else ()
+        return turn, (*asked, messages_exhibit("messages", under_way.taken), *polls)
 
     def _late(self, under_way: _Fetching) -> DriverError:
         late, fault = f"the reply was not complete after {self._seconds:g} s", under_way.fault
@@ -216,6 +241,7 @@ def _with_answers(fault: DriverError, under_way: _Fetching) -> DriverError:
     )
 
 
-def _lines(values: list[dict[str, object]] | list[object]) -> bytes:
+def messages_exhibit(name: str, values: Sequence[object]) -> Exhibit:
+    """Return the values as evidence, one on each line."""
     text = "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values)
-    return text.encode("utf-8", "surrogatepass")
+    return Exhibit(name, "application/x-ndjson", text.encode("utf-8", "surrogatepass"))

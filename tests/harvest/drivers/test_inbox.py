@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from harvest.drivers.inbox import LATE_NOTE
 from harvest.drivers.registry import build_driver
 from harvest.drivers.rereading import read_reply
 from harvest.systems.driver import Denied, DriverError, Opening, Reply, Surroundings, Unanswered
@@ -190,6 +191,29 @@ async def test_messages_are_one_reply_until_it_is_quiet_and_are_read_once(newest
     assert again == first.turn.answer
 
 
+async def test_what_comes_too_late_is_not_taken_for_the_next_reply() -> None:
+    late, other = ("4", "bot", "Sorry for the delay."), ("6", "bot", "Again.")
+    said = [OWN, BY]
+
+    async def serve(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.method == "POST" and len(said) > 2:
+            said.extend([("5", "me", "turn 1"), other])
+        writer.write(_messages(*said))
+
+    async with serving(serve) as server:
+        poll = {"url": f"{server.url}/look", "every": 0.01, **EACH}
+        options = {"url": server.url, "body": {"q": "{{ text }}"}, "reply": "$.text", "poll": poll, "timeout": 5}
+        driver = build_driver("http", options, Surroundings("s", Path()))
+        session = await driver.open(Opening("s", "M002", 1, 1))
+        first = await session.say("turn 0")
+        said.append(late)
+        second = await session.say("turn 1")
+        await driver.close()
+    assert [one.turn.answer.text for one in (first, second)] == ["By the mill.", "Again."]
+    assert (first.turn.notes, second.turn.notes) == ((), (LATE_NOTE,))
+    assert [json.loads(one.data)["text"] for one in second.exhibits if one.name == "late"] == ["Sorry for the delay."]
+
+
 async def test_a_message_may_say_that_it_is_the_last_or_that_the_conversation_is_over() -> None:
     ends = [{"id": "2", "text": "By the mill.", "more": False}, {"id": "3", "text": "Or.", "over": True}]
     for last in ends:
@@ -205,6 +229,13 @@ async def test_a_message_without_words_is_an_answer() -> None:
     (reply,), _ = await _say(iter([_json({}), *[body] * 99]), EACH, reply="$.text", offers="$.buttons")
     assert (reply.turn.answer.text, [offer.title for offer in reply.turn.answer.offers]) == ("", ["Yes"])
     assert reply.turn.first_seconds is not None
+
+
+async def test_it_is_not_quiet_where_nothing_could_be_heard() -> None:
+    unheard = [response("503 No", "no", "Retry-After: 0")] * 20
+    answers = [_json({}), _messages(OWN, BY), *unheard, *[_messages(*TWO)] * 99]
+    (reply,), _ = await _say(iter(answers), EACH)
+    assert reply.turn.answer.text == "By the mill.\n\nOr the weir."
 
 
 async def test_silence_is_no_answer() -> None:
