@@ -3,14 +3,16 @@
     {"eval": {"model": "openai/gpt-4o", …}, "samples": [{"id": 1, "epoch": 1, "messages": […], "scores": {…}}, …]}
 
 A `.eval` file is a ZIP archive with the same content: `header.json`, and a member `samples/ID_epoch_N.json` for each
-sample. It is read one sample at a time. A sample is a topic, and an epoch a trial. A message may be stored once for the
+sample. It is read one sample at a time. Inspect compresses the members by zstd, which Python reads from 3.14 on, and
+earlier with the package backports.zstd. A sample is a topic, and an epoch a trial. A message may be stored once for the
 whole sample, as `attachment://HASH`.
 """
 
 import io
-import zipfile
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from recordings.conversations.conversation import INVALID
@@ -34,7 +36,14 @@ _ATTACHMENT = "attachment://"
 # Samples whose text is longer are refused. Archives may contain more than the machine can hold.
 _LARGEST_MEMBER = 256 * 2**20
 _ZSTD = 93  # the number of this compression in ZIP archives
-_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
+
+
+def _zip_module() -> Any:
+    """Return the module for ZIP archives, with zstd if it is there."""
+    try:
+        return import_module("zipfile" if sys.version_info >= (3, 14) else "backports.zstd.zipfile")
+    except ImportError:
+        return import_module("zipfile")
 
 
 def _holds(value: Json) -> bool:
@@ -48,9 +57,9 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
         yield from json_values(data, path, refuse)
         return
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
+        archive = _zip_module().ZipFile(io.BytesIO(data))
         members = archive.infolist()
-    except _ERRORS as fault:
+    except Exception as fault:  # of a damaged archive, for which the module has errors of many classes
         raise InputError(f"the archive cannot be read: {fault}", place=Place(path), advice=_COPY) from None
     names = {member.filename for member in members}
     header = next((one for one in ("header.json", "_journal/start.json") if one in names), "")
@@ -68,7 +77,7 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
 _COPY = "copy the file again from where it was written"
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str, refuse: Refuse) -> Iterator[JsonValue]:
+def _member(archive: Any, member: Any, path: str, refuse: Refuse) -> Iterator[JsonValue]:
     name = f"{path}/{member.filename}"
     advice: str | None = _COPY
     try:
@@ -78,14 +87,13 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str, refuse
             data = file.read(_LARGEST_MEMBER + 1)
         if len(data) > _LARGEST_MEMBER:
             raise ValueError(f"it has more than {_LARGEST_MEMBER // 2**20} MiB")
-    except _ERRORS as fault:
-        what = f"the member cannot be read: {fault}"
-        if member.compress_type == _ZSTD:
-            what = "the member is compressed by zstd, which this Python cannot read"
-            advice = "use Python 3.14, or write it as JSON: inspect log convert --to json"
-        refuse(InputError(what, place=Place(name), advice=advice))
     except Exception as fault:  # of a decompressor, which has errors of its own
-        refuse(InputError(f"the member cannot be read: {fault}", place=Place(name), advice=advice))
+        what = f"the member cannot be read: {fault}"
+        if member.compress_type == _ZSTD and isinstance(fault, NotImplementedError):
+            what = "the log is compressed by zstd, which this Python cannot read"
+            advice = "pip install backports.zstd, or write the log as JSON: inspect log convert --to json"
+            raise InputError(what, place=Place(path), advice=advice) from None
+        refuse(InputError(what, place=Place(name), advice=advice))
     else:
         try:
             yield from json_values(data, name, refuse)

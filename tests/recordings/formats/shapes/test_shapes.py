@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -208,21 +211,40 @@ def test_faults_of_an_archive_are_named_with_the_member(
         imported("inspect", written(tmp_path, archive(members), "file.eval"))
 
 
-def test_a_member_in_a_compression_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
-    members = {
-        "header.json": dumped(INSPECT_LOG),
-        "samples/a.json": dumped(INSPECT_SAMPLES[0]),
-        "samples/b.json": dumped(INSPECT_SAMPLES[1]),
-    }
-    data = archive(members, zipfile.ZIP_STORED)
-    at = data.rindex(b"PK\x01\x02", 0, data.index(b"samples/b.json", data.index(b"PK\x01\x02")))
-    data = data[: at + 10] + (93).to_bytes(2, "little") + data[at + 12 :]  # zstd, as newer logs have it
-    local = data.index(b"PK\x03\x04", data.index(b"samples/a.json"))
-    data = data[: local + 8] + (93).to_bytes(2, "little") + data[local + 10 :]
-    found = imported("inspect", written(tmp_path, data, "file.eval"))
+ZSTD_MEMBERS = {"header.json": dumped(INSPECT_LOG), "samples/a.json": dumped(INSPECT_SAMPLES[0])}
+
+
+def zstd_archive() -> bytes:
+    """A log as Inspect writes it today."""
+    module = import_module("zipfile" if sys.version_info >= (3, 14) else "backports.zstd.zipfile")
+    held = io.BytesIO()
+    with module.ZipFile(held, "w", 93) as file:
+        for name, data in ZSTD_MEMBERS.items():
+            file.writestr(name, data)
+    return held.getvalue()
+
+
+def test_a_log_compressed_by_zstd_is_read(tmp_path: Path) -> None:
+    (found,) = imported("inspect", written(tmp_path, zstd_archive(), "file.eval")).conversations
+    assert reply(found).answer.text == "At nine."
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python reads zstd")
+def test_without_the_package_for_zstd_a_log_is_refused_with_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = written(tmp_path, zstd_archive(), "file.eval")
+    monkeypatch.setitem(sys.modules, "backports.zstd.zipfile", None)
+    with pytest.raises(InputError, match=r"compressed by zstd.*\n  do: pip install backports.zstd"):
+        imported("inspect", file)
+
+
+def test_a_damaged_member_is_left_out_and_named(tmp_path: Path) -> None:
+    data = archive({**ZSTD_MEMBERS, "samples/b.json": dumped(INSPECT_SAMPLES[1])}, zipfile.ZIP_STORED)
+    found = imported("inspect", written(tmp_path, data.replace(b'"When?"', b'"Whin?"'), "file.eval"))
     assert [one.key.trial for one in found.conversations] == [1]
     (fault,) = found.left_out
-    assert "compressed by zstd" in str(fault)
+    assert "samples/b.json: the member cannot be read: Bad CRC-32" in str(fault)
 
 
 def test_a_judgment_that_is_no_finite_number_is_left_out(tmp_path: Path) -> None:
