@@ -123,7 +123,7 @@ class Recipe:
         self.described: dict[str, Any] = _merge(
             like.described if like else {}, self.file.http or self.file.openai or {}
         )
-        self.streamed: dict[str, Any] = _merge(like.streamed if like else {}, self.file.streamed or {})
+        self.streamed: dict[str, Any] = _merge(like.streamed if like else {}, self.file.streamed or {}, removing=False)
         own = {**(like.file.options if like else {}), **self.file.options}
         self.options: dict[str, RecipeOption] = {
             **{name: option for name, option in own.items() if option is not None},

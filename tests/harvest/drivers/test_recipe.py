@@ -121,6 +121,17 @@ def test_what_a_recipe_contacts_and_sends_is_declared() -> None:
     assert (found.targets[-1], found.needed) == ("http://127.0.0.1:1/x/messages", ("OTHER",))
 
 
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_declares_its_server_and_its_key(name: str) -> None:
+    recipe, document = read_recipe(name), parse_document("{}", "audit.yaml")
+    given = {key: option.sample for key, option in recipe.options.items() if option.is_essential}
+    given["base_url"] = "https://h.example/x"
+    found = read_exposure(name, given, "A", Path(), document=document, loc=())
+    assert found.origins == ("https://h.example",)
+    keys = {option.default for option in recipe.options.values() if option.type == "variable" and option.default}
+    assert set(found.needed) == keys
+
+
 def test_the_file_of_a_recipe_belongs_to_a_system() -> None:
     recipe = read_recipe("anthropic")
     options = recipe.Options.model_validate(CLAUDE)

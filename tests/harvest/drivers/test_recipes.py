@@ -101,6 +101,8 @@ async def test_a_failure_of_each_kind_is_one(
         if (name, wish) == ("rasa", "own"):  # it looks like an empty answer, and counts as one
             assert (await session.say("fault: own")).turn.answer.text == ""
             return
+        if wish == "401" and name in ("botpress", "direct-line"):  # a token of this session may have expired
+            kind = Unanswered
         with pytest.raises(kind) as caught:
             await session.say(f"fault: {wish}")
         assert caught.value.reason in reasons  # type: ignore[attr-defined]

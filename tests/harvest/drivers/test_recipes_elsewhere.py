@@ -160,14 +160,15 @@ ODD = {"langgraph": ("down",), "a2a": ("message", "ask", "down"), "ag-ui": ("thi
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize(("name", "streamed"), [*((name, False) for name in ODD), ("a2a", True)])
 async def test_an_agent_on_the_server_of_its_protocols_makers_is_recorded_as_it_spoke(
-    name: str, tmp_path: Path
+    name: str, streamed: bool, tmp_path: Path
 ) -> None:
+    more = {"stream": True} if streamed else {}
     words = tuple(f"word {n} “東京”" for n in range(1, 10 - len(ODD[name]) + 2))
     asked = (*words, *ODD[name][:-1])
     with running_agent(name, tmp_path) as url:
-        turns = await talk(name, url, asked, sessions=2)
+        turns = await talk(name, url, asked, sessions=2, **more)
         for n, (text, turn) in enumerate(zip(asked * 2, turns, strict=True)):
             assert turn.answer.text == f"Turn {n % len(asked) + 1}: you said {text}"
             assert turn.answer.thoughts == (THOUGHT if text == "think" else "")
@@ -175,5 +176,5 @@ async def test_an_agent_on_the_server_of_its_protocols_makers_is_recorded_as_it_
             if name == "langgraph":
                 assert (turn.finish, turn.model, turn.tokens["prompt"]) == ("stop", "m9", n % len(asked) + 1)
         with pytest.raises(Unanswered) as caught:
-            await talk(name, url, ("hello", "down"))
+            await talk(name, url, ("hello", "down"), **more)
     assert caught.value.reason == "system-error"

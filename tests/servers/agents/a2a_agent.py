@@ -52,7 +52,7 @@ def main(port: int) -> None:
         description="Knows when mills are open.",
         version="1",
         supported_interfaces=[AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version="1.0")],
-        capabilities=AgentCapabilities(streaming=False),
+        capabilities=AgentCapabilities(streaming=True),
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="mills", name="mills", description="mills", tags=["mills"])],

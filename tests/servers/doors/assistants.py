@@ -196,8 +196,35 @@ class _Described(Door):
         return Said.of(told.answer, "", told.tokens)
 
 
+class _StreamingA2A(described_apis.A2A):
+    """SendStreamingMessage: a task, its artifact in pieces, and its last status."""
+
+    async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.json["method"] != "SendStreamingMessage":
+            await super().answer(asked, writer)
+            return
+        result = self._send(asked.json["params"]["message"])
+        if "task" in result:
+            ids = {"taskId": result["task"]["id"], "contextId": result["task"]["contextId"]}
+            task = self.tasks[ids["taskId"]]
+            events: list[dict[str, Any]] = [
+                result,
+                {"statusUpdate": {**ids, "status": {"state": "TASK_STATE_WORKING"}}},
+            ]
+            for artifact in task.get("artifacts", ()):
+                for piece in Said(artifact["parts"][0]["text"]).pieces:
+                    one = {"artifactId": artifact["artifactId"], "parts": [{"text": piece}]}
+                    events.append({"artifactUpdate": {**ids, "artifact": one, "append": True}})
+            events.append({"statusUpdate": {**ids, "status": task["status"]}})
+        else:
+            events = [result] if "message" in result else []
+        head = {"jsonrpc": "2.0", "id": asked.json["id"]}
+        answers = [{**head, "result": event} for event in events]
+        await self.stream(writer, answers or [{**head, "error": {"code": -32001, "message": "no such task"}}])
+
+
 class A2A(_Described):
-    recipe, api, own = "a2a", described_apis.A2A, "fail"
+    recipe, api, own = "a2a", _StreamingA2A, "fail"
 
 
 class DirectLine(_Described):
