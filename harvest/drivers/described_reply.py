@@ -8,18 +8,18 @@ sources and calls are collected, and the last finish, model or session is used.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
 from harvest.drivers.event_stream import DONE, events_in, is_stream
+from harvest.drivers.json_patch import PatchError, apply_patch, is_patch
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import RAW_CONTROLS_HINT, Received, error_message, excerpt, join_surrogates
 from harvest.drivers.reply_path import NEVER, NO_PATHS, Condition, PartPaths, ReplyPath, first_found, kept_values
 from harvest.drivers.sources import NO_SOURCES, OTHER_URLS, has_other_urls, may_contain_urls, urls_in
-from harvest.drivers.stream_text import REPEATED, stream_text
+from harvest.drivers.stream_text import REPEATED, Stretch, compare_kinds
 from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
@@ -52,7 +52,8 @@ class StreamShape:
     """How the events of a stream are read. `names` are the paths of an event's name; by default, its name in the stream
     and its keys `event` and `type` are its names. `ends` are the names of events that end the reply, and `end` is a
     condition that does. `replace` finds texts that replace the text so far, `fail` messages of errors, and `messages`
-    the ids of the messages that events belong to. `media_type` is used instead of the declared one if it is not ""."""
+    the ids of the messages that events belong to. `patch` finds a document, or patches of it, which is read at the end
+    like an event called `document`. `media_type` is used instead of the declared one if it is not ""."""
 
     ends: frozenset[str]
     end: Condition = NEVER
@@ -60,6 +61,7 @@ class StreamShape:
     replace: PartPaths = NO_PATHS
     fail: PartPaths = NO_PATHS
     messages: tuple[ReplyPath, ...] = ()
+    patch: PartPaths = NO_PATHS
     media_type: str = ""
 
 
@@ -105,15 +107,6 @@ class DescribedTurn:
     kept: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """The pieces of text from `begin` up to, but not including, `end`, all from one event."""
-
-    names: EventNames
-    begin: int
-    end: int
-
-
 class DescribedReply:
     """One reply, read value by value. `form` says what the values are. Its methods raise Unanswered without evidence
     (`bad-json`, `bad-type`, `system-error`, `no-text`)."""
@@ -121,7 +114,7 @@ class DescribedReply:
     def __init__(self, described: Described, form: Form = "events") -> None:
         self._described, self._form = described, form
         self._parts = Parts(streamed=form == "events")
-        self._stretches: list[_Stretch] = []
+        self._stretches: list[Stretch] = []
         self._kinds: dict[str, None] = {}
         self._addresses: dict[str, None] = {}
         self._said = dict.fromkeys(("finish", "model"), "")
@@ -129,6 +122,7 @@ class DescribedReply:
         self._kept: dict[str, str | None] = {}
         self._body: object = None
         self._message: object = None
+        self._document: list[object] = []  # the one document, if there is one
         self._answered = self._found_null = self._ended = self._refused = self._apart = False
         self.is_complete = False
 
@@ -168,6 +162,8 @@ class DescribedReply:
             names = self._names(event, value)
             self._check_event(names, value, data)
             self.add(value, names, addressed=may_contain_urls(data))
+            if self._patch_document(value, names) and watch is not None:
+                watch.mark()
             self.is_complete = stream is not None and (
                 not stream.ends.isdisjoint(names) or stream.end.holds(value) or text in stream.ends
             )
@@ -196,7 +192,7 @@ class DescribedReply:
             begin = len(parts.pieces)
             self._answered = self._take_text(replacing or paths, value) or self._answered
             if not replacing:
-                self._stretches.append(_Stretch(names or (), begin, len(parts.pieces)))
+                self._stretches.append(Stretch(names or (), begin, len(parts.pieces)))
             self._found_null = self._found_null or (not self._answered and any(path.find(value) for path in paths))
         self._take_parts(value, names)
         if addressed:
@@ -274,6 +270,17 @@ class DescribedReply:
             self._message = found[0]
         return paths if replaces else ()
 
+    def _patch_document(self, value: object, names: EventNames) -> bool:
+        stream = self._described.stream
+        found = first_found(stream.patch.paths_in(names), value) if stream is not None and stream.patch else []
+        for one in found:
+            try:
+                patched = apply_patch(self._document[0] if self._document else {}, one) if is_patch(one) else one
+            except PatchError as fault:
+                raise Unanswered("bad-patch", f"the stream changes its document in a way that fails: {fault}") from None
+            self._document = [patched]
+        return bool(found)
+
     def _take_text(self, paths: Sequence[ReplyPath], value: object) -> bool:
         join = self._described.join if self._form != "events" or self._apart else ""
         for path in paths:
@@ -322,11 +329,18 @@ class DescribedReply:
 
     def turn(self, watch: Stopwatch) -> DescribedTurn:
         """Return the turn that was read."""
+        for document in self._document:
+            self.add(document, ("document",))
         described, parts, said = self._described, self._parts, self._said
         paths = described.reply.paths_in(None)
         error = self._body.get("error") if isinstance(self._body, Mapping) else None
         if self._form == "events" and not described.reply.by_event:
-            _compare_kinds(parts, self._stretches)
+            several, again = compare_kinds(parts.pieces, self._stretches)
+            if again is not None:
+                parts.final_text = "".join(parts.pieces[again.begin : again.end]).strip()
+                del parts.pieces[again.begin : again.end]
+            if several:
+                parts.note(SEVERAL_EVENTS if again is None else REPEATED)
         if error and not parts.received_text.strip():  # a body without a word may name an error
             raise Unanswered("system-error", excerpt(error_message(self._body) or repr(error)))
         if self._form == "body" and parts.is_empty:
@@ -365,23 +379,3 @@ def _check_readable(paths: Sequence[ReplyPath], value: object) -> None:
             if isinstance(found, Mapping) and _TEXT_KEYS.isdisjoint(found):
                 detail = f"the value at {path.text} is an object without text: {excerpt(repr(dict(found)), 80)}"
                 raise Unanswered("bad-type", detail)
-
-
-def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
-    """Add a note if events of several kinds contain text. If the last event with text is the only event of its kind
-    and repeats the complete text, the text of that event replaces the earlier pieces."""
-    texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in stretches]
-    said = [one for one, text in texts if text.strip()]
-    kinds = Counter(one.names for one in said)
-    if len(kinds) < 2:
-        return
-    last = said[-1]
-    whole, before = "".join(parts.pieces[last.begin : last.end]).strip(), parts.pieces[: last.begin]
-    found = stream_text(before)
-    possible = {one.strip() for one in ("".join(before), found.text, found.once)}
-    if len(kinds) == 2 and kinds[last.names] == 1 and whole in possible:
-        del parts.pieces[last.begin : last.end]
-        parts.final_text = whole
-        parts.note(REPEATED)
-        return
-    parts.note(SEVERAL_EVENTS)

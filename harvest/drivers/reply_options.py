@@ -64,6 +64,7 @@ class Stream(StrictModel):
     replace: EventPaths = ()
     fail: EventPaths = ()
     messages: Paths = ()
+    patch: EventPaths = ()
     form: Literal["events", "lines"] | None = None
 
     @model_validator(mode="after")
@@ -82,7 +83,7 @@ class ReplyOptions(WireOptions):
     )
     join: str = Field("\n\n", description="separator between several texts or messages of one reply")
     stream: Stream | None = Field(
-        None, description="how a stream of events is read: end, name, replace, fail, messages, form"
+        None, description="how a stream of events is read: end, name, replace, fail, messages, patch, form"
     )
     links: EventPaths = Field(
         (), description="paths of links that are not in the text: URLs, or objects with `url` and `title`"
@@ -144,5 +145,6 @@ def _stream_shape(stream: Stream) -> StreamShape:
         replace=PartPaths.parse(stream.replace),
         fail=PartPaths.parse(stream.fail),
         messages=tuple(map(ReplyPath.parse, stream.messages)),
+        patch=PartPaths.parse(stream.patch),
         media_type=_FORMS[stream.form] if stream.form is not None else "",
     )

@@ -12,6 +12,7 @@ line said twice). Such a repetition is kept and noted, unless a last message wit
 twenty characters never count as a repetition.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -46,6 +47,15 @@ class StreamText:
     once: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The pieces of text from `begin` up to, but not including, `end`, all from one event with these names."""
+
+    names: tuple[str, ...]
+    begin: int
+    end: int
+
+
 def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: str = "") -> StreamText:
     """Join the pieces of a stream into its text. `restarts` has the indices of the pieces at which the server began
     again (with another id, or with the role a second time). `whole` is the complete text, if the stream sends it at
@@ -59,6 +69,20 @@ def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: st
         repeated = whole.strip() != as_sent.strip()
         return StreamText(guessed if repeated else as_sent, repeated)
     return StreamText(text, known.repeated, guessed if guessed != text else "")
+
+
+def compare_kinds(pieces: Sequence[str], stretches: Sequence[Stretch]) -> tuple[bool, Stretch | None]:
+    """Return whether events of several kinds contain text, and the stretch that repeats the complete text before it:
+    the last one, if its event is the only one of its kind. Otherwise the stretch is None."""
+    said = [one for one in stretches if "".join(pieces[one.begin : one.end]).strip()]
+    kinds = Counter(one.names for one in said)
+    if len(kinds) < 2:
+        return False, None
+    last = said[-1]
+    whole, before = "".join(pieces[last.begin : last.end]).strip(), pieces[: last.begin]
+    found = stream_text(before)
+    possible = {one.strip() for one in ("".join(before), found.text, found.once)}
+    return True, last if len(kinds) == 2 and kinds[last.names] == 1 and whole in possible else None
 
 
 class _Reading:
