@@ -138,7 +138,7 @@ def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
     raise InputError(
         "the record has no 'messages'",
         allowed='{"messages": [{"role": "user", "content": …}, {"role": "assistant", "content": …}, …]}',
-        advice="write each conversation like this, one per line; for other shapes see docs/recordings.md",
+        advice="write each conversation like this, one per line; for other formats see docs/importing.md",
     )
 
 

@@ -15,15 +15,14 @@ from topics.regular_file import read_bytes
 
 
 def recognise_format(files: Sequence[Path]) -> str:
-    """Return the name of the format of the files. Topics of iKAT next to its runs belong to the runs. A file of an
-    unknown format is `messages`, whose reader explains what it lacks. Raises InputError if the files differ, or if they
-    have only the user's side."""
+    """Return the name of the format of the files, "" if it is not recognised. Topics of iKAT next to its runs belong to
+    the runs. Raises InputError if the files differ, or if they contain no answers."""
     found = {file: _format_of(file) for file in files}
     names = set(found.values())
     if names == {IKAT.name, TOPICS.name}:
         return IKAT.name
     if len(names) > 1:
-        told = ", ".join(f"{file.name}: {name}" for file, name in list(found.items())[:8])
+        told = ", ".join(f"{file.name}: {name or 'unknown'}" for file, name in list(found.items())[:8])
         raise InputError(f"the files have different formats ({told})", advice="import each format with its own command")
     return names.pop()
 
@@ -36,12 +35,12 @@ def _format_of(file: Path) -> str:
     if text.startswith("#####"):
         return "gfrc"
     if not text.startswith(("{", "[")):
-        return "table" if is_table(data) else "messages"
+        return "table" if is_table(data) else ""
     # Only the first record of a list is read, because the list may be long.
     inside = text[1:].lstrip() if text.startswith("[") else text
     value, _, fault = value_at(inside if inside.startswith("{") else text, 0, str(file))
     if fault is not None:
-        return "messages"
+        return ""
     if is_conversation(value):
         return "messages"
     for name, holds in _OLDER.items():
@@ -62,7 +61,7 @@ def _format_of(file: Path) -> str:
             place=Place.of(file),
             advice="to learn simulated users from them, give the file to `harvest users fit` as it is",
         )
-    return "messages"
+    return ""
 
 
 def _has_queries(value: Json) -> bool:

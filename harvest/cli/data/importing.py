@@ -86,9 +86,13 @@ def command(
     strict: bool,
 ) -> int:
     files = tuple(_corpus_file(file) for file in files)
-    if form is None:
-        form = recognise_format(files)
-        print_message(f"format: {form}, recognised by what the files hold (--format names another)")
+    if form is None and columns:
+        form = "table"
+    elif form is None:
+        found_form = recognise_format(files)
+        form = found_form or "messages"
+        how = "recognised by what the files hold" if found_form else "because no format is recognised"
+        print_message(f"format: {form}, {how} (--format names another)")
     chosen = find_importer(form)
     for option, advice in chosen.unused.items():
         if {"trial": trial, "topic": topic}[option] is not None:

@@ -86,12 +86,28 @@ def test_what_annotators_said_is_asked_for_only_where_there_are_annotators(
 def test_options_of_other_formats_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, ...], said: str
 ) -> None:
-    form = "messages" if "no effect" in said else "table"
-    (tmp_path / "a").write_text(line("Hello") if form == "messages" else "prompt,answer\nHi,Ho\n")
-    code, told = harvest(capsys, "data", "import", tmp_path / "a", *given, "--out", tmp_path / "r")
+    form = ("--format", "messages") if "no effect" in said else ()
+    (tmp_path / "a").write_text(line("Hello") if form else "prompt,answer\nHi,Ho\n")
+    code, told = harvest(capsys, "data", "import", *form, tmp_path / "a", *given, "--out", tmp_path / "r")
     assert code == 2
     assert said in told
     assert not (tmp_path / "r").exists()
+
+
+def test_columns_are_enough_to_say_that_a_file_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("Frage,Antwort\nWann?,Um neun.\n")
+    named = ("--map", "prompt=Frage", "--map", "answer=Antwort", "--topic", "T")
+    code, said = harvest(capsys, "data", "import", tmp_path / "a.csv", *named, "--out", tmp_path / "r")
+    assert (code, "read: 1 dialogue, 1 turn, 1 answer" in said) == (0, True), said
+
+
+def test_a_file_of_no_known_format_is_read_as_messages_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("Dear Ann,\n")
+    code, said = harvest(capsys, "data", "import", tmp_path / "a.txt", "--out", tmp_path / "r")
+    assert code == 2
+    assert "format: messages, because no format is recognised" in said
 
 
 def test_the_folder_of_a_corpus_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

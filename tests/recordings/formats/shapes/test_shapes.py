@@ -285,8 +285,10 @@ def test_files_of_different_formats_are_imported_separately(tmp_path: Path) -> N
         ),
         (b'{"conversations": [{"from": "human", "value": "Hi"}]}', "messages"),
         (b'\xef\xbb\xbf{"mapping": {"a": {"parent": null}}}', "messages"),
-        (b"{broken", "messages"),
-        (b"", "messages"),
+        (b"{broken", ""),
+        (b"", ""),
+        (b"Dear Ann,\n", ""),
+        (b'{"input": "a", "output": "b"}', ""),
     ],
 )
 def test_older_formats_are_recognised_too(tmp_path: Path, data: bytes, form: str) -> None:
