@@ -132,6 +132,11 @@ class DescribedReply:
         return self._parts.characters
 
     @property
+    def has_begun(self) -> bool:
+        """True once a value had a text, even an empty one, or another part of the answer."""
+        return self._answered or not self._parts.is_empty
+
+    @property
     def ended(self) -> bool:
         """True if the system closed the conversation."""
         return self._ended

@@ -91,6 +91,15 @@ def _check_url(url: str) -> str:
     return Target(url)
 
 
+def check_socket_url(url: str) -> str:
+    """Return the address of a WebSocket as a Target. Refuses the option for any other URL."""
+    scheme, _, rest = url.partition("://")
+    if scheme not in ("ws", "wss"):
+        raise validation_error("not a URL that starts with ws:// or wss://")
+    _check_url(f"{scheme.replace('ws', 'http')}://{rest}")
+    return Target(url)
+
+
 def _check_proxy(value: Text) -> Text:
     # Checked before parsing, because a parser's message may repeat the password in the URL.
     if "@" in (value if isinstance(value, str) else value.prefix):

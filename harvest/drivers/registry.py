@@ -33,6 +33,7 @@ DRIVERS: Mapping[str, str] = MappingProxyType(
         "parrot": "harvest.drivers.parrot",
         "python": "harvest.drivers.python",
         "replay": "harvest.drivers.replay",
+        "websocket": "harvest.drivers.websocket",
     }
 )
 

@@ -151,7 +151,7 @@ class Response:
         try:
             data = await self._response.content.readany()
         except (aiohttp.ClientError, OSError) as error:
-            raise _as_httpx(error) from error
+            raise as_httpx(error) from error
         if not data:
             raise StopAsyncIteration
         return data
@@ -226,7 +226,7 @@ class Transport:
                 proxy_headers=tunnelled,
             )
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _as_httpx(error) from error
+            raise as_httpx(error) from error
         if asking.reading is not None:
             asking.reading.read_into(response.content)
         return Response(response)
@@ -330,7 +330,8 @@ def _server_message(error: BaseException) -> str:
     return str(getattr(error, "message", "") or error)
 
 
-def _as_httpx(error: Exception) -> httpx.HTTPError:
+def as_httpx(error: Exception) -> httpx.HTTPError:
+    """Return the error of httpx for an error of aiohttp or the operating system."""
     said = str(error)
     match error:
         case aiohttp.SocketTimeoutError():

@@ -125,7 +125,7 @@ class Wire:
     def __init__(self, options: WireOptions, surroundings: Surroundings) -> None:
         self._options, self._clock = options, surroundings.clock
         self._exposure = surroundings.exposure
-        self._headers = _merge_headers(_COMMON_HEADERS, resolve_texts(options.headers, surroundings))
+        self._headers = merge_headers(_COMMON_HEADERS, resolve_texts(options.headers, surroundings))
         proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
         try:
             self._proxy = _read_proxy(proxy) if proxy is not None else None
@@ -178,7 +178,7 @@ class Wire:
         """Send the request and read the complete response, whatever its status. Raises DriverError. If the body is a
         stream of events and the status means success, `events` reads the body as it arrives. If the options have
         credentials, they go with the request, and a request that is refused because of them is sent once more."""
-        headers, credentials = _merge_headers(self._headers, request.headers), self._credentials
+        headers, credentials = merge_headers(self._headers, request.headers), self._credentials
         if credentials is None:
             return await self._exchange(request, headers, jar, events)
         key = await credentials.key()
@@ -191,7 +191,7 @@ class Wire:
 
     async def _post_form(self, url: str, headers: Mapping[str, str], content: bytes) -> Received:
         """Send a form to a token server, which gets no header that is meant for the system."""
-        all_headers = _merge_headers(_COMMON_HEADERS, headers)
+        all_headers = merge_headers(_COMMON_HEADERS, headers)
         return await self._exchange(Request("POST", url, content=content), all_headers, seconds=_TOKEN_SECONDS)
 
     async def _exchange(
@@ -235,7 +235,7 @@ class Wire:
             built = prepare_request(method, url, tuple(headers.items()), bool(content))
             self._check_declared(built.url)
             if sign is not None:
-                signed = _merge_headers(headers, sign(method, str(built.url), headers, content))
+                signed = merge_headers(headers, sign(method, str(built.url), headers, content))
                 built = prepare_request(method, url, tuple(signed.items()), bool(content))
             transfer.url = built.url
             cookie = jar.header(built.url) if jar is not None else ""
@@ -349,7 +349,7 @@ def _media_type(response: Response, events: Events | None) -> str:
     return (events.media_type if events is not None else "") or declared
 
 
-def _merge_headers(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+def merge_headers(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
     named = {name.lower() for name in others}
     return {**{name: value for name, value in headers.items() if name.lower() not in named}, **others}
 

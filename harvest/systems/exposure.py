@@ -131,7 +131,7 @@ class Exposure:
         if not self.variables and not self.other_secrets:
             return ()
         through = [one for one in self.proxies if one.startswith("$") or not is_this_machine(urlsplit(one).hostname)]
-        plain = (one for one in self.origins if one.startswith("http://"))
+        plain = (one for one in self.origins if one.startswith(("http://", "ws://")))
         return tuple(one for one in plain if through or not is_this_machine(urlsplit(one).hostname))
 
 

@@ -6,9 +6,9 @@ Run as a program, it writes the tables anew: `python -m tests.docs.test_drivers`
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import shutil
-import sys
 import threading
 import types
 import typing
@@ -111,7 +111,7 @@ def test_the_tables_are_those_of_the_code() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert [block[2] for block in BLOCK.finditer(page)] == [
         *AUTH,
-        *("openai", "http", "command", "python", "browser", "replay"),
+        *("openai", "http", "websocket", "command", "python", "browser", "replay"),
     ]
     assert page == renewed(page), "renew the tables with: python -m tests.docs.test_drivers"
 
@@ -150,49 +150,33 @@ async def test_every_example_is_accepted(tmp_path: Path) -> None:
         await build_driver(example["driver"], example["options"], around).close()
 
 
-async def test_the_function_with_a_connection_connects_for_each_session_and_closes_at_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (code,) = re.findall(r"```python\n(from websockets.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    (tmp_path / "chat.py").write_text(code, encoding="utf-8")
-    sockets: list[Socket] = []
+async def test_the_function_with_a_connection_connects_for_each_session_and_closes_at_its_end(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(import asyncio.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    closed = [threading.Event() for _ in range(2)]
 
-    async def connect(url: str) -> Socket:
-        assert url == "wss://chat.example.org/"
-        sockets.append(Socket(len(sockets)))
-        return sockets[-1]
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = next(count)
+        while line := await reader.readline():
+            writer.write(f"{number}:\n{line.decode()}.\n".encode())
+        closed[number].set()
+        writer.close()
 
-    client: Any = types.ModuleType("websockets.asyncio.client")
-    client.connect = connect
-    for name in ("websockets", "websockets.asyncio", client.__name__):
-        monkeypatch.setitem(sys.modules, name, client)
-    options = {"function": "chat.py:session", "takes": "nothing"}
-    driver = build_driver("python", options, Surroundings("socket", tmp_path))
-    for number in range(2):
-        session = await driver.open(Opening("socket", "M001", number + 1, 1))
-        answers = [(await session.say(text)).turn.answer.text for text in ("hello", "bye")]
-        assert answers == [f"{number}: hello", f"{number}: bye"]
-        assert not sockets[number].closed.is_set()
-        await session.close()
-        del session
-        assert await asyncio.to_thread(sockets[number].closed.wait, 10)
-    await driver.close()
-
-
-class Socket:
-    """Says its number and what it was sent. closed: from the loop of the function to the test."""
-
-    def __init__(self, number: int) -> None:
-        self.number, self.sent, self.closed = number, "", threading.Event()
-
-    async def send(self, text: str) -> None:
-        self.sent = text
-
-    async def recv(self) -> str:
-        return f"{self.number}: {self.sent}"
-
-    async def close(self) -> None:
-        self.closed.set()
+    count = itertools.count()
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        place = f'"127.0.0.1", {server.sockets[0].getsockname()[1]}'
+        assert '"chat.example.org", 7007' in code
+        (tmp_path / "chat.py").write_text(code.replace('"chat.example.org", 7007', place), encoding="utf-8")
+        options = {"function": "chat.py:session", "takes": "nothing"}
+        driver = build_driver("python", options, Surroundings("lines", tmp_path))
+        for number in range(2):
+            session = await driver.open(Opening("lines", "M001", number + 1, 1))
+            answers = [(await session.say(text)).turn.answer.text for text in ("hello", "bye")]
+            assert answers == [f"{number}:\nhello", f"{number}:\nbye"]
+            assert not closed[number].is_set()
+            await session.close()
+            del session
+            assert await asyncio.to_thread(closed[number].wait, 10)
+        await driver.close()
 
 
 def test_every_reason_is_explained() -> None:
