@@ -27,6 +27,7 @@ from harvest.systems.timing import Clock
 from protocols.answer import Answer, Exchange
 from tests.servers import echo
 from tests.servers.echo_page import EchoPage
+from tests.servers.echo_socket import echoing_socket
 from tests.servers.local_http import Jobs, LocalServer, Sessions, completions, serving
 from tests.support.browsing import until
 from tests.support.checkout import DOCS
@@ -52,7 +53,7 @@ class Case:
 
     driver: str
     options: dict[str, Any]
-    server: Callable[[], Any] | None = None
+    server: Callable[[], AbstractAsyncContextManager[LocalServer]] | None = None
     obeys: bool = True
     remembers: bool = True
     heavy: bool = False
@@ -90,26 +91,36 @@ JOBS = {
     "poll": {"url": "{base}/job/{{ job }}", "until": "$.reply", "every": 0.01},
 }
 
+SOCKET = {
+    "url": "{base}/",
+    "send": {"text": "{{ text }}"},
+    "reply": {"piece": ("$.text",)},
+    "stream": {"end": "end"},
+}
+
 CASES: dict[str, Case] = {
     # A page that shows nothing has not answered, whatever its server meant.
-    "browser-page": Case("browser", {"url": "{base}/"}, EchoPage, heavy=True, mute=True),
+    "browser-page": Case("browser", {"url": "{base}/"}, lambda: serving(EchoPage()), heavy=True, mute=True),
     "command-lines": _command("lines"),
     "command-end": _command("end", end="%%"),
     "command-prompt": _command("prompt", prompt="> "),
     "command-json": _command("json", mode="json"),
     "command-once": _command("once", mode="once"),
-    "http-sessions": Case("http", SESSIONS, Sessions),
-    "http-history": Case("http", COMPLETIONS_BY_HTTP, lambda: completions),
-    "http-jobs": Case("http", JOBS, Jobs),
-    "http-stream": Case("http", STREAMED_BY_HTTP, lambda: completions),
-    "openai-plain": Case("openai", {"base_url": "{base}/v1", "model": "echo"}, lambda: completions),
-    "openai-stream": Case("openai", {"base_url": "{base}/v1", "model": "echo", "stream": True}, lambda: completions),
+    "http-sessions": Case("http", SESSIONS, lambda: serving(Sessions())),
+    "http-history": Case("http", COMPLETIONS_BY_HTTP, lambda: serving(completions)),
+    "http-jobs": Case("http", JOBS, lambda: serving(Jobs())),
+    "http-stream": Case("http", STREAMED_BY_HTTP, lambda: serving(completions)),
+    "openai-plain": Case("openai", {"base_url": "{base}/v1", "model": "echo"}, lambda: serving(completions)),
+    "openai-stream": Case(
+        "openai", {"base_url": "{base}/v1", "model": "echo", "stream": True}, lambda: serving(completions)
+    ),
     "parrot": Case("parrot", {}, obeys=False),
     "python-async": Case("python", {"function": f"{ECHO}:answer_async"}, remembers=False),
     "python-history": Case("python", {"function": f"{ECHO}:answer_with_history", "takes": "history"}),
     "python-session": Case("python", {"function": f"{ECHO}:remembering", "takes": "nothing"}),
     "python-text": Case("python", {"function": f"{ECHO}:answer"}, remembers=False),
     "replay": Case("replay", {"run": "recorded"}, obeys=False),
+    "websocket": Case("websocket", SOCKET, echoing_socket),
 }
 OBEDIENT = [name for name, case in CASES.items() if case.obeys]
 REMEMBERING = [name for name, case in CASES.items() if case.obeys and case.remembers]
@@ -190,7 +201,7 @@ def rigged(recorded: Path, request: pytest.FixtureRequest) -> Rigged:
             for driver in extra:
                 await driver.close()
         else:
-            async with serving(case.server()) as server:
+            async with case.server() as server:
                 build = building(server)
                 yield Rig(case, build({}), server, build, clock)
                 for driver in extra:
@@ -398,7 +409,14 @@ async def test_a_turn_can_be_given_up_from_outside(rigged: Rigged, name: str) ->
         await session.close()
 
 
-REASONS = {"browser": "error", "command": "exit-1", "http": "http-500", "openai": "http-500", "python": "exception"}
+REASONS = {
+    "browser": "error",
+    "command": "exit-1",
+    "http": "http-500",
+    "openai": "http-500",
+    "python": "exception",
+    "websocket": "system-error",
+}
 
 
 @pytest.mark.parametrize("name", OBEDIENT)
@@ -429,13 +447,13 @@ async def test_without_state_a_failed_turn_leaves_no_trace_and_with_history_a_se
         await session.close()
 
 
-CLOSED = {"browser": "page-unreachable", "http": "connect", "openai": "connect"}
+CLOSED = {"browser": "page-unreachable", "http": "connect", "openai": "connect", "websocket": "connect"}
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.driver in CLOSED])
 async def test_a_closed_port_is_not_sent(rigged: Rigged, name: str) -> None:
     async with serving(completions) as gone:
-        url = gone.url
+        url = gone.url.replace("http", "ws") if CASES[name].driver == "websocket" else gone.url
     around = Surroundings("echo", Path())
     driver = build_driver(CASES[name].driver, _filled(CASES[name].options, url), around)
 
