@@ -101,7 +101,7 @@ async def candidates_by_look(
     probe: Probe, surroundings: Surroundings, show: Callable[[str], object]
 ) -> list[Candidate]:
     """Ask the server by requests that only read, and return the drivers that fit the answers. `show` is called with
-    each address before it is asked. Raises DriverError if the server cannot be reached."""
+    a line for each address before it is asked. Raises DriverError if the server cannot be reached."""
     found = []
     asked: dict[tuple[str, str], object] = {}
     for driver in probed_drivers():
@@ -113,8 +113,10 @@ async def candidates_by_look(
             headers = _headers(driver, candidate)
             key = (base + look.path, repr(headers))
             if key not in asked:
-                show(key[0])
-                asked[key] = await _get(key[0], headers, surroundings)
+                show(f"looks at {key[0]}")
+                status, asked[key] = await _get(key[0], headers, surroundings)
+                if status in (401, 403):
+                    show(f"    refused ({status}): it may need a key")
             if first_found(map(ReplyPath.parse, look.finds), asked[key]):
                 filled = {name: ReplyPath.parse(path).find(asked[key])[:1] for name, path in look.fills.items()}
                 options = {"base_url": base, **{name: value[0] for name, value in filled.items() if value}}
@@ -188,8 +190,9 @@ def _headers(driver: str, candidate: Candidate) -> Mapping[str, Any]:
     return {name: value for name, value in headers.items() if not (isinstance(value, str) and "{{" in value)}
 
 
-async def _get(url: str, headers: Mapping[str, Any], surroundings: Surroundings) -> object:
-    """Return the JSON value at an address, or None if there is none. Raises DriverError if there is no server."""
+async def _get(url: str, headers: Mapping[str, Any], surroundings: Surroundings) -> tuple[int, object]:
+    """Return the status and the JSON value at an address, or None if there is none. Raises DriverError if there is no
+    server."""
     options = WireOptions.model_validate({"headers": headers, "timeout": _LOOK_SECONDS, "max_reply": 2**20})
     wire = Wire(options, surroundings)
     try:
@@ -197,7 +200,7 @@ async def _get(url: str, headers: Mapping[str, Any], surroundings: Surroundings)
     except DriverError as fault:
         if fault.reason in _UNREACHABLE:
             raise
-        return None
+        return 0, None
     finally:
         await wire.close()
-    return received.json_or_none if received.status == 200 else None
+    return received.status, received.json_or_none if received.status == 200 else None

@@ -93,7 +93,7 @@ async def _probe(probe: Probe, driver: str | None, message: str, dry: bool, keys
         found = candidates_by_url(probe)
         if not found:
             try:
-                found = await candidates_by_look(probe, surroundings, lambda url: _say(f"looks at {url}"))
+                found = await candidates_by_look(probe, surroundings, _say)
             except DriverError as error:
                 raise InputError(str(error), advice="check the URL, and that the server runs") from None
     for one in found:
@@ -118,6 +118,8 @@ async def _probe(probe: Probe, driver: str | None, message: str, dry: bool, keys
         except DriverError as error:
             fault = str(error)
             _say(f"no answer: {fault}")
+            if error.reason in ("http-401", "http-403") and probe.key_env is None:
+                _say("if the API needs a key, name its environment variable by --key-env NAME")
     _print(probe, first, found, text, fault, as_json)
     if text is not None:
         _say(f"this is an entry of `systems` in an audit; harvest init --driver {first.driver} writes the rest")

@@ -50,7 +50,7 @@ def answering(answers: dict[str, Any]) -> Iterator[Server]:
             server.keys |= {self.headers[name] for name in ("x-api-key", "Authorization") if self.headers[name]}
             found = answers.get(self.path)
             body = json.dumps(found).replace("URL", server.url).encode()
-            self.send_response(404 if found is None else 200)
+            self.send_response(404 if found is None else found if isinstance(found, int) else 200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -171,3 +171,12 @@ def test_an_api_that_is_not_known_is_not_sent_anything() -> None:
     assert done.returncode == 2
     assert json.loads(done.stdout)["driver"] is None
     assert server.posts == []
+
+
+def test_a_key_that_is_missing_is_asked_for() -> None:
+    with answering({"/v1/models": 401, "/v1/messages": 401}) as server:
+        looked = harvest("probe", server.url, width=200)
+        sent = harvest("probe", f"{server.url}/v1/messages", "--option", "model=m1", width=200)
+    assert "refused (401): it may need a key" in looked.stderr
+    assert "name its environment variable by --key-env" in sent.stderr
+    assert looked.returncode == sent.returncode == 2

@@ -13,7 +13,7 @@ from harvest.drivers.recipe import read_recipe
 from harvest.drivers.registry import DRIVERS, build_driver, driver_files, options_model, read_exposure, recipe_names
 from harvest.drivers.rereading import read_reply, reply_exhibit
 from harvest.drivers.template import PLACEHOLDERS
-from harvest.systems.driver import Surroundings
+from harvest.systems.driver import Surroundings, Unanswered
 from tests.servers.doors import KEY
 from topics.document import parse_document
 from topics.errors import InputError
@@ -146,3 +146,9 @@ def test_a_stored_reply_is_read_again() -> None:
     assert reply_exhibit("anthropic", {"response": "a", "headers": "b"}) == "response"
     answer = read_reply("perplexity", {"model": "m"}, b'{"choices": [{"message": {"content": "Yes."}}]}', head)
     assert answer.text == "Yes."
+
+
+def test_a_graph_that_ends_with_the_users_message_has_not_answered() -> None:
+    head = b'{"status": 200, "headers": [["content-type", "application/json"]]}'
+    with pytest.raises(Unanswered, match="system-error"):
+        read_reply("langgraph", {"assistant": "a"}, b'{"messages": [{"type": "human", "content": "Hi"}]}', head)
