@@ -265,6 +265,9 @@ def _print_conversation(
     for turn in conversation.turns:
         if turn.session:
             console.rule(Text(printable(f"the user comes back in a new session, {turn.session}", line=True)))
+        if turn.reply is not None and turn.reply.greeting:
+            console.print(Text("the system spoke first:", style="dim"))
+            console.print(Text(printable(turn.reply.greeting)), soft_wrap=True)
         by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
         by = f"{by}; {turn.worded}" if turn.worded else by
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))

@@ -166,6 +166,7 @@ class _ProgramSession:
             self._over = "it ended by itself"
             if self._marked or not raw.strip():
                 raise self._make_fault("ended-early", "the program ended before its reply was complete", raw)
+        greeting = decode_leniently(self._greeting).strip() if self._options.greeting else ""
         exhibits = (Exhibit("stdin", "text/plain", sent), *self._exhibits(raw))
         try:
             read = json_turn if self._options.mode == "json" else text_turn
@@ -174,7 +175,7 @@ class _ProgramSession:
         except DriverError as fault:
             await self._give_up(fault.reason)
             raise Unanswered(fault.reason, fault.detail, partial=decode_leniently(raw), exhibits=exhibits) from None
-        return Reply(turn if whole else replace(turn, ended=True), exhibits)
+        return Reply(replace(turn, ended=not whole or turn.ended, greeting=greeting), exhibits)
 
     async def close(self) -> None:
         if not self._closed:

@@ -19,7 +19,7 @@ from harvest.drivers.reply_options import parse_kept
 from harvest.drivers.reply_path import ReplyPath, kept_text, kept_values
 from harvest.drivers.request_template import RequestTemplate
 from harvest.drivers.wire import CookieJar, Wire
-from harvest.systems.driver import Capabilities, Denied, DriverError, Exhibit, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 
@@ -102,7 +102,7 @@ class _Session:
         self._kept["session"] = str(uuid.uuid4()) if options.session == "client" else options.first_session
         self._secret = options.secret_names
         self._late: list[object] = []
-        self._greeting: tuple[Exhibit, ...] = ()
+        self._greeting = ""
         self._closed = self._nameless = False
         self._inbox: Inbox | None = None
         if options.poll is not None:
@@ -127,12 +127,10 @@ class _Session:
             raise self._unnamed(received, f"has no session id at {options.session}")
         if options.greets:
             try:
-                turn = await self._greet(received)
+                self._greeting = (await self._greet(received)).answer.text
             except DriverError as fault:
                 fault.detail = f"the greeting did not come: {fault.detail}"
                 raise
-            text = turn.answer.text.encode("utf-8", "surrogatepass")
-            self._greeting = (Exhibit("greeting", "text/plain; charset=utf-8", text),)
 
     async def _greet(self, received: Received | None) -> SystemTurn:
         if self._inbox is not None:
@@ -184,8 +182,8 @@ class _Session:
                 self._late = []
         driver.answered = True
         self._nameless = options.stateful and options.session not in (None, "client")
-        greeting, self._greeting = self._greeting, ()
-        return Reply(turn, (*exhibits, *greeting))
+        greeting, self._greeting = self._greeting, ""
+        return Reply(replace(turn, greeting=greeting), exhibits)
 
     async def _poll(self, values: Mapping[str, object]) -> Received:
         assert self._driver.polling is not None

@@ -97,7 +97,7 @@ class Options(ReplyOptions):
         (), description="a request that starts a session, or a list: url, method, query, body, form, headers, keep"
     )
     greets: bool = Field(
-        False, description="the system speaks first: what it says before the first turn is kept as evidence"
+        False, description="the system speaks first: what it says before the first turn is recorded as its greeting"
     )
     close: Call | None = Field(None, description="a request that ends it")
 

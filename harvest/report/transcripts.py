@@ -233,7 +233,8 @@ def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
     if reply is not None:
         text, cut = limit_text(reply.answer.text)
         links = reply.answer.links
-        parts = [*part_lines(reply.answer), *(f"note: {note}" for note in reply.notes)]
+        first = [f"said before this turn: {reply.greeting}"] if reply.greeting else []
+        parts = [*first, *part_lines(reply.answer), *(f"note: {note}" for note in reply.notes)]
         found |= {
             "label": turn.label or "?",
             "text": text,

@@ -21,6 +21,7 @@ REPLY_KEYS = (
         "sent_as",
         "model",
         "notes",
+        "greeting",
     ),
 )
 

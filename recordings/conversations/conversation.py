@@ -69,7 +69,8 @@ class SystemTurn:
     only if the system never received an earlier sending, or if the system keeps no state. `sent_as` is the text that
     was sent if a page changed the user's text, else "". `model` is the system's name for the model that answered, with
     the model's fingerprint if there is one; "" if unknown. `notes` are sentences on how the reply was obtained, for
-    readers of the figures. The same cause always has the same sentence.
+    readers of the figures. The same cause always has the same sentence. `greeting` is what the system said before the
+    user turn, if it spoke first; it belongs to no answer.
     """
 
     answer: Answer
@@ -85,6 +86,7 @@ class SystemTurn:
     sent_as: str = ""
     model: str = ""
     notes: tuple[str, ...] = ()
+    greeting: str = ""
 
     @property
     def ending(self) -> str:

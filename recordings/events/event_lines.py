@@ -168,6 +168,8 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
         row["model"] = reply.model
     if reply.notes:
         row["notes"] = list(reply.notes)
+    if reply.greeting:
+        row["greeting"] = reply.greeting
     return row
 
 

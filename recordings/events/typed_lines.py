@@ -133,6 +133,7 @@ class TurnLine(_Line, tag="turn"):
     refused: bool = False
     refusal: str = ""
     notes: tuple[str, ...] = ()
+    greeting: str = ""
 
     def event(self) -> Answered:
         return Answered(self.id, self.attempt, self.turn, self.reply())
@@ -166,6 +167,7 @@ class TurnLine(_Line, tag="turn"):
             self.sent_as,
             self.model,
             self.notes,
+            self.greeting,
         )
 
 

@@ -95,6 +95,7 @@ async def test_an_end_line_keeps_the_lines_before_it(built: Built) -> None:
     first = await session.say("1")
     assert first.turn.answer.text == "a\n\n  END\nb 1"
     assert {exhibit.name: exhibit.data for exhibit in first.exhibits}["greeting"] == b"hi\n"
+    assert first.turn.greeting == "hi"
     assert (await session.say("2")).turn.answer.text == "a\n\n  END\nb 2"
 
 

@@ -269,6 +269,11 @@ async def test_after_a_kill_every_turn_is_what_the_server_answered_and_none_was_
     if name not in ("Gemini", "Ollama"):  # which remember nothing, so that a conversation goes on in another attempt
         assert len(answers) == len(set(answers))
         assert all(len(said) == len(set(said)) for said in api.heard.values())
+    if name == "Direct Line":
+        greetings = [[turn.reply.greeting for turn in one.turns if turn.reply] for one in recorded.finished]
+        assert all(said == ["Welcome!"] + [""] * (len(said) - 1) for said in greetings)
+        shown = harvest("show", "run", "--topic", "M001", "--trial", 1, "--text", cwd=tmp_path).stdout
+        assert "the system spoke first:\nWelcome!\n" in shown
     told = json.loads(harvest("pages", "read-again", "run", "--json", cwd=tmp_path).stdout)
     assert (told["read"], told["changed"], told["unreadable"]) == (len(answers), 0, 0), "the evidence holds the answers"
     written = b"".join(file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file())

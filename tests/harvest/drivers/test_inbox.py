@@ -273,4 +273,4 @@ async def test_a_greeting_is_waited_for_and_kept() -> None:
         reply = await (await driver.open(Opening("s", "M002", 1, 1))).say("turn 0")
         await driver.close()
     assert reply.turn.answer.text == "By the mill."
-    assert [one.data for one in reply.exhibits if one.name == "greeting"] == [b"Welcome!"]
+    assert reply.turn.greeting == "Welcome!"

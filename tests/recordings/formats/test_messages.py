@@ -80,6 +80,7 @@ def test_what_was_measured_of_a_reply_comes_back(tmp_path: Path) -> None:
         sent_as="Films ?",
         model="m-1",
         notes=("it was slow",),
+        greeting="Welcome!",
     )
     given = Conversation(TrialKey("B", "M001", 1), "id", 1, (Turn(1, "", "Films?", reply),), None)
     write_messages([given], tmp_path / "x.jsonl")
