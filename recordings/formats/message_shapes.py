@@ -27,13 +27,15 @@ _MOST_COMPARED = 500
 class Record:
     """One conversation of a file. `value` is an object with a list of `messages`, and `at` the object's place in the
     file. `topic` is used if neither the conversation nor the caller names a topic. `passed` counts the parts left out,
-    by kind. `judged` are judgments of the whole conversation."""
+    by kind. `judged` are judgments of the whole conversation. `assumed` is a sentence on what the file does not say and
+    was assumed, "" if nothing was."""
 
     value: Mapping[str, Any]
     at: JsonValue
     topic: str = ""
     passed: Counter[str] = field(default_factory=Counter)
     judged: Sequence[Judged] = ()
+    assumed: str = ""
 
     def without_value(self) -> Self:
         """Return the record with its place alone. The values of a long file would fill the memory."""

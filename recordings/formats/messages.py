@@ -167,6 +167,7 @@ class _Reading:
         self.refused = 0
         self.roles: Counter[str] = Counter()
         self.own_topics = 0
+        self.assumed: Counter[str] = Counter()
 
     def describe_unread(self) -> Iterator[str]:
         for name in dict.fromkeys(name for name, _ in self.unread):
@@ -181,6 +182,8 @@ class _Reading:
         if self.own_topics:
             what = f"{pluralize(self.own_topics, 'conversation')} without a topic"
             yield f"{what}: its id is its topic, but with --topic NAME all are trials of that one"
+        for assumed, count in self.assumed.items():
+            yield f"{assumed}: {pluralize(count, 'conversation')}"
         for doubt, records in self.doubts.items():
             first = f"the first at {record_place(records[0].at)}"
             yield f"odd, but kept as in the file: {doubt}: {pluralize(len(records), 'conversation')} ({first})"
@@ -293,6 +296,7 @@ class _Reading:
             TrialKey(system, topic, trial), identity, told, sides, began, Place(record.at.path)
         )
         self.passed += sides.passed + record.passed
+        self.assumed.update([record.assumed] if record.assumed else [])
         answers = sum(turn.answer is not None for turn in sides.turns)
         for doubt in (
             *told.doubts(told.labels(len(sides.turns), answers), answers),

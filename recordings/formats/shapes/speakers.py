@@ -34,6 +34,10 @@ def _roles(speakers: Sequence[str], options: ShapeOptions) -> dict[str, str]:
     return {name: "user" if name == user else "assistant" for name in names}
 
 
+def _assumption(options: ShapeOptions) -> str:
+    return "" if options.user else "the first speaker counts as the user, unless --user names another"
+
+
 def _holds_sdialog(value: Json) -> bool:
     turns = value.get("turns") if isinstance(value, dict) else None
     return isinstance(turns, list) and bool(turns) and has_keys(turns[0], "speaker", "text")
@@ -57,7 +61,7 @@ def _read_sdialog(group: Group, options: ShapeOptions) -> Iterator[Record]:
         if not isinstance(event, dict) or event.get("action") != "utter":
             passed["events besides utterances"] += 1
     line = {"messages": messages, "metadata": metadata, "id": dialogue["id"].value if dialogue.has_key("id") else None}
-    yield Record(line, dialogue, "", passed)
+    yield Record(line, dialogue, "", passed, assumed=_assumption(options))
 
 
 def _holds_convokit(value: Json) -> bool:
@@ -107,7 +111,7 @@ def _read_convokit(group: Group, options: ShapeOptions) -> Iterator[Record]:
             speaker = id_text(one[_key(one, "speaker", "user")])
             messages.append({"role": roles[speaker], "content": one["text"].value or "", "timestamp": at})
         own = conversation if len(paths) == 1 else f"{conversation}/{path[-1]}"
-        yield Record({"messages": messages, "id": own}, group[0], conversation)
+        yield Record({"messages": messages, "id": own}, group[0], conversation, assumed=_assumption(options))
 
 
 def _paths(after: dict[str | None, list[str]]) -> Iterator[tuple[str, ...]]:

@@ -111,8 +111,11 @@ def test_the_times_of_utterances_are_those_of_asking(tmp_path: Path) -> None:
 
 def test_a_speaker_may_be_named_as_the_user(tmp_path: Path) -> None:
     file = written(tmp_path, dumped(SDIALOG))
-    (found,) = imported("sdialog", file, user="Dr. Bo").conversations
-    assert [turn.said for turn in found.turns] == ["", "Since when?"]
+    named = imported("sdialog", file, user="Dr. Bo")
+    assert [turn.said for one in named.conversations for turn in one.turns] == ["", "Since when?"]
+    assumed = "the first speaker counts as the user, unless --user names another: 1 conversation"
+    assert assumed in imported("sdialog", file).warnings
+    assert assumed not in named.warnings
     with pytest.raises(InputError, match="nobody here is called 'Cy'"):
         imported("sdialog", file, user="Cy", strict=True)
     third = {**CONVOKIT[2], "speaker": "c"}
