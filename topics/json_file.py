@@ -52,7 +52,12 @@ class JsonValue:
     @classmethod
     def at_line(cls, value: object, path: str, line: int) -> JsonValue:
         """Return a value that was read from a line of a file of another kind, such as a row of a table."""
-        return cls(value, (), _Source(path, "null", line))  # of which the place is where the line begins
+        return cls(value, (), _Source(path, "", line))
+
+    def without_columns(self) -> JsonValue:
+        """Return the value, whose errors name only the line. To find a column, the whole text is read again, which
+        takes too long for each of thousands of errors."""
+        return JsonValue(self.value, self.loc, _Source(self.path, "", self.line))
 
     def without_value(self) -> JsonValue:
         """Return the place of the value alone, which needs less memory. The text of a value that is alone on its lines
@@ -71,6 +76,8 @@ class JsonValue:
     @property
     def place(self) -> Place:
         source = self._source
+        if not source.text:
+            return Place(source.path, source.line)
         if self.loc and isinstance(self.loc[-1], int):
             return source.place(element_starts(source.text, self.loc[:-1])[self.loc[-1]])
         return source.place(start_position(source.text, self.loc))

@@ -32,7 +32,7 @@ from recordings.formats.message_metadata import Metadata
 from recordings.formats.message_shapes import Record, conversations_in, is_conversation, record_place, records_of
 from recordings.formats.message_sides import Sides, split_sides
 from recordings.formats.salvaged_text import SalvagedText
-from recordings.formats.shapes.shape import Shape, ShapeOptions, topic_name
+from recordings.formats.shapes.shape import MOST_PLACED, Shape, ShapeOptions, topic_name
 from recordings.formats.transcript_turns import imported_route, state_name, topic_names
 from recordings.judged.judgments import Judgment, Layer, Target
 from recordings.log.header import trial_identity
@@ -40,9 +40,6 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 from topics.topic import TopicSet, check_topic_id
-
-# Errors within a list whose line is searched: each search reads the file again, and no more are printed.
-_MOST_PLACED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +210,8 @@ class _Reading:
         data = read_bytes(file)
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
         for group in shape.group(shape.values(data, found.name, self.refuse), options):
+            if self.refused > MOST_PLACED:
+                group = [one.without_columns() for one in group]
             try:
                 found.add_records(shape.read(group, options))
             except InputError as fault:
@@ -257,7 +256,7 @@ class _Reading:
         self.refused += 1
         if fault.place and fault.place.line:
             self.refuse(fault)
-        elif self.refused > _MOST_PLACED:
+        elif self.refused > MOST_PLACED:
             at = Place(record.at.path, 0 if record.at.loc else record.at.line)
             self.refuse(InputError(fault.what, place=at, allowed=fault.allowed, advice=fault.advice))
         else:

@@ -20,6 +20,8 @@ from topics.identity import content_hash
 from topics.json_file import JsonValue
 from topics.topic import check_topic_id
 
+# Errors within a list whose place is searched: each search reads the file again, and no more are printed.
+MOST_PLACED = 20
 # Called with the error of a part of a file that cannot be read.
 Refuse: TypeAlias = Callable[[InputError], object]
 # The JSON values that belong to one conversation, or to several that are read together; at least one.
@@ -40,12 +42,15 @@ class ShapeOptions:
 def json_values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
     """Yield the values in a file that is JSON: each line, each element of a list, or the only value."""
     text = SalvagedText.decode(data, path, "JSON")
+    damaged = 0
     for value in text.values(refuse, lambda one: isinstance(one, dict)):
         for one in value.elements() if isinstance(value.value, list) else [value]:
             try:
                 text.check(one)
             except InputError as fault:
-                refuse(fault if fault.place else one.error(fault.what, advice=fault.advice))
+                damaged += 1
+                at = one if damaged <= MOST_PLACED else one.without_columns()
+                refuse(fault if fault.place else at.error(fault.what, advice=fault.advice))
             else:
                 yield one
 

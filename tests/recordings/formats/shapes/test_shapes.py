@@ -138,6 +138,16 @@ def test_utterances_that_are_no_tree_are_refused(tmp_path: Path, rows: list[obje
         imported("convokit", written(tmp_path, b"\n".join(map(dumped, rows))))
 
 
+def test_the_columns_of_thousands_of_faults_are_not_searched(tmp_path: Path) -> None:
+    lost = {**SDIALOG, "turns": [{"speaker": "Ann", "text": "Hi"}, {"speaker": "Bo"}]}
+    found = imported("sdialog", written(tmp_path, dumped([*[lost] * 40, SDIALOG])))
+    places = [fault.place for fault in found.left_out]
+    assert (len(found.conversations), len(places)) == (1, 40)
+    assert [place is not None and place.line for place in places] == [1] * 40
+    assert {place is not None and place.column > 0 for place in places[:20]} == {True}
+    assert {place is not None and place.column for place in places[22:]} == {0}
+
+
 def test_a_run_of_ikat_takes_the_users_words_from_the_topics(tmp_path: Path) -> None:
     run, topics = written(tmp_path, dumped(IKAT_2023), "run.json"), written(tmp_path, dumped(TOPICS), "topics.json")
     assert recognise_format([run, topics]) == "ikat"
