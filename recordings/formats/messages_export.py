@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 
 from recordings.conversations.answer_parts import choice_row, reply_row
-from recordings.conversations.conversation import Conversation
+from recordings.conversations.conversation import Conversation, Turn
 from recordings.files.json_text import Json, encode_line
 from recordings.formats.transcript_heading import links_outside_text
 from recordings.log.exports import write_export
@@ -25,11 +25,30 @@ def write_messages(
 
 def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
     """Return one conversation as a line, with the metadata that `recordings.formats.messages.read_messages` needs."""
-    messages = []
+    messages: list[Json] = []
     for turn in conversation.turns:
         messages.append({"role": "user", "content": turn.said})
-        if turn.reply is not None:
-            messages.append({"role": "assistant", "content": turn.reply.answer.text})
+        if turn.reply is None:
+            continue
+        calls = [
+            {"id": call_id(turn, at), "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for at, call in enumerate(turn.reply.answer.calls, 1)
+        ]
+        if calls:  # before the answer, as in logs of agents; what the tools returned was not recorded
+            messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+        messages.append({"role": "assistant", "content": turn.reply.answer.text})
+    return encode_line({"messages": messages, "metadata": conversation_metadata(conversation, most_turns)})
+
+
+def call_id(turn: Turn, place: int) -> str:
+    """Return an id for the tool call at `place` (from 1) of a turn, because other programs need one."""
+    return f"call_{turn.number}_{place}"
+
+
+def conversation_metadata(conversation: Conversation, most_turns: int = 0) -> dict[str, Json]:
+    """Return everything about a conversation that its messages do not contain, with the keys that
+    `recordings.formats.message_metadata` reads. Formats that allow values of other programs carry it, so that an import
+    gives the same record. `most_turns` is the protocol's maximum number of user turns, 0 if unknown."""
     outcome = conversation.outcome
     metadata: dict[str, Json] = {
         "system": conversation.key.system,
@@ -68,4 +87,4 @@ def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
     ):
         if any(value is not None and value != "" for value in values):
             metadata[key] = list(values)
-    return encode_line({"messages": messages, "metadata": metadata})
+    return metadata

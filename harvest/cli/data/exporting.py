@@ -11,27 +11,40 @@ from harvest.cli.short_help import ShortHelp
 from harvest.terminal import print_message, printable
 from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation
-from recordings.formats.answers_export import write_answers
-from recordings.formats.dbdc import annotator_counts, write_dialogues
+from recordings.formats.exporters import EXPORTERS, Export, Exporter
 from recordings.formats.imports import add_missing_turns, most_turns
-from recordings.formats.messages_export import write_messages
-from recordings.formats.transcript_export import write_transcript
-from recordings.judged.gold_layers import read_gold_layers
 from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-_FORMATS = ("gfrc", "messages", "answers", "dbdc", "validation")
+_SCORES = "validation"
 
 
-@click.command(cls=ShortHelp)
+def _format_help() -> str:
+    return "\n\n".join(
+        (
+            "Write a run's conversations, or people's scores, for others.",
+            *(f"{name}: {one.about}." for name, one in EXPORTERS.items()),
+            f"{_SCORES}: a CSV of people's scores, with the columns id, target and split.",
+        )
+    )
+
+
+@click.command(cls=ShortHelp, rare="--criterion --team", paragraphs=1, help=_format_help())
 @click.argument("run", type=PathArgument())
-@click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*EXPORTERS, _SCORES]),
+    required=True,
+    help="What to write [-hh describes them].",
+)
 @click.option("--out", type=PathArgument(), required=True, metavar="FILE", help="The file to write; dbdc: the folder.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
+@click.option("--team", metavar="NAME", help="ikat: the team that submits the run.")
 @click.option("--criterion", metavar="NAME", help="validation: the criterion whose scores are written.")
 @click.option("--schema", type=NameOrFile(), metavar="NAME|FILE", help="validation: the criteria [sakai-2023].")
 def command(
@@ -41,24 +54,27 @@ def command(
     force: bool,
     system: str | None,
     every: bool,
+    team: str | None,
     criterion: str | None,
     schema: str | None,
 ) -> None:
-    """Write a run's conversations, or people's scores, for others.
-
-    The formats are `gfrc` (annotated transcripts as in the GFRC paper), `messages` (a JSON object on each line),
-    `answers` (a record of the TREC RAG tracks on each line), `dbdc` (a folder of dialogues as in the Dialogue
-    Breakdown Detection Challenges) and `validation` (a CSV of people's scores with the columns id, target and split).
-    """
-    if form != "validation" and (criterion or schema):
+    exporter = EXPORTERS.get(form)
+    if form != _SCORES and (criterion or schema):
         raise InputError("--criterion and --schema can only be used with --format validation")
-    if form == "validation" and not criterion:
+    if form == _SCORES and not criterion:
         raise InputError("--format validation needs a criterion", advice="give --criterion NAME")
-    if form == "dbdc" and force:
+    by_team = exporter is not None and exporter.by_team
+    if by_team and not team:
+        raise InputError(f"--format {form} needs the team that submits the run", advice="give --team NAME")
+    if team and not by_team:
+        names = ", ".join(name for name, one in EXPORTERS.items() if one.by_team)
+        raise InputError(f"--team can only be used with --format {names}")
+    folder = exporter is not None and exporter.folder
+    if folder and force:
         raise InputError("--force cannot replace a folder", advice="choose the name of a new folder")
-    if form == "dbdc" and out.exists():
+    if folder and out.exists():
         raise InputError("this folder exists already", place=Place(str(out)), advice="choose the name of a new folder")
-    if form != "dbdc":
+    if not folder:
         check_output_file(out, replace=force, other="choose another name, or --force")
     recorded = read(run)
     chosen = [
@@ -67,17 +83,9 @@ def command(
         if system in (None, conversation.key.system)
     ]
     chosen = list(add_missing_turns(chosen, recorded.header))
-    longest = most_turns(recorded.header, recorded.finished)
-    if form == "gfrc":
-        gold, topics = read_gold_layers([run]), recorded.header.topic_set()
-        write_transcript(chosen, out, gold=gold, topics=topics, most_turns=longest)
-    elif form == "messages":
-        write_messages(chosen, out, most_turns=longest)
-    elif form == "answers":
-        topics = recorded.header.topic_set()
-        write_answers(chosen, out, {one.id: one.request for one in topics.topics} if topics else None)
-    elif form == "dbdc":
-        write_dialogues(chosen, out, annotator_counts(read_layers(run)))
+    if exporter is not None:
+        longest = most_turns(recorded.header, recorded.finished)
+        notes = list(exporter.write(Export(run, recorded.header, tuple(chosen), longest, team or ""), out) or ())
     elif criterion:
         from harvest.judging.validation_rows import write_validation  # brings the criteria, needed only here
         from scoring.swan.judged import Judgments
@@ -92,8 +100,10 @@ def command(
         rows = write_validation(chosen, judgments, asked.name, out)
         print_message(f"{pluralize(rows, 'score')} by people written to {out}")
         return
-    if without := _parts_left_out(form, chosen):
-        print_message(f"note: {form!r} cannot contain {without}; `messages` keeps them")
+    if exporter is not None and (without := _parts_left_out(exporter, chosen)):
+        notes.insert(0, f"{form!r} cannot contain {without}; `messages` keeps them")
+    for note in notes:
+        print_message(printable(f"note: {note}", line=True))
     for sentence in recorded.damage:
         print_message(printable(f"damage: {sentence}", line=True))
     lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
@@ -105,15 +115,14 @@ def command(
     print_message(f"{pluralize(len(chosen), 'conversation')} written to {out}")
 
 
-def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
+def _parts_left_out(exporter: Exporter, chosen: Sequence[Conversation]) -> str:
     """Describe the parts of answers that a format cannot represent, with the number of answers for each part."""
-    kept = {"messages": PARTS, "answers": ("sources",)}.get(form, ())
     of = Counter(
         name
         for one in chosen
         for exchange in one.exchanges
         for name in PARTS
-        if name not in kept and getattr(exchange.answer, name)
+        if name not in exporter.kept and getattr(exchange.answer, name)
     )
     called = {"refused": "refusals", "refusal": "words of refusals"}
     return ", ".join(f"{called.get(name, name)} of {pluralize(of[name], 'answer')}" for name in of)

@@ -46,7 +46,7 @@ def _read_dialoguekit(group: Group, options: ShapeOptions) -> Iterator[Record]:
     messages: list[Json] = []
     for turn in dialogue["conversation"].elements():
         participant = turn["participant"].text()
-        role = _ROLES.get(names.get(participant, participant))
+        role = _ROLES.get(participant) or _ROLES.get(names.get(participant, ""))
         if role is None:
             raise turn["participant"].error(f"{participant[:40]!r} is not a participant", allowed="USER, AGENT")
         intents = _intents_dialoguekit(turn, passed)

@@ -7,19 +7,26 @@ Rows with the same system, topic, trial and attempt are the turns of one convers
 column `turn`, every row is a conversation. Names of columns are compared without capitals; `--map MEANING=COLUMN` names
 a column that is called otherwise. An empty cell of `answer` is an answer without text; a row whose `answered` is `no`
 has no answer. `country` and `language` become a part of the topic, because answers differ by them.
+Parquet is read as CSV is. Of what `harvest data export` writes, `links` and `parts` are JSON, as in the metadata of
+messages.
 """
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.shapes.shape import Group, Refuse, Shape, ShapeOptions, topic_name
+from recordings.formats.table_export import load_pyarrow
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue
 from topics.text_file import decode
+
+PARQUET_MARK = b"PAR1"
 
 # The columns that are read, by their meaning, with other names that published tables have.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -43,9 +50,18 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "answered_by": ("model_name",),
     "finish": ("finish_reason",),
 }
+# Columns of these names are read only in a table that `harvest data export` wrote, which has all of them.
+_OWN = (
+    *("links", "parts", "first_seconds", "seconds", "detail", "missing", "played_by", "member", "session", "place"),
+    *("worker", "started_at", "ended_at"),
+)
 _NEEDED = ("prompt", "answer")
-# Columns that have one value for a whole conversation.
-_WHOLE = ("outcome", "reason", "id")
+# Columns that have one value for a whole conversation: texts and numbers.
+_WHOLE = ("outcome", "reason", "detail", "id", "member", "session", "worker", "started_at", "ended_at")
+_TOPIC = ("topic", "country", "language")
+_NUMBERS = ("trial", "attempt", "missing", "place")
+# The keys of parts of an answer for columns that have one value.
+_PARTS = {"asked_at": "asked_at", "answered_by": "model", "finish": "finish"}
 
 
 def _holds(value: Json) -> bool:
@@ -60,6 +76,10 @@ def is_table(data: bytes) -> bool:
 
 
 def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
+    if data.startswith(PARQUET_MARK):
+        yield from _parquet_values(data, path)
+        return
+    csv.field_size_limit(max(csv.field_size_limit(), len(data)))  # an answer may be longer than the usual limit
     text = decode(data, path, "a table as CSV")
     first = text.split("\n", 1)[0]
     mark = max(",;\t", key=first.count)
@@ -83,9 +103,25 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
         raise InputError(f"this is not CSV: {fault}", place=Place(path, line)) from None
 
 
+def _parquet_values(data: bytes, path: str) -> Iterator[JsonValue]:
+    arrow, parquet = load_pyarrow(path)
+    try:
+        rows = parquet.read_table(io.BytesIO(data)).to_pylist()
+    except (arrow.ArrowException, OSError) as fault:
+        raise InputError(f"this Parquet file cannot be read: {fault}", place=Place(path)) from None
+    for number, row in enumerate(rows, 1):
+        yield JsonValue.at_line({str(name): _cell_text(cell) for name, cell in row.items()}, path, number)
+
+
+def _cell_text(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return "" if cell is None else str(cell)
+
+
 def _cells(row: JsonValue, options: ShapeOptions) -> dict[str, str]:
     """Return the cells of a row by the meaning of their column."""
-    held = row.value if isinstance(row.value, dict) else {}
+    held: dict[str, str] = row.value if isinstance(row.value, dict) else {}
     by_name = {str(name).casefold(): name for name in held}
     found = {}
     for meaning, others in COLUMNS.items():
@@ -96,6 +132,8 @@ def _cells(row: JsonValue, options: ShapeOptions) -> dict[str, str]:
             raise InputError(f"there is no column {named!r}", allowed=", ".join(map(repr, held)))
         if name is not None:
             found[meaning] = held[name]
+    if held.keys() >= set(_OWN):
+        found |= {name: held[name] for name in _OWN}
     for meaning in _NEEDED:
         if meaning not in found:
             raise InputError(
@@ -129,27 +167,66 @@ def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
     (first, about), *_ = rows
     messages: list[Json] = []
     labels: list[str] = []
-    for _, cells in rows:
+    links: list[Json] = []
+    parts: list[Json] = []
+    for row, cells in rows:
         acts = [cells["act"]] if cells.get("act") else []
         messages.append({"role": "user", "content": cells["prompt"], "acts": acts, "timestamp": cells.get("asked_at")})
         if cells.get("answered", "").casefold() not in ("no", "false", "0"):
             told = {"model": cells.get("answered_by"), "finish_reason": cells.get("finish")}
             messages.append({"role": "assistant", "content": cells["answer"], **told})
             labels.append(cells.get("label", ""))
+            links.append(_json(row, cells, "links", list))
+            parts.append(_parts(row, cells))
+        else:
+            parts.append(None)
     metadata: dict[str, Json] = {key: about[key] for key in _WHOLE if about.get(key)}
     if about.get("system"):
         metadata["system"] = about["system"]
-    parts = [about[key] for key in ("topic", "country", "language") if about.get(key)]
     if about.get("topic"):
-        metadata["topic"] = topic_name("-".join(parts))
-    for key in ("trial", "attempt"):
+        metadata["topic"] = topic_name("-".join(about[key] for key in _TOPIC if about.get(key)))
+    if about.get("played_by"):
+        metadata["user"] = about["played_by"]
+    for key in _NUMBERS:
         if about.get(key):
             metadata[key] = _number(first, about, key, 0)
     states = [cells.get("state", "") for _, cells in rows]
     for key, given in (("labels", labels), ("states", states)):
         if any(given):
             metadata[key] = [one or None for one in given]
+    for name, held in (("links", links), ("parts", parts)):
+        if any(one is not None for one in held):
+            metadata[name] = held
     yield Record({"messages": messages, "metadata": metadata}, first, "", Counter())
+
+
+def _json(row: JsonValue, cells: Mapping[str, str], key: str, kind: type) -> Any:
+    """Return the value of a cell that `harvest data export` wrote as JSON; None if it is empty."""
+    text = cells.get(key, "")
+    try:
+        value = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        value = text
+    if value is not None and not isinstance(value, kind):
+        called = "a list" if kind is list else "an object"
+        raise InputError(f"{text[:40]!r} in the column {key} is not {called} in JSON", place=row.place)
+    return value
+
+
+def _parts(row: JsonValue, cells: Mapping[str, str]) -> Mapping[str, Json] | None:
+    """Return what came with an answer and what was measured, as in a recording, in a table that `harvest data export`
+    wrote; else None."""
+    if "parts" not in cells:
+        return None
+    found = _json(row, cells, "parts", dict) or {}
+    found |= {name: cells[key] for key, name in _PARTS.items() if cells.get(key)}
+    for key in ("first_seconds", "seconds"):
+        if text := cells[key].strip():
+            try:
+                found[key] = float(text)
+            except ValueError:
+                raise InputError(f"{text[:40]!r} in the column {key} is not a number", place=row.place) from None
+    return found or None
 
 
 def _number(row: JsonValue, cells: Mapping[str, str], key: str, default: int) -> int:

@@ -7,7 +7,7 @@
 
 The calls of one conversation are put in order. Most programs send the whole history with each call, so messages that
 are there already are not added again. If spans of a whole turn (`invoke_agent`) have messages, the calls of models
-within them are left out.
+within them are left out. What `harvest data export` wrote has its metadata in the root span.
 """
 
 import json
@@ -19,12 +19,12 @@ from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.message_sides import words_by_side
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys
+from recordings.formats.spans_export import RECORD
 from topics.errors import InputError
 from topics.json_file import JsonValue
 
 _CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id", "gen_ai.session.id")
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
-_OWN = "harvest."
 _SESSION_KEYS = ("session_id", "sessionId")
 _TIME_KEYS = ("timestamp", "startTime", "start_time", "createdAt")
 
@@ -41,7 +41,7 @@ def _group_otlp(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[
             for scope in resource[scopes].elements():
                 for span in scope["spans"].elements():
                     about = _attributes(span)
-                    if _INPUT in about or _OUTPUT in about:
+                    if _INPUT in about or _OUTPUT in about or RECORD in about:
                         name = next((about[key] for key in _CONVERSATION_KEYS if about.get(key)), None)
                         trace = span["traceId"].value if span.has_key("traceId") else ""
                         found.setdefault(str(name or trace), []).append(span)
@@ -50,13 +50,15 @@ def _group_otlp(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[
 
 def _read_otlp(group: Group, options: ShapeOptions) -> Iterator[Record]:
     spans = [(span, _attributes(span)) for span in group]
+    record = next((_record(about[RECORD], span) for span, about in spans if RECORD in about), None)
+    spans = [one for one in spans if RECORD not in one[1]]
     whole = [one for one in spans if one[1].get("gen_ai.operation.name") == "invoke_agent"]
     passed: Counter[str] = Counter()
     if whole and len(whole) < len(spans):
         passed["calls of models within a turn"] += len(spans) - len(whole)
         spans = whole
     spans.sort(key=lambda one: _nanoseconds(one[0]))
-    calls, metadata = [], dict[str, Json]()
+    calls = []
     for span, about in spans:
         given = [_plain_message(one) for one in _messages(about.get(_INPUT), span)]
         answered = [_plain_message(one) for one in _messages(about.get(_OUTPUT), span)]
@@ -66,12 +68,12 @@ def _read_otlp(group: Group, options: ShapeOptions) -> Iterator[Record]:
             reasons = about.get("gen_ai.response.finish_reasons")
             answer["finish_reason"] = reasons[0] if isinstance(reasons, list) and reasons else None
         start = _nanoseconds(span)
-        for question in given[-1:]:
+        for question in given[-1:] if record is None else ():  # a span of ours may begin when the one before ends
             question["timestamp"] = start / 1e9 if start else None
         calls.append((given, answered))
-        metadata |= {key.removeprefix(_OWN): _own_value(about[key]) for key in about if key.startswith(_OWN)}
-    first = spans[0][1]
-    if "system" not in metadata:
+    first = spans[0][1] if spans else {}
+    metadata = dict(record or {})
+    if record is None:
         name = first.get("gen_ai.agent.name") or first.get("gen_ai.request.model") or first.get("gen_ai.response.model")
         metadata |= {"system": name} if isinstance(name, str) and name else {}
     trace = group[0]["traceId"].value if group[0].has_key("traceId") else ""
@@ -105,14 +107,15 @@ def _attribute(value: Json) -> Any:
     return held
 
 
-def _own_value(value: Any) -> Json:
-    """Return the value of an attribute that `harvest data export` wrote: text, or JSON if it is a list or an object."""
-    if isinstance(value, str) and value[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            pass
-    return value
+def _record(text: Any, span: JsonValue) -> Mapping[str, Json]:
+    """Return the metadata in the root span of a conversation that `harvest data export` wrote."""
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise span.error(f"the attribute {RECORD} is not an object in JSON")
+    return found
 
 
 def _messages(value: Any, span: JsonValue) -> list[Mapping[str, Any]]:

@@ -172,7 +172,7 @@ def _sources(response: JsonValue) -> Iterator[Source]:
         given = response[key].value if response.has_key(key) else None
         for one in given if isinstance(given, list | dict) else ():
             if isinstance(one, str):
-                yield Source("", one)
+                yield Source(one if one.startswith(("http://", "https://")) else "", one)
             elif isinstance(one, dict) and one.get("used") is not False and isinstance(one.get("id"), str):
                 text = one.get("text")
                 yield Source("", one["id"], text=text if isinstance(text, str) else "")

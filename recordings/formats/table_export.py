@@ -1,0 +1,143 @@
+"""Export of a run as a flat table, a row for each turn, as CSV or Parquet.
+
+`recordings.formats.shapes.audit_table` reads it back. Both kinds of files have the columns in `TABLE_COLUMNS`.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from recordings.conversations.answer_parts import reply_row
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
+from recordings.files.json_text import encode_line
+from recordings.log.exports import write_export
+from topics.errors import InputError, Place
+
+PARQUET = ".parquet"
+_NO_OUTCOME = Outcome("interrupted")
+# Values of `parts` that have a column of their own, or are as many as the pieces of a stream.
+_NOT_IN_PARTS = ("asked_at", "first_seconds", "seconds", "finish", "model", "pieces")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table. `kind` is what its cells hold; each may also be empty. `value` returns the cell of a turn,
+    or None if it is empty."""
+
+    name: str
+    kind: Literal["text", "whole", "number", "yes or no"]
+    value: Callable[[Conversation, Turn], str | int | float | bool | None]
+
+
+def _of_reply(read: Callable[[SystemTurn], Any]) -> Callable[[Conversation, Turn], Any]:
+    return lambda _, turn: None if turn.reply is None else read(turn.reply)
+
+
+def _of_outcome(read: Callable[[Outcome], Any]) -> Callable[[Conversation, Turn], Any]:
+    return lambda one, _: read(one.outcome or _NO_OUTCOME)
+
+
+def _links(reply: SystemTurn) -> str:
+    return _json([[link.text, link.href] for link in reply.answer.links])
+
+
+def _parts(reply: SystemTurn) -> str | None:
+    row = {key: value for key, value in reply_row(reply).items() if key not in _NOT_IN_PARTS}
+    return _json(row) if row else None
+
+
+def _json(value: Any) -> str:
+    return encode_line(value).decode().rstrip("\n")
+
+
+TABLE_COLUMNS: tuple[Column, ...] = (
+    Column("system", "text", lambda one, _: one.key.system),
+    Column("topic", "text", lambda one, _: one.key.topic),
+    Column("trial", "whole", lambda one, _: one.key.trial),
+    Column("attempt", "whole", lambda one, _: one.attempt),
+    Column("turn", "whole", lambda _, turn: turn.number),
+    Column("state", "text", lambda _, turn: turn.state),
+    Column("act", "text", lambda _, turn: turn.act),
+    Column("prompt", "text", lambda _, turn: turn.said),
+    Column("answered", "yes or no", lambda _, turn: turn.reply is not None),
+    Column("answer", "text", _of_reply(lambda reply: reply.answer.text)),
+    Column("label", "text", lambda _, turn: turn.label),
+    Column("refused", "yes or no", _of_reply(lambda reply: reply.answer.refused)),
+    Column("ending", "text", _of_reply(lambda reply: reply.ending)),
+    Column("links", "text", _of_reply(_links)),
+    Column("asked_at", "text", _of_reply(lambda reply: reply.asked_at)),
+    Column("first_seconds", "number", _of_reply(lambda reply: reply.first_seconds)),
+    Column("seconds", "number", _of_reply(lambda reply: reply.seconds)),
+    Column("answered_by", "text", _of_reply(lambda reply: reply.model)),
+    Column("finish", "text", _of_reply(lambda reply: reply.finish)),
+    Column("prompt_tokens", "whole", _of_reply(lambda reply: reply.tokens.get("prompt"))),
+    Column("completion_tokens", "whole", _of_reply(lambda reply: reply.tokens.get("completion"))),
+    Column("parts", "text", _of_reply(_parts)),
+    Column("valid", "yes or no", lambda one, _: one.valid),
+    Column("outcome", "text", _of_outcome(lambda outcome: outcome.kind)),
+    Column("reason", "text", _of_outcome(lambda outcome: outcome.reason)),
+    Column("detail", "text", _of_outcome(lambda outcome: outcome.detail)),
+    Column("missing", "whole", _of_outcome(lambda outcome: outcome.missing)),
+    Column("played_by", "text", lambda one, _: one.user),
+    Column("member", "text", lambda one, _: one.member),
+    Column("session", "text", lambda one, _: one.session),
+    Column("place", "whole", lambda one, _: one.place),
+    Column("worker", "text", lambda one, _: one.worker),
+    Column("started_at", "text", lambda one, _: one.started_at),
+    Column("ended_at", "text", lambda one, _: one.ended_at),
+    Column("id", "text", lambda one, _: one.trial_id),
+)
+
+
+def write_table(conversations: Iterable[Conversation], path: str | PathLike[str]) -> None:
+    """Write the turns of the conversations to `path`, completely or not at all: as Parquet if its name ends in
+    `.parquet`, else as CSV. Characters that UTF-8 or CSV cannot hold (lone surrogates, NUL) become U+FFFD. Raises
+    InputError if Parquet is wanted and pyarrow is not installed, and the errors of `write_export`."""
+    rows = [
+        [_writable(column.value(one, turn)) for column in TABLE_COLUMNS] for one in conversations for turn in one.turns
+    ]
+    if Path(path).suffix.casefold() == PARQUET:
+        write_export(path, _parquet(rows, path))
+        return
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(column.name for column in TABLE_COLUMNS)
+    writer.writerows([_YES_NO.get(cell, cell) if isinstance(cell, bool) else cell for cell in row] for row in rows)
+    write_export(path, out.getvalue().encode())
+
+
+_YES_NO: Mapping[Any, str] = {True: "yes", False: "no"}
+
+
+def _writable(cell: Any) -> Any:
+    if isinstance(cell, str):
+        return cell.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+    return cell
+
+
+def _parquet(rows: list[list[Any]], path: str | PathLike[str]) -> bytes:
+    arrow, parquet = load_pyarrow(path)
+    kinds = {"text": arrow.string(), "whole": arrow.int64(), "number": arrow.float64(), "yes or no": arrow.bool_()}
+    schema = arrow.schema([(column.name, kinds[column.kind]) for column in TABLE_COLUMNS])
+    columns = [[row[at] for row in rows] for at in range(len(TABLE_COLUMNS))]
+    out = io.BytesIO()
+    parquet.write_table(arrow.table(columns, schema=schema), out)
+    return out.getvalue()
+
+
+def load_pyarrow(path: str | PathLike[str]) -> tuple[Any, Any]:
+    """Return pyarrow and its module for Parquet. Raises InputError, with the file, if pyarrow is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            "Parquet needs pyarrow, which is not installed",
+            place=Place.of(path),
+            advice="pip install 'conversation-harvest[parquet]', or use CSV",
+        ) from None
+    return pyarrow, pyarrow.parquet
