@@ -44,7 +44,7 @@ class HttpDriver:
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
         self.description = reply_description(options)
         self.answered = False
-        self._visitors: dict[tuple[str, int], str] = {}
+        self._visitors: dict[tuple[str, str, int], str] = {}
 
     @property
     def capabilities(self) -> Capabilities:
@@ -59,7 +59,7 @@ class HttpDriver:
         """Open a session. If the options have requests that open one, send them. Raises DriverError if that fails."""
         self.wire.ready()
         # A system may remember a visitor, so every attempt has a new one. Who comes back is the same.
-        person = opening.topic, opening.trial
+        person = opening.system, opening.topic, opening.trial
         if not opening.before or person not in self._visitors:
             self._visitors[person] = str(uuid.uuid4())
         session = _Session(self, opening, self._visitors[person])

@@ -108,7 +108,7 @@ class Inbox:
             return []
         report = SENDING.set(lambda at: None)
         try:
-            value = (await self._ask(values())).json(raw_controls=self._raw)
+            value = self._value(await self._ask(values()))
         except DriverError:
             return []
         finally:
@@ -129,7 +129,7 @@ class Inbox:
             wait = self._poll.every
             if received is not None:
                 under_way.note(received, round(self._clock.monotonic() - begun, 3))
-                value = received.json_or_none if received is first else received.json(raw_controls=self._raw)
+                value = self._value(received, receipt=received is first)
                 found = kept_values(paths, value)
                 keep(found)
                 if self._complete(under_way, value, values()):
@@ -160,9 +160,14 @@ class Inbox:
                     raise
                 under_way.fault = fault
 
-    @property
-    def _raw(self) -> bool:
-        return self._described.raw_controls
+    def _value(self, received: Received, *, receipt: bool = False) -> object:
+        """Return the JSON value of an answer, or None if it is empty, or if it is a receipt in another form."""
+        try:
+            return received.json(raw_controls=self._described.raw_controls) if received.body.strip() else None
+        except Unanswered:
+            if receipt:
+                return None
+            raise
 
     def _complete(self, under_way: _Fetching, value: object, values: Mapping[str, object]) -> bool:
         """Read one answer. Returns True if the reply is complete."""

@@ -502,6 +502,7 @@ async def test_ids_are_new_for_each_turn_and_visitor_and_stay_while_a_turn_is_se
         body = {"q": "{{ text }}", "id": "{{ id }}", "who": "{{ visitor }}"}
         driver = _driver(url=server.url, body=body, reply="$.a")
         session = await driver.open(Opening("api", "M002", 1, 1))
+        await driver.open(Opening("api, another group", "M002", 1, 1))
         await session.say("one")
         with pytest.raises(DriverError, match="429"):
             await session.say("two")

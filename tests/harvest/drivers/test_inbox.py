@@ -83,6 +83,18 @@ async def test_an_answer_that_is_complete_at_once_is_not_fetched() -> None:
 
 
 @pytest.mark.parametrize(
+    "receipt", [response("202 Accepted", "thanks", media_type="text/plain"), response("204 No Content", "")]
+)
+async def test_a_receipt_may_have_any_form_and_nothing_new_may_be_an_empty_answer(receipt: bytes) -> None:
+    nothing = response("204 No Content", "")
+    controls = response("200 OK", '{"state": "done", "out": "By the\tmill."}')
+    (reply,), server = await _say(iter([receipt, nothing, nothing, controls]), UNTIL, reply="$.out", raw_controls=True)
+    assert (reply.turn.answer.text, len(server.asked)) == ("By the\tmill.", 4)
+    (reply,), server = await _say(iter([controls]), UNTIL, reply="$.out", raw_controls=True)
+    assert (reply.turn.answer.text, len(server.asked)) == ("By the\tmill.", 1)
+
+
+@pytest.mark.parametrize(
     "broken",
     [
         response("503 Service Unavailable", "no", "Retry-After: 0"),
