@@ -26,6 +26,10 @@ SERVERS: dict[str, dict[str, Any]] = {
     "anthropic": {"/v1/models": {"data": [{"type": "model", "id": "m1"}]}, "/v1/messages": CLAUDE},
     "openai": {"/v1/models": {"object": "list", "data": [{"id": "m1"}]}, "/v1/chat/completions": CHAT},
     "a2a": {"/.well-known/agent-card.json": CARD, "/rpc": {"jsonrpc": "2.0", "id": 1, "result": {"task": TASK}}},
+    "a2a-0.3": {
+        "/.well-known/agent-card.json": {"name": "mill", "protocolVersion": "0.3.0", "url": "URL/rpc"},
+        "/rpc": {"jsonrpc": "2.0", "id": 1, "result": {"kind": "message", "parts": [{"text": "I am a mill."}]}},
+    },
     "rasa": {
         "/version": {"version": "3.6", "minimum_compatible_version": "3.0"},
         "/webhooks/rest/webhook": [{"recipient_id": "x", "text": "I am a mill."}],

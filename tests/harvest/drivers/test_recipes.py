@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -22,6 +23,7 @@ from recordings.conversations.conversation import SystemTurn
 from recordings.log.run_folder import read
 from tests.servers.doors import DOORS, KEY, Door, Said
 from tests.servers.local_http import Asked, LocalServer, serving
+from tests.support.command_line import harvest
 
 CASES = [(name, False) for name in DOORS] + [
     (name, True) for name in DOORS if "stream" in options_model(name).model_fields
@@ -187,5 +189,8 @@ async def test_killed_and_resumed_runs_hold_every_turn_of_every_api_once(tmp_pat
         assert [(turn.said, truth_in(turn.reply)) for turn in conversation.turns if turn.reply] == [
             (text, door.truth(text, n)) for n, text in enumerate(WORDS[conversation.key.topic], 1)
         ]
+    again = json.loads(harvest("pages", "read-again", tmp_path / "run", "--json").stdout)
+    assert again["read"] >= len(doors) * 20
+    assert (again["changed"], again["unreadable"]) == (0, 0)
     everything = b"".join(file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file())
     assert KEY.encode() not in everything

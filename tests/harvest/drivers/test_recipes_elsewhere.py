@@ -155,19 +155,20 @@ async def test_litellm_says_the_same_by_each_api(name: str, litellm: str) -> Non
         await talk(name, url, ("Movies?",), model="no-such-model", key=key, **more)
 
 
-ODD = {"langgraph": ("down",), "a2a": ("message", "ask", "down"), "ag-ui": ("think", "down")}
+A2A_WORDS = ("message", "ask", "down")
+ODD = {"langgraph": ("down",), "a2a": A2A_WORDS, "a2a-0.3": A2A_WORDS, "ag-ui": ("think", "down")}
 """Words to which an agent answers in a way of its own."""
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("name", "streamed"), [*((name, False) for name in ODD), ("a2a", True)])
+@pytest.mark.parametrize(("name", "streamed"), [*((name, False) for name in ODD), ("a2a", True), ("a2a-0.3", True)])
 async def test_an_agent_on_the_server_of_its_protocols_makers_is_recorded_as_it_spoke(
     name: str, streamed: bool, tmp_path: Path
 ) -> None:
     more = {"stream": True} if streamed else {}
     words = tuple(f"word {n} “東京”" for n in range(1, 10 - len(ODD[name]) + 2))
     asked = (*words, *ODD[name][:-1])
-    with running_agent(name, tmp_path) as url:
+    with running_agent(name.removesuffix("-0.3"), tmp_path) as url:
         turns = await talk(name, url, asked, sessions=2, **more)
         for n, (text, turn) in enumerate(zip(asked * 2, turns, strict=True)):
             assert turn.answer.text == f"Turn {n % len(asked) + 1}: you said {text}"

@@ -58,7 +58,9 @@ def main(port: int) -> None:
         skills=[AgentSkill(id="mills", name="mills", description="mills", tags=["mills"])],
     )
     handler = DefaultRequestHandler(agent_executor=Mill(), task_store=InMemoryTaskStore(), agent_card=card)
-    app = Starlette(routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")])
+    app = Starlette(
+        routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=True)]
+    )
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from tests.servers import described_apis
 from tests.servers.described_apis import Api
@@ -225,6 +225,66 @@ class _StreamingA2A(described_apis.A2A):
 
 class A2A(_Described):
     recipe, api, own = "a2a", _StreamingA2A, "fail"
+
+
+class _OlderA2A(_StreamingA2A):
+    """a2a-protocol.org, specification 0.3: the same results with kinds, without wrappers, in other words."""
+
+    METHODS: ClassVar = {
+        "message/send": "SendMessage",
+        "message/stream": "SendStreamingMessage",
+        "tasks/get": "GetTask",
+    }
+
+    async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        assert "a2a-version" not in asked.headers
+        call = json.loads(asked.body)
+        call["method"] = self.METHODS[call["method"]]
+        if "message" in call["params"]:
+            message = call["params"]["message"]
+            assert (message["kind"], message["role"], message["parts"][0]["kind"]) == ("message", "user", "text")
+            message["role"] = "ROLE_USER"
+        headers = {**asked.headers, "a2a-version": "1.0"}
+        await super().answer(
+            Asked(asked.method, asked.target, headers, json.dumps(call).encode()), cast(Any, _Older(writer))
+        )
+
+
+class _Older:
+    """Writes what a server of 1.0 writes in the shape of 0.3."""
+
+    KINDS: ClassVar = {"task": "task", "message": "message", "statusUpdate": "status-update"}
+    KINDS |= {"artifactUpdate": "artifact-update"}
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self.writer = writer
+        self.drain, self.close = writer.drain, writer.close
+
+    def write(self, data: bytes) -> None:
+        head, found, body = data.rpartition(b"data: ")
+        if not found:
+            head, found, body = data.partition(b"\r\n\r\n")
+        if not body.strip():
+            self.writer.write(data)
+            return
+        answer = json.loads(body)
+        if "result" in answer:
+            for name, kind in self.KINDS.items():
+                if name in answer["result"]:
+                    answer["result"] = {"kind": kind, **answer["result"][name]}
+            answer["result"].setdefault("kind", "task")
+            status = answer["result"].get("status", {})
+            if status:
+                status["state"] = status["state"].removeprefix("TASK_STATE_").lower().replace("_", "-")
+        text = json.dumps(answer)
+        if found == b"data: ":
+            self.writer.write(head + found + text.encode() + b"\n\n")
+        else:
+            self.writer.write(response("200 OK", text))
+
+
+class A2A03(_Described):
+    recipe, api, own = "a2a-0.3", _OlderA2A, "fail"
 
 
 class DirectLine(_Described):
