@@ -14,13 +14,14 @@ sample: a film may be called "Sorry to Bother You".
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from protocols.answer import Answer, Exchange
+from protocols.rules.contains import Contains
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
@@ -104,7 +105,8 @@ _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 class ExpectedTurn:
     """The context that a sample is checked against. `intended` are the policy's words, or "" in free mode. `topic` is
     the need, `earlier` are the user's previous turns, `answer` is the system's last answer, and `instructions` is the
-    model's prompt. `longest` is the limit in characters. `again` is True if the act repeats a turn."""
+    model's prompt. `longest` is the limit in characters. `again` is True if the act repeats a turn. `judged` are the
+    policy's groups of phrases by which it judges answers: a sample holds a phrase of the same groups as `intended`."""
 
     intended: str
     topic: Topic
@@ -113,6 +115,7 @@ class ExpectedTurn:
     instructions: str
     longest: int
     again: bool = False
+    judged: tuple[tuple[str, ...], ...] = ()
 
     @property
     def granted_words(self) -> tuple[str, ...]:
@@ -177,15 +180,25 @@ class ExpectedTurn:
         granted = [_flatten(words) for words in (*self.granted_words, self.answer[:_MOST_OF_AN_ANSWER])]
         return _share_long_run(_flatten(text), _flatten(self.instructions), granted)
 
+    def _pairs_of_judged(self, text: str) -> Iterator[tuple[bool, bool]]:
+        for phrases in self.judged:
+            rule = Contains(phrases=phrases)
+            yield rule.judge(self.as_sight(self.intended)).holds, rule.judge(self.as_sight(text)).holds
+
     def loses_details(self, text: str) -> bool:
-        """Return whether a digit, address or quotation of the policy's words is missing."""
+        """Return whether a digit, address, quotation or judged phrase of the policy's words is missing."""
+        if any(meant and not said for meant, said in self._pairs_of_judged(text)):
+            return True
         kept = _flatten(text)
         needed = (piece for piece in guarded_parts(self.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
         return not all(_flatten(piece) in kept for piece in needed)
 
     def invents_details(self, text: str) -> bool:
         """Return whether a number or address occurs neither in the need, nor in the policy's words, nor in the
-        conversation. A free model may name a year, because it chooses its wishes, but it cannot know an address."""
+        conversation. A free model may name a year, because it chooses its wishes, but it cannot know an address.
+        Judged phrases are invented if the policy's words hold none of them, even if the user said them before."""
+        if any(said and not meant for meant, said in self._pairs_of_judged(text)):
+            return True
         before = (*self.granted_words, *self.earlier, self.answer[:_MOST_OF_AN_ANSWER])
         found = re.findall(r"(?:https?://|www\.)[^\s<>\"']+", unicodedata.normalize("NFKC", text).casefold())
         addresses = [address.rstrip(".,;:!?)]/") for address in found]
@@ -279,8 +292,8 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "repeats-itself": "What the user said before, word for word, where the act is not to say it again.",
         "echo": f"The system's last answer ({_ENOUGH} characters or more), or {_RUN} characters of it in a row.",
         "instructions": f"{_RUN} characters in a row of what the model was told, or an order to ignore that.",
-        "lost": "A number, an address or a quotation of the policy's words is missing.",
-        "invented": "A number or address that neither need, policy, last answer nor an earlier turn holds.",
+        "lost": "A number, an address, a quotation or a phrase that a probe judges answers by is missing.",
+        "invented": "A number or address that nobody gave the user, or a phrase that a probe judges answers by.",
         "stops-at-once": "Free mode: the sign of leaving before anything was said.",
         "sign": "A sign of leaving among other words, or one that is not of this conversation.",
     }

@@ -36,6 +36,7 @@ from simulators.promises import initial_state, next_action
 from simulators.reasons import BUDGET, ENDPOINT_FAILED, FRUSTRATED, NO_WORDS, SATISFIED
 from simulators.scripted import add_choice
 from simulators.user import Observation, Scenario, State, Streams, User
+from simulators.wrappers.wrapped import find_innermost
 from topics.counting import pluralize
 from topics.cut_text import Said
 from topics.document import StrictModel, validation_error
@@ -165,6 +166,8 @@ class WordedUser:
 
     def _put_in_words(self, heard: WordedMemory, rng: Streams, action: Say) -> tuple[Say | Stop, WordedMemory]:
         options = self.options
+        if self.inner is not None and action.state in getattr(find_innermost(self.inner), "exact_acts", ()):
+            return _finish_turn(heard, action, action.text, [])
         instructions = prompting.wording_instructions(
             need=heard.topic.request,
             persona=heard.persona,
@@ -176,6 +179,12 @@ class WordedUser:
         )
         text, refusals = self._take_sample(rng, action, instructions, heard, again=action.state in options.again)
         return _finish_turn(heard, action, text, refusals)
+
+    def _judged_phrases(self, topic: Topic) -> tuple[tuple[str, ...], ...]:
+        """Return the phrases by which the policy judges answers. If a model changed them, a system that remembers
+        what it was told would seem to forget."""
+        judged = getattr(find_innermost(self.inner), "judged_phrases", None) if self.inner is not None else None
+        return judged(topic) if judged is not None else ()
 
     def _respond_freely(self, heard: WordedMemory, rng: Streams) -> tuple[Say | Stop, WordedMemory]:
         options = self.options
@@ -217,6 +226,7 @@ class WordedUser:
             instructions=instructions,
             longest=options.longest,
             again=again,
+            judged=self._judged_phrases(heard.topic),
         )
         messages = prompting.conversation(
             instructions, exchanges, most=options.history, characters=options.answer_characters, signs=signs

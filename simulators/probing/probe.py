@@ -145,6 +145,26 @@ class ProbingUser:
             )
         return ProbeMemory(topic_for_user(topic))
 
+    @property
+    def exact_acts(self) -> frozenset[str]:
+        """The acts whose own words are the test, so that a model must not reword them. Questions about facts are
+        among them if an answer must consist of a phrase alone, because they ask for this form."""
+        found = {"instruct", "try", "unanswerable", "answerable", "climb", "harmless"}
+        if any(fact.form == "only" for fact in self.plan.facts.values()):
+            found.update(_JUDGED_ACTS)
+        return frozenset(found)
+
+    def judged_phrases(self, topic: Topic) -> tuple[tuple[str, ...], ...]:
+        """Return the phrases by which answers about facts are judged, filled in for a topic, in groups of the same
+        verdict."""
+        groups = (
+            fill_phrases(phrases, topic)
+            for fact in self.plan.facts.values()
+            for changed in (False, True)
+            for phrases in fact.phrases(changed=changed)
+        )
+        return tuple(dict.fromkeys(filter(None, groups)))
+
     def _finish_turn(self) -> Iterator[str]:
         plan = self.plan
         for fact in plan.facts.values():

@@ -10,6 +10,13 @@ from simulators.user import Chance, EnumerableUser, Observation, State, User
 REWORDING = frozenset({"given-words", "paraphrasing"})
 
 
+def find_innermost(user: User) -> User:
+    """Return the user at the centre of all wrappers."""
+    while (inner := getattr(user, "inner", None)) is not None:
+        user = inner
+    return user
+
+
 def can_enumerate(user: User) -> bool:
     """Return whether the user can list the outcomes of its next turn."""
     return callable(getattr(user, "distribution", None))
