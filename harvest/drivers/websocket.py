@@ -66,7 +66,7 @@ class Options(ReplyOptions):
     )
     skip: ConditionOption = Field((), description="condition of messages that belong to no reply, such as `typing`")
     greets: bool = Field(
-        False, description="the system speaks first: what it says before the first turn is kept as evidence"
+        False, description="the system speaks first: what it says before the first turn is recorded as its greeting"
     )
     protocols: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = Field(
         (), description="names of subprotocols to offer"
@@ -110,7 +110,7 @@ class WebSocketDriver:
         self.description = described_by(options, options.keep)
         self.skipped = Condition.parse(options.skip)
         self.answered = False
-        self._visitors: dict[tuple[str, int], str] = {}
+        self._visitors: dict[tuple[str, str, int], str] = {}
 
     @property
     def capabilities(self) -> Capabilities:
@@ -118,7 +118,7 @@ class WebSocketDriver:
 
     async def open(self, opening: Opening) -> _Session:
         """Connect, send what is to be sent first, and wait for the greeting, if there is one. Raises DriverError."""
-        person = opening.topic, opening.trial
+        person = opening.system, opening.topic, opening.trial
         if not opening.before or person not in self._visitors:
             self._visitors[person] = str(uuid.uuid4())
         visitor = self._visitors[person]
@@ -144,7 +144,7 @@ class _Session:
         self._turn, self._ids = 0, uuid.uuid4()
         self._kept: dict[str, str | None] = dict.fromkeys(driver.options.keep)
         self._arrived: asyncio.Queue[Frame | Closed | Unanswered] = asyncio.Queue()
-        self._greeting: tuple[Exhibit, ...] = ()
+        self._greeting = ""
         self._reading: asyncio.Task[None] | None = None
 
     async def _read(self) -> None:
@@ -166,8 +166,7 @@ class _Session:
                 await self._join()
                 if driver.options.greets:
                     greeting = await self._receive_reply(Stopwatch(driver.clock), [])
-                    text = greeting.turn.answer.text.encode("utf-8", "surrogatepass")
-                    self._greeting = (Exhibit("greeting", "text/plain; charset=utf-8", text),)
+                    self._greeting = greeting.turn.answer.text
                 while self._missing_values():
                     self._take_between(await self._arrived.get(), frames)
         except TimeoutError:
@@ -199,8 +198,8 @@ class _Session:
         await self._socket.send(message)
         reply = await self._receive_reply(watch, unasked)
         driver.answered = True
-        greeting, self._greeting = self._greeting, ()
-        return Reply(reply.turn, (*reply.exhibits, *greeting))
+        greeting, self._greeting = self._greeting, ""
+        return replace(reply, turn=replace(reply.turn, greeting=greeting))
 
     async def _receive_reply(self, watch: Stopwatch, unasked: list[Frame]) -> Reply:
         """Return what comes now, until it is complete. Raises Unanswered with what came as evidence."""

@@ -159,8 +159,7 @@ async def test_ten_turns_of_two_sessions_are_what_the_server_said(
             assert len(turn.pieces) > 3
         if way == "socketio":
             assert [offer.title for offer in turn.answer.offers] == ["More"]
-    greetings = [exhibit.data for exhibit in sessions[0][0].exhibits if exhibit.name == "greeting"]
-    assert greetings == ([b"Welcome!"] if way == "greeting" else [])
+    assert sessions[0][0].turn.greeting == ("Welcome!" if way == "greeting" else "")
 
 
 async def test_texts_without_json(chats: Chats, tmp_path: Path) -> None:
