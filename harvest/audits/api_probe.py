@@ -113,7 +113,8 @@ async def candidates_by_look(
             headers = _headers(driver, candidate)
             key = (base + look.path, repr(headers))
             if key not in asked:
-                show(f"looks at {key[0]}")
+                if key[0] not in (url for url, _ in asked):  # drivers may ask with different headers
+                    show(f"looks at {key[0]}")
                 status, asked[key] = await _get(key[0], headers, surroundings)
                 if status in (401, 403):
                     show(f"    refused ({status}): it may need a key")
