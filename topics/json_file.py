@@ -54,6 +54,10 @@ class JsonValue:
         """Return a value that was read from a line of a file of another kind, such as a row of a table."""
         return cls(value, (), _Source(path, "", line))
 
+    def with_value(self, value: object) -> JsonValue:
+        """Return another value at the same place."""
+        return JsonValue(value, self.loc, self._source)
+
     def without_columns(self) -> JsonValue:
         """Return the value, whose errors name only the line. To find a column, the whole text is read again, which
         takes too long for each of thousands of errors."""

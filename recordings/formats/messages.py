@@ -31,6 +31,7 @@ from recordings.formats.imports import MOST_TURNS_ALLOWED, check_system_name
 from recordings.formats.message_metadata import Metadata
 from recordings.formats.message_shapes import Record, conversations_in, is_conversation, record_place, records_of
 from recordings.formats.message_sides import Sides, split_sides
+from recordings.formats.parquet_rows import PARQUET_MARK, parquet_rows
 from recordings.formats.salvaged_text import SalvagedText
 from recordings.formats.shapes.shape import MOST_PLACED, Shape, ShapeOptions, topic_name
 from recordings.formats.transcript_turns import imported_route, state_name, topic_names
@@ -38,6 +39,7 @@ from recordings.judged.judgments import Judgment, Layer, Target
 from recordings.log.header import trial_identity
 from topics.counting import pluralize
 from topics.errors import InputError, Place
+from topics.json_file import JsonValue
 from topics.regular_file import read_bytes
 from topics.topic import TopicSet, check_topic_id
 
@@ -189,14 +191,18 @@ class _Reading:
         data = read_bytes(file)
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
         unread: list[str] = []
-        text = SalvagedText.decode(data, found.name, "JSON")
+        values: Iterator[JsonValue]
+        if data.startswith(PARQUET_MARK):
+            check, values = _accept, parquet_rows(data, found.name)
+        else:
+            text = SalvagedText.decode(data, found.name, "JSON")
+            check, values = text.check, text.values(self.refuse, is_conversation)
         del data  # a large file would be in memory twice
-        values = text.values(self.refuse, is_conversation)
         first = list(islice(values, 2))  # as many as say whether it is the only one
         for value in chain(first, values):
             for at in conversations_in(value, unread, alone=len(first) == 1):
                 try:
-                    text.check(at)
+                    check(at)
                     records, fault = records_of(at)
                     found.add_records(records)
                     if fault is not None:
@@ -312,6 +318,9 @@ class _Reading:
         if infinite := len(record.judged) + len(sides.judged) - len(judged):  # as 1e999 is read
             self.passed["judgments that are no finite number"] += infinite
         return Draft(conversation, known, record.without_value(), name, judged)
+
+
+def _accept(value: JsonValue) -> None: ...
 
 
 def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, began: str, place: Place) -> Conversation:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from recordings.files.json_text import Json
 from recordings.formats.message_shapes import is_conversation
-from recordings.formats.shapes.audit_table import PARQUET_MARK, is_table
+from recordings.formats.parquet_rows import PARQUET_MARK, parquet_rows
+from recordings.formats.shapes.audit_table import is_table
 from recordings.formats.shapes.library import SHAPES
 from recordings.formats.shapes.shape import has_keys
 from recordings.formats.shapes.trec import IKAT, TOPICS
@@ -32,7 +33,8 @@ def _format_of(file: Path) -> str:
     if data.startswith(b"PK\x03\x04"):
         return "inspect"
     if data.startswith(PARQUET_MARK):
-        return "table"
+        row = next(iter(parquet_rows(data, str(file))), None)
+        return "messages" if row is not None and is_conversation(row.value) else "table"
     text = data.decode("utf-8-sig", "replace").lstrip()
     if text.startswith("#####"):
         return "gfrc"

@@ -431,6 +431,10 @@ EXAMPLES: dict[str, Example] = {
             ("file", "other", 1, [("Bye", "Bye.")], "completed"),
         ],
     ),
+    "table, in JSON": Example(
+        _lines({"prompt": "When?", "completion": "At nine.", "topic": "hours", "trial": 1}),
+        [("file", "hours", 1, [("When?", "At nine.")], "completed")],
+    ),
     "table": Example(
         TABLE.encode(),
         [

@@ -7,8 +7,8 @@ Rows with the same system, topic, trial and attempt are the turns of one convers
 column `turn`, every row is a conversation. Names of columns are compared without capitals; `--map MEANING=COLUMN` names
 a column that is called otherwise. An empty cell of `answer` is an answer without text; a row whose `answered` is `no`
 has no answer. `country` and `language` become a part of the topic, because answers differ by them.
-Parquet is read as CSV is. Of what `harvest data export` writes, `links` and `parts` are JSON, as in the metadata of
-messages.
+Parquet, and objects with these keys in JSON, are read as CSV is. Of what `harvest data export` writes, `links` and
+`parts` are JSON, as in the metadata of messages.
 """
 
 import csv
@@ -20,13 +20,11 @@ from typing import Any
 
 from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
-from recordings.formats.shapes.shape import Group, Refuse, Shape, ShapeOptions, topic_name
-from recordings.formats.table_export import load_pyarrow
+from recordings.formats.parquet_rows import PARQUET_MARK, parquet_rows
+from recordings.formats.shapes.shape import Group, Refuse, Shape, ShapeOptions, json_values, topic_name
+from topics.csv_rows import decode_table, is_utf16
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue
-from topics.text_file import decode
-
-PARQUET_MARK = b"PAR1"
 
 # The columns that are read, by their meaning, with other names that published tables have.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -35,8 +33,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "trial": ("repetition", "replicate", "run"),
     "attempt": (),
     "turn": ("turn_number",),
-    "prompt": ("question", "query", "user"),
-    "answer": ("response", "reply", "output"),
+    "prompt": ("question", "query", "user", "instruction"),
+    "answer": ("response", "reply", "output", "completion"),
     "answered": (),
     "label": (),
     "act": (),
@@ -65,22 +63,35 @@ _PARTS = {"asked_at": "asked_at", "answered_by": "model", "finish": "finish"}
 
 
 def _holds(value: Json) -> bool:
-    return False  # it is no JSON
+    if not isinstance(value, dict):
+        return False
+    names = {str(name).casefold() for name, cell in value.items() if not isinstance(cell, list | dict)}
+    return _has_needed(names)
+
+
+def _has_needed(names: set[str]) -> bool:
+    return all(not names.isdisjoint((meaning, *COLUMNS[meaning])) for meaning in _NEEDED)
 
 
 def is_table(data: bytes) -> bool:
     """Return True if the bytes of a file begin with a header of this table."""
-    first = data[:4096].split(b"\n", 1)[0].decode("utf-8-sig", "replace")
+    opening = data[:4096].decode("utf-16" if is_utf16(data) else "utf-8-sig", "replace")
+    first = opening.split("\n", 1)[0].strip()
     names = {cell.strip().strip('"').casefold() for cell in first.replace(";", ",").replace("\t", ",").split(",")}
-    return all(not names.isdisjoint((meaning, *COLUMNS[meaning])) for meaning in _NEEDED)
+    return _has_needed(names)
 
 
 def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
-    if data.startswith(PARQUET_MARK):
-        yield from _parquet_values(data, path)
+    if data.startswith(PARQUET_MARK) or data[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        rows = parquet_rows(data, path) if data.startswith(PARQUET_MARK) else json_values(data, path, refuse)
+        for row in rows:
+            if isinstance(row.value, dict):
+                yield row.with_value({str(name): _cell_text(cell) for name, cell in row.value.items()})
+            else:
+                refuse(row.error("this is not a row of a table", allowed='{"prompt": …, "answer": …}'))
         return
     csv.field_size_limit(max(csv.field_size_limit(), len(data)))  # an answer may be longer than the usual limit
-    text = decode(data, path, "a table as CSV")
+    text = decode_table(data, path, "a table as CSV")
     first = text.split("\n", 1)[0]
     mark = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
@@ -103,19 +114,11 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
         raise InputError(f"this is not CSV: {fault}", place=Place(path, line)) from None
 
 
-def _parquet_values(data: bytes, path: str) -> Iterator[JsonValue]:
-    arrow, parquet = load_pyarrow(path)
-    try:
-        rows = parquet.read_table(io.BytesIO(data)).to_pylist()
-    except (arrow.ArrowException, OSError) as fault:
-        raise InputError(f"this Parquet file cannot be read: {fault}", place=Place(path)) from None
-    for number, row in enumerate(rows, 1):
-        yield JsonValue.at_line({str(name): _cell_text(cell) for name, cell in row.items()}, path, number)
-
-
 def _cell_text(cell: Any) -> str:
     if isinstance(cell, bool):
         return "yes" if cell else "no"
+    if isinstance(cell, list | dict):
+        return json.dumps(cell, ensure_ascii=False)
     return "" if cell is None else str(cell)
 
 

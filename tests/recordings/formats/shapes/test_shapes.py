@@ -6,10 +6,13 @@ import io
 import re
 import sys
 import zipfile
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from protocols.answer import Source, ToolCall
 from recordings.conversations.conversation import Conversation, SystemTurn
@@ -192,6 +195,53 @@ def test_columns_of_other_names_are_named(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message) as fault:
             imported("table", file, columns=columns)
         assert str(fault.value).startswith(f"{file}:2")
+
+
+def test_pairs_of_prompt_and_answer_in_json_are_rows_too(tmp_path: Path) -> None:
+    rows = [
+        {"question_id": 81, "Model": "m-7", "prompt": "When?", "completion": "At nine.", "score": None},
+        {"question_id": 81, "Model": "m-7", "prompt": "When?", "completion": None},
+        {"question_id": 82, "Model": "m-8", "prompt": "Why?", "completion": 7},
+    ]
+    for data in (dumped(rows), b"\n".join(map(dumped, rows))):
+        file = written(tmp_path, data)
+        assert recognise_format([file]) == "table"
+        found = imported("table", file).conversations
+        assert [(*_key(one), one.turns[0].said, reply(one).answer.text) for one in found] == [
+            *(("m-7", "81", 1, "When?", "At nine."), ("m-7", "81", 2, "When?", "")),
+            ("m-8", "82", 1, "Why?", "7"),
+        ]
+
+
+def _key(one: Conversation) -> tuple[str, str, int]:
+    return one.key.system, one.key.topic, one.key.trial
+
+
+def test_a_table_from_a_spreadsheet_in_utf_16_is_read(tmp_path: Path) -> None:
+    file = written(tmp_path, "topic\tprompt\tanswer\nT1\tÖffnung?\tUm neun.\n".encode("utf-16"))
+    assert recognise_format([file]) == "table"
+    (found,) = imported("table", file).conversations
+    assert (found.turns[0].said, reply(found).answer.text) == ("Öffnung?", "Um neun.")
+
+
+def test_rows_of_chats_in_parquet_are_messages(tmp_path: Path) -> None:
+    talk = [
+        {"role": "user", "content": "When?", "timestamp": None},
+        {"role": "assistant", "content": "At nine.", "timestamp": datetime(2023, 4, 9, tzinfo=UTC)},
+    ]
+    rows = [
+        {"conversation_hash": f"c{i}", "model": "gpt-x", "conversation": talk, "turn": 1, "toxic": False}
+        for i in range(3)
+    ]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "train.parquet")
+    file = tmp_path / "train.parquet"
+    assert recognise_format([file]) == "messages"
+    found = imported("messages", file)
+    assert [_key(one) for one in found.conversations] == [("gpt-x", f"c{i}", 1) for i in range(3)]
+    assert {reply(one).answer.text for one in found.conversations} == {"At nine."}
+    file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(InputError, match="this Parquet file cannot be read"):
+        imported("messages", file)
 
 
 @pytest.mark.parametrize(
