@@ -1,9 +1,8 @@
-"""Traces of calls of models: OpenTelemetry's GenAI spans, and traces exported from Langfuse.
+"""Traces of calls of models as OpenTelemetry's GenAI spans.
 
     {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": …, "startTimeUnixNano": …, "attributes": [
         {"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}},
-        {"key": "gen_ai.input.messages", "value": {"stringValue": "[{…}]"}}, …]}]}]}]}                    OTLP in JSON
-    {"session_id": "s", "timestamp": …, "input": [{"role": "user", "content": "Hi"}], "output": "Yes"}       Langfuse
+        {"key": "gen_ai.input.messages", "value": {"stringValue": "[{…}]"}}, …]}]}]}]}
 
 The calls of one conversation are put in order. Most programs send the whole history with each call, so messages that
 are there already are not added again. If spans of a whole turn (`invoke_agent`) have messages, the calls of models
@@ -12,21 +11,18 @@ within them are left out. What `harvest data export` wrote has its metadata in t
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
-from recordings.formats.message_sides import words_by_side
+from recordings.formats.shapes.call_histories import join_calls
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys
 from recordings.formats.spans_export import RECORD
-from topics.errors import InputError
 from topics.json_file import JsonValue
 
 _CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id", "gen_ai.session.id")
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
-_SESSION_KEYS = ("session_id", "sessionId")
-_TIME_KEYS = ("timestamp", "startTime", "start_time", "createdAt")
 
 
 def _holds_otlp(value: Json) -> bool:
@@ -78,7 +74,7 @@ def _read_otlp(group: Group, options: ShapeOptions) -> Iterator[Record]:
         metadata |= {"system": name} if isinstance(name, str) and name else {}
     trace = group[0]["traceId"].value if group[0].has_key("traceId") else ""
     name = next((first[key] for key in _CONVERSATION_KEYS if first.get(key)), trace)
-    yield Record({"messages": _joined(calls), "metadata": metadata, "id": str(name)}, group[0], "", passed)
+    yield Record({"messages": join_calls(calls), "metadata": metadata, "id": str(name)}, group[0], "", passed)
 
 
 def _attributes(span: JsonValue) -> dict[str, Any]:
@@ -154,100 +150,10 @@ def _nanoseconds(span: JsonValue) -> int:
     return int(text) if text.isdecimal() and len(text) < 20 else 0
 
 
-def _joined(calls: Sequence[tuple[Sequence[dict[str, Any]], Sequence[dict[str, Any]]]]) -> list[Json]:
-    """Return the messages of several calls in order, each once although most calls repeat those before them."""
-    found: list[Json] = []
-    said: list[tuple[str, str]] = []
-    for given, answered in calls:
-        words = words_by_side(given)
-        # The longest end of what is there with which the new messages begin.
-        known = next(
-            (length for length in range(min(len(words), len(said)), 0, -1) if said[-length:] == words[:length]), 0
-        )
-        new = list(given)
-        while known and new:  # the messages of both sides are counted, and those between them go with them
-            known -= bool(words_by_side(new[:1]))
-            del new[0]
-        if said:
-            new = [one for one in new if one.get("role") not in ("system", "developer")]
-        found += (*new, *answered)
-        said += words_by_side([*new, *answered])
-    return found
-
-
-def _holds_langfuse(value: Json) -> bool:
-    return (
-        isinstance(value, dict)
-        and {"input", "output"} <= value.keys()
-        and not value.keys().isdisjoint((*_SESSION_KEYS, "traceId", "trace_id"))
-    )
-
-
-def _group_langfuse(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[Group]:
-    found: dict[str, list[JsonValue]] = {}
-    for at, value in enumerate(values):
-        held = value.value if isinstance(value.value, dict) else {}
-        keys = (*_SESSION_KEYS, "traceId", "trace_id", "id")
-        name = next((str(held[key]) for key in keys if isinstance(held.get(key), str | int) and held[key]), str(at))
-        found.setdefault(name, []).append(value)
-    return found.values()
-
-
-def _read_langfuse(group: Group, options: ShapeOptions) -> Iterator[Record]:
-    from recordings.files.times import parse_foreign_time, unix_seconds
-
-    traces = [one.value for one in group if isinstance(one.value, dict)]
-    if not traces:
-        raise InputError("this is not a trace", allowed='{"session_id": …, "input": …, "output": …}')
-    stamps = [next(filter(None, (parse_foreign_time(trace.get(key)) for key in _TIME_KEYS)), "") for trace in traces]
-    order = sorted(range(len(traces)), key=lambda at: unix_seconds(stamps[at]) if stamps[at] else 0.0)
-    calls = []
-    for at in order:
-        trace = traces[at]
-        given, answered = _said(trace.get("input"), "user"), _said(trace.get("output"), "assistant")
-        if not answered and not given:
-            raise InputError("neither the input nor the output of this trace is text or messages")
-        for question in given[-1:]:
-            question.setdefault("timestamp", stamps[at])
-        for answer in answered[-1:]:
-            answer.setdefault("model", trace.get("model"))
-            answer.setdefault("usage", trace.get("usage", trace.get("usageDetails")))
-        calls.append((given, answered))
-    name = next(
-        (str(traces[0][key]) for key in (*_SESSION_KEYS, "traceId", "trace_id", "id") if traces[0].get(key)), ""
-    )
-    model = next((traces[at]["model"] for at in order if traces[at].get("model")), None)
-    metadata = {"system": model} if isinstance(model, str) and model else {}
-    yield Record({"messages": _joined(calls), "metadata": metadata, "id": name}, group[0])
-
-
-def _said(value: Json, role: str) -> list[dict[str, Any]]:
-    """Return the input or output of a trace as messages: a text, a message, a list of them, or an object with one."""
-    if isinstance(value, str):
-        return [{"role": role, "content": value}] if value else []
-    if isinstance(value, dict):
-        if "content" in value or "tool_calls" in value:
-            return [{"role": role, **value}]
-        for key in ("messages", "input", "output", "question", "query", "text", "answer", "response"):
-            if key in value:
-                return _said(value[key], role)
-        return []
-    if isinstance(value, list):
-        return [found for one in value for found in _said(one, role)]
-    return []
-
-
 OTLP = Shape(
     "otlp",
     "OpenTelemetry's GenAI spans as OTLP in JSON: every gen_ai.conversation.id a conversation",
     _holds_otlp,
     _read_otlp,
     _group_otlp,
-)
-LANGFUSE = Shape(
-    "langfuse",
-    "traces or observations from Langfuse: every session a conversation",
-    _holds_langfuse,
-    _read_langfuse,
-    _group_langfuse,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 import zipfile
@@ -308,6 +309,22 @@ def test_a_damaged_member_is_left_out_and_named(tmp_path: Path) -> None:
     assert [one.key.trial for one in found.conversations] == [1]
     (fault,) = found.left_out
     assert "samples/b.json: the member cannot be read: Bad CRC-32" in str(fault)
+
+
+def test_observations_around_the_calls_of_models_are_counted(tmp_path: Path) -> None:
+    asked = json.dumps([{"role": "user", "content": "[When?]"}])
+    about = {"traceId": "t", "startTime": "2026-03-01T10:00:00Z"}
+    observed = [
+        {**about, "id": "a", "type": "SPAN", "input": {"question": "[When?]"}, "output": {"answer": "At nine."}},
+        {**about, "id": "b", "type": "GENERATION", "input": asked, "output": "At nine.", "model": "m-9"},
+        {**about, "id": "c", "type": "EVENT", "input": None, "output": None},
+    ]
+    found = imported("langfuse", written(tmp_path, dumped(observed)))
+    (one,) = found.conversations
+    assert (one.key.system, one.turns[0].said, reply(one).answer.text) == ("m-9", "[When?]", "At nine.")
+    assert any("steps around the calls of models: 2" in warning for warning in found.warnings)
+    spans = imported("langfuse", written(tmp_path, dumped(observed[:1]))).conversations[0]
+    assert (spans.turns[0].said, reply(spans).answer.text) == ("[When?]", "At nine.")
 
 
 def test_a_judgment_that_is_no_finite_number_is_left_out(tmp_path: Path) -> None:
