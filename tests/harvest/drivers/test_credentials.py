@@ -24,9 +24,11 @@ from harvest.drivers.registry import build_driver, options_model
 from harvest.systems.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings
 from harvest.systems.exposure import Exposure
 from harvest.systems.timing import REAL_CLOCK
+from harvest.voices.endpoint import Endpoint, EndpointOptions
 from recordings.log.run_folder import read
+from simulators.outside import Message, Prompt
 from tests.servers.guarded_chat import CLIENT, SECRET, GuardedChat
-from tests.servers.local_http import LocalServer, serving
+from tests.servers.local_http import Asked, LocalServer, completions, serving
 from tests.support.stepping import Stepped
 from topics.errors import InputError
 
@@ -240,6 +242,27 @@ async def test_a_driver_is_closed_while_a_token_is_asked_for(tmp_path: Path) -> 
         await asyncio.wait([waiting])
         await driver.close()
         assert [asked.path for asked in built.server.asked] == ["/token"]
+
+
+async def test_a_token_stands_in_for_the_key_of_a_recipe_and_of_an_endpoint(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def answer(request: Asked, writer: asyncio.StreamWriter) -> None:
+        asked.append(request.headers.get("authorization", "") + request.headers.get("api-key", ""))
+        await completions(request, writer)
+
+    command = {"argv": (sys.executable, "-c", "print('printed-token')")}
+    async with serving(answer) as server:
+        given = {"base_url": f"{server.url}/v1", "auth": {"command": command}}
+        around = Surroundings("desk", tmp_path, environment=ENVIRONMENT)
+        driver = build_driver("azure", {**given, "deployment": "mine"}, around)
+        assert (await say(driver, "echo: hello")) == [("echo: hello", "hello")]
+        await driver.close()
+        words = Endpoint("words", EndpointOptions.model_validate({**given, "model": "m"}), around)
+        sample = await words.sample(Prompt("words", "ask", (Message("user", "echo: Films?"),), ("one",), seed=1))
+        assert sample.text == "Films?"
+        await words.close()
+    assert asked == ["Bearer printed-token"] * 2
 
 
 # Refresh tokens ------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from harvest.drivers.registry import build_driver
 from harvest.drivers.sigv4 import AwsKeys, sign
 from harvest.systems.driver import Denied, Driver, Opening, Surroundings
 from tests.servers.environment import python_environment
+from tests.servers.local_http import Asked, response, serving
 from tests.support.checkout import TESTS
 from tests.support.object_store import moto_server, post
 
@@ -73,8 +74,8 @@ def requests(count: int) -> Iterator[dict[str, str]]:
         }
 
 
-def test_200_signatures_are_those_of_botocore() -> None:
-    asked = list(requests(200))
+def signed_by_botocore(asked: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The headers of these requests."""
     done = subprocess.run(
         [str(python_environment("moto") / "bin" / "python"), str(TESTS / "servers" / "botocore_oracle.py")],
         input=json.dumps(asked),
@@ -83,13 +84,52 @@ def test_200_signatures_are_those_of_botocore() -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    expected = json.loads(done.stdout)
+    found: list[dict[str, str]] = json.loads(done.stdout)
+    return found
+
+
+def test_200_signatures_are_those_of_botocore() -> None:
+    asked = list(requests(200))
+    expected = signed_by_botocore(asked)
     for one, theirs in zip(asked, expected, strict=True):
         keys = AwsKeys(one["access_key"], one["secret_key"], one["session_token"])
         now, headers = datetime.fromisoformat(one["now"]), json.loads(one["headers"])
         content = one["content"].encode()
         ours = sign(keys, one["service"], one["region"], now, one["method"], one["url"], headers, content)
         assert {**headers, **ours} == theirs, one
+
+
+async def test_a_recipe_for_aws_signs_what_it_sends(tmp_path: Path) -> None:
+    async def converse(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        content = [{"text": f"You said {asked.json['messages'][-1]['content'][0]['text']}"}]
+        writer.write(response("200 OK", json.dumps({"output": {"message": {"content": content}}})))
+
+    environment = {"ID": "AKIDEXAMPLE", "KEY": "wJalrXUtnFEMI/K7MDENG", "TOKEN": "a/session+token="}
+    keys = {"access_key": {"env": "ID"}, "secret_key": {"env": "KEY"}, "session_token": {"env": "TOKEN"}}
+    async with serving(converse) as server:
+        auth = {"sigv4": {"service": "bedrock", "region": "eu-central-1", **keys}}
+        options = {"base_url": server.url, "model": "arn:aws:bedrock:eu/amazon.nova-lite-v1:0", "auth": auth}
+        driver = build_driver("bedrock", options, Surroundings("aws", tmp_path, environment=environment))
+        session = await driver.open(Opening("aws", "M001", 1, 1))
+        assert (await session.say("Films? é")).turn.answer.text == "You said Films? é"
+        await driver.close()
+        (asked,) = server.asked
+    sent = asked.headers
+    request = {
+        "method": "POST",
+        "url": server.url + asked.target,
+        "headers": json.dumps({"Content-Type": sent["content-type"]}),
+        "content": asked.body.decode(),
+        "now": datetime.strptime(sent["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).isoformat(),
+        "access_key": environment["ID"],
+        "secret_key": environment["KEY"],
+        "session_token": environment["TOKEN"],
+        "service": "bedrock",
+        "region": "eu-central-1",
+    }
+    (expected,) = await asyncio.to_thread(signed_by_botocore, [request])
+    assert sent["authorization"] == expected["Authorization"]
+    assert sent["x-amz-security-token"] == environment["TOKEN"]
 
 
 # moto -----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -223,6 +224,36 @@ def test_short_secrets_are_left_to_the_patterns() -> None:
 def test_a_secret_that_stands_in_our_own_marks_does_not_nest() -> None:
     redactor = Redactor(["redacted", "redacted:secret"])
     assert redactor.text("[redacted:secret]") == "[redacted:secret]"
+
+
+def test_secrets_that_are_put_into_the_given_collection_later_are_found_from_then_on() -> None:
+    known = {"none", CANARIES[0]}
+    redactor = Redactor(known)
+    text = f"a token: {CANARIES[2]}"
+    assert redactor.leaves_unchanged([text])
+    known.add(CANARIES[2])
+    assert not redactor.leaves_unchanged([text])
+    assert redactor.text(text) == "a token: [redacted:secret]"
+    assert redactor.data(text.encode(), "text/plain") == b"a token: [redacted:secret]"
+    assert redactor.value({"a": [text]}) == {"a": ["a token: [redacted:secret]"]}
+    assert redactor.ignored == 1
+
+
+def test_texts_are_redacted_in_threads_while_secrets_are_added() -> None:
+    known: set[str] = set()
+    redactor = Redactor(known)
+    text = " ".join(f"word-{number}-Hs7dKf3mQz9x" for number in range(200))
+
+    def add() -> None:
+        for number in range(60):
+            known.add(f"word-{number}-Hs7dKf3mQz9x")
+            assert f"word-{number}-Hs7dKf3mQz9x " not in redactor.text(text)
+
+    with ThreadPoolExecutor(4) as pool:
+        searching = [pool.submit(redactor.text, text) for _ in range(40)]
+        pool.submit(add).result()
+        assert all(one.result().count("word-1") > 0 for one in searching)
+    assert redactor.text(text).count("[redacted:secret]") == 60
 
 
 def test_secrets_may_come_later() -> None:
