@@ -15,6 +15,8 @@ from harvest.drivers.program_output import json_turn, text_turn
 from harvest.drivers.received import Received
 from harvest.drivers.recipe import read_recipe
 from harvest.drivers.registry import recipe_names
+from harvest.drivers.websocket import Options as SocketOptions
+from harvest.drivers.websocket import read_frames
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
 from protocols.thoughts import split_thoughts
@@ -22,7 +24,12 @@ from topics.links import find_links
 
 # Exhibits with a reply, by driver; the first that exists is used.
 _API_EXHIBITS = ("messages", "stream", "response")
-_REPLY_EXHIBITS = {"command": ("stdout",), "http": _API_EXHIBITS, "openai": _API_EXHIBITS}
+_REPLY_EXHIBITS = {
+    "command": ("stdout",),
+    "http": _API_EXHIBITS,
+    "openai": _API_EXHIBITS,
+    "websocket": ("frames",),
+}
 
 # Drivers that keep only the text of a reply.
 _TEXT_DRIVERS = frozenset({"python"})
@@ -45,6 +52,8 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
         read = json_turn if options.get("mode") == "json" else text_turn
         return read(kept, Stopwatch(), thoughts_apart=options.get("thoughts_apart") is not False).answer
     given = json.dumps(options)
+    if driver == "websocket":
+        return read_frames(SocketOptions.model_validate_json(given), kept).answer
     if driver in recipe_names():
         recipe = read_recipe(driver)
         described = recipe.driver_options(recipe.Options.model_validate_json(given))

@@ -28,6 +28,7 @@ from harvest.drivers.socketio_framing import SocketIO, socketio_url
 from harvest.drivers.template import Template
 from harvest.systems.driver import Capabilities, Denied, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
+from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 from topics.document import validation_error
 
@@ -276,6 +277,16 @@ class _Session:
             self._reading.cancel()
             await asyncio.wait([self._reading])
         await self._socket.close()
+
+
+def read_frames(options: Options, kept: bytes) -> SystemTurn:
+    """Read the reply in the messages of a turn, as they were kept. Raises Unanswered if they are not a whole reply."""
+    reply = DescribedReply(described_by(options, options.keep), "messages" if options.stream is None else "events")
+    skipped = Condition.parse(options.skip)
+    for frame in map(json.loads, filter(None, kept.split(b"\n"))):
+        if not skipped.holds(_json_or_none(frame["text"])) and reply.read_event(frame.get("event", ""), frame["text"]):
+            break
+    return reply.turn(Stopwatch()).turn
 
 
 def _message(value: object) -> str:

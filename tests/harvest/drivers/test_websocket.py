@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from harvest.drivers.registry import build_driver
+from harvest.drivers.rereading import read_reply
 from harvest.drivers.websocket import UNASKED
 from harvest.systems.driver import Denied, Driver, DriverError, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Exposure
@@ -148,6 +149,9 @@ async def test_ten_turns_of_two_sessions_are_what_the_server_said(
     said = [[(text, reply.turn.answer.text) for text, reply in zip(TEN, replies)] for replies in sessions]
     assert sorted(said) == sorted(chats.truth(way).values())
     assert len(said) == 2
+    for reply in (reply for replies in sessions for reply in replies):
+        (kept,) = [exhibit.data for exhibit in reply.exhibits if exhibit.name == "frames"]
+        assert read_reply("websocket", {"url": "wss://a.example/", **options}, kept) == reply.turn.answer
     for turn in (reply.turn for replies in sessions for reply in replies):
         assert turn.notes == ()
         assert turn.first_seconds is not None
