@@ -161,21 +161,27 @@ class _Session:
 
     async def start(self) -> None:
         """Send what is to be sent first, and wait for the greeting and for values that turns need."""
-        driver, frames = self._driver, list[Frame]()
+        driver, seconds, frames = self._driver, self._driver.options.timeout, list[Frame]()
+        kind = Unanswered if driver.answered else Denied
         try:
-            async with asyncio.timeout(driver.options.timeout):
+            async with asyncio.timeout(seconds):
                 await self._join()
-                if driver.options.greets:
-                    greeting = await self._receive_reply(Stopwatch(driver.clock), [])
-                    self._greeting = greeting.turn.answer.text
+        except TimeoutError:
+            raise kind("timeout", f"the server did not let us in within {seconds:g} s") from None
+        if driver.options.greets:
+            try:
+                self._greeting = (await self._receive_reply(Stopwatch(driver.clock), [])).turn.answer.text
+            except Unanswered as fault:
+                fault.detail = f"the greeting did not come: {fault.detail}"
+                raise
+        try:
+            async with asyncio.timeout(seconds):
                 while self._missing_values():
                     self._take_between(await self._arrived.get(), frames)
         except TimeoutError:
             missing = " and ".join(f"{{{{ {name} }}}}" for name in self._missing_values())
-            detail = f"no message had a value for {missing}" if missing else "the server did not let us in"
-            kind = Unanswered if driver.answered else Denied
-            within = f"{detail} within {driver.options.timeout:g} s"
-            raise kind("no-value" if missing else "timeout", within, exhibits=_exhibits("frames", frames)) from None
+            detail = f"no message had a value for {missing} within {seconds:g} s"
+            raise kind("no-value", detail, exhibits=_exhibits("frames", frames)) from None
 
     async def _join(self) -> None:
         first = [templates.fill(template, {"visitor": self._visitor}) for template in self._driver.connecting]

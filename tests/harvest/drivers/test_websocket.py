@@ -164,6 +164,7 @@ async def test_ten_turns_of_two_sessions_are_what_the_server_said(
         if way == "socketio":
             assert [offer.title for offer in turn.answer.offers] == ["More"]
     assert sessions[0][0].turn.greeting == ("Welcome!" if way == "greeting" else "")
+    assert sessions[0][1].turn.greeting == ""
 
 
 async def test_texts_without_json(chats: Chats, tmp_path: Path) -> None:
@@ -191,6 +192,14 @@ FAULTS: tuple[tuple[str, dict[str, Any], str, type[DriverError], str, str], ...]
         Denied,
         "no-value",
         "no message had a value for {{ token }}",
+    ),
+    (
+        "one",
+        {**ONE, "greets": True, "timeout": 0.5},
+        "x",
+        Unanswered,
+        "timeout",
+        "the greeting did not come: the reply was",
     ),
     ("nowhere", ONE, "x", Denied, "http-404", "404 Not Found"),
     ("busy", ONE, "x", Unanswered, "http-503", "503 Service Unavailable"),
