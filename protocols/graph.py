@@ -20,7 +20,7 @@ def reachable_on_topic(start: str, states: Mapping[str, State], topic: Topic) ->
     for name, state in states.items():
         after = state.target_after_last(topic) if state.each else None
         edges = _edge_targets(state) if topic.turns or not state.each else ()
-        ways[name] = (*edges, *((after.state,) if after and after.state else ()))
+        ways[name] = (*edges, *_absent_targets(state), *((after.state,) if after and after.state else ()))
     return _reachable_states(start, ways)
 
 
@@ -43,7 +43,8 @@ def states_with_way_out(states: Mapping[str, State]) -> frozenset[str]:
         for target in _all_targets(state):
             back[target].append(name)
         # An edge may end the conversation right there, and so may an answer that matches no edge.
-        ends = [*(edge.target for edge in state.edges), *(end for end in (state.then, state.empty) if end)]
+        ends = [edge.target for edge in state.edges]
+        ends += [end for end in (state.then, state.empty, state.absent) if end]
         if any(end.outcome for end in ends) or not state.edges or state.edges[-1].rule != "":
             waiting.append(name)
     found = set(waiting)
@@ -59,21 +60,26 @@ def find_endless_loop(start: str, states: Mapping[str, State], *, silent: bool =
 
     A state that goes through the topic's turns eventually uses them all and then only passes on. Therefore loops are
     searched among the reachable states after every such state has used its turns, for topics with and without turns.
-    With `silent`, only loops in which nothing is said are searched. Even a turn limit cannot end a silent loop, and a
-    loop with words could hide a silent loop in a common search.
+    With `silent`, only loops in which nothing is said are searched: through states that have used their turns, and from
+    states that find no button to press. Even a turn limit cannot end a silent loop, and a loop with words could hide a
+    silent loop in a common search.
     """
     for topic_has_turns in (True, False):
         dry: dict[str, tuple[str, ...]] = {}
         for name, state in states.items():
             used_up = state.then if topic_has_turns else state.empty or state.then
             if state.then is None or used_up is None:
-                dry[name] = _edge_targets(state)
+                dry[name] = (*_edge_targets(state), *_absent_targets(state))
             else:
                 dry[name] = (used_up.state,) if used_up.state else ()
         ways = {name: (*_edge_targets(state), *dry[name]) for name, state in states.items()} if topic_has_turns else dry
-        looked_at = {name for name in _reachable_states(start, ways) if states[name].each or not silent}
+        onward = dry
+        looked_at = _reachable_states(start, ways)
+        if silent:
+            looked_at = frozenset(name for name in looked_at if states[name].each or states[name].press)
+            onward = dry | {name: _absent_targets(state) for name, state in states.items() if state.press}
         loop = _find_loop(
-            {name: tuple(way for way in dry[name] if way in looked_at) for name in states if name in looked_at}
+            {name: tuple(way for way in onward[name] if way in looked_at) for name in states if name in looked_at}
         )
         if loop:
             return loop
@@ -84,8 +90,13 @@ def _edge_targets(state: State) -> tuple[str, ...]:
     return tuple(dict.fromkeys(edge.target.state for edge in state.edges if edge.target.state))
 
 
+def _absent_targets(state: State) -> tuple[str, ...]:
+    return (state.absent.state,) if state.absent is not None and state.absent.state else ()
+
+
 def _all_targets(state: State) -> tuple[str, ...]:
-    return (*_edge_targets(state), *(target.state for target in (state.then, state.empty) if target and target.state))
+    ends = (state.then, state.empty, state.absent)
+    return (*_edge_targets(state), *(target.state for target in ends if target and target.state))
 
 
 def _find_loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
@@ -121,24 +132,30 @@ def most_turns(start: str, states: Mapping[str, State], turn_limit: int | None, 
     place = {name: number for number, name in enumerate(each)}
     items = len(topic.turns)
 
-    def target_position(name: str, used: tuple[int, ...]) -> _Position | None:
+    def target_positions(name: str, used: tuple[int, ...]) -> Iterator[_Position]:
         while name:
             state = states[name]
             if not state.each:
-                return name, used
+                yield name, used
+                name = "".join(_absent_targets(state))
+                continue
             number = place[name]
             if used[number] < items:
-                return name, (*used[:number], used[number] + 1, *used[number + 1 :])
+                yield name, (*used[:number], used[number] + 1, *used[number + 1 :])
+                return
             target = state.target_after_last(topic)
             name = target.state if target else ""
-        return None
 
     turns = 0
-    positions = {target_position(start, (0,) * len(each))}
-    while any(positions):
+    positions = set(target_positions(start, (0,) * len(each)))
+    while positions:
         turns += 1
         if turns == turn_limit:
             break
-        said = [position for position in positions if position]
-        positions = {target_position(way, used) for name, used in said for way in _edge_targets(states[name])}
+        positions = {
+            position
+            for name, used in positions
+            for way in _edge_targets(states[name])
+            for position in target_positions(way, used)
+        }
     return turns

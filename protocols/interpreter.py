@@ -8,7 +8,7 @@ conversation can be resumed or forked at any turn, on any machine.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from protocols.answer import Exchange
+from protocols.answer import Answer, Exchange, Offer
 from protocols.protocol import Protocol
 from protocols.route import Ask, Evidence, Route, Say, Stop
 from protocols.rules.rule import Sight
@@ -50,12 +50,12 @@ def advance(
     for edge in state.edges:
         if not edge.rule:
             route = _choose_edge(position, edge.label, "otherwise", tried, missed)
-            return _enter_state(protocol, topic, edge.target, _add_label(position, edge.label), route)
+            return _enter_state(protocol, topic, edge.target, _add_label(position, edge.label), route, sight.answer)
         rule = protocol.rules[edge.rule]
         verdict = rule.judge(sight)
         if verdict.holds:
             route = _choose_edge(position, edge.label, edge.rule, [rule.version], verdict.evidence)
-            return _enter_state(protocol, topic, edge.target, _add_label(position, edge.label), route)
+            return _enter_state(protocol, topic, edge.target, _add_label(position, edge.label), route, sight.answer)
         tried.append(rule.version)
         missed.extend(replace(piece, note=f"{edge.rule}: {piece.note}") for piece in verdict.evidence)
     label = protocol.no_match
@@ -97,7 +97,12 @@ def _add_label(position: Position, label: str) -> Position:
 
 
 def _enter_state(
-    protocol: Protocol, topic: Topic, target: Target, position: Position, route: Route | None
+    protocol: Protocol,
+    topic: Topic,
+    target: Target,
+    position: Position,
+    route: Route | None,
+    seen: Answer | None = None,
 ) -> tuple[Say | Ask | Stop, Position]:
     while target.state:
         state = protocol.states[target.state]
@@ -107,6 +112,12 @@ def _enter_state(
         if following is not None and count >= len(topic.turns):
             target = following
             continue
+        pressed: Offer | None = None
+        if state.press is not None and state.absent is not None:
+            pressed = state.press.choose(seen.offers if seen is not None else (), protocol.allow)
+            if pressed is None:
+                target = state.absent
+                continue
         if position.turn == protocol.turn_limit:
             return _make_stop(
                 "turn-limit", f"{position.turn} user turns are the limit; {state.name!r} was next", position, route
@@ -119,6 +130,8 @@ def _enter_state(
         if route is not None:
             route = replace(route, target=state.name)
         then = replace(position, state=state.name, turn=turn)
+        if pressed is not None:
+            return Say(pressed.title, state.name, turn, route, pressed=pressed), then
         if state.say is None:
             return Ask(state.user, state.name, turn, route), then
         return Say(render(state.say, topic, turn=turn, item=item), state.name, turn, route), then

@@ -50,6 +50,8 @@ def encode_protocol(protocol: Protocol) -> dict[str, object]:
     }
     if protocol.users:
         value["users"] = {name: {"simulator": user.simulator, **user.options} for name, user in protocol.users.items()}
+    if protocol.allow:
+        value["allow"] = list(protocol.allow)
     if protocol.turn_limit is not None:
         value["turn_limit"] = protocol.turn_limit
     if protocol.no_match is not None:
@@ -110,7 +112,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
 
 def _encode_state(state: State) -> dict[str, object]:
     value: dict[str, object] = {
-        **({"say": state.say.template} if state.say else {"user": state.user}),
+        **_encode_voice(state),
         "edges": [
             {
                 **({"if": edge.rule} if edge.rule else {"otherwise": True}),
@@ -126,6 +128,12 @@ def _encode_state(state: State) -> dict[str, object]:
     if state.empty is not None:
         value["empty"] = _encode_target(state.empty)
     return value
+
+
+def _encode_voice(state: State) -> dict[str, object]:
+    if state.press is not None and state.absent is not None:
+        return {"press": state.press.written, "absent": _encode_target(state.absent)}
+    return {"say": state.say.template} if state.say else {"user": state.user}
 
 
 def _encode_target(target: Target) -> dict[str, object]:

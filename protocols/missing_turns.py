@@ -8,7 +8,7 @@ turns with which the protocol, continued from that point, could have reached its
 - A turn limit is a bound and not a plan: if nothing else ends the protocol, only the next turn counts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from protocols.protocol import Protocol
 from protocols.states import Target
@@ -30,9 +30,12 @@ def fewest_turns_onward(
     if state not in protocol.states or (target and target not in protocol.states):
         return 1
     left = None if protocol.turn_limit is None else protocol.turn_limit - turn
-    targets = [Target(state=target)] if target else [edge.target for edge in protocol.states[state].edges]
     counts = tuple(sorted(used.items()))
-    landed = [_follow_target(protocol, topic, one, counts) for one in targets]
+    if target:
+        landed = {next(_follow_target(protocol, topic, Target(state=target), counts))}
+    else:
+        edges = protocol.states[state].edges
+        landed = {one for edge in edges for one in _follow_target(protocol, topic, edge.target, counts)}
     positions = {one for one in landed if isinstance(one, tuple)}
     if not positions:
         return 0
@@ -47,9 +50,10 @@ def _count_turns_to_end(protocol: Protocol, topic: Topic, positions: set[_Positi
     while positions:
         turns += 1
         landed = {
-            _follow_target(protocol, topic, edge.target, used)
+            one
             for state, used in positions
             for edge in protocol.states[state].edges
+            for one in _follow_target(protocol, topic, edge.target, used)
         }
         onward = {one for one in landed if isinstance(one, tuple)}
         if "completed" in landed or any(protocol.states[state].user for state, _ in onward):
@@ -61,17 +65,22 @@ def _count_turns_to_end(protocol: Protocol, topic: Topic, positions: set[_Positi
 
 def _follow_target(
     protocol: Protocol, topic: Topic, target: Target, used: tuple[tuple[str, int], ...]
-) -> _Position | str:
-    """Return the position of the next turn after `target`, or the outcome if the protocol ends instead. States that
-    have used all their turns are skipped."""
+) -> Iterator[_Position | str]:
+    """Yield the position of the next turn after `target`, or the outcome if the protocol ends instead. States that
+    have used all their turns are skipped. A state that presses a button is followed by what comes next without it."""
     while target.state:
         state = protocol.states[target.state]
         following = state.target_after_last(topic)
         if following is None:
-            return state.name, used
+            yield state.name, used
+            if state.absent is None:
+                return
+            target = state.absent
+            continue
         counts = dict(used)
         said = counts.get(state.name, 0)
         if said < len(topic.turns):
-            return state.name, tuple(sorted((counts | {state.name: said + 1}).items()))
+            yield state.name, tuple(sorted((counts | {state.name: said + 1}).items()))
+            return
         target = following
-    return target.outcome
+    yield target.outcome

@@ -18,6 +18,7 @@ class Protocol:
     - `turn_limit`: the largest number of user turns, or None if the graph itself ends.
     - `no_match`: the label of an answer that matches no edge, or None if that cannot happen.
     - `users`: the simulated users that speak in some of the states, by name.
+    - `allow`: titles of buttons that may be pressed although they leave the chat, buy, book, send or delete.
     """
 
     name: str
@@ -29,13 +30,15 @@ class Protocol:
     no_match: str | None = None
     about: str = ""
     users: Mapping[str, SimulatedUser] = field(default_factory=lambda: MappingProxyType({}))
+    allow: tuple[str, ...] = ()
     _most_turns: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def needs(self) -> frozenset[str]:
-        """The capabilities, such as `links`, that a driver must have for the rules on the edges."""
+        """The capabilities, such as `links`, that a driver must have for the rules on the edges and for presses."""
         used = {edge.rule for state in self.states.values() for edge in state.edges if edge.rule}
-        return frozenset[str]().union(*(self.rules[name].needs for name in used))
+        presses = [{"presses"}] if any(state.press for state in self.states.values()) else []
+        return frozenset[str]().union(*(self.rules[name].needs for name in used), *presses)
 
     @property
     def rule_versions(self) -> Mapping[str, str]:

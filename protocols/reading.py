@@ -11,8 +11,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from protocols.answer import Offer
 from protocols.graph import find_endless_loop, reachable_states, states_with_way_out
 from protocols.labels import Label
+from protocols.presses import Press, press_refusal
 from protocols.protocol import Protocol
 from protocols.rules.registry import read_rule, rule_kinds
 from protocols.rules.rule import Rule
@@ -68,11 +70,14 @@ class EdgeEntry(TargetEntry):
 
 
 class StateEntry(StrictModel):
-    """A state in a file: its words or the simulated user who speaks, and the edges that depend on the answer. `each`,
-    `then` and `empty` are only for states that go through the topic's turns."""
+    """A state in a file: its words, the simulated user who speaks or the button that is pressed, and the edges that
+    depend on the answer. `each`, `then` and `empty` are only for states that go through the topic's turns, and `absent`
+    is where a conversation goes on from a state with `press` if there is no such button."""
 
     say: Annotated[Said, AfterValidator(_check_not_empty)] | None = None
     user: str | None = None
+    press: str | int | None = None
+    absent: TargetEntry | None = None
     edges: tuple[EdgeEntry, ...] = Field(min_length=1)
     each: Literal["topic.turns"] | None = None
     then: TargetEntry | None = None
@@ -80,13 +85,21 @@ class StateEntry(StrictModel):
 
     @model_validator(mode="after")
     def _check_one_voice(self) -> StateEntry:
-        if (self.say is None) == (self.user is None):
+        if self.press is None and (self.say is None) == (self.user is None):
             given = "both are given" if self.say is not None else "neither is given"
             raise PydanticCustomError("one_voice", "give either say or user: {given}", {"given": given})
-        if self.user is not None and (self.each or self.then or self.empty):
+        if self.press is not None and (self.say is not None or self.user is not None):
+            raise PydanticCustomError("one_act", "a state with press has neither say nor user")
+        if (self.press is None) != (self.absent is None):
+            raise PydanticCustomError(
+                "absent", "press and absent belong together: absent is where to go if there is no such button"
+            )
+        if self.say is None and (self.each or self.then or self.empty):
             key = "each" if self.each else "then" if self.then else "empty"
             raise PydanticCustomError(
-                "user_list", "{key} is only for states with say, not for states with user", {"key": key}
+                "user_list",
+                "{key} is only for states with say, not for states with {voice}",
+                {"key": key, "voice": "user" if self.user is not None else "press"},
             )
         return self
 
@@ -117,6 +130,7 @@ class ProtocolEntry(StrictModel):
     start: str
     states: dict[str, StateEntry] = Field(min_length=1)
     no_match: NoMatchEntry | None = None
+    allow: tuple[Annotated[str, AfterValidator(_check_not_empty)], ...] = ()
 
 
 # In a state that goes through a list: `go: next` says the next item.
@@ -161,7 +175,14 @@ def read_protocol(document: Document) -> Protocol:
         no_match=entry.no_match.label if entry.no_match else None,
         about=entry.about,
         users=MappingProxyType(users),
+        allow=entry.allow,
     )
+    if states[entry.start].press is not None:
+        raise document.error(
+            ("start",),
+            f"{entry.start!r} presses a button, but there is none before the first answer",
+            advice="start with a state that has say or user",
+        )
     _check_graph(document, protocol)
     speaking = {state.user for state in protocol.states.values()}
     for name in protocol.users:
@@ -299,7 +320,23 @@ def _read_state(document: Document, name: str, state: StateEntry, entry: Protoco
         then=_read_target(document, (*loc, "then"), state.then, entry) if state.then else None,
         empty=_read_target(document, (*loc, "empty"), state.empty, entry) if state.empty else None,
         user=state.user or "",
+        press=None if state.press is None else _read_press(document, (*loc, "press"), state.press, entry.allow),
+        absent=_read_target(document, (*loc, "absent"), state.absent, entry) if state.absent else None,
     )
+
+
+def _read_press(document: Document, loc: Loc, written: str | int, allow: tuple[str, ...]) -> Press:
+    press = Press(written)
+    try:
+        press.check()
+    except ValueError as fault:
+        allowed = 'first, the number of a button, its title, or a bounded pattern such as "/hotel|inn/"'
+        raise document.error(loc, f"press: {fault}", allowed=allowed) from None
+    refused = press_refusal(Offer(press.title), allow) if press.title else ""
+    if refused:
+        advice = f"if that is harmless for this system, add {press.title!r} to `allow` of the protocol"
+        raise document.error(loc, f"{press.title!r} may not be pressed: {refused}", advice=advice)
+    return press
 
 
 def _read_target(document: Document, loc: Loc, target: TargetEntry, entry: ProtocolEntry) -> Target:

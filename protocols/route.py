@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from protocols.answer import Offer
 from protocols.labels import NOT_USEFUL, USEFUL
 
 _EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
@@ -89,6 +90,8 @@ class Say:
     - `choice`: the draw of a simulated user. Comparisons of turns ignore the draw.
     - `new_session`: True if the same person returns and these words open a new session of the system, which then
       remembers only its stored data about the person.
+    - `pressed`: the offer of the last answer that the user presses instead of typing; `text` is then its title. None
+      for words.
     """
 
     text: str
@@ -100,6 +103,7 @@ class Say:
     worded: str = ""
     choice: Choice | None = field(default=None, compare=False, repr=False)
     new_session: bool = False
+    pressed: Offer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from protocols.presses import Press
 from protocols.wording import Wording
 from topics.topic import Topic
 
@@ -51,7 +52,8 @@ class State:
     If `then` is set, the state goes through the topic's turns: each time the state is entered during the
     conversation, it says the next turn. Once all turns are used, the state passes on to `then` without saying
     anything. For a topic without turns, `empty` replaces `then` unless `empty` is None. `user` is the name of the
-    simulated user who speaks in this state instead of `say`.
+    simulated user who speaks in this state instead of `say`. `press` is what the state presses instead of speaking; if
+    the last answer has no such offer, the state passes on to `absent` without doing anything.
     """
 
     name: str
@@ -60,6 +62,8 @@ class State:
     then: Target | None = None
     empty: Target | None = None
     user: str = ""
+    press: Press | None = None
+    absent: Target | None = None
 
     @property
     def each(self) -> bool:

@@ -11,6 +11,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+from protocols.answer import Offer
+from protocols.presses import press_refusal
 from protocols.route import Choice, Route, Say, Stop
 from simulators.memory import is_memory_type, json_text
 from simulators.user import Observation, Scenario, State, Streams, User
@@ -28,6 +30,8 @@ PROMISES: Final[Mapping[str, str]] = MappingProxyType(
         "gold": "how entities are grouped, which is for scoring, does not change what it does",
         "turns": "its turns are counted from 1, one by one",
         "words": "it never says an empty turn, and names what it does",
+        "press": "it presses only what the last answer offers, and nothing that leaves the chat, buys, books, sends or "
+        "deletes unless the title is allowed",
         "echo": "the words of the system, and of its errors, do not become its own",
         "stop": "it stops with the outcome user-stopped and a reason of simulators.reasons",
         "over": "after a stop, an answer is refused with ValueError",
@@ -56,6 +60,8 @@ def next_action(user: User, state: State, observation: Observation | None, rng: 
     match returned:
         case (action, after):
             checked = check_action(action, user.name)
+            if isinstance(checked, Say) and checked.pressed is not None:
+                _check_press(checked.pressed, observation, user)
             check_memory(after, user.name)
             return checked, after
     raise BrokenPromise("action", user.name, f"it returns {_show_value(returned)} instead of an action and a memory")
@@ -76,6 +82,8 @@ def check_action(action: object, user: str) -> Say | Stop:
             parts = {name: getattr(action, name) for name in ("text", "state", "user", "act", "worded")}
             if type(action.turn) is not int:
                 raise BrokenPromise("turns", user, f"it numbers this turn as {_show_value(action.turn)}")
+            if not isinstance(action.pressed, Offer | None):
+                raise BrokenPromise("action", user, f"Say.pressed is {_show_value(action.pressed)}, not an offer")
             if type(action.new_session) is not bool:
                 raise BrokenPromise(
                     "action", user, f"Say.new_session is {_show_value(action.new_session)}, not true or false"
@@ -96,6 +104,22 @@ def check_action(action: object, user: str) -> Say | Stop:
                 "action", user, f"{type(action).__name__}.{name} contains a lone surrogate: {_show_value(value)}"
             )
     return action
+
+
+def _check_press(pressed: Offer, observation: Observation | None, user: User) -> None:
+    if observation is None or pressed not in observation.answer.offers:
+        why = "the last answer does not offer that"
+    else:
+        why = press_refusal(pressed, allowed_titles(user))
+    if why:
+        raise BrokenPromise("press", user.name, f"it presses {pressed.title[:80]!r}: {why}")
+
+
+def allowed_titles(user: User) -> tuple[str, ...]:
+    """Return the titles that the user, and the users within it, may press whatever they do."""
+    within = [getattr(user, "inner", None), *getattr(user, "users", {}).values()]
+    own = tuple(getattr(user, "allow", ()))
+    return own + tuple(title for one in within if one is not None for title in allowed_titles(one))
 
 
 def _is_choice(choice: object) -> bool:

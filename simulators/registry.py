@@ -47,6 +47,7 @@ SIMULATORS: Mapping[str, str] = MappingProxyType(
         "markov": "simulators.markov:build",
         "paraphrasing": "simulators.wrappers.paraphrasing:build",
         "persona": "simulators.wrappers.persona:build",
+        "pressing": "simulators.wrappers.pressing:build",
         "probe": "simulators.probing.probe:build",
         "random": "simulators.random:build",
         "recorded": "simulators.recorded:build",

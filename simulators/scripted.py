@@ -85,6 +85,10 @@ class ScriptedUser:
         if missing:
             raise ValueError(f"protocol {protocol.name!r} needs users that are missing: {', '.join(missing)}")
 
+    @property
+    def allow(self) -> tuple[str, ...]:
+        return self.protocol.allow
+
     def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
         """Return the memory before the opening. Raises InputError if the scenario is incomplete for a user."""
         users = {
@@ -158,6 +162,7 @@ def _convert_action(
             *(action.text, ask.state, ask.turn, ask.route, ask.user, act, action.worded),
             action.choice,
             action.new_session,
+            action.pressed,
         )
         return said, replace(memory, said=said.text)
     if action.outcome != "user-stopped":

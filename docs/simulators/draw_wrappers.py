@@ -1,6 +1,6 @@
 """Draws what the parameters of the probe and of the wrappers do. Run: python docs/simulators/draw_wrappers.py
 
-Paraphrases and reformulations are simulated with fixed seeds; the other two plots are computed.
+Paraphrases and reformulations are simulated with fixed seeds; the other three plots are computed.
 """
 
 from __future__ import annotations
@@ -70,6 +70,19 @@ def persona() -> str:
     return drawn(Plot("noise of a null pair", "trials of each group", "difference of two shares", lines, y=(0.0, 0.5)))
 
 
+def pressing(most: int = 10) -> str:
+    """How many buttons a user presses whose wrapped user leaves after some of the answers to its words."""
+    lines = []
+    for leave in (0.1, 0.3, 1.0):
+        points = []
+        for step in range(21):
+            share = step / 20
+            again = share / (share + (1 - share) * leave)
+            points.append((share, sum(again**press for press in range(1, most + 1))))
+        lines.append(Line(f"leave: {leave:g}", points))
+    return drawn(Plot("something is always offered", "share", "expected presses", lines, (0.0, 1.0), (0.0, 10.0)))
+
+
 def reworded(conversations: int = 400, limits: Sequence[int] = (1, 3, 10), rates: Sequence[float] = RATES) -> str:
     """The share of answers after which the user reformulated, by how often the system is useful and how many
     reformulations may stand in a row."""
@@ -110,6 +123,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "probe.svg": probe,
     "paraphrasing.svg": paraphrasing,
     "persona.svg": persona,
+    "pressing.svg": pressing,
     "reformulating.svg": reworded,
 }
 

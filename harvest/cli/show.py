@@ -274,6 +274,9 @@ def _print_conversation(
         if turn.choice is not None and (chosen := conversation_rows.choice_line(turn.choice, turn.act or turn.state)):
             console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
         console.print(Text(printable(turn.said)), soft_wrap=True)
+        if turn.pressed is not None:
+            pressed = f"pressed: {conversation_rows.offer_words(turn.pressed)}"
+            console.print(Text(f"  {printable(pressed, line=True)}", style="dim"), soft_wrap=True)
         if fault := faults.get(turn.number):
             console.print(Text(f"  fault: {printable(fault, line=True)}", style="yellow"), soft_wrap=True)
         if turn.reply is None:

@@ -28,7 +28,8 @@ from harvest.systems.driver import (
 )
 from harvest.systems.exposure import Program as Started
 from harvest.systems.timing import Clock, Stopwatch
-from protocols.answer import Exchange
+from protocols.answer import Exchange, Offer
+from recordings.conversations.answer_parts import offer_row
 from recordings.log.long_work import run_long_work
 from topics.document import StrictModel, validation_error
 
@@ -97,7 +98,11 @@ class CommandDriver:
     @property
     def capabilities(self) -> Capabilities:
         once = self._options.mode == "once"
-        return Capabilities(stateful=not once, editable_history=once and self._options.input == "json")
+        return Capabilities(
+            stateful=not once,
+            editable_history=once and self._options.input == "json",
+            presses=self._options.mode == "json",
+        )
 
     async def open(self, opening: Opening) -> Session:
         """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if no greeting comes."""
@@ -144,6 +149,13 @@ class _ProgramSession:
             raise self._make_exit_fault(await self._wait_for_exit(), self._greeting)
 
     async def say(self, text: str) -> Reply:
+        return await self._send(self._input_line(text))
+
+    async def press(self, offer: Offer) -> Reply:
+        """Send the title as the text, with the offer beside it. Only in mode json can a program offer anything."""
+        return await self._send(json_bytes({"text": offer.title, "pressed": offer_row(offer)}) + _LINE_BREAK)
+
+    async def _send(self, sent: bytes) -> Reply:
         if self._over:
             raise Unanswered("ended", f"the program no longer runs: {self._over}")
         for _ in range(3):  # rounds of the loop: output that is already in the pipe is read and passed on to us
@@ -155,7 +167,6 @@ class _ProgramSession:
             lines = self._options.mode == "lines"
             advice = "say how its replies end, with `end` or `prompt`" if lines else "each reply must be one line"
             raise self._make_fault("unexpected-output", f"{detail}; {advice}", stray)
-        sent = self._input_line(text)
         watch = Stopwatch(self._clock)
         self._program.write(sent)
         raw, whole = await self._next_reply(self._options.timeout, "reply", watch)

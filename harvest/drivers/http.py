@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,12 +15,13 @@ from harvest.drivers.history import History
 from harvest.drivers.http_options import Call, Options, reply_description
 from harvest.drivers.inbox import LATE_NOTE, Inbox, messages_exhibit
 from harvest.drivers.options import certificate_files
-from harvest.drivers.received import Received
+from harvest.drivers.received import Received, excerpt
 from harvest.drivers.reply_options import parse_kept
 from harvest.drivers.reply_path import ReplyPath, kept_text, kept_values
 from harvest.drivers.request_template import RequestTemplate
 from harvest.drivers.wire import CookieJar, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
+from protocols.answer import Offer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 
@@ -39,6 +41,7 @@ class HttpDriver:
         self.openings = [(call, template(call)) for call in options.open]
         self.polling = template(options.poll) if options.poll is not None else None
         self.closing = template(options.close) if options.close is not None else None
+        self.pressing = template(options.press) if options.press is not None else None
         self.message = templates.insert_secrets(options.message, surroundings)
         # The headers in the options may contain placeholders, so each request has its own.
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
@@ -53,6 +56,7 @@ class HttpDriver:
             editable_history=self.options.sends_history,
             streaming=self.options.stream is not None,
             tokens=bool(self.options.tokens),
+            presses=self.pressing is not None,
         )
 
     async def open(self, opening: Opening) -> _Session:
@@ -143,14 +147,30 @@ class _Session:
         return received.fault(kind, "no-session", f"the answer to `open` {what}; it begins: {received.beginning}")
 
     async def say(self, text: str) -> Reply:
+        return await self._take_turn(text, self._driver.turn, {})
+
+    async def press(self, offer: Offer) -> Reply:
+        """Press the offer as the option `press` says. Raises Unanswered (`bad-value`) if its value must be JSON and is
+        not."""
+        assert self._driver.pressing is not None
+        values: dict[str, object] = {"title": offer.title, "value": offer.value or offer.title}
+        if "value_json" in self._driver.options.press_placeholders:
+            try:
+                values["value_json"] = json.loads(offer.value)
+            except (ValueError, RecursionError):
+                what = f"the value of {offer.title[:80]!r} is not JSON: {excerpt(offer.value, 80)!r}"
+                raise Unanswered("bad-value", what) from None
+        return await self._take_turn(offer.title, self._driver.pressing, values)
+
+    async def _take_turn(self, text: str, caller: RequestTemplate, more: Mapping[str, object]) -> Reply:
         if self._driver.options.stateful:
-            reply = await self._ask_system(text)
+            reply = await self._ask_system(text, caller, more)
         else:
-            reply = await self._history.ask(lambda: self._ask_system(text))
+            reply = await self._history.ask(lambda: self._ask_system(text, caller, more))
         self._history.add(text, reply.turn.answer)
         return reply
 
-    async def _ask_system(self, text: str) -> Reply:
+    async def _ask_system(self, text: str, caller: RequestTemplate, more: Mapping[str, object]) -> Reply:
         driver, options = self._driver, self._driver.options
         if self._nameless and not self._kept["session"]:
             raise Unanswered(
@@ -162,6 +182,7 @@ class _Session:
         history, messages = self._history.messages(), self._history.messages(text)
         values = {
             **self._values(),
+            **more,
             "text": text,
             "history": self._shaped(history),
             "messages": self._shaped(messages),
@@ -169,7 +190,7 @@ class _Session:
         # Without a declared end, a stream can be read only when all of it is there.
         live = DescribedReply(driver.description) if options.stream is not None else None
         length = sum(len(message["content"]) for message in messages) if options.sends_history else 0
-        received = await driver.ask(driver.turn, values, self._jar, live, length=length)
+        received = await driver.ask(caller, values, self._jar, live, length=length)
         if self._inbox is None:
             described = await run_long_work(len(received.body), lambda: driver.description.read(received, live))
             self._keep(described.kept)

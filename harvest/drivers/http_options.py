@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -93,6 +93,11 @@ class Options(ReplyOptions):
     poll: Poll | None = Field(
         None, description="requests that fetch a reply which comes later: url, each, id, skip, until, quiet, every, …"
     )
+    press: Call | None = Field(
+        None,
+        description="what is sent when a user presses an offer: url, method, query, body, form, headers; `url` and "
+        "`method` are those of a turn unless given; also with {{ title }}, {{ value }} and {{ value_json }}",
+    )
     open: Annotated[tuple[Call, ...], BeforeValidator(_list_of_calls)] = Field(
         (), description="a request that starts a session, or a list: url, method, query, body, form, headers, keep"
     )
@@ -119,6 +124,15 @@ class Options(ReplyOptions):
             _check_template(self.message, templates.MESSAGE_PLACEHOLDERS)
         return self
 
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_press(cls, given: Any) -> Any:
+        press = given.get("press") if isinstance(given, Mapping) else None
+        if not isinstance(press, Mapping):
+            return given
+        known = {key: given[key] for key in ("url", "method") if key in given}
+        return {**given, "press": {**known, **press}}
+
     def _check_placeholders(self) -> None:
         kept = self.kept_names
         check_call(self, (*templates.PLACEHOLDERS, *kept))
@@ -130,6 +144,12 @@ class Options(ReplyOptions):
             check_call(self.poll, ("session", "visitor", "id", "turn", *kept), at=("poll",))
             if isinstance(self.poll.skip, dict):
                 _check_template(list(self.poll.skip.values()), ("session", "visitor", *kept), at=("poll", "skip"))
+        if self.press is not None:
+            check_call(self.press, (*templates.PLACEHOLDERS, *templates.PRESS_PLACEHOLDERS, *kept), at=("press",))
+            if not self.offers:
+                raise validation_error("`press` needs `offers`, the paths of what can be pressed")
+            if not self.press_placeholders & {"text", *templates.PRESS_PLACEHOLDERS}:
+                raise validation_error("`press` does not send what is pressed: put {{ value }} into its body or form")
         if self.close is not None:
             check_call(self.close, ("session", "visitor", *kept), at=("close",))
         sent = [(one.url, one.query, one.body, one.form, plain_headers(one.headers)) for one in self._calls]
@@ -145,13 +165,19 @@ class Options(ReplyOptions):
         return frozenset(self.secret) | templates.placeholders([one for one in headers if isinstance(one, str)])
 
     @property
+    def press_placeholders(self) -> frozenset[str]:
+        """The placeholders in the option `press`."""
+        press = self.press
+        return templates.placeholders((press.url, press.query, press.body, press.form) if press is not None else ())
+
+    @property
     def kept_names(self) -> tuple[str, ...]:
         """The names of all values that are kept from replies, besides `session`."""
         return tuple(dict.fromkeys(name for call in self._calls for name in call.keep))
 
     @property
     def _calls(self) -> tuple[Call | Options, ...]:
-        return self, *self.open, *(one for one in (self.poll, self.close) if one is not None)
+        return self, *self.open, *(one for one in (self.poll, self.press, self.close) if one is not None)
 
     @property
     def sends_history(self) -> bool:
@@ -172,7 +198,9 @@ def check_call(call: Call | Options, allowed: tuple[str, ...], *, at: Loc = ()) 
     _check_template(call.url, tuple(name for name in allowed if name not in ("history", "messages")), at=at)
     _check_template((call.query, call.body, call.form), allowed, at=at)
     # A text may hold what a header cannot.
-    others = tuple(name for name in allowed if name not in ("text", "turn", "history", "messages"))
+    others = tuple(
+        name for name in allowed if name not in ("text", "turn", "history", "messages", *templates.PRESS_PLACEHOLDERS)
+    )
     _check_template(plain_headers(call.headers), others, at=at)
 
 

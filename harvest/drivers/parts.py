@@ -4,6 +4,7 @@ A content is a string, or a list of parts as sent by OpenAI, Anthropic, Mistral 
 user (thoughts and tool calls) never become text. Unknown parts remain in the evidence.
 """
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -210,6 +211,8 @@ class Parts:
             elif isinstance(item, Mapping):
                 title = _first_string(item, ("title", "text", "label", "name", "question"))
                 value_sent = _first_string(item, ("value", "payload", "href", "url", "link"))
+                if not value_sent and (sent := item.get("request") or item.get("value")):  # Voiceflow's is an object
+                    value_sent = json.dumps(sent, ensure_ascii=False)
                 kind = _first_string(item, ("kind", "type")) or "reply"
                 if title or value_sent:
                     self._offers.append(Offer(title or value_sent, value_sent if title else "", kind))

@@ -17,6 +17,7 @@ import json
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from importlib.util import module_from_spec, resolve_name, spec_from_file_location
 from pathlib import Path
 from threading import RLock
@@ -34,6 +35,7 @@ from harvest.shadowed import PACKAGES
 from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Function as Code
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
+from protocols.answer import Offer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 from topics.document import StrictModel, validation_error
@@ -62,6 +64,11 @@ class Options(StrictModel):
         description="`text`: f(text); `history`: f(text, history), with a list of {role, content}; `nothing`: f() is "
         "called for each session and returns the function that takes text and remembers",
     )
+    presses: bool = Field(
+        False,
+        description="true if it takes one more argument: the offer that the user pressed, an object with `title`, "
+        "`value` and `kind`, or None",
+    )
     thoughts_apart: bool = Field(True, description=THOUGHTS_HELP)
     timeout: Seconds = Field(60.0, description="seconds for a complete turn")
     max_reply: int = Field(
@@ -78,7 +85,9 @@ class PythonDriver:
     @property
     def capabilities(self) -> Capabilities:
         takes = self._options.takes
-        return Capabilities(stateful=takes == "nothing", editable_history=takes == "history")
+        return Capabilities(
+            stateful=takes == "nothing", editable_history=takes == "history", presses=self._options.presses
+        )
 
     async def open(self, opening: Opening) -> _Session:
         """Open a session. Raises Unanswered if the function that creates a session fails."""
@@ -101,10 +110,17 @@ class _Session:
         self._late = False
 
     async def say(self, text: str) -> Reply:
+        return await self._take_turn(text, None)
+
+    async def press(self, offer: Offer) -> Reply:
+        return await self._take_turn(offer.title, asdict(offer))
+
+    async def _take_turn(self, text: str, pressed: dict[str, str] | None) -> Reply:
+        more = (pressed,) if self._options.presses else ()
         if self._options.takes == "history":
-            reply = await self._history.ask(lambda: self._ask_function(text, self._history.messages()))
+            reply = await self._history.ask(lambda: self._ask_function(text, self._history.messages(), *more))
         else:
-            reply = await self._ask_function(text)
+            reply = await self._ask_function(text, *more)
         self._history.add(text, reply.turn.answer)
         return reply
 
@@ -232,12 +248,13 @@ def _check_parameters(options: Options, function: Function) -> None:
     except (TypeError, ValueError):  # some built-in functions have no signature
         return
     fitting = []
-    for takes, arguments in _ARGUMENTS.items():
+    for takes, names in _ARGUMENTS.items():
+        arguments = (*names, *(("pressed",) if options.presses and names else ()))
         with contextlib.suppress(TypeError):
             signature.bind(*arguments)
             fitting.append(takes)
     if options.takes not in fitting:
-        given = ", ".join(_ARGUMENTS[options.takes])
+        given = ", ".join((*_ARGUMENTS[options.takes], *(("pressed",) if options.presses else ())))
         raise InputError(
             f"function {options.function} has the parameters {signature}, but `takes: {options.takes}` calls the "
             f"function with ({given})",

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import Capabilities, Driver, NothingHeld, Opening, Reply, Surroundings, Unanswered
+from protocols.answer import Offer
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from topics.counting import pluralize
 from topics.document import StrictModel
@@ -37,7 +38,7 @@ class ReplayDriver(NothingHeld):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(stateful=True)
+        return Capabilities(stateful=True, presses=True)
 
     async def open(self, opening: Opening) -> _Session:
         """Open the recorded trial. Raises Unanswered (`not-recorded`) if its conversation is missing or incomplete."""
@@ -56,6 +57,9 @@ class _Session(NothingHeld):
     def __init__(self, conversation: Conversation, before: int) -> None:
         self._turns: tuple[Turn, ...] = conversation.turns
         self._next = before
+
+    async def press(self, offer: Offer) -> Reply:
+        return await self.say(offer.title)
 
     async def say(self, text: str) -> Reply:
         """Return the recorded reply. Raises Unanswered (`diverged`) if the user turn differs from the recording."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import Capabilities, NothingHeld, Opening, Reply, Unanswered
+from protocols.answer import Offer
 from recordings.conversations.conversation import Conversation
 from recordings.trees.builder import EXACT, TreeBuilder, exact_form
 from recordings.trees.tree import ConversationTree
@@ -40,7 +41,9 @@ class BranchingReplay(NothingHeld):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(stateful=True, no_return="a recorded tree has no branch that begins in a new session")
+        return Capabilities(
+            stateful=True, no_return="a recorded tree has no branch that begins in a new session", presses=True
+        )
 
     async def open(self, opening: Opening) -> _Session:
         """Open a conversation. Raises Unanswered (`not-recorded`) if the run has no complete trial of the topic."""
@@ -56,6 +59,9 @@ class _Session(NothingHeld):
     ) -> None:
         self._tree, self._conversations, self._rng = tree, conversations, rng
         self._node, self._turns = 0, 0
+
+    async def press(self, offer: Offer) -> Reply:
+        return await self.say(offer.title)
 
     async def say(self, text: str) -> Reply:
         """Return a recorded reply. Raises Unanswered with the reason `diverged` if no recorded user turn continues the

@@ -20,6 +20,8 @@ from harvest.systems.driver import Surroundings
 # text: the user turn. session: the session's id. turn: the turn's number, from 1. history: the exchanges before it, and
 # messages: those and the user turn, as lists. id: an id of the turn. visitor: an id of the person who speaks.
 PLACEHOLDERS = ("text", "session", "turn", "history", "messages", "id", "visitor")
+# Besides these, where an offer is pressed: the title shown, the value sent, and that value as JSON.
+PRESS_PLACEHOLDERS = ("title", "value", "value_json")
 # In the shape of one of these messages: its role, its text, and an id.
 MESSAGE_PLACEHOLDERS = ("role", "text", "id")
 

@@ -21,7 +21,7 @@ from harvest.systems.limits import Gate, OpeningQueue
 from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.systems.toll import FREE
 from harvest.voices.endpoints import wording_exhibits
-from protocols.answer import Exchange
+from protocols.answer import Exchange, Offer
 from protocols.route import Say, Stop
 from recordings.conversations.conversation import INVALID, Outcome
 from recordings.events.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
@@ -94,7 +94,8 @@ class AttemptState:
 
     `labels` are the labels of the answers. `turn` is the user turn that was sent last, or 0. `denied` is True if the
     system will fail every time, so that it should not be asked again. `routes` are the routes of the last answer.
-    They are written together with the next events, because a separate write would take as long as a turn.
+    They are written together with the next events, because a separate write would take as long as a turn. `offers` are
+    those of the last answer, each as it is recorded and as it came: a value may be redacted.
     """
 
     outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))
@@ -103,6 +104,7 @@ class AttemptState:
     turn: int = 0
     denied: bool = False
     routes: tuple[Routed, ...] = ()
+    offers: tuple[tuple[Offer, Offer], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +178,8 @@ class Player:
             # The answer that these words got before the attempt was interrupted. Once the user says something else, no
             # later answer belongs to these words.
             before = carried.pop(action.turn, None)
-            words_now = (action.text, action.state, action.user, action.act)
-            if before is not None and (before.said, before.state, before.user, before.act) != words_now:
+            words_now = (action.text, action.state, action.user, action.act, action.pressed)
+            if before is not None and (before.said, before.state, before.user, before.act, before.pressed) != words_now:
                 before = None
             known = before.reply if before is not None else None
             if before is None:
@@ -202,6 +204,7 @@ class Player:
                     action.worded,
                     action.choice,
                     renewed,
+                    action.pressed,
                 ),
             )
             played.turn, played.routes = action.turn, ()
@@ -216,6 +219,7 @@ class Player:
                     seed=derived_seed(self.seed, work.trial_id, work.attempt, action.turn, "sending"),
                     turn=action.turn,
                     toll=toll,
+                    pressed=next((came for kept, came in played.offers if kept == action.pressed), action.pressed),
                 )
                 kept = await self._keep_exhibits((*reply.exhibits, *wording))
                 known = replace(reply.turn, evidence={**reply.turn.evidence, **kept})
@@ -224,6 +228,7 @@ class Player:
             # Route on the stored text, so that evidence spans fit the recording including redactions.
             (stored,) = await self.writer.append(answered, sync=True)
             turn = stored.reply
+            played.offers = tuple(zip(turn.answer.offers, known.answer.offers, strict=True))
             played.exchanges.append(Exchange(action.text, turn.answer))
             # If the system has closed the conversation, only the route of the next turn counts, and not its words.
             words = SilentSource() if turn.ended else source

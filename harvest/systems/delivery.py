@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Reply, Session, Unanswered
+from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Pressing, Reply, Session, Unanswered
 from harvest.systems.limits import LONGEST_WAIT, TOO_MUCH, Gate, Limits
 from harvest.systems.toll import FREE, CapReached, Toll
+from protocols.answer import Offer
 from topics.identity import generator
 
 # A shorter Retry-After in seconds is ignored: the system would be asked hundreds of times.
@@ -35,11 +36,13 @@ async def deliver(
     seed: int,
     turn: int = 1,
     toll: Toll = FREE,
+    pressed: Offer | None = None,
 ) -> Reply:
     """Return the reply to `text`, with the number of times that the text was sent. Raises the last DriverError, or
     CapReached. `turn` is the number of the turn, and `seed` the seed of the random waits. The wait before a turn is
     sent again doubles each time. It is up to half a `retry_wait` longer at random, so that sessions that failed
-    together do not try again together. `toll` is paid for each sending."""
+    together do not try again together. `toll` is paid for each sending. `pressed` is the offer that is pressed instead
+    of saying `text`."""
     chances, complaint = None, None
     sends = told = 0
     begun = gate.clock.monotonic()
@@ -54,7 +57,7 @@ async def deliver(
                 place.mark_sent()
                 answered, sent_at = False, gate.busy.note_sent()
                 try:
-                    reply = await _say_within(limits.turn_timeout, session, text)
+                    reply = await _say_within(limits.turn_timeout, session, text, pressed)
                     answered, tokens = True, reply.turn.tokens
                 finally:
                     gate.busy.note_end(answered=answered)
@@ -90,11 +93,15 @@ async def deliver(
             await gate.clock.sleep(min(LONGEST_WAIT, wait))
 
 
-async def _say_within(seconds: float, session: Session, text: str) -> Reply:
+async def _say_within(seconds: float, session: Session, text: str, pressed: Offer | None) -> Reply:
     try:
         async with asyncio.timeout(seconds) as bound:
             with convert_unexpected():
-                return await session.say(text)
+                if pressed is None:
+                    return await session.say(text)
+                if not isinstance(session, Pressing):
+                    raise Denied("cannot-press", f"the driver of this system cannot press {pressed.title[:80]!r}")
+                return await session.press(pressed)
     except TimeoutError as fault:
         if not bound.expired():
             raise

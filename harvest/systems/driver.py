@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 
 from harvest.systems.exposure import Exposure
 from harvest.systems.timing import REAL_CLOCK, Clock
-from protocols.answer import Exchange
+from protocols.answer import Exchange, Offer
 from recordings.conversations.conversation import SystemTurn
 from topics.errors import HarvestError, InputError
 from topics.topic import TopicSet
@@ -31,6 +31,7 @@ __all__ = [
     "Exhibit",
     "NotSent",
     "Opening",
+    "Pressing",
     "Reply",
     "Session",
     "Settling",
@@ -52,6 +53,7 @@ class Capabilities:
     - `no_return`: why the system cannot recognise a person who comes back in a new session, or "" if the driver does
       not prevent recognition.
     - `tokens`: replies may have the system's counts of tokens.
+    - `presses`: its sessions are `Pressing`, so a user can press what an answer offers.
     """
 
     stateful: bool
@@ -61,6 +63,7 @@ class Capabilities:
     pace: float = 0.0
     no_return: str = ""
     tokens: bool = True
+    presses: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,15 @@ class Settling(Protocol):
 
     async def settle(self) -> None:
         """Check the last reply. Raises DriverError if the reply was incomplete, which makes the attempt invalid."""
+        ...
+
+
+@runtime_checkable
+class Pressing(Protocol):
+    """A session in which a user can press an offer of the last answer."""
+
+    async def press(self, offer: Offer) -> Reply:
+        """Press the offer and return the reply, as `say` does. The caller presses only what the last answer offers."""
         ...
 
 

@@ -36,7 +36,7 @@ def parts_row(answer: Answer) -> dict[str, Any]:
     if answer.calls:
         row["calls"] = [_omit_defaults(call, "name") for call in answer.calls]
     if answer.offers:
-        row["offers"] = [_omit_defaults(offer, "title") for offer in answer.offers]
+        row["offers"] = [offer_row(offer) for offer in answer.offers]
     if answer.attachments:
         row["attachments"] = [_omit_defaults(attachment, "name") for attachment in answer.attachments]
     if answer.refused:
@@ -56,6 +56,11 @@ def reply_row(reply: SystemTurn) -> dict[str, Any]:
         if value != getattr(plain, key):
             row[key] = list(value) if isinstance(value, tuple) else dict(value) if key == "tokens" else value
     return row
+
+
+def offer_row(offer: Offer) -> dict[str, Any]:
+    """Return the offer, by its keys in a recorded line. Defaults are left out."""
+    return _omit_defaults(offer, "title")
 
 
 def choice_row(choice: Choice) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from protocols.answer import Answer, Exchange
+from protocols.answer import Answer, Exchange, Offer
 from protocols.route import Choice, Route
 
 # Words of OpenAI's, Anthropic's, Google's, Mistral's, Cohere's, Amazon's, IBM's and Hugging Face's interfaces, and of
@@ -102,7 +102,8 @@ class Turn:
     simulated user that spoke, and `act` that user's act; both are "" if the text is the protocol's own. If a user plays
     without a protocol, `state` is the user's act. `worded` is as in `protocols.route.Say`. `choice` has the options of
     the simulated user; it is None if no simulated user spoke or if the options were not recorded. `session` names the
-    system's session that begins with this turn because the user came back; it is "" if the session continues.
+    system's session that begins with this turn because the user came back; it is "" if the session continues. `pressed`
+    is the offer that the user pressed, with `said` as its title; it is None if the user said words.
     """
 
     number: int
@@ -115,6 +116,7 @@ class Turn:
     worded: str = ""
     choice: Choice | None = None
     session: str = ""
+    pressed: Offer | None = None
 
     @property
     def label(self) -> str | None:

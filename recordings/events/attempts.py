@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
+from protocols.answer import Offer
 from protocols.route import Choice, Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
-from recordings.events.typed_lines import AskedLine, ChoiceLine, EndedLine, Line, RouteLine, TurnLine
+from recordings.events.typed_lines import AskedLine, ChoiceLine, EndedLine, Line, OfferLine, RouteLine, TurnLine
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from topics.errors import Place
@@ -30,6 +31,7 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
     worded: str
     choice: Choice | ChoiceLine | None
     session: str
+    pressed: Offer | OfferLine | None = None
     reply: SystemTurn | TurnLine | None = None
     route: Route | RouteLine | None = None
 
@@ -93,8 +95,7 @@ class Attempt:
                 self._turns.append(
                     _OpenTurn(
                         *(event.state, event.text, event.user, event.act, event.worded),
-                        event.choice,
-                        event.session,
+                        *(event.choice, event.session, event.pressed),
                     )
                 )
             case Answered():
@@ -149,7 +150,7 @@ class Attempt:
             elif type(row) is AskedLine:
                 if row.turn != count + 1 or (turn is not None and turn.reply is None):
                     return number
-                spoke = (row.state, row.text, row.user, row.act, row.worded, row.choice, row.session)
+                spoke = (row.state, row.text, row.user, row.act, row.worded, row.choice, row.session, row.pressed)
                 turn, count = _OpenTurn(*spoke), row.turn
                 turns.append(turn)
             elif type(row) is EndedLine:
@@ -224,10 +225,10 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
     reply = turn.reply.reply() if isinstance(turn.reply, TurnLine) else turn.reply
     route = turn.route.route() if isinstance(turn.route, RouteLine) else turn.route
     choice = turn.choice.choice() if isinstance(turn.choice, ChoiceLine) else turn.choice
+    pressed = turn.pressed.offer() if isinstance(turn.pressed, OfferLine) else turn.pressed
     return Turn(
         *(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded),
-        choice,
-        turn.session,
+        *(choice, turn.session, pressed),
     )
 
 

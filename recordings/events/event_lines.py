@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, inspect
 
-from protocols.answer import PARTS
+from protocols.answer import PARTS, Offer
 from protocols.route import Choice
-from recordings.conversations.answer_parts import REPLY_KEYS, choice_row, parts_row
+from recordings.conversations.answer_parts import REPLY_KEYS, choice_row, offer_row, parts_row
 from recordings.conversations.conversation import SystemTurn
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
-from recordings.events.typed_lines import LINES, ChoiceLine, TurnLine
+from recordings.events.typed_lines import LINES, ChoiceLine, OfferLine, TurnLine
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json, encode_line
 from topics.errors import Place
@@ -85,6 +85,8 @@ def encode(event: Event) -> dict[str, Any]:
                 row["choice"] = choice_row(event.choice)
             if event.session:
                 row["session"] = event.session
+            if event.pressed is not None:
+                row["pressed"] = offer_row(event.pressed)
             return row
         case Answered():
             row = {"event": "turn", "id": event.trial_id, "attempt": event.attempt, "turn": event.turn}
@@ -283,6 +285,11 @@ def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: s
                 *(_check_value(value.get(name, ""), inspect.StrType(), name, place) for name in ("text", "href"))
             )
     return value
+
+
+def offer_from(row: Mapping[str, Json], place: Place) -> Offer:
+    """Return the offer that `offer_row` wrote. Raises RunError with the place in the file."""
+    return read_as(OfferLine, row, place).offer()
 
 
 def choice_from(row: Mapping[str, Json], place: Place) -> Choice:

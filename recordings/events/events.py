@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from protocols.answer import Offer
 from protocols.route import Choice, Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey
 
@@ -43,7 +44,7 @@ class TrialStarted:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """`asked`: user turn `turn` (from 1) is about to be sent in the protocol state `state`. `user`, `act`, `worded`,
-    `choice` and `session` are as in Turn."""
+    `choice`, `session` and `pressed` are as in Turn."""
 
     trial_id: str
     attempt: int
@@ -56,6 +57,7 @@ class Asked:
     worded: str = ""
     choice: Choice | None = None
     session: str = ""
+    pressed: Offer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) ->
         events.append(
             Asked(
                 *(trial_id, attempt, turn.number, turn.state, turn.said, at),
-                *(turn.user, turn.act, turn.worded, turn.choice, turn.session),
+                *(turn.user, turn.act, turn.worded, turn.choice, turn.session, turn.pressed),
             )
         )
         if turn.reply is not None:

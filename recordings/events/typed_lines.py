@@ -64,6 +64,15 @@ class ChoiceLine(Struct, gc=False):
         return Choice(self.probability, self.leaving, self.took, self.coverage, self.noise, self.refused, self.meant)
 
 
+class OfferLine(Struct, gc=False):
+    title: str
+    value: str = ""
+    kind: str = "reply"
+
+    def offer(self) -> Offer:
+        return Offer(self.title, self.value, self.kind)
+
+
 class AskedLine(_Line, tag="asked"):
     turn: _Number
     text: str
@@ -74,12 +83,14 @@ class AskedLine(_Line, tag="asked"):
     worded: str = ""
     choice: ChoiceLine | None = None
     session: str = ""
+    pressed: OfferLine | None = None
 
     def event(self) -> Asked:
         choice = None if self.choice is None else self.choice.choice()
+        pressed = None if self.pressed is None else self.pressed.offer()
         return Asked(
             *(self.id, self.attempt, self.turn, self.state, self.text, self.at),
-            *(self.user, self.act, self.worded, choice, self.session),
+            *(self.user, self.act, self.worded, choice, self.session, pressed),
         )
 
 
@@ -95,12 +106,6 @@ class _Source(Struct, gc=False):
 class _Call(Struct, gc=False):
     name: str
     arguments: str = ""
-
-
-class _Offer(Struct, gc=False):
-    title: str
-    value: str = ""
-    kind: str = "reply"
 
 
 class _Attachment(Struct, gc=False):
@@ -128,7 +133,7 @@ class TurnLine(_Line, tag="turn"):
     sources: tuple[_Source, ...] = ()
     thoughts: str = ""
     calls: tuple[_Call, ...] = ()
-    offers: tuple[_Offer, ...] = ()
+    offers: tuple[OfferLine, ...] = ()
     attachments: tuple[_Attachment, ...] = ()
     refused: bool = False
     refusal: str = ""

@@ -8,11 +8,12 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
+from protocols.answer import Offer
 from protocols.labels import LABELS, MISSING, allowed_labels
 from protocols.route import Choice
 from recordings.conversations.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.conversations.endings import NO_REPLY
-from recordings.events.event_lines import choice_from
+from recordings.events.event_lines import choice_from, offer_from
 from recordings.files.times import parse_foreign_time, unix_seconds
 from recordings.formats.imports import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
 from recordings.formats.transcript_turns import IMPORT_RULE, marked_breakdown
@@ -29,6 +30,7 @@ _KINDS: Mapping[str, type] = {
     **dict.fromkeys(("started_at", "ended_at"), str),
     **dict.fromkeys(("trial", "attempt", "place", "missing", "most_turns"), int),
     **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded", "sessions", "choices"), list),
+    "pressed": list,
     "end_choice": dict,
 }
 
@@ -213,6 +215,10 @@ class Metadata:
     def choices(self, turns: int, place: Place) -> list[Choice | None]:
         """Return the options of the simulated user at each turn, or [] if the line has none."""
         return [None if one is None else choice_from(one, place) for one in self._objects("choices", turns)]
+
+    def pressed(self, turns: int, place: Place) -> list[Offer | None]:
+        """Return the offer that was pressed at each turn, or [] if the line has none."""
+        return [None if one is None else offer_from(one, place) for one in self._objects("pressed", turns)]
 
     def end_choice(self, place: Place) -> Choice | None:
         """Return the options of a simulated user that left, or None if the line has none."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from os import PathLike
 
-from recordings.conversations.answer_parts import choice_row, reply_row
+from recordings.conversations.answer_parts import choice_row, offer_row, reply_row
 from recordings.conversations.conversation import Conversation, Turn
 from recordings.files.json_text import Json, encode_line
 from recordings.formats.transcript_heading import links_outside_text
@@ -81,6 +81,7 @@ def conversation_metadata(conversation: Conversation, most_turns: int = 0) -> di
         ("acts", [turn.act for turn in conversation.turns]),
         ("worded", [turn.worded for turn in conversation.turns]),
         ("choices", [choice_row(turn.choice) if turn.choice else None for turn in conversation.turns]),
+        ("pressed", [offer_row(turn.pressed) if turn.pressed else None for turn in conversation.turns]),
         ("sessions", [turn.session for turn in conversation.turns]),
         ("links", links_outside_text(conversation.turns)),
         ("parts", [reply_row(turn.reply) or None if turn.reply else None for turn in conversation.turns]),

@@ -61,7 +61,7 @@ def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequenc
     the position in the file, for an unknown topic or state, and for a turn without words."""
     document = read_document(path)
     file = document.validate_as(WordingsFile)
-    own = [state.name for state in protocol.states.values() if not state.user]
+    own = [state.name for state in protocol.states.values() if state.say is not None]
     known = {topic.id for topic in topics}
     named: list[tuple[Loc, str]] = [(("states", state), state) for state in file.states]
     named += [(("topics", topic, state), state) for topic, said in file.topics.items() for state in said]
@@ -114,7 +114,7 @@ class UserWithWords:
 
     def _replace_words(self, memory: GivenWordsMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
         memory = replace(memory, inner=after)
-        if isinstance(action, Say) and not action.user:
+        if isinstance(action, Say) and not action.user and action.pressed is None:
             given = self.words.find_words(memory.topic, action.state)
             if given is not None:
                 return replace(action, text=given), memory

@@ -139,7 +139,7 @@ class ParaphrasingUser:
     def _paraphrase(
         self, memory: ParaphrasingMemory, action: Say | Stop, after: State
     ) -> tuple[Say | Stop, ParaphrasingMemory]:
-        if isinstance(action, Stop):
+        if isinstance(action, Stop) or action.pressed is not None:
             return action, replace(memory, inner=after)
         here = Streams(memory.words, ("paraphrasing", action.turn))
         text, tally = paraphrase(action.text, self.rates, here, memory.guard)

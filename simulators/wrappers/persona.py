@@ -206,7 +206,12 @@ class PersonaUser:
 
     def _frame_words(self, memory: PersonaMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, PersonaMemory]:
         cue, kept = memory.cue, replace(memory, inner=after)
-        if isinstance(action, Stop) or cue is None or (action.turn > 1 and not self.every):
+        if (
+            isinstance(action, Stop)
+            or action.pressed is not None
+            or cue is None
+            or (action.turn > 1 and not self.every)
+        ):
             return action, kept
         before, after_cue = self.frame.split(_CUE)
         # Filled in once: braces in a cue or a turn are kept.

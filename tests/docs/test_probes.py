@@ -16,7 +16,7 @@ from scoring.measures.signal_detection import signal_detection
 from simulators.probing import plan
 from simulators.registry import build_user
 from simulators.user import Scenario, Streams
-from simulators.wrappers import paraphrasing, persona, reformulating, reformulations
+from simulators.wrappers import paraphrasing, persona, pressing, reformulating, reformulations
 from simulators.wrappers.changes import CHANGES
 from simulators.wrappers.guards import SYNONYMS
 from tests.support.checkout import DOCS
@@ -30,6 +30,7 @@ OPTIONS: Mapping[str, type[StrictModel]] = {
     "probe": plan.Options,
     "paraphrasing": paraphrasing.Options,
     "persona": persona.Options,
+    "pressing": pressing.Options,
     "reformulating": reformulating.Options,
 }
 NORMAL = NormalDist()

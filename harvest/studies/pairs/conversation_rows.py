@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from protocols.answer import Answer
+from protocols.answer import Answer, Offer
 from protocols.route import Choice, Route
 from protocols.route_words import RuleFinding, decision_words, evidence_words, target_words
-from recordings.conversations.answer_parts import choice_row, parts_row
+from recordings.conversations.answer_parts import choice_row, offer_row, parts_row
 from recordings.conversations.conversation import Conversation, Turn
 from recordings.log.run_folder import Run
 from topics.languages import language_of
@@ -77,7 +77,7 @@ def part_lines(answer: Answer) -> list[str]:
     lines += [f"tool call: {call.name} {call.arguments}".rstrip() for call in answer.calls]
     for offer in answer.offers:
         kind = f" ({offer.kind})" if offer.kind != "reply" else ""
-        lines.append(f"offer{kind}: {offer.title}" + (f" -> {offer.value}" if offer.value else ""))
+        lines.append(f"offer{kind}: {offer_words(offer)}")
     for file in answer.attachments:
         size = f"{file.size} bytes" if file.size is not None else ""
         lines.append(f"attachment: {' '.join(filter(None, (file.name, file.type, size)))}")
@@ -86,6 +86,10 @@ def part_lines(answer: Answer) -> list[str]:
     if answer.refusal:
         lines.append(f"refusal: {answer.refusal}")
     return lines
+
+
+def offer_words(offer: Offer) -> str:
+    return offer.title + (f" -> {offer.value}" if offer.value else "")
 
 
 def rule_findings(run: Run, one: Conversation) -> dict[int, Sequence[RuleFinding]]:
@@ -155,6 +159,7 @@ def _turn_row(turn: Turn) -> dict[str, Any]:
         "choice": choice_row(turn.choice) if turn.choice else None,
         "session": turn.session,
         "said": turn.said,
+        **({"pressed": offer_row(turn.pressed)} if turn.pressed else {}),
         "sent_as": reply.sent_as if reply else "",
         "text": reply.answer.text if reply else None,
         "links": [asdict(link) for link in reply.answer.links] if reply else [],

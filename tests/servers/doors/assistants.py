@@ -149,8 +149,10 @@ class Voiceflow(Door):
 
     def heard(self, asked: Asked) -> tuple[str, int]:
         assert asked.headers["versionid"] == "production"
-        assert (asked.path in self.counts, asked.json["action"]["type"]) == (True, "text")
-        return self.next_turn(asked.path, asked.json["action"]["payload"])
+        action = asked.json["action"]
+        assert asked.path in self.counts
+        assert action["type"] == "text" or "payload" not in action  # a press
+        return self.next_turn(asked.path, action.get("payload", action["type"]))
 
     def shape(self, asked: Asked, one: Said) -> bytes:
         texts = [{"type": "text", "payload": {"message": text}} for text in one.text.split("\n\n")]
@@ -161,7 +163,7 @@ class Voiceflow(Door):
 
     def truth(self, text: str, n: int) -> Said:
         told = super().truth(text, n)
-        return replace(told, offers=tuple((title, "") for title, _ in told.offers))
+        return replace(told, offers=tuple((title, json.dumps({"type": value})) for title, value in told.offers))
 
     def own_fault(self, asked: Asked) -> bytes:
         return self.whole({"code": 400, "status": "BAD_REQUEST", "data": "no such version"}, "400 Bad Request")

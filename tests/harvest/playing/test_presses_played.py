@@ -1,0 +1,184 @@
+"""Presses in a whole audit: recorded, continued, replayed, exported, and never of what may not be pressed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harvest.audits.audit import load_audit
+from harvest.cli import main
+from harvest.playing.play import play
+from protocols.answer import Answer, Offer
+from protocols.route import Say, Stop
+from recordings.conversations.conversation import Conversation
+from recordings.formats.messages import read_messages
+from recordings.formats.messages_export import write_messages
+from recordings.log.run_folder import Run
+from simulators.promises import BrokenPromise, next_action
+from simulators.user import Observation, Scenario, State, Streams
+from topics.errors import InputError
+
+SECRET = "sk-proj-" + "a1B2c3D4e5F6" * 3
+BOT = f'''
+import json
+PAGES = {{
+    "": ("Welcome.", ["Rooms", "Hours", "Delete everything"]),
+    "/rooms": ("Two rooms.", ["Small", "Book now", "Site"]),
+    "/small": ("Small it is.", ["Rooms"]),
+    "/hours": ("From nine.", []),
+}}
+def answer(text, pressed):
+    """A menu that trusts whatever it is sent, and writes down presses."""
+    with open(__file__ + ".log", "a") as log:
+        log.write(json.dumps(pressed) + "\\n")
+    token = "{SECRET}"
+    value = pressed["value"].partition("?")[0] if pressed else ""
+    told, titles = PAGES[value]
+    offers = [{{"title": one, "value": f"/{{one.lower().replace(' ', '-')}}?{{token}}"}} for one in titles]
+    return {{"text": told, "offers": [{{**one, "kind": "link"}} if one["title"] == "Site" else one for one in offers]}}
+'''
+PROTOCOL = """\
+format: harvest-protocol/1
+name: menu
+version: 1
+turn_limit: 5
+start: ask
+states:
+  ask:
+    say: "{{ topic.request }}"
+    edges: [{otherwise: true, label: o, go: rooms}]
+  rooms:
+    press: /room/
+    absent: {stop: breakdown}
+    edges:
+      - {if: {parts: {of: offers, like: [small]}}, label: o, go: small}
+      - {otherwise: true, label: x, stop: breakdown}
+  small:
+    press: Small
+    absent: {stop: breakdown}
+    edges: [{otherwise: true, label: o, go: site}]
+  site:
+    press: Site
+    absent: {stop: completed}
+    edges: [{otherwise: true, label: x, stop: breakdown}]
+"""
+WANDER = """\
+format: harvest-protocol/1
+name: wander
+version: 1
+turn_limit: 8
+users: {visitor: {simulator: pressing, over: {simulator: random, leave: 0}}}
+start: ask
+states:
+  ask:
+    user: visitor
+    edges: [{otherwise: true, label: o, go: ask}]
+"""
+AUDIT = """\
+format: harvest-audit/1
+name: menus
+topics: fairweb-45
+only: [M002]
+protocol: menu.yaml
+trials: 2
+systems:
+  - {name: bot, driver: python, options: {function: "bot.py:answer", presses: true}}
+"""
+
+
+def written(folder: Path, protocol: str = PROTOCOL, audit: str = AUDIT) -> Path:
+    (folder / "bot.py").write_text(BOT)
+    (folder / "menu.yaml").write_text(protocol)
+    (folder / "audit.yaml").write_text(audit)
+    return folder / "audit.yaml"
+
+
+def presses(one: Conversation) -> list[str]:
+    return [turn.pressed.title for turn in one.turns if turn.pressed is not None]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return play(written(tmp_path), tmp_path / "run")
+
+
+def test_a_press_is_recorded_with_its_title_and_its_value(run: Run) -> None:
+    for one in run.finished:
+        assert [turn.said for turn in one.turns][1:] == ["Rooms", "Small"]
+        assert presses(one) == ["Rooms", "Small"]
+        assert one.turns[1].pressed in one.turns[0].reply.answer.offers  # type: ignore[union-attr]
+        assert (one.outcome and one.outcome.kind, one.turns[-1].label) == ("completed", "o")
+
+
+def test_the_system_gets_the_value_that_the_recording_redacts(run: Run, tmp_path: Path) -> None:
+    said = (tmp_path / "bot.py.log").read_text()
+    assert said.count(SECRET) == 4
+    recorded = "".join(path.read_text() for path in (tmp_path / "run").glob("trials-*.jsonl"))
+    assert SECRET not in recorded
+    assert recorded.count('"pressed"') == 4
+
+
+def test_a_run_with_presses_is_replayed(run: Run, tmp_path: Path) -> None:
+    again = AUDIT.partition("  - {")[0] + "  - {name: bot, driver: replay, options: {run: run}}\n"
+    replayed = play(written(tmp_path, audit=again), tmp_path / "again")
+    assert [presses(one) for one in replayed.finished] == [presses(one) for one in run.finished]
+
+
+def test_a_run_with_presses_goes_through_messages(run: Run, tmp_path: Path) -> None:
+    write_messages(run.finished, tmp_path / "m.jsonl")
+    assert json.loads((tmp_path / "m.jsonl").read_text().splitlines()[0])["metadata"]["pressed"][0] is None
+    found = read_messages(tmp_path / "m.jsonl")
+    assert [[(turn.said, turn.pressed) for turn in one.turns] for one in found.conversations] == [
+        [(turn.said, turn.pressed) for turn in one.turns] for one in run.finished
+    ]
+
+
+def test_show_prints_what_was_pressed(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["show", str(tmp_path / "run"), "--topic", "M002", "--trial", "1"])
+    assert "pressed: Rooms -> /rooms" in capsys.readouterr().out
+
+
+def test_a_simulated_user_presses_only_what_it_may(tmp_path: Path) -> None:
+    audit = written(tmp_path, WANDER, AUDIT.replace("trials: 2", "trials: 60"))
+    run = play(audit, tmp_path / "run")
+    found = [title for one in run.finished for title in presses(one)]
+    assert set(found) == {"Rooms", "Hours", "Small"}
+    assert len(found) > 100
+    assert all(one.valid for one in run.finished)
+
+
+def test_an_audit_is_refused_if_its_system_cannot_be_pressed(tmp_path: Path) -> None:
+    audit = written(tmp_path, audit=AUDIT.replace(", presses: true", "").replace("bot.py:answer", "bot.py:plain"))
+    (tmp_path / "bot.py").write_text("def plain(text): return text")
+    with pytest.raises(InputError, match="needs presses, which the driver 'python' does not support"):
+        load_audit(str(audit))
+
+
+class Forger:
+    """A user whose author did not read the rules."""
+
+    name = "forger"
+
+    def __init__(self, pressed: Offer) -> None:
+        self.pressed = pressed
+
+    def start(self, scenario: Scenario, rng: Streams) -> State:
+        return {}
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        return Say(self.pressed.title, "press", 2, pressed=self.pressed), {}
+
+
+@pytest.mark.parametrize(
+    ("pressed", "why"),
+    [(Offer("Go", "/x"), "the last answer does not offer that"), (Offer("Pay now", "/p"), "'pay' names buying")],
+)
+def test_a_user_of_ones_own_cannot_press_what_it_may_not(pressed: Offer, why: str) -> None:
+    seen = Observation(replace(Answer.of("Hi"), offers=(Offer("Go"), Offer("Pay now", "/p"))))
+    with pytest.raises(BrokenPromise, match=why):
+        next_action(Forger(pressed), {}, seen, Streams(1))
+    assert next_action(Forger(Offer("Go")), {}, seen, Streams(1))[0] == Say("Go", "press", 2, pressed=Offer("Go"))
