@@ -179,9 +179,7 @@ def read_protocol(document: Document) -> Protocol:
     )
     if states[entry.start].press is not None:
         raise document.error(
-            ("start",),
-            f"{entry.start!r} presses a button, but there is none before the first answer",
-            advice="start with a state that has say or user",
+            ("start",), f"{entry.start!r} presses a button, but nothing is offered yet", advice="start with say or user"
         )
     _check_graph(document, protocol)
     speaking = {state.user for state in protocol.states.values()}
@@ -332,8 +330,7 @@ def _read_press(document: Document, loc: Loc, written: str | int, allow: tuple[s
     except ValueError as fault:
         allowed = 'first, the number of a button, its title, or a bounded pattern such as "/hotel|inn/"'
         raise document.error(loc, f"press: {fault}", allowed=allowed) from None
-    refused = press_refusal(Offer(press.title), allow) if press.title else ""
-    if refused:
+    if press.title and (refused := press_refusal(Offer(press.title), allow)):
         advice = f"if that is harmless for this system, add {press.title!r} to `allow` of the protocol"
         raise document.error(loc, f"{press.title!r} may not be pressed: {refused}", advice=advice)
     return press

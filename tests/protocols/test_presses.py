@@ -164,7 +164,7 @@ def test_what_says_something_in_the_chat_may_be_pressed(kind: str) -> None:
 
 
 FAULTS = [
-    (("start: ask", "start: rooms"), "'rooms' presses a button, but there is none before the first answer"),
+    (("start: ask", "start: rooms"), "'rooms' presses a button, but nothing is offered yet"),
     (("    absent: {go: any}\n", ""), "press and absent belong together"),
     (('press: "Our rooms"', "say: x"), "press and absent belong together"),
     (('press: "Our rooms"', 'press: "Our rooms"\n    say: x'), "a state with press has neither say nor user"),

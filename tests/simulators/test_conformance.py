@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from protocols.answer import Offer
 from protocols.route import Say, Stop
 from simulators.conformance import assert_conforms, find_broken_promises
 from simulators.memory import check_order, memory_kind
@@ -218,6 +219,14 @@ class Blind(Told):
     a, b = 1.0, 0.0
 
 
+class Forging(Sound):
+    """Presses a button that no answer offered."""
+
+    def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
+        action, after = super().respond(state, observation, rng)
+        return (replace(action, pressed=Offer("Go on")) if isinstance(action, Say) else action), after
+
+
 FAULTY = {
     Nameless: "name",
     OfTuples: "json",
@@ -233,6 +242,7 @@ FAULTY = {
     Wordless: "words",
     Numeric: "action",
     Echoing: "echo",
+    Forging: "press",
     Vague: "stop",
     Unending: "ends",
     Undead: "over",

@@ -60,9 +60,13 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_every_shipped_name_leads_to_options_and_a_build(name: str) -> None:
     found = simulator(name)
     assert issubclass(found.options, StrictModel)
-    assert found.over == {"llm": "may", "paraphrasing": "must", "persona": "must", "reformulating": "must"}.get(
-        name, "never"
-    )
+    assert found.over == {
+        "llm": "may",
+        "paraphrasing": "must",
+        "persona": "must",
+        "pressing": "must",
+        "reformulating": "must",
+    }.get(name, "never")
 
 
 def test_a_simulator_of_another_distribution_is_built_and_conforms(added: None) -> None:
