@@ -13,6 +13,7 @@ from recordings.formats.dbdc import annotator_counts, write_dialogues
 from recordings.formats.dialoguekit_export import write_dialoguekit
 from recordings.formats.ikat_export import write_ikat
 from recordings.formats.messages_export import write_messages
+from recordings.formats.sim4ia_export import write_sim4ia
 from recordings.formats.spans_export import write_spans
 from recordings.formats.table_export import write_table
 from recordings.formats.transcript_export import write_transcript
@@ -100,6 +101,12 @@ EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
             lambda export, out: write_ikat(export.conversations, out, export.team),
             "a run of TREC iKAT as of 2025, a turn on each line",
             ("sources",),
+            by_team=True,
+        ),
+        "sim4ia": Exporter(
+            lambda export, out: write_sim4ia(export.conversations, out, export.team),
+            "the users' last words as candidates, in the form of Sim4IA's next-utterance task",
+            PARTS,
             by_team=True,
         ),
         "dbdc": Exporter(

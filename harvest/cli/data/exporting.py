@@ -44,7 +44,7 @@ def _format_help() -> str:
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
-@click.option("--team", metavar="NAME", help="ikat: the team that submits the run.")
+@click.option("--team", metavar="NAME", help="ikat, sim4ia: the team that submits the run.")
 @click.option("--criterion", metavar="NAME", help="validation: the criterion whose scores are written.")
 @click.option("--schema", type=NameOrFile(), metavar="NAME|FILE", help="validation: the criteria [sakai-2023].")
 def command(

@@ -154,3 +154,37 @@ def test_dialogues_of_dbdc_come_back_with_their_annotations(name: str, tmp_path:
     assert counted[0]
     refused = harvest("data", "export", tmp_path / "one", "--format", "dbdc", "--out", tmp_path / "logs")
     assert (refused.returncode, "exists already" in refused.stderr) == (2, True)
+
+
+async def test_a_run_for_a_track_names_its_team(tmp_path: Path) -> None:
+    run = await judged(tmp_path)
+    export = ("data", "export", run, "--out", tmp_path / "out", "--format")
+    assert "give --team NAME" in harvest(*export, "ikat").stderr
+    assert "can only be used with --format ikat, sim4ia" in harvest(*export, "table", "--team", "us").stderr
+    done = harvest(*export, "ikat", "--team", "us")
+    assert (done.returncode, done.stderr) == (0, f"3 conversations written to {tmp_path / 'out'}\n")
+    rows = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert [(row["metadata"]["run_id"], row["turn_id"]) for row in rows[:3]] == [
+        ("echo", "M002_1"),
+        ("echo", "M002_2"),
+        ("echo-2", "M002_1"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("demo") / "run"
+    played = harvest("run", "demo", "--topics", "M001,M002,M003", "--trials", "2", "--no-report", "--out", run)
+    assert played.returncode == 0, played.stderr
+    return run
+
+
+@pytest.mark.parametrize("form", ["table", "dialoguekit", "atif", "otlp", "messages"])
+def test_an_imported_export_has_the_same_figures(form: str, demo: Path, tmp_path: Path) -> None:
+    assert harvest("data", "export", demo, "--format", form, "--out", tmp_path / "out").returncode == 0
+    own = ("--topics", "fairweb-45", "--gold", "parrot")
+    done = harvest("data", "import", tmp_path / "out", "--out", tmp_path / "again", *own)
+    assert done.stderr.startswith(f"format: {form}, recognised")
+    scores = [json.loads(harvest("score", run, "--json").stdout) for run in (demo, tmp_path / "again")]
+    assert len(scores[0]["rows"]) > 100
+    assert scores[0]["rows"] == scores[1]["rows"]

@@ -315,3 +315,15 @@ def test_a_cell_that_somebody_changed_is_refused_with_its_line(tmp_path: Path, c
         imported("table", file)
     assert raised.value.place is not None
     assert raised.value.place.line == 2
+
+
+def test_candidates_of_sim4ia_are_different_and_ordered_by_how_often_they_were_drawn(tmp_path: Path) -> None:
+    draws = ["b", "a", "a", *"cdefghijk", " a ", "b"]
+    talks = [conversation(("known", "-"), (words, "-"), topic="1", trial=at) for at, words in enumerate(draws, 1)]
+    lone = conversation(("z", "-"), topic="2")
+    out, notes = exported("sim4ia", tmp_path, *talks, lone, team="us")
+    meta = {"team_name": "us", "approach_description": "", "task": "Task_B", "run_name": "B1"}
+    assert json.loads(out.read_text()) == {"meta": meta, "1": list("abcdefghij"), "2": ["z"]}
+    assert notes[1:] == ["1 topic with fewer than 10 different candidates (2): play more trials"]
+    with pytest.raises(InputError, match="one system, but there are B1, B2"):
+        exported("sim4ia", tmp_path, lone, conversation(("z", "-"), system="B2"))
