@@ -76,7 +76,7 @@ STREAMED = [
     (name, streamed)
     for name in PATHS
     for streamed in (False, True)
-    if not streamed or "stream" in options_model(name).model_fields
+    if not streamed or ("stream" in options_model(name).model_fields and name != "a2a")  # it streams no such tasks
 ]
 
 
