@@ -11,17 +11,22 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
-import aiohttp
-import httpx
+import lazy_loader
 
 from harvest.drivers.certificates import machine_certificates
 from harvest.drivers.connection_faults import classify_unsent, message_of
 from harvest.drivers.received import Received
-from harvest.drivers.transport import as_httpx
 from harvest.drivers.wire import Wire, merge_headers
 from harvest.systems.driver import Denied, Unanswered
 from harvest.systems.timing import Stopwatch
+
+if TYPE_CHECKING:
+    import aiohttp
+    import httpx
+else:
+    aiohttp, httpx = map(lazy_loader.load, ("aiohttp", "httpx"))  # at the first connection
 
 _CLOSE_SECONDS = 5.0  # to say goodbye
 _TOO_BIG = 1009  # the status of a close because of a message that is too big
@@ -133,6 +138,8 @@ class SocketWire(Wire):
         self, url: str, key: object, protocols: Sequence[str], ping: float | None
     ) -> Socket | Received:
         """Return the connection, or the answer of a server that does not open one."""
+        from harvest.drivers.transport import as_httpx  # late, as aiohttp
+
         address, watch = httpx.URL(url), Stopwatch(self._clock)
         self._check_declared(address)
         left_out = ("connection", "accept-encoding")  # of HTTP
