@@ -59,9 +59,7 @@ def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
     if calls and len(calls) < len(traces):
         passed["steps around the calls of models"] += len(traces) - len(calls)
         traces = calls
-    stamped = [
-        (next(filter(None, (parse_foreign_time(one.get(key)) for key in _TIME_KEYS)), ""), one) for one in traces
-    ]
+    stamped = [(_time(one), one) for one in traces]
     stamped.sort(key=lambda one: unix_seconds(one[0]) if one[0] else 0.0)
     said = []
     for stamp, trace in stamped:
