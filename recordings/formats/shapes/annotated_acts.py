@@ -39,14 +39,16 @@ def _read_dialoguekit(group: Group, options: ShapeOptions) -> Iterator[Record]:
     metadata: dict[str, Json] = {}
     names = {}
     for key in ("agent", "user"):
-        if dialogue.has_key(key) and dialogue[key].has_key("id"):
-            names[id_text(dialogue[key]["id"])] = key.upper()
-    if dialogue.has_key("agent") and dialogue["agent"].has_key("id"):
-        metadata["system"] = id_text(dialogue["agent"]["id"])
+        if dialogue.has_key(key) and dialogue[key].value not in (None, {}):
+            one = dialogue[key]
+            names[key] = id_text(one["id"] if one.has_key("id") else one)  # version 0.1.1 writes the id alone
+    if "agent" in names:
+        metadata["system"] = names["agent"]
+    roles = {**_ROLES, **{name: _ROLES[key.upper()] for key, name in names.items() if name not in _ROLES}}
     messages: list[Json] = []
     for turn in dialogue["conversation"].elements():
         participant = turn["participant"].text()
-        role = _ROLES.get(participant) or _ROLES.get(names.get(participant, ""))
+        role = roles.get(participant)
         if role is None:
             raise turn["participant"].error(f"{participant[:40]!r} is not a participant", allowed="USER, AGENT")
         intents = _intents_dialoguekit(turn, passed)

@@ -22,6 +22,7 @@ from recordings.formats.recognition import recognise_format
 from recordings.formats.shapes.library import SHAPES
 from tests.support.shape_examples import (
     CONVOKIT,
+    DIALOGUEKIT,
     EXAMPLES,
     IKAT_2023,
     INSPECT_LOG,
@@ -106,6 +107,12 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     ):
         found = imported(name, written(tmp_path, EXAMPLES[name].data))
         assert any(said in warning for warning in found.warnings), (name, found.warnings)
+
+
+def test_an_agent_may_be_an_id_alone(tmp_path: Path) -> None:
+    dialogue = {**DIALOGUEKIT[0], "agent": "A1", "user": "U1"}
+    found = imported("dialoguekit", written(tmp_path, dumped([dialogue])))
+    assert [one.key.system for one in found.conversations] == ["A1"]
 
 
 def test_the_times_of_utterances_are_those_of_asking(tmp_path: Path) -> None:
