@@ -99,7 +99,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
             },
         ),
         "users": Entry(
-            "Play a user yourself, fit simulated users, and check them.",
+            "Play a user yourself; fit, check and submit simulated users.",
             commands={
                 "chat": Entry("Play the user yourself and record the conversation.", "harvest.cli.users.chat"),
                 "fit": Entry("Fit a simulated user to recorded users.", "harvest.cli.users.fit"),
@@ -112,6 +112,10 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
                     "Estimate the figures of a run with another user.", "harvest.cli.users.counterfactual"
                 ),
                 "findings": Entry("Show the findings of probes.", "harvest.cli.users.findings"),
+                "submit": Entry(
+                    "Play a campaign: submit a simulated user, or a system, to a track such as TREC's.",
+                    "harvest.cli.users.submit",
+                ),
             },
         ),
         "metrics": Entry(

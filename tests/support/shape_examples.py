@@ -321,6 +321,53 @@ LANGFUSE = [
     },
     {"id": "t3", "session_id": "other", "timestamp": "2026-03-01T11:00:00Z", "input": "Bye", "output": "Bye."},
 ]
+_LEDGER = {"event": "opened", "format": "harvest-campaign-ledger/1", "run_id": "team-1", "at": "2026-03-01T10:00:00Z"}
+
+
+def _sending(text: str, conversation: str = "c1", **more: object) -> dict[str, object]:
+    at = "2026-03-01T10:00:01Z"
+    return {"event": "sending", "call": "say", "conversation": conversation, "text": text, "at": at, **more}
+
+
+def _received(text: str | None, conversation: str = "c1", **more: object) -> dict[str, object]:
+    plain = {"begins": False, "ended": False, "complete": False, "body": {}, "at": "2026-03-01T10:00:02Z"}
+    return {"event": "received", "conversation": conversation, "text": text, **plain, **more}
+
+
+LEDGER: list[dict[str, object]] = [
+    {**_LEDGER, "side": "user", "system": "track"},
+    {"event": "sending", "call": "start"},
+    _received("Hello.", begins=True),
+    _sending("Hi", topic="g1", act="ask", state="talk"),
+    {"event": "failed", "reason": "timeout"},
+    {"event": "again"},
+    _received("Yes.", body={"utterance": {"sources": [{"id": "s", "title": "A", "url": "https://a.example"}]}}),
+    _sending("Bye.", topic="g1", label="o", outcome="user-stopped", reason="satisfied"),
+    _received(None, "c2", begins=True),
+    _sending("Why?", "c2", topic="g2", act="ask", state="talk"),
+    _received(None, complete=True),
+    _sending("What was never answered was never part of it."),
+]
+LEDGER_OF_A_SYSTEM: list[dict[str, object]] = [
+    {**_LEDGER, "side": "agent", "system": "mine"},
+    {"event": "sending", "call": "start"},
+    _received("Show me.", "1-1", begins=True),
+    _sending("This.", "1-1"),
+    _received("Thanks.", "1-1", ended=True, complete=True),
+]
+
+
+def _utterance(who: str, text: str, *, final: bool = False) -> dict[str, object]:
+    known = {"sources": [], "annotations": {}, "timestamp": "2026-03-01T10:00:00"}
+    return {"conversation_id": "c1", "participant_id": who, "text": text, "is_final": final, **known}
+
+
+USERSIM = [
+    _utterance("agent", "Hello."),
+    _utterance("user", "Hi"),
+    _utterance("agent", "Yes."),
+    _utterance("user", "Bye.", final=True),
+]
 TABLE = """System;Topic;Trial;Turn;Question;Answer;Answered;Label;Date
 B1;hours;1;2.0;On Sunday?;;;x;2026-03-01T10:01:00Z
 B1;hours;1;1;When do you open?;"At nine;
@@ -434,6 +481,20 @@ EXAMPLES: dict[str, Example] = {
     "table, in JSON": Example(
         _lines({"prompt": "When?", "completion": "At nine.", "topic": "hours", "trial": 1}),
         [("file", "hours", 1, [("When?", "At nine.")], "completed")],
+    ),
+    "campaign": Example(
+        _lines(*LEDGER),
+        [
+            ("track", "g1", 1, [("", "Hello."), ("Hi", "Yes."), ("Bye.", None)], "user-stopped"),
+            ("track", "g2", 1, [("Why?", None)], "turn-limit"),
+        ],
+        acts=["", "ask", "", "ask"],
+    ),
+    "campaign, of a system": Example(
+        _lines(*LEDGER_OF_A_SYSTEM), [("mine", "1-1", 1, [("Show me.", "This."), ("Thanks.", None)], "user-stopped")]
+    ),
+    "usersim": Example(
+        _lines(*USERSIM), [("file", "c1", 1, [("", "Hello."), ("Hi", "Yes."), ("Bye.", None)], "user-stopped")]
     ),
     "table": Example(
         TABLE.encode(),

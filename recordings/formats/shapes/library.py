@@ -6,6 +6,7 @@ from types import MappingProxyType
 from recordings.formats.shapes.annotated_acts import DIALOGUEKIT, IARD
 from recordings.formats.shapes.atif import ATIF
 from recordings.formats.shapes.audit_table import TABLE
+from recordings.formats.shapes.campaign import CAMPAIGN, USERSIM
 from recordings.formats.shapes.inspect_log import INSPECT
 from recordings.formats.shapes.langfuse import LANGFUSE
 from recordings.formats.shapes.shape import Shape
@@ -20,6 +21,7 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         for shape in (
             *(TABLE, INSPECT, TAU2, ATIF, OTLP, LANGFUSE),
             *(DIALOGUEKIT, SDIALOG, CONVOKIT, IARD, TOPICS, IKAT, RAG),
+            *(CAMPAIGN, USERSIM),
         )
     }
 )

@@ -1,0 +1,1 @@
+"""Shared tasks in which a track's server is the other side of the conversation."""

@@ -1,0 +1,143 @@
+"""Runs of TREC's User Simulation track: the ledger of a campaign, and the track's own record (its dump).
+
+    {"event": "opened", "format": "harvest-campaign-ledger/1", "run_id": "team-1", "side": "user", "system": …}
+    {"event": "sending", "call": "say", "conversation": "c1", "text": "Hi", "topic": "g1", "act": "ask", …}
+    {"event": "received", "conversation": "c1", "text": "Yes.", "begins": false, "ended": false, …}        a ledger
+
+    {"conversation_id": "c1", "participant_id": "user", "text": "Hi", "is_final": false, …}                a dump
+
+A ledger has acts, states, labels, and why a conversation ended. A sending without a reply was never part of it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from protocols.answer import Source
+from recordings.files.json_text import Json
+from recordings.formats.imports import INTERRUPTED
+from recordings.formats.message_shapes import Record
+from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys, id_text, topic_name
+from topics.json_file import JsonValue
+
+_LEDGER = "harvest-campaign-ledger/1"
+_USER = "user"
+
+
+def _holds_ledger(value: Json) -> bool:
+    return has_keys(value, "event", "run_id") and isinstance(value, dict) and value.get("format") == _LEDGER
+
+
+def _group_ledger(values: Iterable[JsonValue], options: ShapeOptions) -> Iterator[Group]:
+    """Put the events of each conversation together, after the event that opened the ledger."""
+    opened: JsonValue | None = None
+    group: list[JsonValue] = []
+    pending: list[JsonValue] = []  # sendings without a reply so far
+    for value in values:
+        kind = value["event"].text()
+        if kind == "opened":
+            if len(group) > 1:
+                yield group
+            opened, group, pending = value, [], []
+        elif opened is None:
+            raise value.error("the ledger does not begin with the event 'opened'")
+        elif kind == "sending":
+            pending = [value] if value["call"].text() == "say" else []
+        elif kind == "received":
+            group += pending
+            pending = []
+            if value["begins"].value:
+                if len(group) > 1:
+                    yield group
+                group = [opened]
+            if group:
+                group.append(value)
+    if len(group) > 1:
+        yield group
+
+
+def _read_ledger(group: Group, options: ShapeOptions) -> Iterator[Record]:
+    opened, first, *_ = group
+    ours = opened["side"].text(("user", "agent"))
+    roles = (_USER, "assistant") if ours == _USER else ("assistant", _USER)
+    name = id_text(first["conversation"])
+    messages: list[dict[str, Any]] = []
+    metadata: dict[str, Any] = {"system": opened["system"].text(), "topic": topic_name(name)}
+    said: list[Any] = []
+    over = False
+    for value in group[1:]:
+        if value["event"].value == "received":
+            over = over or bool(value["ended"].value or value["complete"].value)
+        if value["event"].value == "sending":
+            said.append(value.value)
+            messages.append({"role": roles[0], "content": value["text"].text(), "timestamp": value["at"].value})
+        elif value["text"].value is not None:
+            message = {"role": roles[1], "content": value["text"].text(), "timestamp": value["at"].value}
+            body = value["body"].value
+            utterance = body.get("utterance") if isinstance(body, dict) else None
+            messages.append({**message, "sources": _sources(utterance)} if roles[1] != _USER else message)
+    if ours == _USER and said:
+        greeting = [""] if messages[0]["role"] != _USER else []  # said before the user says anything
+        answers = sum(one["role"] != _USER for one in messages) - len(greeting)
+        last = said[-1]
+        metadata["topic"] = last.get("topic") or metadata["topic"]
+        metadata["acts"] = [*greeting, *(one.get("act", "") for one in said)]
+        metadata["states"] = [*greeting, *(one.get("state", "") for one in said)]
+        # A label is decided with the next turn.
+        labels = [one.get("label") for one in said[1:]][:answers]
+        metadata["labels"] = [*(None for _ in greeting), *labels, *[None] * (answers - len(labels))]
+        if last.get("outcome"):
+            metadata |= {"outcome": last["outcome"], "reason": last.get("reason", "")}
+        elif answers < len(said):
+            metadata |= {"outcome": "turn-limit", "reason": "budget of the track"}
+        else:
+            metadata["outcome"] = INTERRUPTED
+    elif ours != _USER:
+        metadata |= {"outcome": "user-stopped", "reason": "left"} if over else {"outcome": INTERRUPTED}
+    yield Record({"messages": messages, "metadata": metadata, "id": f"{opened['run_id'].text()}/{name}"}, first)
+
+
+def _sources(utterance: Json) -> list[Source]:
+    given = utterance.get("sources") if isinstance(utterance, dict) else None
+    found = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    return [Source(str(one.get("url") or ""), str(one.get("title") or one.get("id") or "")) for one in found]
+
+
+def _holds_dump(value: Json) -> bool:
+    return has_keys(value, "conversation_id", "text", "is_final") and (
+        has_keys(value, "participant_id") or has_keys(value, "participant_name")
+    )
+
+
+def _group_dump(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[Group]:
+    found: dict[str, list[JsonValue]] = {}
+    for value in values:
+        found.setdefault(id_text(value["conversation_id"]), []).append(value)
+    return found.values()
+
+
+def _read_dump(group: Group, options: ShapeOptions) -> Iterator[Record]:
+    messages: list[Json] = []
+    final = ""
+    for value in group:
+        name = value["participant_id" if value.has_key("participant_id") else "participant_name"].text()
+        role = _USER if name == _USER else "assistant"
+        at = value["timestamp"].value if value.has_key("timestamp") else None
+        message: dict[str, Json] = {"role": role, "content": value["text"].text(), "timestamp": at}
+        messages.append({**message, "sources": _sources(value.value)} if role != _USER else message)
+        final = role if value["is_final"].value is True else ""
+    name = id_text(group[0]["conversation_id"])
+    metadata: dict[str, Json] = {"topic": topic_name(name)}
+    if final:
+        ended = ("user-stopped", "left") if final == _USER else ("system-ended", "system-ended")
+        metadata |= {"outcome": ended[0], "reason": ended[1]}
+    yield Record({"messages": messages, "metadata": metadata, "id": name}, group[0])
+
+
+CAMPAIGN = Shape(
+    "campaign",
+    "ledgers of `harvest users submit`, with acts, labels and ends",
+    _holds_ledger,
+    _read_ledger,
+    _group_ledger,
+)
+USERSIM = Shape("usersim", "the dump of a run of TREC's User Simulation track", _holds_dump, _read_dump, _group_dump)
