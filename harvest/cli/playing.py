@@ -11,7 +11,7 @@ from harvest.audits.audit import Audit
 from harvest.cli.caps import cap_lines
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.playing.plan import Plan
-from harvest.playing.play import SilentWatcher, first_error, play_audit
+from harvest.playing.play import SilentWatcher, Tracing, first_error, play_audit, untraced
 from harvest.playing.progress import Display
 from harvest.playing.runner import Watcher
 from harvest.playing.stored_play import play_stored
@@ -54,11 +54,17 @@ def describe_audit(console: Console, audit: Audit) -> None:
 
 
 def play_to_folder(
-    audit: Audit, folder: Path, worker: str, console: Console, stored: StoredRun | None = None
+    audit: Audit,
+    folder: Path,
+    worker: str,
+    console: Console,
+    stored: StoredRun | None = None,
+    *,
+    tracing: Tracing = untraced,
 ) -> tuple[Path | None, set[str]]:
     """Play the remaining trials into `folder`. `stored` is a copy of the run in an object store, which provides the
-    trials that other machines played. Returns the file of events (None if nothing was played) and the systems given
-    up."""
+    trials that other machines played. `tracing` follows what is recorded. Returns the file of events (None if nothing
+    was played) and the systems given up."""
     left: set[str] = set()
 
     @contextmanager
@@ -81,8 +87,10 @@ def play_to_folder(
     try:
         # The current turn is given up; everything before it is on disk.
         if stored is not None:
-            return run_until_stopped(play_stored(audit, folder, stored, worker=worker, watching=watching)), left
-        return run_until_stopped(play_audit(audit, folder, worker=worker, watching=watching)), left
+            return run_until_stopped(
+                play_stored(audit, folder, stored, worker=worker, watching=watching, tracing=tracing)
+            ), left
+        return run_until_stopped(play_audit(audit, folder, worker=worker, watching=watching, tracing=tracing)), left
     except* HarvestError as group:
         raise first_error(group) from None
     except* KeyboardInterrupt:

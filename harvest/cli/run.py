@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -21,6 +22,7 @@ from harvest.cli.playing import NOTHING_RECORDED, describe_audit, play_to_folder
 from harvest.cli.short_help import ShortHelp
 from harvest.cluster.shard_task import Assignment
 from harvest.playing.plan import Plan, make_plan
+from harvest.playing.play import Tracing, untraced
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
@@ -47,7 +49,7 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
     return items
 
 
-@click.command(cls=ShortHelp, rare="--worker --dask --store --max-cost --max-tokens --max-turns")
+@click.command(cls=ShortHelp, rare="--worker --dask --store --spans --max-cost --max-tokens --max-turns")
 @click.argument("audit", type=PathArgument(str))
 @click.option("--out", type=PathArgument(), metavar="RUN", help="The run folder [default: runs/NAME].")
 @click.option("--trials", type=WholeNumberRange(1, 1_000_000), help="Trials, instead of the audit's number.")
@@ -69,6 +71,7 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
     " reaches it runs code on all of them.",
 )
 @click.option("--store", metavar="URL", help="With --shard or --dask: share the run through this object store.")
+@click.option("--spans", is_flag=True, help="Send OpenTelemetry's spans while playing, by its OTEL_… variables.")
 @cap_options
 @click.option("--strict", is_flag=True, help="Exit with 3 if a threshold is undecided.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
@@ -85,6 +88,7 @@ def command(
     shard: Shard | None,
     dask: str | None,
     store: str | None,
+    spans: bool,
     caps: dict[str, float],
     strict: bool,
     as_json: bool,
@@ -114,6 +118,7 @@ def command(
         raise InputError(
             "--store is for runs of several machines", advice="add --dask, or --shard 1/1 for a single machine"
         )
+    tracing = _tracing(live_console(), dask) if spans else untraced
     shared = open_store(store) if store is not None else None
     try:
         resolved = load_audit(
@@ -147,7 +152,7 @@ def command(
     else:
         own = f"shard{shard.index}" if shard else ""
         stored = StoredRun(shared, f"{shard.index}-of-{shard.of}") if shared and shard else None
-        journal, left = play_to_folder(resolved, folder, worker or own, console, stored)
+        journal, left = play_to_folder(resolved, folder, worker or own, console, stored, tracing=tracing)
 
     run = read(folder)
     if shard is not None:
@@ -165,6 +170,15 @@ def command(
         demo=audit == DEMO,
         channels=channels,
     )
+
+
+def _tracing(console: Console, dask: str | None) -> Tracing:
+    if dask is not None:
+        raise InputError("--spans cannot be used with --dask", advice="export them: --format otlp")
+    from harvest.playing.live_spans import require_opentelemetry, send_spans
+
+    require_opentelemetry()
+    return partial(send_spans, told=lambda sentence: console.print(f"[yellow]note:[/] {escape(sentence)}"))
 
 
 def _play_on_cluster(assignment: Assignment, resolved: Audit, dask: str, folder: Path, console: Console) -> set[str]:

@@ -25,6 +25,8 @@ from topics.errors import HarvestError
 
 # Creates the watcher of a run, from its plan and the damage found so far.
 Watching: TypeAlias = Callable[[Plan, tuple[str, ...]], AbstractContextManager[Watcher]]
+# Follows what a writer stores until the context ends.
+Tracing: TypeAlias = Callable[[RunWriter], AbstractContextManager[object]]
 
 
 class SilentWatcher:
@@ -75,6 +77,10 @@ def _silent(plan: Plan, damage: tuple[str, ...]) -> AbstractContextManager[Watch
     return nullcontext(SilentWatcher())
 
 
+def untraced(writer: RunWriter) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 def _displayed(audit: Audit, plan: Plan, damage: tuple[str, ...]) -> AbstractContextManager[Watcher]:
     from rich.console import Console  # late, like the display: most callers want neither
 
@@ -92,12 +98,13 @@ async def play_audit(
     worker: str = "",
     watching: Watching = _silent,
     gates: Gates = local_gate,
+    tracing: Tracing = untraced,
 ) -> Path | None:
     """Play the rest of an audit into `folder`, and return the file of events, or None if nothing was left to play.
 
     A system in this process must not change the working directory if `folder` is relative. `worker` is this machine's
-    name if several machines write runs that will be merged. `gates` set the pace of each system. Errors are raised in
-    an exception group (see `first_error`).
+    name if several machines write runs that will be merged. `gates` set the pace of each system. `tracing` follows
+    what is recorded. Errors are raised in an exception group (see `first_error`).
     """
     refuse_small_cap(audit)
     header = audit.header()
@@ -130,7 +137,7 @@ async def play_audit(
             words=audit.endpoints,
             meter=meter,
         )
-        with watching(plan, damage) as watcher:
+        with tracing(writer), watching(plan, damage) as watcher:
             audit.endpoints.report_waits(watcher.pace_lowered)
             async with audit.endpoints:
                 await Runner(player, audit.played, audit.drivers, watcher, gates).play(plan)

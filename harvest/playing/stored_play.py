@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harvest.audits.audit import Audit
 from harvest.playing.plan import Plan, Work
-from harvest.playing.play import SilentWatcher, Watching, play_audit
+from harvest.playing.play import SilentWatcher, Tracing, Watching, play_audit, untraced
 from harvest.playing.runner import Watcher
 from harvest.stores.stint import Sender, take_over
 from harvest.stores.stored_run import Stint, StoredRun, refuse_other_audit
@@ -48,6 +48,7 @@ async def play_stored(
     worker: str = "",
     watching: Watching = lambda plan, damage: nullcontext(SilentWatcher()),
     gates: Gates = local_gate,
+    tracing: Tracing = untraced,
 ) -> Path | None:
     """Play the rest of a run in a store, as `play_audit` does. Only this worker may use `folder`. Raises the errors
     of `play_audit`, StoreFault if the store fails, and TakenOver if another worker takes over the run, alone or in an
@@ -80,7 +81,9 @@ async def play_stored(
 
     async with asyncio.TaskGroup() as group:
         group.create_task(send())
-        played = await play_audit(audit, folder, worker=taken.worker(worker), watching=waking, gates=gates)
+        played = await play_audit(
+            audit, folder, worker=taken.worker(worker), watching=waking, gates=gates, tracing=tracing
+        )
         ended = True
         more.set()
     return played

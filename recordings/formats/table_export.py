@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from recordings.conversations.answer_parts import reply_row
+from recordings.conversations.answer_parts import offer_row, reply_row
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.files.json_text import encode_line
 from recordings.log.exports import write_export
@@ -63,6 +63,7 @@ TABLE_COLUMNS: tuple[Column, ...] = (
     Column("state", "text", lambda _, turn: turn.state),
     Column("act", "text", lambda _, turn: turn.act),
     Column("prompt", "text", lambda _, turn: turn.said),
+    Column("pressed", "text", lambda _, turn: _json(offer_row(turn.pressed)) if turn.pressed else None),
     Column("answered", "yes or no", lambda _, turn: turn.reply is not None),
     Column("answer", "text", _of_reply(lambda reply: reply.answer.text)),
     Column("label", "text", lambda _, turn: turn.label),

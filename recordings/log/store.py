@@ -78,12 +78,14 @@ def read_header(run: Path) -> Header:
 class RunWriter:
     """Writes one run. Make a writer with `create`, `resume` or `open`; use it in one event loop; `await close()` it.
     `header` is the current content of `run.json`. `worker` is the name in this process's file of events. `redactor`
-    redacts everything that is written, also secrets that are put into the given collection later."""
+    redacts everything that is written, also secrets that are put into the given collection later. `listener`, if any,
+    is called with each event that was stored, as it was stored; it must return at once and not raise."""
 
     def __init__(
         self, run: Path, header: Header, lock: Lock, journal: Journal, chain: Chain, worker: str, redactor: Redactor
     ) -> None:
         self.run, self.header, self.worker, self.redactor = run, header, worker, redactor
+        self.listener: Callable[[Event], None] | None = None
         self._lock, self._journal, self._chain = lock, journal, chain
         self._marks: defaultdict[tuple[str, int], int] = defaultdict(int)
         self._marks_at: dict[str, int] = {}
@@ -231,6 +233,9 @@ class RunWriter:
             await self._journal.sync(*lines)
         else:
             self._journal.write(*lines)
+        if self.listener is not None:
+            for event in stored:
+                self.listener(event)
         return stored
 
     async def keep(self, exhibit_name: str, media_type: str, data: bytes) -> str:

@@ -51,7 +51,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 # Columns of these names are read only in a table that `harvest data export` wrote, which has all of them.
 _OWN = (
     *("links", "parts", "first_seconds", "seconds", "detail", "missing", "played_by", "member", "session", "place"),
-    *("worker", "started_at", "ended_at"),
+    *("worker", "started_at", "ended_at", "pressed"),
 )
 _NEEDED = ("prompt", "answer")
 # Columns that have one value for a whole conversation: texts and numbers.
@@ -197,7 +197,8 @@ def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
     for key, given in (("labels", labels), ("states", states)):
         if any(given):
             metadata[key] = [one or None for one in given]
-    for name, held in (("links", links), ("parts", parts)):
+    pressed = [_json(row, cells, "pressed", dict) for row, cells in rows]
+    for name, held in (("links", links), ("parts", parts), ("pressed", pressed)):
         if any(one is not None for one in held):
             metadata[name] = held
     yield Record({"messages": messages, "metadata": metadata}, first, "", Counter())

@@ -83,8 +83,13 @@ def whole_conversations(draw: st.DrawFn) -> Conversation:
     one = draw(conversations())
     if draw(st.booleans()):
         return one
+    presses = st.none() | st.builds(Offer, words, words)
     turns = [
-        replace(turn, reply=turn.reply and draw(whole_replies(turn.reply)) if draw(st.booleans()) else turn.reply)
+        replace(
+            turn,
+            pressed=draw(presses),
+            reply=turn.reply and draw(whole_replies(turn.reply)) if draw(st.booleans()) else turn.reply,
+        )
         for turn in one.turns
     ]
     return replace(one, turns=tuple(turns))
