@@ -41,10 +41,12 @@ _ENGLISH_ASK = (
     r"|be\s+(?:(?:a\s+)?(?:bit|little)\s+)?(?:more|any)\s+(?:more\s+)?(?:specific|precise)\b|say\s+(?:which|what"
     r"|more|a\s)"
 )
+# "o" is "or" in Spanish and Italian, and an article in Portuguese.
+_OR_IN_SPANISH = r"^(?!.*\b(?:você|não|eu|um|uma|em|do|dos|ao|mais|por\s+si|quer|deseja|seu|sua|isso|isto)\b).*\bo\b"
 _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
     {
         "en": _Words(
-            requests=rf"\b(?:can|could|would|will|might)\s+you\s+(?:\w+\s+){{0,2}}?(?:{_ENGLISH_ASK})"
+            requests=rf"^\W*(?:and\s+)?your\s+(?:\w+\s*){{1,4}},?\s+please\b|\b(?:can|could|would|will|might)\s+you\s+(?:\w+\s+){{0,2}}?(?:{_ENGLISH_ASK})"
             rf"|\b(?:please|kindly)\s+(?:\w+\s+)?(?:{_ENGLISH_ASK})|^\W*(?:(?:so|then|first|just"
             rf"|and)\W+)?(?:{_ENGLISH_ASK})"
             r"|\b(?:I|we)(?:'ll|'d|\s+will|\s+would|\s+do)?\s+(?:\w+\s+)?(?:need|have|must)\s+(?:to\s+know"
@@ -99,7 +101,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|erläutern|präzisieren|(?:genauer|konkreter)\s+(?:sein|werden))\b|\b(?:können|könnten|kannst"
             r"|könntest)\s+(?:Sie|du)\s+(?:mir|uns|das|es|bitte)\b|(?:^\W*|\bbitte\s+)(?:(?:sagen|nennen|geben|teilen"
             r"|beschreiben|schildern|erklären|verraten|wählen|schicken)\s+Sie|(?:sag|nenn|gib|beschreib|schreib"
-            r"|verrat|erklär|wähl)e?)\b|\b(?:brauche|benötige)\s+(?:ich\s+)?(?:\w+\s+){0,2}?(?:Ihre?n?|deine?n?|die"
+            r"|verrat|erklär|wähl)e?)\b|\b(?:brauche|bräuchte|benötige)\s+(?:ich\s+)?(?:\w+\s+){0,2}?(?:Ihre?n?|deine?n?|die"
             r"|den|das|mehr|weitere|ein|einige)\b|\bdarf\s+ich\s+(?:\w+\s+)?(?:fragen|wissen|erfahren)\b|\b(?:müsste"
             r"|muss|möchte)\s+(?:ich\s+)?(?:\w+\s+)?(?:wissen|erfahren)\b|\b(?:nicht|un)\s*(?:sicher"
             r"|klar)\W+(?:welche|was|wen|wo|wann|ob)\w*",
@@ -130,7 +132,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|fournir|communiquer)\b|\b(?:j'ai|j'aurais|j'aurai|nous\s+avons)\s+(?:\S+\s+)?besoin\s+(?:de|d')"
             r"|\bveuillez\s+(?:me\s+|m'|nous\s+)?(?:indiquer|préciser|dire|donner|fournir|choisir)\b"
             r"|\bpuis-je\s+(?:savoir|vous\s+demander|connaître)\b|\b(?:je\s+dois"
-            r"|il\s+me\s+faut)\s+(?:\S+\s+)?(?:savoir|votre|connaître)",
+            r"|il\s+me\s+fau(?:t|drait))\s+(?:\S+\s+)?(?:savoir|votre|connaître)",
             meant=r"\b(?:voulez-vous|veux-tu|vous\s+voulez|tu\s+veux)\s+dire\b|\bparlez-vous\b|\bvous\s+parlez\b"
             r"|\btu\s+parles\b|\bfaites-vous\s+référence\b|\bentendez-vous\b",
             offers=r"\bautre\s+chose\b|\bd'autres\b|\b(?:comment\s+)?(?:puis-je|pouvons-nous"
@@ -150,7 +152,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
         "es": _Words(
             requests=r"\b(?:puedes?|podr[ií]as?|podría|podéis|quieres?|me)\s+(?:\w+\s+){0,2}?(?:dec[ií]r|indicar|dar"
             r"|precisar|especificar|explicar|describir|facilitar|proporcionar|confirmar|aclarar|contar"
-            r"|ser\s+más\s+\w+|dices?|dice|das?|indicas?)(?:me|nos|lo|melo)?\b|\b(?:d[ií]game|dime|d[ií]ganos"
+            r"|reformular|ser\s+más\s+\w+|dices?|dice|das?|indicas?)(?:me|nos|lo|melo)?\b|\b(?:d[ií]game|dime|d[ií]ganos"
             r"|ind[ií]que(?:me|nos)|ind[ií]came|dame|deme|cuéntame|cuénteme|especifi(?:que|ca)|facilíteme|proporcione"
             r"|precise|describa)\b|\b(?:necesito|necesitamos|necesitaría|me\s+falta)\s+(?:saber|su|tu|el|la|más"
             r"|conocer|que|un)\b|\bpuedo\s+saber\b|\bme\s+gustaría\s+saber\b|\bpor\s+favor,?\s+(?:elija|escoja|elige"
@@ -159,7 +161,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             offers=r"\b(?:algo|alguna\s+cosa|nada)\s+más\b|\botr[ao]\s+(?:cosa|pregunta)\b|\botras\s+(?:preguntas"
             r"|dudas)\b|\bpued[oe]\w*\s+(?:\w+\s+){0,2}ayud\w*|\b(?:necesit|quier|dese"
             r"|gustar[ií]a)\w*\s+(?:\w+\s+){0,2}(?:más|otr[ao]s?|que\s+(?:te|le|yo))\b|\bsaber\s+más\b|\b(?:te|le"
-            r"|les)\s+(?:ha\s+)?(?:ayud|serv|sirv)\w+|^\W*interesad[oa]\W*$|\bpor\s+qué\s+no\b|\bqué\s+(?:tal"
+            r"|les)\s+(?:ha\s+)?(?:ayud\w+|servid\w+|sirv\w+)|^\W*interesad[oa]\W*$|\bpor\s+qué\s+no\b|\bqué\s+(?:tal"
             r"|te\s+parece|le\s+parece)\b",
             invites=r"\bno\s+dud\w+|\bsi\s+(?:tien\w*|necesit\w*|quier\w*|dese\w*)\b",
             delivers=r"\baquí\s+(?:tien\w*|está\w*|van?|hay)\b|\b(?:recomiendo|sugiero|recomendamos)\b|\b(?:puedes?"
@@ -167,11 +169,11 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             talk=r"\b(?:yo|me|te|usted|ustedes|claro|por\s+supuesto|gracias|con\s+(?:mucho\s+)?gusto|encantad[oa]"
             r"|perfecto|vale|entiendo|entendido|hola|siento|puedo|depende|varias|varios|diferentes|distint[oa]s"
             r"|de\s+acuerdo|para\s+\w+r(?:le|te|lo)?)\b",
-            choice=r"\bo\b|\bmás\s+bien\b",
+            choice=rf"{_OR_IN_SPANISH}|\bmás\s+bien\b",
         ),
         "it": _Words(
             requests=r"\b(?:puoi|può|potresti|potrebbe|potete|potreste|mi\s+(?:puoi|può))\s+(?:\w+\s+){0,2}?(?:dir"
-            r"|indicar|dar|precisar|specificar|spiegar|descriver|fornir|confermar|chiarir|essere\s+più)\w*\b"
+            r"|indicar|dar|precisar|specificar|spiegar|descriver|fornir|confermar|chiarir|riformular|essere\s+più)\w*\b"
             r"|\b(?:mi\s+(?:dica|dici|indichi|indica|dia|fornisca|descriva|specifichi)|dimmi|dammi|indicami|ci\s+dica"
             r"|specificami|precisami|descrivimi)\b|\b(?:ho|avrei|abbiamo)\s+bisogno\s+(?:di|del|della|che|d')"
             r"|\b(?:devo|dovrei|vorrei)\s+(?:\w+\s+)?sapere\b|\bmi\s+serv\w+\b|\bposso\s+(?:sapere|chieder\w+)\b"
@@ -186,12 +188,12 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|dovrebbe)\s+\w+re\b|^\W*(?:provi|prova|riavvii|riavvia|prema)\b",
             talk=r"\b(?:io|mi|ti|tu|lei|certo|certamente|grazie|volentieri|capisco|ciao|salve|perfetto|va\s+bene"
             r"|d'accordo|mi\s+dispiace|posso|dipende|diversi|diverse|parecchi|più\s+di|vari|varie|per\s+\w+re)\b",
-            choice=r"\bo\b|\boppure\b|\bpiuttosto\b",
+            choice=r"\boppure\b|\bpiuttosto\b",
         ),
         "pt": _Words(
             requests=r"\b(?:pode|podes|poderia|poderias|podia|consegue)\s+(?:\w+\s+){0,2}?(?:me\s+|nos\s+)?(?:dizer"
             r"|indicar|dar|precisar|especificar|explicar|descrever|fornecer|informar|confirmar|esclarecer|contar"
-            r"|ser\s+mais)(?:-me|-nos)?\b|\b(?:diga(?:-me)?|diz-me|me\s+diga|informe(?:-me)?|indique(?:-me)?|dê-me"
+            r"|reformular|ser\s+mais)(?:-me|-nos)?\b|\b(?:diga(?:-me)?|diz-me|me\s+diga|informe(?:-me)?|indique(?:-me)?|dê-me"
             r"|me\s+dê|especifique|descreva|forneça|conte-me)\b|\b(?:preciso|precisamos|precisaria"
             r"|necessito)\s+(?:saber|de|do|da|que|conhecer)\b|\bgostaria\s+de\s+saber\s+(?!mais)|\bposso\s+saber\b"
             r"|\bpor\s+favor,?\s+(?:escolha|selecione|digite)\b",
@@ -289,7 +291,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             choice=r"아니면|또는",
         ),
         "ru": _Words(
-            requests=r"\b(?:уточните|подскажите|скажите|укажите|сообщите|назовите|опишите|расскажите|выберите|скажи"
+            requests=r"\b(?:уточните|подскажите|скажите|укажите|сообщите|назовите|опишите|расскажите|выберите|перефразируйте|скажи"
             r"|уточни|подскажи|укажи)\b|\b(?:могли\s+бы|можете|можешь|не\s+могли\s+бы)\s+(?:\w+\s+){0,2}(?:уточнить"
             r"|сказать|указать|подсказать|описать|назвать|сообщить|рассказать)\b|\bмне\s+(?:нужно|нужен|нужна|нужны"
             r"|необходимо)\b",
@@ -362,7 +364,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             choice=r"\byoksa\b|\bveya\b",
         ),
         "further": _Words(  # Arabic, Hindi, Indonesian, Vietnamese, Thai, Romanian, Hungarian, Ukrainian, Hebrew
-            requests=r"(?:هل\s+يمكنك|يرجى|من\s+فضلك)\s+(?:\w+\s+)?(?:أن\s+)?\w*(?:تخبرني|إخباري|إخبارنا|تحديد|توضيح"
+            requests=r"أحتاج\s+إلى|(?:هل\s+يمكنك|يرجى|من\s+فضلك)\s+(?:\w+\s+)?(?:أن\s+)?\w*(?:تخبرني|إخباري|إخبارنا|تحديد|توضيح"
             r"|تزويدي|ذكر|تحدد|أخبرني)|कृपया[^।?]{0,40}(?:बताएं|बताइए|बताएँ|दें|दीजिए)|\b(?:tolong|mohon"
             r"|bisakah\s+anda)\s+(?:\w+\s+)?(?:sebutkan|jelaskan|beri\w*|berikan|menyebutkan|menjelaskan)\b"
             r"|\bvui\s+lòng\s+(?:cho|cung\s+cấp|nói)|กรุณา(?:ระบุ|บอก|แจ้ง)|\b(?:îmi\s+(?:puteți|poți)\s+spune"

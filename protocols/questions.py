@@ -5,15 +5,16 @@ The rules are explicit. An answer is a clarifying question if all of these hold:
 1. One of its last three sentences asks, outside code and quotations: it ends with a question mark (?, ？, ؟, ⸮; in
    Greek text also ;), requests information ("Could you tell me the year.", "機種名を教えてください。"), or has
    the form of a question (どの年ですか。, 您指的是哪一年). List items that ask count as well.
-2. That sentence is not an offer ("Anything else?", "Kann ich sonst noch helfen?"), a suggestion ("How about Primer?")
-   or an invitation ("Let me know if you have other questions.").
+2. That sentence is not an offer ("Anything else?", "Kann ich sonst noch helfen?"), a suggestion ("How about Primer?"),
+   an invitation ("Let me know if you have other questions."), a question about the service ("Did I answer your
+   question?") or an order for elsewhere ("Select Settings, then Network.").
 3. Nothing was delivered: no link, source or file, no block of code, no list except of choices or questions, no
    sentence that announces an answer ("Here are …"). Other sentences may only lead up to the question ("Sure!", "There
    are several films by that name."). If the question asks what was meant, or requests information, the other
    sentences may say anything in up to 60 words.
 
-Conditions 2 and 3 rely on the phrases in `protocols.question_words`, so in other languages a question is recognised
-only by its question mark. The rules do not understand the meaning of a question.
+Conditions 2 and 3 rely on the phrases in `protocols.question_words` and `protocols.service_questions`, so in other
+languages a question is recognised only by its question mark. The rules do not understand the meaning of a question.
 """
 
 import re
@@ -24,6 +25,7 @@ from functools import lru_cache
 
 from protocols.answer import Answer
 from protocols.question_words import CHOICE, DELIVERS, INVITES, MEANT, OFFERS, REQUESTS, TALK
+from protocols.service_questions import FEEDBACK, OWN_MATTERS, is_instruction
 from topics.late_pattern import lazy_pattern
 
 # A system that needs to know something is brief: a longer answer has already delivered something.
@@ -51,6 +53,7 @@ _BUILT_AS_QUESTION = lazy_pattern(
     r"|(?:您|你).{0,40}(?:什么|什麼|哪|谁|誰|多少|几[个位天年月号]|是否|还是|還是|怎么|怎麼)"
     r"|(?:까요?|나요|는가요|은가요|인가요|건가요)$"
     # An English question with a full stop or no mark: a verb before "you", at the start or after a question word.
+    r"|^\W*是?哪[一个個几款种種部位家][^。，]{0,12}$"
     r"|^\W*(?:(?:and|so|sure|then|okay|ok)\W+)*(?:(?:would|do|did|are|were|have|can|could|will)\s+you\b"
     r"|(?:is|was)\s+(?:it|this|that|there|your)\b|are\s+(?:there|they|these|your)\b)"
     r"|^\W*(?:(?:and|so|sure|then)\W+)*(?:which|what|when|where|who|whose|how)\b[^,]{0,60}?\b(?:do|did|are|were|would|have|can|is)\s+your?\b",
@@ -137,19 +140,21 @@ def _is_question(sentence: str) -> bool:
 
 
 def _is_request(sentence: str) -> bool:
-    return bool(REQUESTS.search(sentence)) and not (INVITES.search(sentence) or _DICTATES.search(sentence))
+    if not REQUESTS.search(sentence) or INVITES.search(sentence) or _DICTATES.search(sentence):
+        return False
+    return not is_instruction(sentence)
 
 
 def _asks_user(sentence: str) -> bool:
     """Check that the sentence asks for something that only the user knows, unlike offers, suggestions, invitations
     and rhetorical questions."""
-    if not _is_question(sentence) or INVITES.search(sentence):
+    if not _is_question(sentence) or INVITES.search(sentence) or FEEDBACK.search(sentence):
         return False
     if _TAG.search(sentence) and not _TO_THE_USER.search(sentence):
         return False
     if _is_request(sentence) or MEANT.search(sentence):
         return True
-    if OFFERS.search(sentence):
+    if OFFERS.search(sentence) or OWN_MATTERS.search(sentence):
         # "Shall I look for comedies or for dramas?" asks as well as offers; "… or is there anything else?" does not.
         return bool(CHOICE.search(sentence)) and not _MORE.search(sentence)
     return not DELIVERS.search(sentence)
