@@ -10,8 +10,8 @@ The rules are explicit. An answer is a clarifying question if all of these hold:
    question?") or an order for elsewhere ("Select Settings, then Network.").
 3. Nothing was delivered: no link, source or file, no block of code, no list except of choices or questions, no
    sentence that announces an answer ("Here are …"). Other sentences may only lead up to the question ("Sure!", "There
-   are several films by that name."). If the question asks what was meant, or requests information, the other
-   sentences may say anything in up to 60 words.
+   are several films by that name."). If the question asks what was meant, the other sentences may say anything in up
+   to 60 words; if it requests information, anything but names and titles.
 
 Conditions 2 and 3 rely on the phrases in `protocols.question_words` and `protocols.service_questions`, so in other
 languages a question is recognised only by its question mark. The rules do not understand the meaning of a question.
@@ -71,6 +71,7 @@ _CLOSED = lazy_pattern(
     r"|let))",
     re.IGNORECASE,
 )
+_GERMAN = lazy_pattern(r"\b(?:und|ist|sind|der|nicht|wird)\b")
 _ENUMERATES = lazy_pattern(r"[:：]\s*\S")
 _MORE = lazy_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|meer)\b", re.IGNORECASE)
 
@@ -122,8 +123,10 @@ def _question_in(text: str) -> Question | None:
     letters = sum(unicodedata.category(sign) == "Lo" for one in beside for sign in one)
     if any(DELIVERS.search(one) for one in beside) or words > _MOST_WORDS or letters > _MOST_LETTERS:
         return None
-    strong = any(_is_request(one) or MEANT.search(one) for one in sentences if _asks_user(one))
-    if not strong and not all(_is_lead_in(one) for one in beside):
+    content = [one for one in beside if not _is_lead_in(one)]
+    asking = [one for one in sentences if _asks_user(one)]
+    explains = any(map(_is_request, asking)) and not any(map(_names_something, content))
+    if content and not (explains or any(MEANT.search(one) for one in asking)):
         return None
     return Question(asked, len(choices) >= 2 or bool(_CLOSED.search(asked) or CHOICE.search(asked)))
 
@@ -158,6 +161,14 @@ def _asks_user(sentence: str) -> bool:
         # "Shall I look for comedies or for dramas?" asks as well as offers; "… or is there anything else?" does not.
         return bool(CHOICE.search(sentence)) and not _MORE.search(sentence)
     return not DELIVERS.search(sentence)
+
+
+def _names_something(sentence: str) -> bool:
+    """Check that the sentence contains a title in quotation marks, or a name: a capital within the sentence. In
+    German, where every noun has a capital, only titles are found."""
+    inner = (word.lstrip("(¿¡'") for word in sentence.split()[1:])
+    named = any(word[:1].isupper() and not word.startswith(("I'", "I’")) and word != "I" for word in inner)
+    return "“”" in sentence or (named and not _GERMAN.search(sentence))
 
 
 def _is_lead_in(sentence: str) -> bool:

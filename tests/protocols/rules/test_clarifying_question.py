@@ -107,6 +107,43 @@ def test_an_offer_asks_only_if_nothing_was_delivered_with_it(text: str, asks: bo
     assert judged(Answer(text)).holds == asks
 
 
+@pytest.mark.parametrize("ending", ["Which one do you prefer?", "Could you tell me which you prefer?"])
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Solaris and Stalker are slow and beautiful.", False),
+        ("The last tram to Pankow leaves at midnight from platform two.", False),
+        ("“Solaris” is slow and beautiful.", False),
+        ("The one that most people enjoy is by Tarkovsky.", False),
+        ("There are several, some slow and some quick.", True),
+        ("It depends on your taste.", True),
+    ],
+)
+def test_how_politely_an_answer_asks_back_does_not_undo_it(text: str, asks: bool, ending: str) -> None:
+    assert judged(Answer(f"{text} {ending}")).holds == asks
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Stalker y Solaris le gustarán. ¿Puede decirme qué género prefiere?", False),
+        ("Le dernier tram pour Lyon part à minuit. Pouvez-vous préciser votre arrêt ?", False),
+        ("Un film lento è Stalker. Mi dica quale genere preferisce.", False),
+        ("O filme mais lento é Stalker. Pode dizer-me o género?", False),
+        ("Een trage film is Stalker. Kunt u mij vertellen welk genre u zoekt?", False),
+        ("『惑星ソラリス』が有名です。お好きなジャンルを教えてください。", False),
+        ("《飞向太空》很有名。请告诉我您喜欢的类型。", False),
+        ("Больше всего смотрят «Солярис». Подскажите, какой жанр вам нужен?", False),
+        ("Prices differ from season to season. Could you tell me your dates?", True),
+        ("Les prix varient selon la saison. Pouvez-vous préciser vos dates ?", True),
+        ("Los precios cambian con la temporada. ¿Puede decirme sus fechas?", True),
+        ("季節で料金が変わります。ご希望の日程を教えてください。", True),
+    ],
+)
+def test_what_explains_a_request_names_nothing(text: str, asks: bool) -> None:
+    assert judged(Answer(text)).holds == asks
+
+
 def test_a_list_of_what_is_needed_is_a_question_and_a_list_of_films_with_a_question_is_none() -> None:
     needed = "- Your budget\n- The number of guests\n- Your dates"
     films = "- **Primer**: a puzzle\n- **Looper**: a thriller\n- **Coherence**: a chamber piece"
