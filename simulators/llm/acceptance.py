@@ -186,10 +186,12 @@ class ExpectedTurn:
             yield rule.judge(self.as_sight(self.intended)).holds, rule.judge(self.as_sight(text)).holds
 
     def loses_details(self, text: str) -> bool:
-        """Return whether a digit, address, quotation or judged phrase of the policy's words is missing."""
+        """Return whether a digit, address, quotation, judged phrase or asked form of the policy's words is missing."""
         if any(meant and not said for meant, said in self._pairs_of_judged(text)):
             return True
         kept = _flatten(text)
+        if _flatten(asked_form(self.topic, self.intended)) not in kept:
+            return True
         needed = (piece for piece in guarded_parts(self.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
         return not all(_flatten(piece) in kept for piece in needed)
 
@@ -206,6 +208,12 @@ class ExpectedTurn:
             return True
         known = {number for words in before for number in _find_numbers(words)}
         return bool(self.intended) and not set(_find_numbers(text)) <= known
+
+
+def asked_form(topic: Topic, intended: str) -> str:
+    """Return the form of answers that the topic asks for and that rules check, if the policy's words name the form.
+    Otherwise, return ""."""
+    return topic.asks_for if _flatten(topic.asks_for) in _flatten(intended) else ""
 
 
 def strip_reasoning(text: str) -> str:
@@ -292,7 +300,7 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "repeats-itself": "What the user said before, word for word, where the act is not to say it again.",
         "echo": f"The system's last answer ({_ENOUGH} characters or more), or {_RUN} characters of it in a row.",
         "instructions": f"{_RUN} characters in a row of what the model was told, or an order to ignore that.",
-        "lost": "A number, an address, a quotation or a phrase that a probe judges answers by is missing.",
+        "lost": "A number, address or quotation, the form that the topic asks for, or a phrase of a probe is missing.",
         "invented": "A number or address that nobody gave the user, or a phrase that a probe judges answers by.",
         "stops-at-once": "Free mode: the sign of leaving before anything was said.",
         "sign": "A sign of leaving among other words, or one that is not of this conversation.",

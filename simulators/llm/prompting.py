@@ -109,16 +109,18 @@ def find_intended_words(instructions: str) -> str:
 
 
 def wording_instructions(
-    *, need: str, persona: str, act: str, does: str, intended: str, longest: int, language: str
+    *, need: str, persona: str, act: str, does: str, intended: str, longest: int, language: str, form: str = ""
 ) -> str:
-    """Return the system message for a turn whose act a policy has decided. `does` describes the act, or is ""."""
+    """Return the system message for a turn whose act a policy has decided. `does` describes the act, or is "".
+    `form` is the form of answers that the person asks for in this turn, or ""."""
+    kept = f', and so does the form "{form}"' if form else ""
     doing = f"The person now does this: {act}" + (f" ({does})." if does else ".")
     return "\n\n".join(
         [
             *_persona_lines(need, persona),
             f"{doing} {_BEFORE_THE_WORDS}{intended}",
             f"{_AFTER_THE_WORDS} the same meaning, nothing added and nothing left out. Every number, name, address and "
-            "quotation stays as it is written.",
+            f"quotation stays as it is written{kept}.",
             _style_rules(longest, language),
         ]
     )

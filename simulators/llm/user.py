@@ -26,7 +26,7 @@ from pydantic import AfterValidator, Field, model_validator
 from protocols.answer import Exchange
 from protocols.route import Choice, Say, Stop
 from simulators.llm import prompting
-from simulators.llm.acceptance import ExpectedTurn, refusal_reason, strip_reasoning
+from simulators.llm.acceptance import ExpectedTurn, asked_form, refusal_reason, strip_reasoning
 from simulators.llm.prompting import Signs
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
@@ -176,6 +176,7 @@ class WordedUser:
             intended=action.text,
             longest=options.longest,
             language=language_name(options.language or ""),
+            form=asked_form(heard.topic, action.text),
         )
         text, refusals = self._take_sample(rng, action, instructions, heard, again=action.state in options.again)
         return _finish_turn(heard, action, text, refusals)

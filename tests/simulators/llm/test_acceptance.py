@@ -191,6 +191,8 @@ def test_a_turn_is_said_again_only_where_that_is_the_act() -> None:
         ('Tell me about "La Jetée".', "what about that old French one?", "lost"),
         ('Tell me about "La Jetée".', 'ok and "la jetée"?', None),
         ("See https://www.imdb.com/title/tt0390384/ please.", "see the imdb page", "lost"),
+        ("Name three comedies.\nFormat: movie title, iMDB URL", "any comedies? three will do", "lost"),
+        ("Name three comedies.\nFormat: movie title, iMDB URL", "comedies? (Movie title, IMDb URL)", None),
         ("Which are comedies?", "which of the 12 are comedies?", "invented"),
         ("Which are comedies?", "is the 2004 one a comedy?", None),
     ],

@@ -147,6 +147,24 @@ def test_the_roles_are_turned_round_and_only_the_system_message_instructs() -> N
     assert f"ask ({ACTS['ask']})" in second[0].text
 
 
+def test_a_form_that_rules_judge_answers_by_is_told_and_never_lost() -> None:
+    told: list[str] = []
+
+    def words(prompt: Prompt) -> Sample:
+        told.append(prompt.messages[0].text)
+        return Sample("any films with time machines?", "stop")
+
+    form = ("{{ topic.request }}\nFormat: {{ topic.asks_for }}",)
+    actions, _ = talk(worded(words, agenda(words={"ask": form})), Scenario(MOVIES), [USELESS], RNG)
+    first, second = actions
+    assert isinstance(first, Say)
+    assert isinstance(second, Say)
+    assert (first.worded, second.worded) == ("policy: lost 4", "")
+    assert first.text.endswith("\nFormat: movie title, iMDB URL")
+    assert second.text == "any films with time machines?", "its words name no form"
+    assert ['so does the form "movie title, iMDB URL".' in one for one in told] == [True] * 4 + [False]
+
+
 def test_what_the_model_is_shown_is_bounded() -> None:
     words = Words(*[f"question {'abcdefghijk'[number] * 2}?" for number in range(8)])
     long = Observation(Answer("x" * 5000), "x")
