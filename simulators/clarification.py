@@ -9,11 +9,12 @@ Conversational Search Refinement Through User Simulation", ECIR 2021. Rules reco
 | a question that names the facet | `confirm` |
 | a closed question that does not | `correct` (says the facet) with probability cooperativeness, else `deny` |
 | an open question | `tell` (says the facet) with probability cooperativeness, else `dismiss` |
-| one that covers the facet and was not judged useless | leaves: `satisfied` |
+| one that covers the facet, and is no useless answer | leaves: `satisfied` |
 | anything else | `redirect` (says the facet) with probability initiative, else `insist` |
 
-More than `patience` clarifying questions end the conversation as `patience`, and more than `tries` other answers that
-miss the facet end it as `frustrated`.
+Useless are answers labelled `x` and, without a label, refusals and error pages. More than `patience` clarifying
+questions end the conversation as `patience`, and more than `tries` other answers that miss the facet end it as
+`frustrated`.
 """
 
 import re
@@ -30,6 +31,7 @@ from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
+from simulators.scripted import judge_unlabelled
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
 from simulators.stopping.model import Experience, update_experience
@@ -146,6 +148,9 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
             return Plan(memory, self.phrasebook, (), (Move(1, "ask", "", memory),))
         question = clarifying_question(observation.answer)
         text = question.text if question else observation.answer.text
+        unlabelled = not question and observation.label is None
+        if unlabelled and judge_unlabelled(memory.topic, observation.answer) != "answered":
+            text = ""  # "I cannot help with films on a low budget." gives the user nothing
         share = share_of_words(memory.facet, text)
         # Coverage never decreases, so the last entry is the largest.
         covered = memory.experience.coverage[-1] if memory.experience.coverage else 0.0

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from protocols.answer import Answer
 from protocols.questions import clarifying_question
 from protocols.route import Say
-from simulators.clarification import ACTS, ClarificationUser, Options, build, content_words, share_of_words
+from simulators.clarification import (
+    ACTS,
+    ClarificationMemory,
+    ClarificationUser,
+    Options,
+    build,
+    content_words,
+    share_of_words,
+)
 from simulators.conformance import assert_conforms
 from simulators.stopping.hazard import Geometric
 from simulators.user import Chance, Observation, Scenario, State, Streams
@@ -107,6 +115,25 @@ def test_the_facet_stays_hidden_until_it_is_asked_for_or_missed() -> None:
 def test_an_answer_a_rule_judged_useless_satisfies_nobody() -> None:
     user = build(Options(stop=None, initiative=1.0))
     assert ways(user.distribution(opened(user), Observation(MET.answer, "x"))) == {"redirect": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with independent low-budget productions.",
+        "As an AI language model, I cannot list independent, low-budget productions.",
+        "その質問にはお答えできません。 low-budget independent",
+        "502 Bad Gateway\n\nGET /independent/low-budget-productions",
+    ],
+)
+def test_a_refusal_that_names_the_facet_satisfies_nobody(text: str) -> None:
+    user = build(Options(initiative=0.5, stop=None))
+    state = opened(user)
+    assert ways(user.distribution(state, Observation(Answer(text)))) == {"redirect": 0.5, "insist": 0.5}
+    assert ways(user.distribution(state, Observation(Answer(text), "o"))) == {"satisfied": 1.0}, "the protocol judges"
+    after = user.respond(state, Observation(Answer(text)), RNG.at(2))[1]
+    assert isinstance(after, ClarificationMemory)
+    assert after.experience.coverage == (0.0,), "nothing of the need was met"
 
 
 def test_patience_ends_with_questions_and_tries_with_answers_beside_the_facet() -> None:
