@@ -155,7 +155,7 @@ def test_a_form_that_rules_judge_answers_by_is_told_and_never_lost() -> None:
         return Sample("any films with time machines?", "stop")
 
     form = ("{{ topic.request }}\nFormat: {{ topic.asks_for }}",)
-    actions, _ = talk(worded(words, agenda(words={"ask": form})), Scenario(MOVIES), [USELESS], RNG)
+    actions, _ = talk(SuppliedUser(build(PLAIN, agenda(words={"ask": form})), words), Scenario(MOVIES), [USELESS], RNG)
     first, second = actions
     assert isinstance(first, Say)
     assert isinstance(second, Say)
