@@ -58,9 +58,7 @@ from topics.errors import InputError, Place
     help="With --export: only what people judged differently, with their votes. With --import: these scores decide, "
     "and every one has a reason in its note.",
 )
-@click.option(
-    "--version", default="", metavar="TEXT", help="With --import: version of the guideline followed; optional."
-)
+@click.option("--version", default="", metavar="TEXT", help="With --import: version of the guideline followed.")
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @words_option
 @schema_option
