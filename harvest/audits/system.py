@@ -15,6 +15,7 @@ from harvest.systems.limits import Limits
 from protocols.protocol import Protocol
 from topics.counting import pluralize
 from topics.document import Document
+from topics.errors import InputError
 from topics.names import first_lookalikes
 from topics.topic import Topic
 from topics.yaml_values import Loc
@@ -155,3 +156,14 @@ def set_pace(system: System, entry: SystemEntry, drivers: Mapping[str, Driver]) 
         return system
     pace = drivers[system.name].capabilities.pace
     return replace(system, limits=replace(system.limits, spacing=pace))
+
+
+def choose_system(systems: Sequence[System], name: str | None) -> System:
+    """Return the system of an audit called `name`, or its only one. Raises InputError if there is no such system."""
+    names = ", ".join(system.name for system in systems)
+    if name is None and len(systems) > 1:
+        raise InputError("the audit has several systems", allowed=names, advice="choose one with --system")
+    for system in systems:
+        if name in (None, system.name):
+            return system
+    raise InputError(f"the audit has no system {name!r}", allowed=names)

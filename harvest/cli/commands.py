@@ -136,6 +136,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
     },
     "Further commands": {
         "probe": Entry("Find out which API a URL has, with one harmless turn.", "harvest.cli.probe"),
+        "menu": Entry("Walk a menu of buttons, and show its graph.", "harvest.cli.menu"),
         "relabel": Entry("Label recorded answers again, and show what changes.", "harvest.cli.relabel"),
         "measures": Entry("List all measures, or explain one.", "harvest.cli.measures"),
         "doctor": Entry("Check this machine and report what is missing.", "harvest.cli.doctor"),

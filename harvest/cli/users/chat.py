@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from harvest.audits.audit import Audit, load_audit
-from harvest.audits.system import System
+from harvest.audits.system import System, choose_system
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.cli.parameters import PathArgument, WholeNumberRange
@@ -54,22 +54,10 @@ def command(
     """
     resolved = load_audit(audit, keys_in_clear=keys_in_clear)
     topic = resolved.topics[topic_id]
-    system = _choose_system(resolved, system_name)
+    system = choose_system(resolved.systems, system_name)
     folder = (out or Path("runs") / f"{resolved.name}-chat").absolute()
     outcome = _play_chat(resolved, system, topic, folder, trial)
     return 0 if outcome is not None and outcome.valid else 3
-
-
-def _choose_system(audit: Audit, name: str | None) -> System:
-    names = ", ".join(system.name for system in audit.systems)
-    if name is None and len(audit.systems) > 1:
-        raise InputError(
-            f"the audit {audit.name!r} has several systems", allowed=names, advice="choose one with --system"
-        )
-    for system in audit.systems:
-        if name in (None, system.name):
-            return system
-    raise InputError(f"the audit {audit.name!r} has no system {name!r}", allowed=names)
 
 
 def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: int | None) -> Outcome | None:
