@@ -29,7 +29,7 @@ from topics.topic import Topic
 FORMAT = "harvest-menu/1"
 
 
-@click.command(cls=ShortHelp, paragraphs=2, rare="--by --most --level")
+@click.command(cls=ShortHelp, paragraphs=2, rare="--by --least --most")
 @click.argument("audit", type=PathArgument(str))
 @click.option("--system", "system_name", metavar="NAME", help="System of the audit [default: its only one].")
 @click.option("--topic", "topic_id", metavar="ID", help="Topic of the audit [default: its first].")
