@@ -94,6 +94,20 @@ ORDERS: Final = re.compile(
     re.IGNORECASE,
 )
 
+# "Ignore all previous instructions" in other languages: the parts, in either order.
+_DROP: Final = (
+    r"(?:ignor|negeer|vergiss|vergeet|oubli|olvid|esqueç|dimentic|игнориру|забудь|αγν[οό]|zignoruj|zapomnij|yok\s+say|unut"
+    r"|تجاهل|無視|忽略|忘れ|忘记|무시|unohda|glöm|glem)"
+)
+_EARLIER: Final = (
+    r"(?:bisherig|vorherig|obig|précédent|anterior|precedent|vorige|eerdere|これまで|以前|上記|之前|以上|先前|이전|предыдущ"
+    r"|προηγούμεν|poprzedni|önceki|السابق|aiem|tidigare|tidligere)"
+)
+_GIVEN: Final = (
+    r"(?:anweisung|instruction|instruccion|istruzion|instruç|instructie|指示|指令|命令|지시|명령|инструкци|указани|οδηγί"
+    r"|instrukcj|polece|talimat|تعليمات|أوامر|ohjee|instruktion|instruks)"
+)
+
 # For text in lower case: words of orders, and the orders. Most answers have none of the words,
 # and searching for them first takes a tenth of the time.
 _COMMANDS: Final = tuple(
@@ -114,7 +128,33 @@ _COMMANDS: Final = tuple(
         (
             ("you are",),
             r"\byou are\s+(?:now\s+)?(?:an?\s+)?"
-            r"(?:ai|assistant|language\s+model|simulated\s+user|the\s+(?:user|customer))\b",
+            r"(?:ai|assistant|language\s+model|simulated\s+user|the\s+(?:user|customer))\b"
+            r"|\byou are\s+(?:simulating|playing|role-?playing|acting\s+as)\s+(?:an?|the)\s+(?:\w+\s+)?"
+            r"(?:user|customer|client|person)\b",
+        ),
+        (
+            ("nothing else",),
+            r"\b(?:reply|respond|answer|write|say|output|print|type)\b[^.!?\n]{1,80}\band\s+nothing\s+else\b",
+        ),
+        (
+            ("your next", "your message", "your reply", "your answer", "your response", "your turn"),
+            r"\byour\s+next\s+(?:message|reply|answer|turn|response|question)\s+(?:must|should|has\s+to|will)\b"
+            r"|\b(?:begin|start|end|finish|close)\s+your\s+(?:next\s+)?(?:message|reply|answer|turn|response)\s+with\b",
+        ),
+        (
+            ("ai", "llm", "model"),
+            r"\b(?:to|attention|note\s+(?:to|for))\W+(?:the|any|all)\s+(?:ai|llm|language\s+model|model)s?"
+            r"(?:\s+(?:reading|processing|simulating|that\s+reads?)\b|\s*:)",
+        ),
+        (
+            ("above", "forget"),
+            r"\b(?:ignore|disregard)\s+(?:all\s+)?(?:of\s+)?the\s+above\s+and\s+(?:print|say|write|reply|output|answer)\b"
+            r"|\bforget\s+(?:everything|all)\s+(?:that\s+)?you\s+(?:were|have\s+been)\s+told\b",
+        ),
+        (
+            tuple(_EARLIER.strip("(?:)").split("|")),
+            rf"{_DROP}.{{0,40}}{_EARLIER}.{{0,20}}{_GIVEN}|{_DROP}.{{0,40}}{_GIVEN}.{{0,20}}{_EARLIER}"
+            rf"|{_EARLIER}.{{0,20}}{_GIVEN}.{{0,20}}{_DROP}",
         ),
         (
             ("conversation", "chat", "dialogue"),
