@@ -19,7 +19,8 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from topics.counting import pluralize
 from topics.cut_text import comment_after
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue, NotJsonError, read_json_value
+from topics.json_file import NotJsonError, read_json_value
+from topics.json_value import JsonValue
 from topics.names import WRONG_CHARACTERS, name_fault, name_words
 from topics.suggestions import nearest_name
 from topics.text_file import read_text

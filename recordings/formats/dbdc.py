@@ -33,7 +33,8 @@ from recordings.log.header import trial_identity
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import content_hash
-from topics.json_file import JsonValue, read_json_value
+from topics.json_file import read_json_value
+from topics.json_value import JsonValue
 from topics.topic import check_topic_id
 
 Counts = Literal["workshop", "revised"]

@@ -26,7 +26,8 @@ from recordings.judged.judgments import Judgment, Layer, Target
 from recordings.log.header import trial_identity
 from topics.counting import pluralize
 from topics.errors import InputError
-from topics.json_file import JsonValue, read_json
+from topics.json_file import read_json
+from topics.json_value import JsonValue
 from topics.topic import check_topic_id
 
 NUGGET_CRITERIA = {"customer": "Customer nugget", "helpdesk": "Helpdesk nugget"}

@@ -18,7 +18,7 @@ from recordings.formats.message_lists import LISTS, are_messages, find_conversat
 from recordings.formats.message_metadata import is_id_key
 from recordings.formats.message_sides import Judged, words_by_side
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 _MOST_COMPARED = 500
 

@@ -39,7 +39,7 @@ from recordings.judged.judgments import Judgment, Layer, Target
 from recordings.log.header import trial_identity
 from topics.counting import pluralize
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 from topics.regular_file import read_bytes
 from topics.topic import TopicSet, check_topic_id
 

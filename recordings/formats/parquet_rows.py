@@ -8,7 +8,7 @@ from typing import Any
 from recordings.files.json_text import Json
 from recordings.formats.table_export import load_pyarrow
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 # The first bytes of such a file.
 PARQUET_MARK = b"PAR1"

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Self
 
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue, json_values
+from topics.json_file import json_values
+from topics.json_value import JsonValue
 from topics.mended_json import mend_records
 from topics.text_file import decode, refuse_binary
 

@@ -26,7 +26,8 @@ from recordings.log.exports import write_export
 from recordings.secrets.redaction import Redactor, count_marks
 from topics.counting import pluralize
 from topics.errors import InputError
-from topics.json_file import JsonValue, read_json
+from topics.json_file import read_json
+from topics.json_value import JsonValue
 
 # The criteria of judgments on the nuggets of a topic, and on those in a conversation.
 WANTED, HELD = "wanted", "held"

@@ -20,7 +20,8 @@ from typing import Literal
 from scoring.measures.breakdown import LABELS, likeliest_labels
 from topics.counting import pluralize
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue, read_json
+from topics.json_file import read_json
+from topics.json_value import JsonValue
 
 Counts = Literal["workshop", "revised"]
 Key = tuple[str, int]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scoring.words import CHARACTERS_A_WORD, length, unit_of
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 from topics.late_pattern import lazy_pattern
 
 SIDES = ("customer", "helpdesk")

@@ -22,7 +22,8 @@ from scoring.annotations.helpdesk_blocks import SIDES, Block, read_blocks
 from scoring.measures.nugget_detection import CUSTOMER_TYPES, HELPDESK_TYPES
 from topics.counting import pluralize
 from topics.errors import InputError
-from topics.json_file import JsonValue, read_json
+from topics.json_file import read_json
+from topics.json_value import JsonValue
 
 Row = tuple[float, ...]
 LEVELS = ("2", "1", "0", "-1", "-2")

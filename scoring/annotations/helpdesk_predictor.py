@@ -32,7 +32,8 @@ from scoring.annotations.helpdesk_blocks import (
 from scoring.annotations.helpdesk_files import AnnotatedDialogue, Estimate, HelpdeskSubmission
 from topics.arrays import Floats
 from topics.errors import InputError
-from topics.json_file import JsonValue, read_json_text, read_json_value
+from topics.json_file import read_json_text, read_json_value
+from topics.json_value import JsonValue
 
 FORMAT = "harvest-helpdesk/1"
 SHIPPED = "helpdesk-stc3.json"

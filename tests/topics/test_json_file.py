@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topics.errors import InputError
-from topics.json_file import JsonValue, json_lines, read_json, read_json_text, read_json_value
+from topics.json_file import json_lines, read_json, read_json_text, read_json_value
+from topics.json_value import JsonValue
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=5),

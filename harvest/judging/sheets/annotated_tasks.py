@@ -17,7 +17,8 @@ from pathlib import Path
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.sheet_file import SheetRow
 from recordings.files.json_text import Json
-from topics.json_file import JsonValue, read_json_value
+from topics.json_file import read_json_value
+from topics.json_value import JsonValue
 
 _TASK_ID = re.compile(
     r"(?P<trial>.+?)(?:#(?P<attempt>\d{1,9}))?(?::(?P<turn>\d{1,9})(?::(?P<start>\d+)-(?P<end>\d+))?)?"

@@ -16,7 +16,8 @@ from recordings.files.json_text import encode_line
 from recordings.log.exports import write_export
 from topics.csv_rows import Cell, csv_line, decode_table, read_table
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue, read_json_text
+from topics.json_file import read_json_text
+from topics.json_value import JsonValue
 from topics.regular_file import read_bytes
 
 Row = Mapping[str, str]

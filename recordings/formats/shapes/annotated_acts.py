@@ -20,7 +20,7 @@ from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.message_sides import Judged
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys, id_text, json_values, topic_name
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 _TOP, _SUB = "top-level intent/action", "sub-intent/action"
 _OTHER = "OTH"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys, id_text
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 _ROLES = {"user": "user", "agent": "assistant", "system": "system"}
 

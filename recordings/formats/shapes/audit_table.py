@@ -24,7 +24,7 @@ from recordings.formats.parquet_rows import PARQUET_MARK, parquet_rows
 from recordings.formats.shapes.shape import Group, Refuse, Shape, ShapeOptions, json_values, topic_name
 from topics.csv_rows import decode_table, is_utf16
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 # The columns that are read, by their meaning, with other names that published tables have.
 COLUMNS: Mapping[str, tuple[str, ...]] = {

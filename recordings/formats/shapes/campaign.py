@@ -17,7 +17,7 @@ from recordings.files.json_text import Json
 from recordings.formats.imports import INTERRUPTED
 from recordings.formats.message_shapes import Record
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys, id_text, topic_name
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 _LEDGER = "harvest-campaign-ledger/1"
 _USER = "user"

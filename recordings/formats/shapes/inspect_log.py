@@ -30,7 +30,7 @@ from recordings.formats.shapes.shape import (
     topic_name,
 )
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 _ATTACHMENT = "attachment://"
 # Samples whose text is longer are refused. Archives may contain more than the machine can hold.

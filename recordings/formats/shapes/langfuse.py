@@ -18,7 +18,7 @@ from recordings.formats.message_shapes import Record
 from recordings.formats.shapes.call_histories import join_calls
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions
 from topics.errors import InputError
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 _SESSION_KEYS = ("session_id", "sessionId")
 _NAME_KEYS = (*_SESSION_KEYS, "traceId", "trace_id", "id")

@@ -17,7 +17,7 @@ from recordings.formats.message_shapes import Record
 from recordings.formats.salvaged_text import SalvagedText
 from topics.errors import InputError
 from topics.identity import content_hash
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 from topics.topic import check_topic_id
 
 # Errors within a list whose place is searched: each search reads the file again, and no more are printed.

@@ -19,7 +19,7 @@ from recordings.formats.message_shapes import Record
 from recordings.formats.shapes.call_histories import join_calls
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys
 from recordings.formats.spans_export import RECORD
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 _CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id", "gen_ai.session.id")
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"

@@ -15,7 +15,7 @@ from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys, id_text
 from topics.errors import InputError
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 _MOST_PATHS = 1000
 

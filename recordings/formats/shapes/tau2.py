@@ -16,7 +16,7 @@ from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.message_sides import Judged
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys, id_text, topic_name
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 
 _MARK = re.compile(r"\s*###(?:STOP|TRANSFER|OUT-OF-SCOPE)###\s*")
 # How a conversation ended, by the reason in the file. An agent that stops has done its part.

@@ -19,7 +19,7 @@ from protocols.answer import Source
 from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.shapes.shape import Group, Shape, ShapeOptions, has_keys, id_text, json_values, topic_name
-from topics.json_file import JsonValue
+from topics.json_value import JsonValue
 from topics.regular_file import read_bytes
 
 SYSTEM = "canonical"
