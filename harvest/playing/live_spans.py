@@ -45,7 +45,7 @@ def send_spans(writer: RunWriter, told: Callable[[str], None]) -> Iterator[None]
     with _quiet() as complaints, follow(writer, BatchSpanProcessor(Counting())) as spans:
         yield
     if lost := spans.made - delivered:
-        why = f" ({complaints[-1]})" if complaints else ""
+        why = f" ({complaints[0].rstrip('.')})" if complaints else ""
         told(
             f"{pluralize(lost, 'span')} could not be delivered{why}; the recording is complete, and `harvest data "
             "export --format otlp` writes all spans"
@@ -99,7 +99,9 @@ class LiveSpans:
         if isinstance(event, TrialStarted):
             self._attempts[name] = Attempt(event, self._worker, _NOWHERE)
             return
-        self._attempts[name].add_event(event, _NOWHERE)
+        if (attempt := self._attempts.get(name)) is None:  # it began before anybody followed
+            return
+        attempt.add_event(event, _NOWHERE)
         if isinstance(event, TrialEnded):
             self._make_spans(self._attempts.pop(name).conversation())
 

@@ -34,6 +34,8 @@ def write_sim4ia(conversations: Iterable[Conversation], path: str | PathLike[str
     if len(systems) > 1:
         names = ", ".join(systems)
         raise InputError(f"a run of Sim4IA has one system, but there are {names}", advice="choose one with --system")
+    if "meta" in said:
+        raise InputError("a topic of a run of Sim4IA cannot be called 'meta'", advice="rename the topic")
     meta = {"team_name": team, "approach_description": "", "task": "Task_B", "run_name": "".join(systems)}
     row: dict[str, Json] = {"meta": meta}
     row |= {topic: [words for words, _ in counts.most_common(CANDIDATES)] for topic, counts in said.items()}

@@ -25,6 +25,7 @@ from recordings.formats.recognition import recognise_format
 from recordings.judged.judgments import Judgment, Layer, Target, write_layer
 from recordings.log.header import make_header
 from tests.recordings.formats.test_transcript import conversations, times, words
+from tests.support.checkout import DATA
 from tests.support.scoring_examples import conversation
 from tests.support.shape_examples import IKAT_2025, dumped
 from topics.errors import InputError
@@ -332,3 +333,14 @@ def test_candidates_of_sim4ia_are_different_and_ordered_by_how_often_they_were_d
     assert notes[1:] == ["1 topic with fewer than 10 different candidates (2): play more trials"]
     with pytest.raises(InputError, match="one system, but there are B1, B2"):
         exported("sim4ia", tmp_path, lone, conversation(("z", "-"), system="B2"))
+    with pytest.raises(InputError, match="cannot be called 'meta'"):
+        exported("sim4ia", tmp_path, conversation(("z", "-"), topic="meta"))
+
+
+@pytest.mark.parametrize("file", sorted((DATA / "transcripts").glob("*.[je]*")), ids=lambda file: file.name[:20])
+def test_public_files_come_back_from_every_format(file: Path, tmp_path: Path) -> None:
+    given = IMPORTERS[recognise_format([file])].read(Request((file,), strict=True)).conversations
+    assert given
+    for form in ALIKE:
+        out, _ = exported(form, tmp_path, *given, name=f"out.{form}")
+        assert imported(form, out).conversations == given, form
