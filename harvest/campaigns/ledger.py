@@ -65,7 +65,8 @@ class Chain:
                 self._receive(event)
 
     def _receive(self, event: Mapping[str, Any]) -> None:
-        assert self.pending is not None
+        if self.pending is None:
+            raise ValueError("a reply to nothing")
         if self.pending["call"] == "say":
             self.said.append(self.pending["text"])
             self.all_said.append(self.pending["text"])
@@ -95,6 +96,10 @@ class Ledger:
         self._file.append(encode_line(row))
         self.chain.take(row)
 
+    def redacted(self, text: str) -> str:
+        """Return the text without secrets: what is sent is what the ledger says."""
+        return self._redactor.text(text)
+
     def receive(self, told: Told, by: str) -> None:
         """Add the reply to what was sent last. `by` says how it was learnt: `reply`, `session` or `status`."""
         chain = self.chain
@@ -117,7 +122,7 @@ class Ledger:
             complete=told.complete,
             goal=goal,
             text=clean(told.text),
-            body=clean(told.body),
+            body=clean(told.body if _is_strict(told.body) else json.dumps(told.body)),
         )
 
 
@@ -154,9 +159,22 @@ def open_ledger(path: Path, opening: Mapping[str, Any], redactor: Redactor) -> I
                     place=Place(str(path), 1),
                     advice="undo the change, or begin a new run: another name or seed gives another run_id",
                 )
-        for row in rows[1:]:
-            ledger.chain.take(row)
+        for number, row in enumerate(rows[1:], 2):
+            try:
+                ledger.chain.take(row)
+            except (KeyError, TypeError, ValueError) as fault:
+                what = f"the line is not an event that can follow here ({type(fault).__name__}: {fault})"
+                raise RunError(what, place=Place(str(path), number), advice="restore the ledger from a copy") from None
         yield ledger
+
+
+def _is_strict(body: Any) -> bool:
+    """Return False for a value with NaN or an infinity, which other programs write although JSON has none."""
+    try:
+        encode_line(body)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_whole(line: bytes) -> bool:

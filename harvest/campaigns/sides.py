@@ -1,5 +1,6 @@
 """The two sides that Harvest can take in a campaign: a simulated user, or a system under audit."""
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from harvest.audits.groups import traits_of
 from harvest.campaigns.ledger import Chain
 from harvest.systems.delivery import convert_unexpected
 from harvest.systems.driver import Driver, Opening, Session, Unanswered
-from harvest.voices.endpoints import Endpoints
+from harvest.voices.endpoints import Endpoints, wording_exhibits
 from protocols.answer import Answer, Exchange
 from protocols.library import check_topics
 from protocols.protocol import Protocol as PlayedProtocol
@@ -66,7 +67,7 @@ class UserSide:
         user = ScriptedUser(self.protocol, self.users)
         trial = chain.goals[chain.goal.id if chain.goal is not None else chain.conversation]
         rng = Streams(self.seed, (user.name, topic.id, trial))
-        more = {"topic": topic.id, "request": topic.request}
+        more: dict[str, Any] = {"topic": topic.id, "request": topic.request}
         if chain.ended:
             return Utterance(
                 self.closing, True, chain.memory, {**more, "outcome": "system-ended", "reason": "system-ended"}
@@ -83,8 +84,10 @@ class UserSide:
                 memory = decode_memory(chain.memory)
                 text = chain.heard[-1]
                 seen = Observation(Answer.of(text))
-            action, memory, _ = await respond_with_words(user, memory, seen, rng.at(turn), self.endpoints)
+            action, memory, taken = await respond_with_words(user, memory, seen, rng.at(turn), self.endpoints)
             check_turn(action, turn, user.name)
+        for exhibit in wording_exhibits(taken)[:1]:
+            more["wording"] = json.loads(exhibit.data)
         if action.route is not None:
             more["label"] = action.route.label
         if isinstance(action, Say):
@@ -136,7 +139,13 @@ class SystemSide:
                 self._session, self._number = await self._driver.open(opening), chain.number
         with convert_unexpected():
             reply = await self._session.say(chain.heard[-1])
-        return Utterance(reply.turn.answer.text, more=begun)
+        turn = reply.turn
+        known = {
+            "model": turn.model,
+            "finish_reason": turn.finish,
+            "usage": {f"{name}_tokens": n for name, n in turn.tokens.items()},
+        }
+        return Utterance(turn.answer.text, more={**begun, **{name: value for name, value in known.items() if value}})
 
     async def _leave(self) -> None:
         if self._session is not None:

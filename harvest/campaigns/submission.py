@@ -52,7 +52,8 @@ class Submission:
                 raise self._disagreement(held, chain.said)
         while not chain.complete:
             said = await self.side.next(chain)
-            values = {"conversation": chain.conversation, "text": said.text, "last": said.last, "memory": said.memory}
+            text = self.ledger.redacted(said.text)
+            values = {"conversation": chain.conversation, "text": text, "last": said.last, "memory": said.memory}
             self.ledger.append("sending", call=said.call, **values, **said.more)
             before = chain.number, len(chain.said)
             await self._send()

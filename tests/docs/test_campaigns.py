@@ -11,9 +11,11 @@ import pytest
 from harvest.campaigns.campaign import CampaignFile, load_campaign
 from harvest.campaigns.track import track_names
 from harvest.drivers.options import WireOptions
+from recordings.log.run_folder import read
 from tests.servers.local_http import completions, serving
 from tests.servers.tracks import TOKEN, InteractiveTask, UserSim
 from tests.support.checkout import DOCS
+from tests.support.command_line import harvest
 
 PAGE = (DOCS / "campaigns.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
@@ -39,6 +41,10 @@ def test_each_campaign_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 return difference
 
     assert asyncio.run(played()) == ""
+    assert harvest("data", "import", tmp_path / "ledger", "--out", tmp_path / "run").returncode == 0
+    first = read(tmp_path / "run").conversations[0].turns[0].reply
+    assert first is not None
+    assert bool(first.tokens) == isinstance(server, InteractiveTask)
     if isinstance(server, UserSim):
         assert server.paths[:2] == (
             ["/run/start", "/run/continue"] if "api:" in block else ["/task2/run/start", "/task2/run/continue"]

@@ -156,8 +156,10 @@ class UserSim(Track):
 
 @dataclass
 class InteractiveTask(Track):
-    """topics: by id, what the user says in the conversation; the last utterance ends it."""
+    """topics: by id, what the user says in the conversation; the last utterance ends it. replies: what each reply has
+    besides."""
 
+    replies: dict[str, Any] = field(default_factory=dict)
     topics: dict[str, list[str]] = field(default_factory=dict)
     runs: dict[str, list[list[dict[str, str]]]] = field(default_factory=dict)
     open: dict[str, bool] = field(default_factory=dict)
@@ -165,6 +167,7 @@ class InteractiveTask(Track):
     def message(self, run: str, *, over: bool) -> dict[str, Any]:
         talk, number = self.runs[run][-1], len(self.runs[run])
         return {
+            **self.replies,
             "timestamp": "2026",
             "run_id": run,
             "topic_id": list(self.topics)[number - 1],

@@ -69,9 +69,10 @@ def _read_ledger(group: Group, options: ShapeOptions) -> Iterator[Record]:
             over = over or bool(value["ended"].value or value["complete"].value)
         if value["event"].value == "sending":
             said.append(value.value)
-            messages.append({"role": roles[0], "content": value["text"].text(), "timestamp": value["at"].value})
-        elif value["text"].value is not None:
-            message = {"role": roles[1], "content": value["text"].text(), "timestamp": value["at"].value}
+            known = {key: value[key].value for key in ("model", "finish_reason", "usage") if value.has_key(key)}
+            messages.append({"role": roles[0], "content": _text(value), "timestamp": value["at"].value, **known})
+        elif value["text"].value is not None or not (value["begins"].value or value["complete"].value):
+            message = {"role": roles[1], "content": _text(value), "timestamp": value["at"].value}
             body = value["body"].value
             utterance = body.get("utterance") if isinstance(body, dict) else None
             messages.append({**message, "sources": _sources(utterance)} if roles[1] != _USER else message)
@@ -94,6 +95,11 @@ def _read_ledger(group: Group, options: ShapeOptions) -> Iterator[Record]:
     elif ours != _USER:
         metadata |= {"outcome": "user-stopped", "reason": "left"} if over else {"outcome": INTERRUPTED}
     yield Record({"messages": messages, "metadata": metadata, "id": f"{opened['run_id'].text()}/{name}"}, first)
+
+
+def _text(value: JsonValue) -> str:
+    """Return the text of an utterance, which may be empty."""
+    return value["text"].text() if value["text"].value else ""
 
 
 def _sources(utterance: Json) -> list[Source]:
@@ -122,7 +128,7 @@ def _read_dump(group: Group, options: ShapeOptions) -> Iterator[Record]:
         name = value["participant_id" if value.has_key("participant_id") else "participant_name"].text()
         role = _USER if name == _USER else "assistant"
         at = value["timestamp"].value if value.has_key("timestamp") else None
-        message: dict[str, Json] = {"role": role, "content": value["text"].text(), "timestamp": at}
+        message: dict[str, Json] = {"role": role, "content": _text(value), "timestamp": at}
         messages.append({**message, "sources": _sources(value.value)} if role != _USER else message)
         final = role if value["is_final"].value is True else ""
     name = id_text(group[0]["conversation_id"])

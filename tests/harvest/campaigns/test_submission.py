@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shlex
 import signal
 import sys
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 
 from harvest.campaigns.campaign import load_campaign
+from harvest.campaigns.submission import Submission
 from harvest.systems.driver import Denied, DriverError
 from recordings.conversations.conversation import Conversation
 from recordings.files.errors import RunError
@@ -21,6 +24,8 @@ from recordings.log.run_folder import read
 from tests.servers.local_http import Asked, response, serving
 from tests.servers.tracks import TOKEN, InteractiveTask, Track, UserSim
 from tests.support.command_line import harvest
+from tests.support.mutations import mutated
+from topics.errors import InputError
 
 GOALS: tuple[dict[str, str], ...] = (
     {"id": "g1", "context": "I study rivers.", "topic": "Which datasets have river levels?", "discipline": "hydrology"},
@@ -109,6 +114,16 @@ def test_a_greeting_is_recorded_and_the_user_opens_all_the_same(tmp_path: Path) 
     first = read(tmp_path / "run").conversations[0]
     assert _words(first)[:2] == [("", "Hello, how can I help?"), (WHOLE[0][0], server.runs["team-1"][0][2]["text"])]
     assert [turn.label for turn in first.turns] == [None, "o", "o", None]
+
+
+def test_an_empty_answer_is_an_answer(tmp_path: Path) -> None:
+    server = usersim(replies=lambda number, said: "" if number == 1 else f"About {said}: yes.", faults={2: "after"})
+    assert asyncio.run(played(server, tmp_path)) == ""
+    for file in ("ledger.jsonl", "dump.jsonl"):
+        (tmp_path / "dump.jsonl").write_text(server.get("/run/dump", "team-1")[1])
+        assert harvest("data", "import", tmp_path / file, "--out", tmp_path / f"of-{file}").returncode == 0
+        first = read(tmp_path / f"of-{file}").conversations[0]
+        assert _words(first)[0] == (WHOLE[0][0], "")
 
 
 def test_an_assistant_that_ends_the_conversation_is_answered_with_the_closing(tmp_path: Path) -> None:
@@ -323,6 +338,89 @@ def test_a_ledger_that_lost_lines_is_refused(tmp_path: Path) -> None:
     server.down = False
     with pytest.raises(RunError, match="2 utterances of ours in the conversation 'team-1/c1', which are not the 1 "):
         asyncio.run(played(server, tmp_path))
+
+
+def test_two_hundred_damaged_ledgers_are_refused_or_continued_and_nothing_else(tmp_path: Path) -> None:
+    server = usersim(faults={5: "hook before"})
+    server.hook = lambda: setattr(server, "down", True)
+    with pytest.raises(DriverError):
+        asyncio.run(played(server, tmp_path))
+    data = (tmp_path / "ledger.jsonl").read_bytes()
+    faults = []
+    read_ = load_campaign(tmp_path / "c.yaml")
+    for seed in range(200):
+        (tmp_path / "ledger.jsonl").write_bytes(mutated(data, seed))
+        try:
+            with read_.submission(1, tmp_path / "ledger.jsonl", debug=False, report=lambda _: None):
+                pass
+        except InputError as fault:
+            faults.append(str(fault))
+    assert len(faults) > 50  # others change a word
+    assert all("ledger.jsonl:" in fault for fault in faults)
+
+
+def test_a_second_process_cannot_play_the_same_run(tmp_path: Path) -> None:
+    read_ = load_campaign(campaign(tmp_path, "http://127.0.0.1:9"))
+
+    def opened() -> AbstractContextManager[Submission]:
+        return read_.submission(1, tmp_path / "ledger.jsonl", debug=False, report=lambda _: None)
+
+    with opened(), pytest.raises(RunError, match="another process has been writing to this file"), opened():
+        pass
+
+
+def test_a_secret_is_neither_sent_nor_kept_and_a_reply_with_nan_is(tmp_path: Path) -> None:
+    (tmp_path / "system.py").write_text(f"def answer(text, history):\n    return 'the key is {TOKEN}-1 \\ud83d'\n")
+    server = task(replies={"score": float("nan")})
+    assert asyncio.run(played(server, tmp_path, SYSTEM)) == ""
+    (first, *_), *_ = server.answers("team-1")
+    assert TOKEN not in first
+    assert first.startswith("the key is [redacted")
+    assert TOKEN not in (tmp_path / "ledger.jsonl").read_text()
+    assert '"score": NaN' in events(tmp_path)[2]["body"]
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ("track: trec-usersim\n", "has the assistant, so a campaign needs a protocol with simulated users"),
+        ("track: ikat\nprotocol: helpdesk\n", "has the user, so a campaign needs a system"),
+        (USER + "system: {name: s, driver: parrot}\n", "the track 'trec-usersim' plays this side itself"),
+        ("track: trek\nprotocol: helpdesk\n", "there is no track 'trek'"),
+        (USER + "api: {say: run}\n", "a path such as /run/start"),
+        (USER + "api: {say_body: {x: '{{ txt }}'}}\n", "{{ txt }} cannot be used here"),
+        (USER + "api: {speak: /say}\n", "speak"),
+        (USER + "seeds: []\n", "seeds"),
+        (USER.replace("helpdesk", "consistency-over-sessions"), "return in new sessions, which no track has"),
+        (USER.replace("helpdesk", "nowhere"), "unknown protocol 'nowhere'"),
+    ],
+)
+def test_a_wrong_campaign_is_refused_at_its_place(tmp_path: Path, more: str, what: str) -> None:
+    file = campaign(tmp_path, "http://127.0.0.1:9", more)
+    with (
+        pytest.raises(InputError) as fault,
+        load_campaign(file).submission(1, tmp_path / "ledger.jsonl", debug=False, report=lambda _: None),
+    ):
+        pass
+    assert what in str(fault.value)
+    assert re.match(rf"{re.escape(str(file))}:\d+:\d+: ", str(fault.value))
+
+
+def test_a_key_is_not_sent_in_clear_to_another_machine(tmp_path: Path) -> None:
+    file = campaign(tmp_path, "http://usersim.example")
+    with pytest.raises(InputError, match=r"TRACK_TOKEN would be sent to http://usersim\.example over plain http"):
+        load_campaign(file)
+    assert load_campaign(file, keys_in_clear=True).file.name == "team"
+
+
+def test_a_run_is_not_continued_with_another_user(tmp_path: Path) -> None:
+    server = usersim(faults={3: "hook before"})
+    server.hook = lambda: setattr(server, "down", True)
+    with pytest.raises(DriverError):
+        asyncio.run(played(server, tmp_path))
+    server.down = False
+    with pytest.raises(RunError, match="the run was begun with speaker = "):
+        asyncio.run(played(server, tmp_path, USER.replace("helpdesk", "open-ended")))
 
 
 def test_a_run_that_something_else_continued_is_left_alone(tmp_path: Path) -> None:
