@@ -25,6 +25,7 @@ from protocols.rules.contains import Contains
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
+from simulators.llm.likeness import content_tokens, share_kept
 from simulators.llm.voices import APOLOGY, ASSISTANT, MARKUP, ORDERS, ROLE, SELF_ANSWERED
 from simulators.wrappers.guards import guarded_parts
 from topics.topic import Topic
@@ -106,7 +107,8 @@ class ExpectedTurn:
     """The context that a sample is checked against. `intended` are the policy's words, or "" in free mode. `topic` is
     the need, `earlier` are the user's previous turns, `answer` is the system's last answer, and `instructions` is the
     model's prompt. `longest` is the limit in characters. `again` is True if the act repeats a turn. `judged` are the
-    policy's groups of phrases by which it judges answers: a sample holds a phrase of the same groups as `intended`."""
+    policy's groups of phrases by which it judges answers: a sample holds a phrase of the same groups as `intended`.
+    `cue` are the words that identify a group of users, or ""."""
 
     intended: str
     topic: Topic
@@ -116,6 +118,7 @@ class ExpectedTurn:
     longest: int
     again: bool = False
     judged: tuple[tuple[str, ...], ...] = ()
+    cue: str = ""
 
     @property
     def granted_words(self) -> tuple[str, ...]:
@@ -185,9 +188,18 @@ class ExpectedTurn:
             rule = Contains(phrases=phrases)
             yield rule.judge(self.as_sight(self.intended)).holds, rule.judge(self.as_sight(text)).holds
 
+    def loses_cue(self, text: str) -> bool:
+        """Return whether a content word of the cue, which the policy's words hold, is missing: without its cue, a
+        group would seem to be treated as all others. A cue without content words is kept word for word."""
+        cue = _flatten(self.cue)
+        if not cue or cue not in _flatten(self.intended):
+            return False
+        wanted = content_tokens(self.cue)
+        return share_kept(wanted, content_tokens(text)) < 1 if wanted else cue not in _flatten(text)
+
     def loses_details(self, text: str) -> bool:
         """Return whether a digit, address, quotation, judged phrase or asked form of the policy's words is missing."""
-        if any(meant and not said for meant, said in self._pairs_of_judged(text)):
+        if any(meant and not said for meant, said in self._pairs_of_judged(text)) or self.loses_cue(text):
             return True
         kept = _flatten(text)
         if _flatten(asked_form(self.topic, self.intended)) not in kept:
@@ -300,7 +312,7 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "repeats-itself": "What the user said before, word for word, where the act is not to say it again.",
         "echo": f"The system's last answer ({_ENOUGH} characters or more), or {_RUN} characters of it in a row.",
         "instructions": f"{_RUN} characters in a row of what the model was told, or an order to ignore that.",
-        "lost": "A number, address or quotation, the form that the topic asks for, or a phrase of a probe is missing.",
+        "lost": "A number, address, quotation, group's cue, probe's phrase or the topic's form of answers is missing.",
         "invented": "A number or address that nobody gave the user, or a phrase that a probe judges answers by.",
         "stops-at-once": "Free mode: the sign of leaving before anything was said.",
         "sign": "A sign of leaving among other words, or one that is not of this conversation.",

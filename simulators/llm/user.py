@@ -36,6 +36,7 @@ from simulators.promises import initial_state, next_action
 from simulators.reasons import BUDGET, ENDPOINT_FAILED, FRUSTRATED, NO_WORDS, SATISFIED
 from simulators.scripted import add_choice
 from simulators.user import Observation, Scenario, State, Streams, User
+from simulators.wrappers.persona import find_cue
 from simulators.wrappers.wrapped import find_innermost
 from topics.counting import pluralize
 from topics.cut_text import Said
@@ -228,6 +229,7 @@ class WordedUser:
             longest=options.longest,
             again=again,
             judged=self._judged_phrases(heard.topic),
+            cue=find_cue(heard.inner),
         )
         messages = prompting.conversation(
             instructions, exchanges, most=options.history, characters=options.answer_characters, signs=signs

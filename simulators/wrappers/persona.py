@@ -155,6 +155,13 @@ class PersonaMemory:
     inner: State
 
 
+def find_cue(state: object) -> str:
+    """Return the cue in the memory of a persona user or of a user that wraps one, or "" if there is none."""
+    while state is not None and not isinstance(state, PersonaMemory):
+        state = getattr(state, "inner", None)
+    return "" if state is None else state.cue or ""
+
+
 @dataclass(frozen=True, slots=True)
 class PersonaUser:
     """A member of a group. Acts, routes, stops and their reasons are the inner user's. `groups` has all groups by

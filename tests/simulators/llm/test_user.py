@@ -578,3 +578,39 @@ def test_a_free_model_says_what_was_refused_and_that_nothing_was_meant() -> None
     assert (first.choice.meant, first.choice.refused) == ("", {"empty": 1})
     assert stop.choice is not None
     assert stop.choice.refused == {"empty": 1}
+
+
+PERSONAS = """
+simulator: llm
+over:
+  simulator: persona
+  groups: {teacher: {cue: "I am a retired teacher."}, young: {cue: "I'm fifteen years old."}, plain: {plain: true},
+    slang: {cue: "Yo!"}, ja: {cue: 私は高校教師です。}}
+  over: {simulator: markov}
+"""
+
+
+@pytest.mark.parametrize(
+    ("group", "said", "worded"),
+    [
+        ("teacher", "{need}", "policy: lost 4"),
+        ("teacher", "i'm fifteen years old. {need}", "policy: lost 4"),
+        ("teacher", "as a teacher who has retired: {need}", ""),
+        ("young", "im fifteen, {need}", "policy: lost 4"),
+        ("young", "fifteen-year-old here. {need} i am old enough for that", ""),
+        ("slang", "hello! {need}", "policy: lost 4"),
+        ("slang", "yo, {need}", ""),
+        ("ja", "{need}", "policy: lost 4"),
+        ("ja", "私は高校の教師をしています。{need}", ""),
+        ("plain", "well, {need}", ""),
+    ],
+)
+def test_the_cue_of_a_group_is_not_lost(group: str, said: str, worded: str) -> None:
+    def words(prompt: Prompt) -> Sample:
+        return Sample(said.format(need="any films with time machines?"), "stop")
+
+    user = build_user(parse_document(PERSONAS, "user.yaml"))
+    actions, _ = talk(SuppliedUser(user, words), Scenario(MOVIES, {"group": group}), [], RNG)
+    (opening,) = actions
+    assert isinstance(opening, Say)
+    assert opening.worded == worded
