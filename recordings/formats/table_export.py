@@ -18,6 +18,7 @@ from recordings.log.exports import write_export
 from topics.errors import InputError, Place
 
 PARQUET = ".parquet"
+_WORKBOOKS = (".xlsx", ".xls", ".ods", ".numbers")
 _NO_OUTCOME = Outcome("interrupted")
 # Values of `parts` that have a column of their own, or are as many as the pieces of a stream.
 _NOT_IN_PARTS = ("asked_at", "first_seconds", "seconds", "finish", "model", "pieces")
@@ -97,7 +98,14 @@ TABLE_COLUMNS: tuple[Column, ...] = (
 def write_table(conversations: Iterable[Conversation], path: str | PathLike[str]) -> None:
     """Write the turns of the conversations to `path`, completely or not at all: as Parquet if its name ends in
     `.parquet`, else as CSV. Characters that UTF-8 or CSV cannot hold (lone surrogates, NUL) become U+FFFD. Raises
-    InputError if Parquet is wanted and pyarrow is not installed, and the errors of `write_export`."""
+    InputError for the name of a workbook, or if Parquet is wanted and pyarrow is not installed, and the errors of
+    `write_export`."""
+    if Path(path).suffix.casefold() in _WORKBOOKS:
+        raise InputError(
+            "a table is written as CSV or Parquet, not as a workbook",
+            place=Place.of(path),
+            advice="choose a name that ends in .csv, which spreadsheets open",
+        )
     rows = [
         [_writable(column.value(one, turn)) for column in TABLE_COLUMNS] for one in conversations for turn in one.turns
     ]

@@ -295,6 +295,12 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
         exported("table", tmp_path, desk(), name="out.parquet")
 
 
+def test_a_workbook_is_refused_rather_than_written_as_csv(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"not as a workbook\n.*ends in \.csv"):
+        exported("table", tmp_path, desk(), name="answers.XLSX")
+    assert not (tmp_path / "answers.XLSX").exists()
+
+
 def test_columns_of_the_same_names_in_tables_of_others_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("system,topic,prompt,answer,place,parts,seconds\nB1,T1,Hi,Ho,Berlin,two,3 s\n")
     (found,) = imported("table", tmp_path / "t.csv").conversations
