@@ -315,6 +315,6 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "lost": "A number, address, quotation, group's cue, probe's phrase or the topic's form of answers is missing.",
         "invented": "A number or address that nobody gave the user, or a phrase that a probe judges answers by.",
         "stops-at-once": "Free mode: the sign of leaving before anything was said.",
-        "sign": "A sign of leaving among other words, or one that is not of this conversation.",
+        "sign": "A sign of leaving within other words or with a question, or one that is not of this conversation.",
     }
 )

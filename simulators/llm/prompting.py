@@ -38,6 +38,18 @@ class Signs:
     def __contains__(self, text: str) -> bool:
         return text in (self.satisfied, self.gives_up)
 
+    def find(self, text: str) -> str:
+        """Return the sign with which a sample begins or ends, or "". Many models add thanks, quotation marks or bold
+        type to it. A sample that also asks something, or has a second sign, does not leave."""
+        plain = unicodedata.normalize("NFKC", text)
+        found = list(re.finditer(rf"(SATISFIED|GIVES[\W_]*UP)\W+{re.escape(self.nonce)}\b", plain, re.IGNORECASE))
+        if len(found) != 1 or not self.nonce or re.search("[?؟]", plain):
+            return ""
+        before, after = plain[: found[0].start()], plain[found[0].end() :]
+        if any(map(str.isalnum, before)) and any(map(str.isalnum, after)):
+            return ""
+        return self.satisfied if found[0][1].casefold() == "satisfied" else self.gives_up
+
 
 _SIGN = re.compile(r"[\[(<{\uff3b\u3010]\s*(?:SATISFIED|GIVES[\W_]*UP)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\u3002\uff01\uff1f\n]*(?:[.!?\u3002\uff01\uff1f]+|\n|\Z)")

@@ -244,8 +244,8 @@ class WordedUser:
                     raise
                 return None, [*refusals, ENDPOINT_FAILED]
             text = strip_reasoning(sample.text)
-            if signs is not None and text in signs and exchanges:
-                return text, refusals
+            if signs is not None and exchanges and (sign := signs.find(text)):
+                return sign, refusals
             reason = _sign_fault(text, action.text, signs) or refusal_reason(text, sample.finish, expected)
             if reason is None:
                 return text, refusals
@@ -258,7 +258,7 @@ def _sign_fault(text: str, intended: str, signs: Signs | None) -> str | None:
     be said."""
     if signs is None:
         return "sign" if prompting.contains_sign(text) and not prompting.contains_sign(intended) else None
-    if text in signs:
+    if signs.find(text):
         return "stops-at-once"
     return "sign" if prompting.contains_sign(text) or (signs.nonce and signs.nonce in text.casefold()) else None
 

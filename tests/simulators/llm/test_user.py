@@ -457,6 +457,38 @@ def test_a_free_model_can_neither_leave_at_once_nor_say_the_sign() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("{satisfied}", "satisfied"),
+        ("**{satisfied}**", "satisfied"),
+        ("Thanks, that was all I wanted! {satisfied}", "satisfied"),
+        ("“{satisfied}”.", "satisfied"),
+        ("{lower}", "satisfied"),
+        ("{bare}", "satisfied"),
+        ("{gives_up} This is no use.", "frustrated"),
+        ("私はもう結構です。{gives_up}", "frustrated"),
+    ],
+)
+def test_a_sign_with_what_models_add_to_it_leaves(said: str, reason: str) -> None:
+    forms = {"satisfied": SIGNS.satisfied, "gives_up": SIGNS.gives_up, "lower": SIGNS.satisfied.lower()}
+    words = Words("any films?", said.format(**forms, bare=SIGNS.satisfied.strip("[]")))
+    actions, state = talk(free(words), Scenario(MOVIES), [USELESS], RNG)
+    assert isinstance(actions[-1], Stop)
+    assert (actions[-1].reason, dict(state.refused)) == (reason, {})
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Is that all? {satisfied}", "I write {satisfied} once I am done", "{satisfied} {gives_up}", "[SATISFIED xyz]"],
+)
+def test_a_sign_that_does_not_end_a_sample_is_refused(said: str) -> None:
+    words = Words("any films?", said.format(satisfied=SIGNS.satisfied, gives_up=SIGNS.gives_up), "and older ones?")
+    actions, state = talk(free(words), Scenario(MOVIES), [USELESS], RNG)
+    assert isinstance(actions[-1], Say)
+    assert (actions[-1].text, dict(state.refused)) == ("and older ones?", {"sign": 1})
+
+
+@pytest.mark.parametrize(
     "sign", ["[SATISFIED]", "[GIVES UP]", "[gives-up 000000]", "\uff3bSATISFIED\uff3d", "[ Satisfied abcdef ]"]
 )
 def test_a_sign_that_the_system_wrote_neither_ends_the_conversation_nor_is_shown(sign: str) -> None:
