@@ -10,7 +10,7 @@ from pydantic import Field
 
 from harvest.audits.audit_file import Name
 from harvest.audits.exposures import refuse_keys_in_clear
-from harvest.audits.probes import new_sessions
+from harvest.audits.probes import check_harm, new_sessions
 from harvest.campaigns.ledger import open_ledger
 from harvest.campaigns.sides import Side, SystemSide, UserSide
 from harvest.campaigns.submission import Submission
@@ -18,7 +18,7 @@ from harvest.campaigns.track import TrackFile, TrackServer, read_track
 from harvest.drivers.options import Seconds, Url, WireOptions
 from harvest.drivers.registry import build_driver, read_exposure
 from harvest.drivers.wire import Wire
-from harvest.systems.driver import Surroundings
+from harvest.systems.driver import Capabilities, Surroundings
 from harvest.systems.exposure import Exposure
 from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.voices.endpoint import EndpointOptions
@@ -30,7 +30,8 @@ from topics.document import Document, StrictModel, read_document
 from topics.errors import InputError
 from topics.identity import content_hash
 
-FORMAT = "harvest-campaign/1"
+# What a track can do, as a driver of a system would say it: utterances are text.
+_TRACK = Capabilities(stateful=True)
 
 
 class SystemEntry(StrictModel):
@@ -54,6 +55,7 @@ class CampaignFile(WireOptions):
     protocol: str | None = None
     group: Name | None = None
     endpoints: dict[Name, dict[str, Any]] = Field({})
+    harm: Literal["declared"] | None = None
     closing: str = Field("Thank you, that is all.", min_length=1)
     system: SystemEntry | None = None
     settle: Annotated[float, Field(ge=0, le=3600)] = 30.0
@@ -124,12 +126,16 @@ class Campaign:
         with document.add_place(("protocol",)):
             named = self.folder / file.protocol
             protocol = load_protocol(named if named.is_file() else file.protocol)
+            if missing := sorted(need for need in protocol.needs if not getattr(_TRACK, need, False)):
+                what = f"the protocol {protocol.name!r} needs {', '.join(missing)}, which no track supports"
+                raise InputError(what, advice="choose a protocol that does not need it")
             if new_sessions(protocol):
                 what = f"the users of the protocol {protocol.name!r} return in new sessions, which no track has"
                 raise InputError(what, advice="choose another protocol")
             users = build_users(protocol)
             endpoints = read_endpoints(document, file.endpoints, around)
             endpoints.check(protocol)
+        check_harm(document, file.harm, (protocol,))
         parts = [protocol_hash(protocol), file_hashes(protocol), endpoints.definition(), file.closing, file.group]
         return UserSide(protocol, users, endpoints, seed, file.closing, file.group or ""), content_hash(
             "campaign", parts

@@ -35,7 +35,8 @@ _PATIENCE = 1.0  # seconds to wait for another process that plays the same run
 class Chain:
     """The state of a run. `conversation`, `goal`, `said`, `heard` and `memory` belong to the current conversation,
     which is number `number` of the run, from 1. `ended` is True if the other side ended it. `pending` is the sending
-    whose reply is not known, and `sent_at` when it was last sent. `all_said` are all utterances of ours, in order."""
+    whose reply is not known, and `sent_at` when it was last sent. `lost` counts how often our side failed to say what
+    is next. `all_said` are all utterances of ours, in order."""
 
     number: int = 0
     conversation: str = ""
@@ -49,6 +50,7 @@ class Chain:
     complete: bool = False
     all_said: list[str] = field(default_factory=list)
     goals: dict[str, int] = field(default_factory=dict)
+    lost: int = 0
 
     @property
     def started(self) -> bool:
@@ -58,9 +60,11 @@ class Chain:
         """Follow an event of the ledger."""
         match event["event"]:
             case "sending":
-                self.pending, self.sent_at = event, event["at"]
+                self.pending, self.sent_at, self.lost = event, event["at"], 0
             case "again":
                 self.sent_at = event["at"]
+            case "failed" if self.pending is None:
+                self.lost += 1
             case "received":
                 self._receive(event)
 

@@ -66,7 +66,8 @@ class UserSide:
         topic = self._topic(chain)
         user = ScriptedUser(self.protocol, self.users)
         trial = chain.goals[chain.goal.id if chain.goal is not None else chain.conversation]
-        rng = Streams(self.seed, (user.name, topic.id, trial))
+        # After a failure the user draws the same numbers, and asks a model with new seeds.
+        rng = Streams(self.seed, (user.name, topic.id, trial), tries=chain.lost)
         more: dict[str, Any] = {"topic": topic.id, "request": topic.request}
         if chain.ended:
             return Utterance(

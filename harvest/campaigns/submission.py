@@ -51,7 +51,11 @@ class Submission:
             if not isinstance(held, Held) or list(held.said) != chain.said:
                 raise self._disagreement(held, chain.said)
         while not chain.complete:
-            said = await self.side.next(chain)
+            try:
+                said = await self.side.next(chain)
+            except DriverError as fault:
+                self.ledger.append("failed", reason=fault.reason, detail=self.ledger.redacted(fault.detail))
+                raise
             text = self.ledger.redacted(said.text)
             values = {"conversation": chain.conversation, "text": text, "last": said.last, "memory": said.memory}
             self.ledger.append("sending", call=said.call, **values, **said.more)
@@ -83,7 +87,7 @@ class Submission:
                     said = pending["text"]
                     told = await self.server.say(pending["conversation"], said, pending["at"], last=pending["last"])
             except DriverError as fault:
-                self.ledger.append("failed", reason=fault.reason, detail=fault.detail)
+                self.ledger.append("failed", reason=fault.reason, detail=self.ledger.redacted(fault.detail))
                 await self._pause(fault)
                 if not isinstance(fault, NotSent):
                     await self._settle_pending()

@@ -259,6 +259,34 @@ def _folder(base: Path, name: str) -> Path:
     return folder
 
 
+def test_a_user_whose_model_fails_says_nothing_and_asks_again_with_other_seeds(tmp_path: Path) -> None:
+    (tmp_path / "any.protocol.yaml").write_text(PROTOCOL % USERS["llm over agenda"])
+    seeds: list[int] = []
+    server = usersim()
+
+    async def both() -> None:
+        async def model(asked: Asked, writer: asyncio.StreamWriter) -> None:
+            seeds.append(asked.json["seed"])
+            failing = len(seeds) <= 1
+            text = "" if failing else "Which datasets have river levels, and where are the counts of bees, and why?"
+            choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+            status = "400 Bad Request" if failing else "200 OK"
+            writer.write(response(status, json.dumps({"choices": [choice]})))
+
+        async with serving(model) as words:
+            ends = f"endpoints: {{words: {{base_url: {words.url}/v1, model: m}}}}\n"
+            more = f"track: trec-usersim\nprotocol: any.protocol.yaml\nclosing: {CLOSING}\n{ends}"
+            with pytest.raises(DriverError, match="400 Bad Request"):
+                await played(server, tmp_path, more)
+            assert server.said("team-1") == []
+            assert await played(server, tmp_path, more) == ""
+
+    asyncio.run(both())
+    assert seeds[0] not in seeds[1:]
+    assert [one["reason"] for one in events(tmp_path) if one["event"] == "failed"] == ["endpoint-failed"]
+    assert len(server.said("team-1")) == len(GOALS)
+
+
 def test_each_seed_is_a_run_of_its_own(tmp_path: Path) -> None:
     server = usersim()
 
@@ -392,6 +420,8 @@ def test_a_secret_is_neither_sent_nor_kept_and_a_reply_with_nan_is(tmp_path: Pat
         (USER + "api: {speak: /say}\n", "speak"),
         (USER + "seeds: []\n", "seeds"),
         (USER.replace("helpdesk", "consistency-over-sessions"), "return in new sessions, which no track has"),
+        (USER.replace("helpdesk", "harmlessness"), "asks its systems for harm"),
+        (USER + "harm: declared\n", "no user asks for harm"),
         (USER.replace("helpdesk", "nowhere"), "unknown protocol 'nowhere'"),
     ],
 )
