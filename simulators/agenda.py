@@ -111,9 +111,11 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _check_goal(self) -> Options:
         known = Counter((*self.constraints, *self.facts, *self.unknown))
+        for where in ("constraints", "facts", "unknown"):
+            if not all(map(str.strip, getattr(self, where))):
+                raise validation_error(f"{where}: a slot has no name", allowed="a name such as year", at=(where,))
         if twice := next((slot for slot, count in known.items() if count > 1), None):
-            where = "unknown" if twice in self.unknown else "facts"
-            at = (where, self.unknown.index(twice)) if where == "unknown" else (where, twice)
+            at = ("unknown", self.unknown.index(twice)) if twice in self.unknown else ("facts", twice)
             raise validation_error(
                 f"the slot {twice!r} is given twice, in constraints, facts or unknown",
                 allowed="one entry for each slot",
@@ -276,7 +278,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
                     and requests
                     and all(
                         isinstance(one, str) and one.strip()
-                        for one in (*requests, *constraints.values(), *facts.values(), *unknown)
+                        for one in (*requests, *constraints, *constraints.values(), *facts, *facts.values(), *unknown)
                     )
                 ):
                     return (
@@ -288,7 +290,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         raise InputError(
             f"topic {topic.id!r}: the trait 'goal' does not have the form of a goal",
             allowed="{requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]}, at "
-            "least one request, no empty text",
+            "least one request, no empty text or slot",
         )
 
     def plan(self, memory: AgendaMemory, observation: Observation | None) -> Plan[AgendaMemory]:

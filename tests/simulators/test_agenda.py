@@ -248,6 +248,7 @@ def test_the_goal_comes_from_the_trait_the_options_or_the_request() -> None:
     "goal",
     [
         None,
+        {"requests": ["Which films?"], "constraints": {" ": "From 2004."}},
         "films",
         {},
         {"requests": []},
@@ -382,6 +383,9 @@ def test_a_user_of_facts_and_changes_keeps_every_promise_and_its_draws_are_those
     [
         ({"facts": {"year": "a"}, "constraints": {"year": "b"}}, "the slot 'year' is given twice"),
         ({"facts": {"year": "a"}, "unknown": ("year",)}, "the slot 'year' is given twice"),
+        ({"constraints": {"year": "a", "": "b"}}, "constraints: a slot has no name"),
+        ({"facts": {" ": "a"}}, "facts: a slot has no name"),
+        ({"unknown": ("year", "")}, "unknown: a slot has no name"),
         ({"changes": ({"turn": 3, "slot": "year", "say": "Never mind."},)}, "there is no 'year' to drop"),
         ({"changes": ({"turn": 1, "slot": "year", "say": "a", "becomes": "b"},)}, "at least 2"),
         (
