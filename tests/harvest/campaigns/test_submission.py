@@ -25,6 +25,7 @@ from tests.servers.local_http import Asked, response, serving
 from tests.servers.tracks import TOKEN, InteractiveTask, Track, UserSim
 from tests.support.command_line import harvest
 from tests.support.mutations import mutated
+from tests.support.processes import heeding_signals
 from topics.errors import InputError
 
 GOALS: tuple[dict[str, str], ...] = (
@@ -178,13 +179,36 @@ async def _killed(server: Track, folder: Path, more: str = "") -> list[int | Non
     return ends
 
 
-async def _submitted(file: Path, folder: Path, server: Track | None = None) -> tuple[int | None, str, str]:
+def test_interrupted_and_continued(tmp_path: Path) -> None:
+    server = usersim(faults={4: "hook after"})
+
+    async def both() -> tuple[tuple[int | None, str, str], tuple[int | None, str, str]]:
+        async with serving(server) as local:
+            # A wait in which the signal finds it.
+            file = campaign(tmp_path, local.url, USER + "attempts: 2\n")
+            file.write_text(file.read_text().replace("wait: 0.01", "wait: 60"))
+            first = await _submitted(file, tmp_path, server, signal.SIGINT)
+            return first, await _submitted(file, tmp_path)
+
+    first, second = asyncio.run(both())
+    assert first[0] == 130
+    assert "the same command continues it" in first[2]
+    assert second[0] == 0
+    assert server.said("team-1") == WHOLE
+    assert "team-1: conversation 2 ended after 3 utterances" in second[2]
+
+
+async def _submitted(
+    file: Path, folder: Path, server: Track | None = None, by: signal.Signals = signal.SIGKILL
+) -> tuple[int | None, str, str]:
     """Submit in a process, which the server may kill. Returns the exit code and what it prints."""
     words = ("users", "submit", str(file), "--out", str(folder / "out"))
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", PROGRAM, *words, stdout=pipe, stderr=pipe)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", PROGRAM, *words), stdout=pipe, stderr=pipe, preexec_fn=heeding_signals
+    )
     if server is not None:
-        server.hook = process.kill
+        server.hook = lambda: process.send_signal(by)
     out, err = await process.communicate()
     return process.returncode, out.decode(), err.decode()
 
