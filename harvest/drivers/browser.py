@@ -23,13 +23,14 @@ from harvest.pages.browser.process import find_playwright_browser
 from harvest.pages.browser.rotation import BrowserRotation
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
-from harvest.pages.chats.chat import Chat, Manners
+from harvest.pages.chats.chat import Chat, ChatAnswer, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
 from harvest.pages.sites.site import Address, Site, load_site
 from harvest.pages.witness.judgement import SiteKnowledge
 from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Session, Surroundings
 from harvest.systems.exposure import is_this_machine
+from protocols.answer import Offer
 from recordings.conversations.conversation import SystemTurn
 from topics.document import StrictModel, form_validator, validation_error
 from topics.errors import InputError
@@ -205,7 +206,9 @@ class BrowserDriver:
         if pace is None:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
         visitor = "without a log-in each session is another visitor (option `login`, see `harvest pages login`)"
-        return Capabilities(stateful=True, pace=pace, no_return="" if self._signed_in else visitor, tokens=False)
+        return Capabilities(
+            stateful=True, pace=pace, no_return="" if self._signed_in else visitor, tokens=False, presses=True
+        )
 
     async def open(self, opening: Opening) -> Session:
         """Open the page in a new context and wait until a turn can be typed. Raises DriverError if that fails."""
@@ -230,18 +233,12 @@ class _Session:
 
     async def say(self, text: str) -> Reply:
         async with self._keep_evidence():
-            said = await self._chat.say(text)
-        turn = SystemTurn(
-            said.answer,
-            said.asked_at,
-            said.first,
-            said.last,
-            finish=said.finish,
-            ended=said.ended,
-            sent_as=said.sent_as,
-            notes=said.notes,
-        )
-        return Reply(turn, said.exhibits)
+            return _reply(await self._chat.say(text))
+
+    async def press(self, offer: Offer) -> Reply:
+        """Press the button in the last answer. Raises DriverError as `Chat.press` does."""
+        async with self._keep_evidence():
+            return _reply(await self._chat.press(offer))
 
     async def settle(self) -> None:
         async with self._keep_evidence():
@@ -258,6 +255,20 @@ class _Session:
             kept = {one.name for one in fault.exhibits}
             fault.exhibits += tuple(one for one in await self._chat.failure() if one.name not in kept)
             raise
+
+
+def _reply(said: ChatAnswer) -> Reply:
+    turn = SystemTurn(
+        said.answer,
+        said.asked_at,
+        said.first,
+        said.last,
+        finish=said.finish,
+        ended=said.ended,
+        sent_as=said.sent_as,
+        notes=said.notes,
+    )
+    return Reply(turn, said.exhibits)
 
 
 def build(options: Options, surroundings: Surroundings) -> BrowserDriver:

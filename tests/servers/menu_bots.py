@@ -123,7 +123,7 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>Desk</title>
 <form id="form"><input id="box" placeholder="Write a message" aria-label="Message"><button type="submit">Send</button>
 </form></main>
 <script>
-const graph = GRAPH, log = document.getElementById("log");
+const graph = GRAPH, log = document.getElementById("log"), odd = location.search;
 let page = "";
 function add(who, text) {
   const bubble = document.createElement("div");
@@ -143,12 +143,23 @@ function show(name) {
     row.className = "choices";
     for (const title of Object.keys(buttons)) {
       const button = document.createElement("button");
-      button.type = "button";
+      button.type = odd.includes("form") ? "submit" : "button";
       button.textContent = title;
       button.onclick = () => { row.remove(); add("user", title); show(Object.keys(buttons[title])[0]); };
       row.append(button);
     }
-    if (row.children.length) bubble.append(row);
+    if (odd.includes("list") && row.children.length) {
+      const list = document.createElement("select");
+      for (const title of ["Choose", ...Object.keys(buttons)]) list.add(new Option(title));
+      list.onchange = () => { add("user", list.value); show(Object.keys(buttons[list.value])[0]); list.remove(); };
+      bubble.append(list);
+    } else if (row.children.length) {
+      const around = document.createElement(odd.includes("form") ? "form" : "div");
+      around.onsubmit = (event) => event.preventDefault();
+      around.append(row);
+      bubble.append(around);
+    }
+    if (odd.includes("brief")) setTimeout(() => row.remove(), 1500);
   }, 150);
 }
 document.getElementById("form").onsubmit = (event) => {
@@ -164,7 +175,8 @@ document.getElementById("form").onsubmit = (event) => {
 
 @contextmanager
 def serving_menu(name: str = "rasa") -> Iterator[tuple[str, list[str]]]:
-    """The address of a server with both forms of the graph, and the harm that was done."""
+    """The address of a server with both forms of the graph, and the harm that was done. The page with `?list`
+    offers lists, with `?form` buttons of forms, and with `?brief` buttons that stay only for a while."""
     bots: dict[str, Bot] = {}
     harm: list[str] = []
     rng = random.Random(5)

@@ -15,7 +15,7 @@ from harvest.pages.chats.mismatch import find_mismatch
 from harvest.pages.chats.opening import WALLS, Opening, cover_error
 from harvest.pages.chats.place import Place, find_place
 from harvest.pages.chats.second_witness import SecondWitness
-from harvest.pages.chats.sending import SentTurn, send
+from harvest.pages.chats.sending import SentTurn, press_offer, send
 from harvest.pages.chats.taken import RecordedAnswer
 from harvest.pages.chats.waiting import AwaitedAnswer, Waiting
 from harvest.pages.finding.blocker import Blocker
@@ -23,7 +23,7 @@ from harvest.pages.finding.blockers import find_refusal
 from harvest.pages.reading.altered import share_kept
 from harvest.pages.reading.echo import trail
 from harvest.pages.reading.outgoing import count_times_sent, find_sent_text
-from harvest.pages.reading.page import Page, collapse_spaces, letters
+from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.repetition import is_repeated
 from harvest.pages.reading.turn import Habits, ReadTurn, learn_habits
@@ -31,7 +31,7 @@ from harvest.pages.reading.typography import differences
 from harvest.pages.sites.site import Site
 from harvest.pages.witness.judgement import SiteKnowledge
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
-from protocols.answer import Answer
+from protocols.answer import Answer, Offer
 from recordings.files.times import stamp
 
 _RECOVERY_SECONDS = 10.0  # seconds for a composer to be ready again for the next turn
@@ -129,6 +129,21 @@ class Chat:
 
     async def say(self, text: str) -> ChatAnswer:
         """Send `text` and return the answer. Raises DriverError with the partial answer, if any, and the evidence."""
+        return await self._take_turn(text, None)
+
+    async def press(self, offer: Offer) -> ChatAnswer:
+        """Press what the last answer offers and return the answer to that. Raises DriverError as `say` does, and
+        Unanswered (`button-form`) for a button that sends a form."""
+        found = zip(self._last[2].beside.offers, self._last[2].buttons) if self._last is not None else ()
+        # The value may be new since the answer was read.
+        button = next((node for one, node in found if one.title == offer.title), None)
+        if button is None:
+            raise Unanswered("button-gone", f"the last answer on the page does not offer {offer.title[:80]!r}")
+        if button.get("type") in ("", "submit") and any(one.tag == "form" for one in button.ancestors()):
+            raise Unanswered("button-form", f"the button {offer.title[:80]!r} sends a form, and is not pressed")
+        return await self._take_turn(offer.title, button)
+
+    async def _take_turn(self, text: str, button: Node | None) -> ChatAnswer:
         before = self._taken
         told = await self._check_again()
         place = await self._await_place()
@@ -136,12 +151,16 @@ class Chat:
             self._witness.begin_turn()
         self._window.outbox.start_typing()
         await place.frame.arm(place.composer, place.send, self._site.selectors)
-        typed = await type_text(place, text)
-        if not place.send or place.guessed:
-            # Some buttons appear, or are enabled, only when there is something to send.
-            place.find_button(await place.frame.look(self._site.selectors), self._site, typed=True)
-        asked_at = stamp(self._clock.now())
-        sent = await send(self._window, place, text, typed, self._manners.answer_seconds)
+        if button is not None:
+            asked_at = stamp(self._clock.now())
+            sent = await press_offer(self._window, place, button, text)
+        else:
+            typed = await type_text(place, text)
+            if not place.send or place.guessed:
+                # Some buttons appear, or are enabled, only when there is something to send.
+                place.find_button(await place.frame.look(self._site.selectors), self._site, typed=True)
+            asked_at = stamp(self._clock.now())
+            sent = await send(self._window, place, text, typed, self._manners.answer_seconds)
         self._completion.first = self._experience.use_extra_time()
         waiting = Waiting(
             self._window,
@@ -155,7 +174,7 @@ class Chat:
             **({} if self._witness is None else {"wire_ended": self._witness.ended_at}),
         )
         awaited = await waiting.answer(self._manners.answer_seconds)
-        sent_as = self._sent_as(awaited, sent, text)
+        sent_as = self._sent_as(awaited, sent, text) if button is None else ""
         later = before.read_later(awaited.page, awaited.turn.echo) if before is not None else None
         counts = before is not None and later is not None and self._changed.counts(before, later)
         if before is not None and later is not None and not counts:

@@ -9,6 +9,7 @@ from harvest.pages.browser.busy_signs import STARTED
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.composer import TypedTurn, get_composer, still_contains, type_text
 from harvest.pages.chats.place import Place
+from harvest.pages.reading.page import Node
 from harvest.systems.driver import NotSent, Unanswered
 
 _DEPARTURE_SECONDS = 3.0  # seconds for a page to show that it accepted the turn, besides its server's response time
@@ -64,6 +65,26 @@ async def send(window: Window, place: Place, text: str, typed: TypedTurn, second
         detail = f"the turn was given to the page and could not be typed a second time ({fault})"
         raise Unanswered("unconfirmed", detail) from None
     raise NotSent("not-sent", f"the page accepted the user turn neither by {' nor by '.join(place.ways)}")
+
+
+async def press_offer(window: Window, place: Place, button: Node, title: str) -> SentTurn:
+    """Press the button that offers `title`, or choose `title` if it is a list. Raises NotSent if the element has gone,
+    is disabled or covered."""
+    part = await place.frame.node(button.id)
+    if part is None:
+        raise NotSent("button-gone", f"the button {title[:80]!r} is no longer on the page")
+    await place.frame.mark_sent()
+    window.mark()
+    try:
+        if button.tag == "select":
+            await part.choose(title)
+        else:
+            await part.click()
+    except NotSent as fault:
+        if fault.reason != "part-unsure":
+            raise
+    window.traffic.note_press()
+    return SentTurn("press", TypedTurn(title, title), 1)
 
 
 async def _close_menus(window: Window, place: Place, way: str, text: str, typed: TypedTurn) -> bool:

@@ -119,8 +119,9 @@ def find_rest_button(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold],
     return ""
 
 
-def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable[Fold]) -> Iterator[Offer]:
-    """Yield the replies to press instead of typing: buttons with words, in the bubbles and right after them."""
+def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable[Fold]) -> Iterator[tuple[Offer, Node]]:
+    """Yield the replies to press instead of typing, with their elements: buttons with words, in the bubbles and right
+    after them, and the options of lists."""
     known: set[str] = set()
     titles = {fold.title for fold in folds}
     later: list[Node] = []
@@ -139,7 +140,7 @@ def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable
                 for choice in node.get("h-options").split("\n") if node.get("h-options") else ():
                     if choice not in known:
                         known.add(choice)
-                        yield Offer(choice, "", "reply")
+                        yield Offer(choice, "", "reply"), node
         bars = {bar for one in place.walk() if is_listing(one) for bar in find_bars(one)}
         for node in _buttons_in(place):
             said, around = node.text, list(node.self_and_ancestors())
@@ -160,7 +161,7 @@ def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable
                 and node.tag not in _FIELD_TAGS
             ):
                 known.add(said)
-                yield Offer(said, node.get("value") or node.get("data-value"), "reply")
+                yield Offer(said, node.get("value") or node.get("data-value"), "reply"), node
 
 
 def _is_offer(said: str) -> bool:

@@ -27,7 +27,7 @@ from harvest.pages.reading.phrases import is_label, is_placeholder, remove_curso
 from harvest.pages.reading.silence import is_waiting, is_wordless, offered_choices
 from harvest.pages.reading.slot import find_earlier_slots, find_slots
 from harvest.pages.reading.turn_place import Spot, find_spot
-from protocols.answer import Answer
+from protocols.answer import Answer, Offer
 from topics.links import Link, links_in
 
 _MOST_EDGES = 200  # most edges that are kept of a conversation
@@ -112,6 +112,7 @@ class ReadTurn:
     - `rest`: the text of the button that would show more of the answer, or "".
     - `notes`: sentences for readers of the results.
     - `announced`: whether the page only says that somebody will answer.
+    - `buttons`: the elements of the offers in `beside`, in the same order.
     """
 
     text: str
@@ -133,6 +134,7 @@ class ReadTurn:
     rest: str = ""
     notes: tuple[str, ...] = ()
     announced: bool = False
+    buttons: tuple[Node, ...] = field(default=(), repr=False)
 
     @property
     def answer(self) -> Answer:
@@ -193,7 +195,8 @@ def read_turn(
     began, ended = _answer_times(ground, spot.bubbles, decorations) if text else (None, None)
     # An answer that is only choices has no words of its own.
     offered = offered_choices(ground, spot, heard) if not text and not decorations.doubtful else ()
-    beside = _other_parts(page, spot.bubbles or offered, spot.container, decorations)
+    offers = tuple(parts.find_offers(spot.bubbles or offered, spot.container, decorations.folds))
+    beside = _other_parts(page, spot.bubbles or offered, offers, decorations)
     panel = find_panel_sources(page, said, spot, before.page if before is not None else None, habits.beside)
     beside = replace(beside, sources=(*beside.sources, *panel.sources))
     turn = ReadTurn(
@@ -215,6 +218,7 @@ def read_turn(
         rest=rest,
         notes=_notes(decorations, rest, panel.missed, spot.bubbles if not edges else ()) if text else (),
         announced=announced,
+        buttons=tuple(node for _, node in offers),
     )
     if text and spot.doubtful:
         return replace(turn, text="", links=(), left_out=(*left_out, text), began=None, ended=None, doubtful=turn)
@@ -246,14 +250,16 @@ def _accept_placeholder(
     return replace(turn, text=text, left_out=kept, began=began, ended=ended, wordless=False, announced=True)
 
 
-def _other_parts(page: Page, bubbles: Sequence[Node], container: Node | None, decorations: Decorations) -> Answer:
+def _other_parts(
+    page: Page, bubbles: Sequence[Node], offers: Iterable[tuple[Offer, Node]], decorations: Decorations
+) -> Answer:
     return Answer(
         "",
         sources=tuple(parts.find_sources(decorations.folds, page.url)),
         thoughts=parts.collect_thoughts(decorations.thoughts, decorations.folds, page.url),
         calls=tuple(parts.find_tool_calls(decorations.thoughts, decorations.folds, page.url)),
         attachments=tuple(parts.find_attachments(bubbles, decorations.nodes)),
-        offers=tuple(parts.find_offers(bubbles, container, decorations.folds)),
+        offers=tuple(offer for offer, _ in offers),
     )
 
 
@@ -300,7 +306,7 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
     text = _write_bubbles(bubbles, decorations, page.url, told)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text
-    beside = _other_parts(page, bubbles, None, decorations)
+    beside = _other_parts(page, bubbles, parts.find_offers(bubbles, None, decorations.folds), decorations)
     return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(told), beside=beside)
 
 

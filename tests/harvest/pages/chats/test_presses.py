@@ -1,0 +1,73 @@
+"""Buttons on real pages in a real browser: pressed, answered, and only if the answer offers them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harvest.drivers.registry import build_driver
+from harvest.systems.driver import DriverError, NotSent, Opening, Pressing, Session, Surroundings, Unanswered
+from protocols.answer import Offer
+from tests.harvest.cli.test_menu import AUDIT, assert_is_the_graph, walked
+from tests.servers.menu_bots import serving_menu
+
+QUIET = 0.6  # seconds; the page writes its answers at once
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[str, list[str]]]:
+    with serving_menu("page") as served:
+        yield served
+
+
+async def talk(url: str, *presses: Offer, idle: float = 0.0) -> list[str | tuple[type[DriverError], str]]:
+    """The texts of the answers to a greeting and to these presses, or what prevented them. idle: seconds before one."""
+    options = {"url": url, "site": {"quiet": QUIET}, "evidence": ()}
+    driver = build_driver("browser", options, Surroundings("page", Path()))
+    session: Session = await driver.open(Opening("page", "M002", 1, 1))
+    assert isinstance(session, Pressing)
+    said: list[str | tuple[type[DriverError], str]] = [(await session.say("hello there")).turn.answer.text]
+    try:
+        for offer in presses:
+            await asyncio.sleep(idle)
+            said.append((await session.press(offer)).turn.answer.text)
+    except DriverError as fault:
+        said.append((type(fault), fault.reason))
+    finally:
+        await session.close()
+        await driver.close()
+    return said
+
+
+HOME, HOURS, ROOMS = "Hello, this is the menu.", "We open at nine.", "There are two rooms here."
+
+
+@pytest.mark.parametrize("odd", ["", "?list"])
+async def test_buttons_and_lists_are_pressed(server: tuple[str, list[str]], odd: str) -> None:
+    presses = (Offer("Opening hours"), Offer("Rooms"), Offer("Main menu"), Offer("Rooms"))
+    assert await talk(f"{server[0]}/{odd}", *presses) == [HOME, HOURS, ROOMS, HOME, ROOMS]
+
+
+async def test_what_the_last_answer_does_not_offer_is_not_pressed(server: tuple[str, list[str]]) -> None:
+    assert await talk(server[0], Offer("Opening hours"), Offer("Opening hours")) == [
+        *(HOME, HOURS),
+        (Unanswered, "button-gone"),
+    ]
+
+
+async def test_a_button_that_is_gone_was_not_pressed(server: tuple[str, list[str]]) -> None:
+    assert await talk(f"{server[0]}/?brief", Offer("Rooms"), idle=2) == [HOME, (NotSent, "button-gone")]
+
+
+async def test_a_button_that_sends_a_form_is_not_pressed(server: tuple[str, list[str]]) -> None:
+    assert await talk(f"{server[0]}/?form", Offer("Rooms")) == [HOME, (Unanswered, "button-form")]
+
+
+def test_the_graph_of_a_page_is_recovered(server: tuple[str, list[str]], tmp_path: Path) -> None:
+    options = f'{{url: "{server[0]}", site: {{quiet: {QUIET}}}, evidence: []}}'
+    (tmp_path / "audit.yaml").write_text(f"{AUDIT}  - {{name: page, driver: browser, options: {options}}}\n")
+    assert_is_the_graph(walked(tmp_path, "--least", 1, "--say", "hello there"), "page")
+    assert server[1] == []
