@@ -238,6 +238,8 @@ def _import_module(options: Options, place: str, folder: Path) -> ModuleType:
             return OwnModules(path.parent, f"{name}_").run(name, path)
     except (Exception, SystemExit) as error:
         sentence = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+        if isinstance(error, SyntaxError) and error.filename:
+            sentence += f" in {Path(error.filename).name}:{error.lineno}:{error.offset}"
         raise _function_error(options, f"importing {place} fails: {sentence}") from None
 
 

@@ -103,8 +103,10 @@ class _FindingWriter:
         figures = self._figure(pair.first), self._figure(pair.second)
         turned = is_reversed(found, pair)
         small = f"{100 * matters:g} points"
+        earlier, later = (finding.safe_name(name.removeprefix(f"{again}@")) for name in (pair.first, pair.second))
         if pair.is_distinguished and again:
-            verdict, said = "changed", f"{finding.safe_name(again)} changed from {first} to {second}"
+            word = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}[pair.verdict]
+            verdict, said = "changed", f"{finding.safe_name(again)} is {word} in {later} than in {earlier}"
         elif pair.is_distinguished:
             better, other = (second, first) if turned else (first, second)
             word = "better" if pair.verdict in ("better", "worse") else "higher"
@@ -120,7 +122,7 @@ class _FindingWriter:
             verdict, said = "cannot tell", f"There are too few topics to tell {first} from {second}"
         else:
             which = (
-                f"{finding.safe_name(again)} changed from {first} to {second}"
+                f"{finding.safe_name(again)} changed from {earlier} to {later}"
                 if again
                 else f"{first} or {second} is better"
             )
@@ -162,7 +164,7 @@ class _FindingWriter:
         elif losses := self._loss_words(pair):
             following = finding.loss_advice(losses)
         else:
-            following = self._size_advice(pair) + missing
+            following = self._size_advice(pair, matters) + missing
         return Finding(
             verdict,
             f"{said}: {'it' if again else 'they'} {shown}, a difference of {interval}.",
@@ -318,7 +320,7 @@ class _FindingWriter:
         again = " Playing the missing trials again would select among the answers." if selected else ""
         return f"{', and '.join(reasons)}: remove the cause{cause} and make a new run.{again}"
 
-    def _size_advice(self, pair: Pair) -> str:
+    def _size_advice(self, pair: Pair, matters: float = 0.0) -> str:
         like = self.found.estimand == "like-these"
         wanted, there = (pair.needed.topics, len(self.one.topics)) if like else (pair.needed.trials, self.one.trials[1])
         what = "topics like these" if like else "trials of each topic"
@@ -326,11 +328,13 @@ class _FindingWriter:
             return f"Play more {what}."
         if wanted > _MOST_PLAYABLE:
             return f"No number of {what} that could be played would show a difference as small as the observed one."
-        more = max(1, math.ceil(wanted) - there)
-        return (
-            f"Roughly {round_roughly(more)} more {what} (now {there:,}) would settle it in four studies of five, if "
-            "the difference is as large as observed."
-        )
+        more = f"{round_roughly(max(1, math.ceil(wanted) - there))} more {what} (now {there:,})"
+        if is_percentage(self.one.measure) and abs(pair.value) < matters:
+            return (
+                f"The observed difference is smaller than the {100 * matters:g} points that matter. Roughly {more} would "
+                "show one of its size in four studies of five."
+            )
+        return f"Roughly {more} would settle it in four studies of five, if the difference is as large as observed."
 
     def _command(self, pair: Pair) -> str:
         paths = " ".join(shlex.quote(finding.shown_path(run)) for run in self.runs)

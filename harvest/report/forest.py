@@ -46,7 +46,7 @@ def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Iterator[
         )
         for scale, measures in grouped.items()
         for own in measures
-        for place, row in enumerate(own)
+        for place, row in enumerate(sorted(own, key=lambda row: drawn.index(row.system)))
     ]
     more = len(systems) - len(drawn)
     note = f"{pluralize(more, 'more system')}: see the table." if more > 0 else ""

@@ -257,7 +257,7 @@ async def test_a_session_that_cannot_be_made_is_unanswered(folder: Path, functio
         ("bots.py:no_session", "takes: nothing"),
         ("bots.py:not_a_function", "is int, not a function"),
         ("broken.py:f", "No module named 'no_such_module_anywhere'"),
-        ("wrong.py:f", "SyntaxError"),
+        ("wrong.py:f", r"SyntaxError: .* in wrong\.py:\d+:\d+"),
         ("no_such_package.bots:f", "No module named 'no_such_package'"),
     ],
 )

@@ -66,7 +66,7 @@ def test_the_first_link_opens_two_conversations_that_part(
 ) -> None:
     with opened(browser, folder / "fallen.html", width=width, theme=theme, free=True) as watched:
         window = watched.page
-        window.click("text=Read two of them beside each other here")
+        window.click("text=Read two conversations beside each other here")
         window.wait_for_selector("#text .pair .said.system")
         title = window.inner_text("#reader-title")
         assert "bot · M00" in title
