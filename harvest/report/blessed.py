@@ -44,8 +44,8 @@ class Blessed:
     def _link(self, system: str, pair: Pair | None) -> str:
         if pair is None:
             return ""
-        of = {"topic": pair.topic, "system": system, "trial": pair.now}
-        return address(**of, beside=blessed_name(system), other=pair.before)
+        of = {"topic": pair.topic, "system": blessed_name(system), "trial": pair.before}
+        return address(**of, beside=system, other=pair.now)
 
 
 def add_blessed(gathered: Gathered, watched: Watched | None, run: Run | None) -> Blessed:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from harvest.report.blocks import WIDE, Block, as_blocks, details, table, text
 from harvest.report.compared_finding import compared_measure, is_reversed
@@ -31,7 +32,8 @@ _MOST_PAIRS = 6  # of systems, whose turns are listed
 
 def compared_blocks(found: Comparison, matters: float) -> Iterator[Block]:
     """Yield the figures of `harvest compare`. Differences of shares smaller than `matters` count as no difference."""
-    parts = as_blocks(comparison_tables(found, width=WIDE, parting=False), "Systems compared")
+    printed = comparison_tables(replace(found, contrasts=()), width=WIDE, parting=False)  # “Figures” has contrasts
+    parts = as_blocks(printed, "Systems compared")
     first = next((place for place, part in enumerate(parts) if "table" in part), len(parts))
     sentences = [part for part in parts[:first] if "text" in part and part["tone"] in ("", "strong")]
     rest = [part for part in parts if part not in sentences]

@@ -169,7 +169,16 @@ class _FindingWriter:
             verdict,
             f"{said}: {'it' if again else 'they'} {shown}, a difference of {interval}.",
             self._scope,
-            " ".join(filter(None, (self._drivers(pair, -1 if turned else 1), self._parting(turned=turned)))),
+            " ".join(
+                filter(
+                    None,
+                    (
+                        self._contrasts if again else "",
+                        self._drivers(pair, -1 if turned else 1),
+                        self._parting(turned=turned),
+                    ),
+                )
+            ),
             following,
             self._command(pair),
             _beside(pair),
@@ -237,6 +246,13 @@ class _FindingWriter:
         if math.isnan(value):
             return "n/a"
         return f"{decimal(100 * value, 1)}%" if is_percentage(self.one.measure) else decimal(value, 4)
+
+    @property
+    def _contrasts(self) -> str:
+        said = [finding.safe_name(one.said) for one in self.found.contrasts]
+        more = len(said) - finding.MOST_NAMED
+        others = f"; {pluralize(more, 'more difference')} under “Figures”" if more > 0 else ""
+        return f"The runs differ: {'; '.join(said[: finding.MOST_NAMED])}{others}." if said else ""
 
     def _drivers(self, pair: Pair, sign: int) -> str:
         if not pair.drivers:
@@ -330,10 +346,8 @@ class _FindingWriter:
             return f"No number of {what} that could be played would show a difference as small as the observed one."
         more = f"{round_roughly(max(1, math.ceil(wanted) - there))} more {what} (now {there:,})"
         if is_percentage(self.one.measure) and abs(pair.value) < matters:
-            return (
-                f"The observed difference is smaller than the {100 * matters:g} points that matter. Roughly {more} would "
-                "show one of its size in four studies of five."
-            )
+            small = f"The observed difference is smaller than the {100 * matters:g} points that matter"
+            return f"{small}. Roughly {more} would show one of its size in four studies of five."
         return f"Roughly {more} would settle it in four studies of five, if the difference is as large as observed."
 
     def _command(self, pair: Pair) -> str:

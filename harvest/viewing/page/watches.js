@@ -7,7 +7,7 @@ const openHistory = async (one, into) => {
   into.replaceChildren(made("p", "dim", "Loading…"));
   try {
     const found = await load("/api/histories/" + one.key);
-    const parts = found.series.flatMap((each) => [made("h3", "", clean(each.name)), scrolled(picture(each.svg, each.words), "Chart of " + each.name),
+    const parts = found.series.flatMap((each) => [scrolled(picture(each.svg, each.words), "Chart of " + each.name),
       ...each.blocks.map((block) => ("table" in block ? table(block.table) : made("p", block.tone || "", clean(block.text || ""))))]);
     const list = made("ol", "looks", ...[...one.looks].reverse().map(([verdict, when, name, path]) => {
       const run = [...runs.values()].find((each) => each.path === path);

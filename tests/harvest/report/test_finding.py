@@ -173,6 +173,8 @@ def test_one_system_in_two_runs_is_asked_whether_it_changed_of_these_topics(fold
     assert "for these topics" in found["scope"]
     said = {"changed": "A is worse in july than in june: it ", "cannot tell": "Whether A changed from june to july"}
     assert found["found"].startswith(said[found["verdict"]])
+    assert found["drives"].startswith("The runs differ: system A: options.profile is ")
+    assert "the runs differ" not in json.dumps(report.document["sections"])
 
 
 def test_three_systems_name_the_best_and_those_it_cannot_be_told_from(folder: Path) -> None:
