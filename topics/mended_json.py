@@ -28,7 +28,7 @@ def mend_records(
     mending = _Mending(text, path, line, is_record)
     try:
         end = mending.value(0)
-    except _LostError:
+    except (_LostError, RecursionError):  # a text may be nested as deeply as Python can go
         return None
     if text[end:].strip() or not (mending.edits or mending.faults):
         return None

@@ -189,6 +189,13 @@ def test_many_bad_records_of_a_large_list_take_no_time(tmp_path: Path) -> None:
     assert perf_counter() - began < 20
 
 
+@pytest.mark.parametrize("text", ['{"rows":' * 30_000, '[{"a":' * 20_000, '{"a":1,"b":[' * 20_000 + "{}]"])
+def test_what_is_nested_as_deeply_as_python_goes_is_not_mended(tmp_path: Path, text: str) -> None:
+    assert mend_records(text, "file.json", 1, is_conversation) is None
+    with pytest.raises(InputError, match=r"x\.json:1: .* nested too deeply"):
+        read(tmp_path, text)
+
+
 BOM = "\ufeff"
 
 
