@@ -99,8 +99,10 @@ class TokenServer:
             raise self._make_fault(received, refresh_token)
         value = received.json_or_none
         answer = value if isinstance(value, Mapping) else {}
-        token, kind_of = answer.get("access_token"), str(answer.get("token_type", "bearer"))
+        token, kind_of = answer.get("access_token"), str(answer.get("token_type") or "bearer")
         if not is_sendable(token):
+            if answer.get("error"):  # some servers, such as GitHub's, refuse with the status 200
+                raise self._make_fault(received, refresh_token)
             raise Denied("no-token", "the token server's answer is not JSON with an `access_token`")
         if kind_of.lower() != "bearer":
             raise Denied("no-token", f"the token server issues tokens of the type {excerpt(kind_of, 40)!r}, not Bearer")
@@ -123,8 +125,8 @@ class TokenServer:
         if code in _FINAL_CODES:
             return Denied(code.replace("_", "-"), detail)
         fault = received.refusal(answered=False)
-        assert fault is not None
-        return (Denied if isinstance(fault, Denied) else NotSent)("no-token", detail, retry_after=fault.retry_after)
+        kind = Denied if fault is None or isinstance(fault, Denied) else NotSent
+        return kind("no-token", detail, retry_after=fault.retry_after if fault is not None else None)
 
 
 def is_sendable(token: object) -> TypeGuard[str]:
@@ -136,7 +138,7 @@ def seconds_of(value: object) -> float | None:
     """Return a number of seconds, or None if the value is not one. Some servers write it as text."""
     try:
         found = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else -1.0
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return found if 0 <= found < 1e10 else None
 

@@ -109,7 +109,8 @@ async def test_sixteen_sessions_ask_for_one_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expires_in", "last", "first"), [(3600, 3539, 3541), ("1200", 1139, 1141), (20, 14.9, 15.1), (None, 1e9, None)]
+    ("expires_in", "last", "first"),
+    [(3600, 3539, 3541), ("1200", 1139, 1141), (20, 14.9, 15.1), (None, 1e9, None), (10**400, 1e9, None)],
 )
 async def test_a_token_is_renewed_before_it_expires(
     tmp_path: Path, expires_in: object, last: float, first: float | None
@@ -172,6 +173,8 @@ FAULTS: tuple[tuple[str, str, type[DriverError], str, str], ...] = (
     ("200 OK", '{"access_token": "a b"}', Denied, "no-token", "is not JSON with an `access_token`"),
     ("200 OK", '{"access_token": "a\\nb"}', Denied, "no-token", "is not JSON with an `access_token`"),
     ("200 OK", '["access_token"]', Denied, "no-token", "is not JSON with an `access_token`"),
+    ("200 OK", '{"error": "invalid_client"}', Denied, "invalid-client", "refuses: 200 invalid_client"),
+    ("200 OK", '{"error": "slow_down", "access_token": null}', Denied, "no-token", "refuses: 200 slow_down"),
     ("200 OK", '{"access_token": "abc", "token_type": "DPoP"}', Denied, "no-token", "tokens of the type 'DPoP'"),
 )
 
@@ -194,6 +197,13 @@ async def test_a_token_server_that_gives_no_token(
             with pytest.raises(Denied, match=words):
                 await say(driver, "two")
             assert len(chat.forms) == 1
+
+
+async def test_a_token_whose_type_is_null_is_a_bearer_token(tmp_path: Path) -> None:
+    chat = GuardedChat(answers=[("200 OK", '{"access_token": "abc", "token_type": null}')])
+    async with guarded(chat, tmp_path) as built:
+        assert await say(built.build(), "one") == next(iter(chat.truth.values()))
+    assert (chat.refused, len(chat.forms)) == (1, 2)  # the server never issued "abc", so it was sent, and renewed
 
 
 async def test_an_answer_without_a_token_in_between_is_tried_again(tmp_path: Path) -> None:
