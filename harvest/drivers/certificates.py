@@ -53,7 +53,7 @@ def _read_certificates(path: Path | None) -> ssl.SSLContext:
             return httpx.create_ssl_context(trust_env=True)
         open_regular(path).close()  # a pipe would be waited on for ever
         return ssl.create_default_context(cafile=path)
-    except (OSError, ssl.SSLError) as fault:
+    except (OSError, ValueError) as fault:  # an SSLError is an OSError; ValueError: a NUL in the path
         what = "ca_file" if path else "the file or folder in SSL_CERT_FILE or SSL_CERT_DIR"
         place = Place(str(path)) if path else None
         raise InputError(f"{what} cannot be read as certificates: {fault}", place=place) from None

@@ -498,6 +498,7 @@ def test_certificates_of_the_environment_that_are_not_there_are_an_input_error(m
         ({"proxy": "ftp://127.0.0.1:1"}, "proxy"),
         ({"proxy": "http://ada:secret@127.0.0.1:1"}, "must not be written in a file"),
         ({"ca_file": "missing.pem"}, "ca_file"),
+        ({"ca_file": "a\0b"}, "ca_file cannot be read as certificates"),
         ({"proxy": "socks5://127.0.0.1:1"}, "proxy"),
     ],
 )
