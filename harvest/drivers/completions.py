@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from harvest.drivers.parts import OTHER_ROLE, OTHER_ROLES, MisshapenError, Parts
-from harvest.drivers.received import Received, error_code, error_message, excerpt, join_surrogates
+from harvest.drivers.received import Received, error_code, error_message, excerpt, join_surrogates, why_not_json
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.sources import NO_SOURCES, OTHER_URLS, has_other_urls, may_contain_urls, urls_in
 from harvest.drivers.stream_text import REPEATED
@@ -100,7 +100,7 @@ class Completion:
         try:
             chunk = json.loads(data)
         except (ValueError, RecursionError) as error:
-            chunk, why = None, "nested too deeply" if isinstance(error, RecursionError) else error
+            chunk, why = None, why_not_json(error)
             if event != "error":
                 raise Unanswered("bad-json", f"a chunk is not JSON ({why}): {excerpt(data)!r}") from None
         if event == "error":

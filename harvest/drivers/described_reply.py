@@ -16,7 +16,7 @@ from typing import Literal
 from harvest.drivers.event_stream import DONE, events_in, is_stream
 from harvest.drivers.json_patch import PatchError, apply_patch, is_patch
 from harvest.drivers.parts import MisshapenError, Parts
-from harvest.drivers.received import RAW_CONTROLS_HINT, Received, error_message, excerpt, join_surrogates
+from harvest.drivers.received import RAW_CONTROLS_HINT, Received, error_message, excerpt, join_surrogates, why_not_json
 from harvest.drivers.reply_path import NEVER, NO_PATHS, Condition, PartPaths, ReplyPath, first_found, kept_values
 from harvest.drivers.sources import NO_SOURCES, OTHER_URLS, has_other_urls, may_contain_urls, urls_in
 from harvest.drivers.stream_text import REPEATED, Stretch, compare_kinds
@@ -242,7 +242,7 @@ class DescribedReply:
             if event == "error":
                 raise Unanswered("system-error", f"the stream reports an error: {excerpt(data)}") from None
             way = "`reply: text` joins all events" if "control character" not in str(error) else RAW_CONTROLS_HINT
-            detail = f"an event is not JSON ({error}): {excerpt(data)!r}; {way}"
+            detail = f"an event is not JSON ({why_not_json(error)}): {excerpt(data)!r}; {way}"
             raise Unanswered("bad-json", detail) from None
 
     def _names(self, event: str, value: object) -> EventNames:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from harvest.drivers.parts import MisshapenError, Parts
-from harvest.drivers.received import excerpt
+from harvest.drivers.received import excerpt, why_not_json
 from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
@@ -70,7 +70,7 @@ def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTu
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise Unanswered("bad-json", f"a line is not JSON ({error}): {excerpt(line)!r}") from None
+        raise Unanswered("bad-json", f"a line is not JSON ({why_not_json(error)}): {excerpt(line)!r}") from None
     if not isinstance(value, Mapping):
         raise Unanswered("bad-json", f"a line is not a JSON object: {excerpt(line)!r}")
     return turn_of_fields(value, watch, thoughts_apart=thoughts_apart)

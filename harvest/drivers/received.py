@@ -42,6 +42,13 @@ def excerpt(text: str, most: int = 200) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def why_not_json(error: ValueError | RecursionError) -> str:
+    """Return why Python refused a text as JSON."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return str(error) if isinstance(error, json.JSONDecodeError) else "a number has too many digits"
+
+
 def join_surrogates(text: str) -> str:
     """Return `text` with surrogate pairs combined. JSON may escape a character beyond U+FFFF as two surrogates, and a
     stream may be cut between them. A lone surrogate is kept, because the system sent it."""
@@ -153,8 +160,8 @@ class Received:
         try:
             return json.loads(text, strict=not raw_controls)
         except (ValueError, RecursionError) as error:
-            why = "nested too deeply" if isinstance(error, RecursionError) else error
-            hint = f"; {RAW_CONTROLS_HINT}" if "control character" in str(why) else ""
+            why = why_not_json(error)
+            hint = f"; {RAW_CONTROLS_HINT}" if "control character" in why else ""
             detail = f"the reply is not JSON ({why}){hint}; it begins: {excerpt(text)!r}"
             raise self.fault(Unanswered, "bad-json", detail) from None
 

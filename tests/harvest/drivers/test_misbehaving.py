@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from harvest.drivers.received import why_not_json
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Denied, Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
 from harvest.systems.timing import MOST_PIECES
@@ -345,3 +347,18 @@ async def test_cookies_and_credentials_of_the_environment_are_not_used(
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     await wrong.turn("good")
     assert "authorization" not in wrong.server.asked[0].headers
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"a":' * 50_000, "nested too deeply"),
+        (f"[{'8' * 4_500}]", "a number has too many digits"),
+        ("[1,", "Expecting value: line 1 column 4 (char 3)"),
+    ],
+)
+def test_the_reason_why_a_text_is_not_json_names_no_limit_of_python(text: str, why: str) -> None:
+    with pytest.raises((ValueError, RecursionError)) as caught:
+        json.loads(text)
+    assert isinstance(caught.value, (ValueError, RecursionError))
+    assert why_not_json(caught.value) == why
