@@ -10,13 +10,14 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from posixpath import normpath
 from urllib.parse import quote, urlsplit
 
 from harvest.drivers.current_key import CurrentKey
 from harvest.drivers.options import SigV4
 from harvest.systems.timing import Clock
+from recordings.files.times import compact_stamp
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 
@@ -56,7 +57,7 @@ def sign(
 ) -> dict[str, str]:
     """Return the headers `Authorization`, `X-Amz-Date` and, with temporary keys, `X-Amz-Security-Token`. `url` is the
     address as it is sent, with its escapes; `headers` are the other headers of the request."""
-    moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    moment = compact_stamp(now)
     added = {"X-Amz-Date": moment}
     if keys.session_token:
         added["X-Amz-Security-Token"] = keys.session_token

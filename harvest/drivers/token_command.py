@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
-from datetime import datetime
 from typing import TypeVar
 
 from harvest.drivers.current_key import Issued
@@ -20,6 +18,7 @@ from harvest.drivers.process import Program, find_program, program_environment
 from harvest.drivers.received import excerpt
 from harvest.drivers.sigv4 import AwsKeys
 from harvest.systems.driver import Denied, NotSent, Surroundings, Unanswered
+from recordings.files.times import zoned_seconds
 
 _Key = TypeVar("_Key")
 _MOST_OUTPUT = 2**20  # bytes
@@ -106,8 +105,6 @@ def _issued(key: _Key, value: Mapping[str, object], options: TokenCommand, surro
         told = next((value[name] for name in _EXPIRY_KEYS if value.get(name) is not None), None)
         moment = seconds_of(told)
         if moment is None:
-            with suppress(ValueError):
-                parsed = datetime.fromisoformat(str(told))
-                moment = parsed.timestamp() if parsed.tzinfo is not None else None
+            moment = zoned_seconds(str(told))
         lifetime = options.lifetime if moment is None else max(0.0, moment - now.timestamp())
     return Issued(key, lifetime)

@@ -51,6 +51,25 @@ def unix_seconds(written: str) -> float:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
+def zoned_seconds(written: str) -> float | None:
+    """Return the seconds since 1970 of a time in ISO 8601 that names its zone; None for other text."""
+    try:
+        found = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return found.timestamp() if found.tzinfo is not None else None
+
+
+def format_seconds(since_1970: float, form: str) -> str:
+    """Format seconds since 1970, in UTC, by the directives of strftime."""
+    return datetime.fromtimestamp(since_1970, UTC).strftime(form)
+
+
+def compact_stamp(time: datetime) -> str:
+    """Format `time` as ISO 8601 in UTC without separators, such as `20260131T120000Z`."""
+    return time.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
 def normalise_time(written: str) -> str:
     """Reformat a time in ISO 8601 as `stamp` does, assuming UTC if there is no zone. Other text is unchanged."""
     try:

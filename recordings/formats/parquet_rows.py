@@ -36,5 +36,5 @@ def _plain(value: Any) -> Json:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     if isinstance(value, datetime.datetime):
-        return value.isoformat()
+        return str(value).replace(" ", "T", 1)
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)

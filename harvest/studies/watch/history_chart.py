@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import groupby
 
 from harvest.studies.watch.changes import find_moves
 from harvest.studies.watch.history import MATTERS, Look, LookFigure
 from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, page, path, rectangle, text, text_width
-from recordings.files.times import unix_seconds
+from recordings.files.times import format_seconds, unix_seconds
 from scoring.table import is_percentage
 
 _WIDTH = 760.0  # in pixels: the column of the report
@@ -91,7 +90,7 @@ def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> s
             f"; moved with the audit of {looks[place].at[:16].replace('T', ' ')}"
             for place in find_moves(looks, system, figure)
         )
-        each = ", ".join(f"{_date(one.at, '%Y-%m-%d %H:%M')}: {_words(one)}" for one in points)
+        each = ", ".join(f"{format_seconds(one.at, '%Y-%m-%d %H:%M')}: {_words(one)}" for one in points)
         said.append(f"{system}, {figure}: {each}{moved}")
     title = ", ".join(series[0]) if len(series) == 1 else "Audit by audit"
     return page(title, "; ".join(said), elements, _WIDTH, down)
@@ -192,16 +191,12 @@ def _date_ticks(first: float, last: float) -> Iterator[tuple[float, str]]:
     """Yield dates between two times, in seconds, at round distances, and how they are written."""
     step, form = next((one for one in _STEPS if (last - first) / one[0] < _MOST_DATES), _STEPS[-1])
     if first == last:
-        yield first, _date(first, "%Y-%m-%d %H:%M")
+        yield first, format_seconds(first, "%Y-%m-%d %H:%M")
         return
     at = first if step >= _DAY else math.ceil(first / step) * step  # days count from the first audit
     while at <= last:
-        yield at, _date(at, form)
+        yield at, format_seconds(at, form)
         at += step
-
-
-def _date(at: float, form: str) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime(form)
 
 
 def _level_line(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
