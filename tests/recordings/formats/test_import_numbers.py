@@ -14,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recordings.files.errors import RunError
+from recordings.formats import import_growth
 from recordings.formats.importers import Request, find_importer
 from recordings.formats.imports import import_header, record
 from recordings.formats.messages import read_messages
 from recordings.log.run_folder import is_run, read
 from topics.errors import InputError
+from topics.identity import content_hash
 
 
 def row(answer: str, said: str = "When?", **told: Any) -> dict[str, object]:
@@ -215,6 +217,24 @@ def test_what_goes_on_from_a_recorded_conversation_does_not_count_beside_it(tmp_
     assert str(left_out).startswith(
         f"{second}:1: it goes on from a conversation that is recorded (desk, hours, trial 1)"
     )
+
+
+def test_only_beginnings_as_long_as_a_recorded_conversation_are_hashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[int] = []
+
+    def counting(kind: str, value: dict[str, Any]) -> str:
+        hashed.append(len(value["words"]))
+        return content_hash(kind, value)
+
+    monkeypatch.setattr(import_growth, "content_hash", counting)
+    answers = [str(number) for number in range(30)]
+    imported(tmp_path / "run", write(tmp_path / "a", talk(*answers[:20], None, id="x", outcome="interrupted")))
+    assert set(hashed) == {21}
+    hashed.clear()
+    imported(tmp_path / "run", write(tmp_path / "b", talk(*answers, id="x")))
+    assert set(hashed) == {30, 21}
 
 
 def test_a_shorter_export_that_comes_later_adds_nothing(tmp_path: Path) -> None:
