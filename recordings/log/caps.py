@@ -8,6 +8,7 @@ is broken off, and is in no figure.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -272,7 +273,11 @@ class Standing:
         after = f"{self._of_shard}stopped after {self.whole} of {pluralize(self.planned, 'round')} by its cap ({spent})"
         if not self.broken:
             reserve = self.ledger.reserve(self.whole + 1)
-            each = ", ".join(f"{kind} {getattr(reserve, kind):.6g}" for kind in self.caps.most)
+            least = {kind: getattr(reserve, kind) for kind in self.caps.most}
+            least |= {
+                kind: math.ceil(least[kind] * (1 - _ROUNDING)) for kind in least.keys() - {"cost"}
+            }  # counts are whole numbers
+            each = ", ".join(f"{kind} {amount:.6g}" for kind, amount in least.items())
             return f"{after}; another round is played only if this is left for it: {each}"
         return f"{after}; {_broken_off(f'round {self.broken} was', (self,))}"
 

@@ -170,7 +170,7 @@ async def test_a_run_that_its_cap_stopped_at_a_border(tmp_path: Path) -> None:
     assert {key.trial for key in found.unplayed} == {3, 4, 5}
     assert str(found) == (
         "stopped after 2 of 5 rounds by its cap (turns 5 of 8); another round is played only if this is left for it: "
-        "turns 3.6"
+        "turns 4"
     )
 
 
