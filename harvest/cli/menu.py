@@ -105,7 +105,7 @@ def command(
         print_message(f"note: the walk is not complete: {printable(broken, line=True)}")
         return 3
     if not dry and menu.conversations >= most:
-        print_message(f"note: {most} conversations are the limit; a larger --most goes on")
+        print_message(f"note: the limit is {pluralize(most, 'conversation')}; a larger --most goes on")
     return 0
 
 

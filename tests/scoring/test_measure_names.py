@@ -70,6 +70,11 @@ ANOTHER_THING = {
         ("scoring/rankings/list_scores.py", "persistence"),
         ("scoring/swan/weighting.py", "rate"),
     },
+    "what a cap of a run is on": {
+        ("recordings/log/caps.py", "cost"),
+        ("harvest/audits/caps.py", "cost"),
+        ("harvest/cli/caps.py", "cost"),
+    },
     "a letter for a number in a help": {("harvest/cli/tree.py", "P")},
     "what probes find out, which has a table of its own": {
         ("simulators/probing/cases.py", "accuracy"),

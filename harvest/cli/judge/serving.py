@@ -24,6 +24,7 @@ from recordings.judged.decisions import DecisionBook
 from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import Run
 from scoring.annotations.agreement import Agreement
+from scoring.measures.wan import WAN
 from scoring.scores import SHIPPED
 from scoring.swan.precedence import FOLDINGS
 from scoring.swan.schema import Schema
@@ -262,7 +263,7 @@ def print_judged(
     _print_agreement(found)
     judged = {one.criterion for layer in people for one in layer.judgments}
     scored = [schema[name] for name in asked if name in judged]
-    measures = [f"WAN({one.written_name})" for one in scored if not one.values and one.level != "set"]
+    measures = [f"{WAN.name}({one.written_name})" for one in scored if not one.values and one.level != "set"]
     if not measures:
         return
     options = ["--schema", schema_option] if schema_option != SHIPPED else []
