@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -275,7 +276,7 @@ def test_what_the_track_would_drop_is_said(tmp_path: Path) -> None:
 
 
 def test_other_programs_read_a_table_with_its_types(tmp_path: Path) -> None:
-    polars: Any = pytest.importorskip("polars")
+    polars: Any = import_module("polars")
     file, notes = exported("table", tmp_path, desk(), replace(desk(), attempt=2, turns=()), name="out.parquet")
     assert notes == ["conversations without a turn, which have no row: 1"]
     frame = polars.read_parquet(file)
