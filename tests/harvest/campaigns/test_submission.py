@@ -364,30 +364,29 @@ def test_a_lost_goal_is_asked_for_and_never_guessed(tmp_path: Path) -> None:
     assert server.said("team-1") == WHOLE
 
 
-def test_a_torn_line_was_not_sent(tmp_path: Path) -> None:
-    server = usersim(faults={3: "hook before"})
+def shortened_while_down(fault: int, folder: Path, *, torn: int) -> UserSim:
+    """The server, which went down before the request number `fault` and is up again. The ledger breaks off `torn`
+    bytes after the beginning of the line with our second utterance."""
+    server = usersim(faults={fault: "hook before"})
     server.hook = lambda: setattr(server, "down", True)
     with pytest.raises(DriverError):
-        asyncio.run(played(server, tmp_path))
-    ledger = tmp_path / "ledger.jsonl"
+        asyncio.run(played(server, folder))
+    ledger = folder / "ledger.jsonl"
     lines = ledger.read_bytes().splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if json.loads(line).get("text") == WHOLE[0][1])
-    ledger.write_bytes(b"".join(lines[:at]) + lines[at][:40])
+    ledger.write_bytes(b"".join(lines[:at]) + lines[at][:torn])
     server.down = False
+    return server
+
+
+def test_a_torn_line_was_not_sent(tmp_path: Path) -> None:
+    server = shortened_while_down(3, tmp_path, torn=40)
     assert asyncio.run(played(server, tmp_path)) == ""
     assert server.said("team-1") == WHOLE
 
 
 def test_a_ledger_that_lost_lines_is_refused(tmp_path: Path) -> None:
-    server = usersim(faults={4: "hook before"})
-    server.hook = lambda: setattr(server, "down", True)
-    with pytest.raises(DriverError):
-        asyncio.run(played(server, tmp_path))
-    ledger = tmp_path / "ledger.jsonl"
-    lines = ledger.read_bytes().splitlines(keepends=True)
-    at = next(i for i, line in enumerate(lines) if json.loads(line).get("text") == WHOLE[0][1])
-    ledger.write_bytes(b"".join(lines[:at]))
-    server.down = False
+    server = shortened_while_down(4, tmp_path, torn=0)
     with pytest.raises(RunError, match="2 utterances of ours in the conversation 'team-1/c1', which are not the 1 "):
         asyncio.run(played(server, tmp_path))
 
