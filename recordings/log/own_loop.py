@@ -6,6 +6,8 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+_LOOK_FOR_SIGNALS = 0.2  # seconds
+
 _Result = TypeVar("_Result")
 
 
@@ -22,7 +24,7 @@ def run_to_end(work: Coroutine[Any, Any, _Result]) -> _Result:
     except RuntimeError:
         return asyncio.run(work)
 
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor, wait
     from contextvars import copy_context
 
     cancel: Future[Any] = Future()
@@ -36,6 +38,9 @@ def run_to_end(work: Coroutine[Any, Any, _Result]) -> _Result:
     with ThreadPoolExecutor(1, "harvest") as thread, _interruptible():
         running = thread.submit(copy_context().run, asyncio.run, cancellable())
         try:
+            # A signal that the system hands to another thread does not end a wait of this one, which must look for it.
+            while not running.done():
+                wait([running], timeout=_LOOK_FOR_SIGNALS)
             return running.result()
         except KeyboardInterrupt:
             with suppress(RuntimeError):  # the loop is closed, because the work has just ended

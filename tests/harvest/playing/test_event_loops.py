@@ -127,20 +127,40 @@ def test_ctrl_c_within_a_running_loop_closes_the_run_and_loses_no_turn(tmp_path:
 
     with chat_api(answer) as port:
         (tmp_path / "audit.yaml").write_text(API_AUDIT.format(port=port))
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-        )
-        assert answered.wait(60)
-        while '"turn"' not in "".join(file.read_text() for file in tmp_path.glob("run/trials-*.jsonl")):
-            assert process.poll() is None
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-        stopped.set()
+        ) as process:
+            try:
+                assert answered.wait(60)
+                while '"turn"' not in "".join(file.read_text() for file in tmp_path.glob("run/trials-*.jsonl")):
+                    assert process.poll() is None
+                    time.sleep(0.01)
+                os.kill(process.pid, signal.SIGINT)
+                out, _ = process.communicate(timeout=30)
+            finally:
+                stopped.set()
+                process.kill()
     assert (out, process.returncode) == ("interrupted\n", 0)
     run = recordings.read(tmp_path / "run")
     assert run.damage == ()
     assert len(run.conversations) >= 1
+
+
+async def test_an_interruption_that_another_thread_receives_cancels_the_work() -> None:
+    """The system may hand a signal of the process to any thread of it."""
+    ended: list[str] = []
+
+    async def work() -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        run_to_end(work())
+    assert ended == ["cancelled"]
 
 
 def test_a_coroutine_sees_the_context_of_the_caller_and_its_error_arrives() -> None:
