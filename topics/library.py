@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from topics.document import parse_document, read_document
 from topics.errors import InputError
 from topics.gold import GoldTable, parse_gold, read_gold
+from topics.question_table import ENDINGS, read_questions
 from topics.suggestions import suggestion
 from topics.text_file import decode
 from topics.topic import TopicSet
@@ -27,10 +28,12 @@ def shipped_gold() -> tuple[str, ...]:
 
 
 def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
-    """Load a shipped topic set by name (see `shipped_topics`), or your own set by path. Raises InputError for an
-    unknown name and for a missing or invalid file."""
+    """Load a shipped topic set by name (see `shipped_topics`), or your own set by path: YAML, or a table of questions
+    (`topics.question_table`). Raises InputError for an unknown name and for a missing or invalid file."""
     file = _find_shipped(name_or_path, _TOPICS_END, "topic set")
     if file is None:
+        if fspath(name_or_path).casefold().endswith(ENDINGS):
+            return read_questions(name_or_path)
         return read_topics(read_document(name_or_path))
     place = f"topics/{file.name}"
     return read_topics(parse_document(decode(file.read_bytes(), place, "YAML text"), place))

@@ -14,6 +14,12 @@ from topics.names import LONGEST, WRONG_CHARACTERS, name_fault, name_words
 # The signs of a topic's id besides letters and digits; ids are used in file names, options and tables.
 ID_SIGNS = "._+-"
 
+# The word for a topic's request among the texts that are translated, and in tables of questions.
+QUESTION = "question"
+
+# A language as it is written in files: `de`, `pt-BR`, `zh-Hant`.
+LANGUAGE_TAG = r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*"
+
 
 def check_topic_id(name: str) -> None:
     """Raise InputError for an id that no topic file could contain."""
@@ -47,7 +53,8 @@ class Topic:
     a short phrase, or "". `turns` are seed turns, for protocols that say the same fixed turns to every system.
     `fields` are further texts by name, for protocol templates (`topic.fields.year`). `format` is the required content
     of each line of an answer if it differs from the topic's type, otherwise "". `cluster` names a cluster of related
-    topics, such as wordings of one question, or is None; only intervals use the cluster.
+    topics, such as wordings of one question, or is None; only intervals use the cluster. `translations` has texts by
+    language and then by name: `question`, `subject`, `asks_for` or a field. Only the design of an audit uses them.
     """
 
     id: str
@@ -58,6 +65,7 @@ class Topic:
     fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     format: str = ""
     cluster: str | None = None
+    translations: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def asks_for(self) -> str:

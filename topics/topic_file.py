@@ -11,19 +11,21 @@ from pydantic import AfterValidator, Field
 
 from topics.attributes import AttributeSet, normalise_shares, uniform_shares
 from topics.cut_text import Phrase, Said
-from topics.document import Document, StrictModel, name_validator
+from topics.document import Document, StrictModel, form_validator, name_validator
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
 from topics.names import LONGEST, first_lookalikes
 from topics.quantities import read_quantity
 from topics.suggestions import suggestion
-from topics.topic import ID_SIGNS, Topic, TopicSet, TopicType
+from topics.topic import ID_SIGNS, LANGUAGE_TAG, Topic, TopicSet, TopicType
 from topics.unseen_characters import character_name, find_unseen, has_visible_text
 from topics.yaml_values import Loc
 
 FORMAT = "harvest-topics/1"
 
 Name = Annotated[str, Field(max_length=LONGEST), name_validator(ID_SIGNS)]
+
+Language = Annotated[str, form_validator(LANGUAGE_TAG, "the code of a language, such as de or pt-BR")]
 
 
 def _check_size(number: int | float) -> int | float:
@@ -69,6 +71,7 @@ class _Topic(StrictModel):
     fields: dict[str, Said] = Field(default_factory=dict)
     asks_for: Phrase = ""
     cluster: Name | None = None
+    translations: dict[Language, dict[str, Said]] = Field(default_factory=dict)
 
 
 class _File(StrictModel):
@@ -144,6 +147,7 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
                 "fields": dict(topic.fields),
                 "asks_for": topic.format,
                 **({"cluster": topic.cluster} if topic.cluster else {}),  # so that sets without any are unchanged
+                **({"translations": {k: dict(v) for k, v in own.items()}} if (own := topic.translations) else {}),
             }
             for topic in topics.topics
         ],
@@ -206,6 +210,7 @@ def _read_topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str,
         fields=MappingProxyType(dict(entry.fields)),
         format=entry.asks_for.strip(),
         cluster=entry.cluster,
+        translations=MappingProxyType({k: MappingProxyType(own) for k, own in entry.translations.items()}),
     )
 
 

@@ -354,7 +354,7 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
 
 def _load_named(document: Document, key: str, name: str, folder: Path, load: Callable[[str], _Loaded]) -> _Loaded:
     beside = folder / name
-    is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv"))
+    is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv", ".tsv"))
     with document.add_place((key,)):
         return load(str(beside) if is_path or beside.is_file() else name)
 

@@ -1,0 +1,178 @@
+"""Topics as a table: `questions.csv`, a row for each question.
+
+    id,question,question:de,type,party
+    Q1,Who may vote?,Wer darf wählen?,rights,
+    Q2,What does it want?,Was will sie?,party,The Greens
+
+`id` and `question` are needed. A column `NAME:LANGUAGE` translates the column `NAME`. Translations may also be rows:
+with a column `language`, further rows with the same id translate the first one. All other columns are texts of the
+topic (`topic.fields.party`).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from topics.csv_rows import Cell, decode_table, read_table
+from topics.document import Document
+from topics.errors import InputError, Place
+from topics.names import name_fault
+from topics.regular_file import read_bytes
+from topics.suggestions import suggestion
+from topics.text_file import LARGEST
+from topics.topic import ID_SIGNS, LANGUAGE_TAG, QUESTION, TopicSet
+from topics.topic_file import FORMAT, read_topics
+from topics.yaml_values import Loc
+
+ENDINGS = (".csv", ".tsv")
+_LANGUAGE = "language"
+# The columns that are a topic's own keys; `request` is what topic files call a question.
+_OWN = ("id", "type", "cluster", "subject", "asks_for")
+_OTHER_NAMES = {"request": QUESTION, "prompt": QUESTION, "lang": _LANGUAGE}
+_KNOWN = frozenset({QUESTION, _LANGUAGE, *_OWN, *_OTHER_NAMES})
+_TAG = re.compile(LANGUAGE_TAG)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column by its name, without the language of its texts, which is "" for those that are not translations."""
+
+    name: str
+    language: str
+    cell: Cell
+
+
+def read_questions(path: str | PathLike[str]) -> TopicSet:
+    """Read a table of questions as a topic set that is called as the file. Raises InputError, with its place, for the
+    first fault."""
+    where = Place.of(path).path
+    text = decode_table(read_bytes(path, "a table of questions", largest=LARGEST), where, "a table of questions as CSV")
+    table = read_table(text, where, _KNOWN)
+    columns = _read_head(table.head, where)
+    marks: dict[Loc, tuple[int, int]] = dict.fromkeys(((), ("name",), ("topics",)), (1, 1))
+    topics: dict[str, dict[str, Any]] = {}
+    first: dict[str, tuple[int, Cell]] = {}
+    for row in table.rows:
+        if len(row) > len(columns) and (beyond := next((cell for cell in row[len(columns) :] if cell.text), None)):
+            raise _error(where, beyond, f"the row has more cells than the {len(columns)} columns of its table")
+        given = {(column.name, column.language): cell for column, cell in zip(columns, row) if column.name}
+        name = given.get(("id", ""))
+        if name is None or not name.text:
+            raise _error(where, row[0], "the row has no id", advice="give each question an id, such as Q1")
+        number, earlier = first.setdefault(name.text, (len(topics), name))
+        loc: Loc = ("topics", number)
+        if earlier is name:
+            topics[name.text] = _make_topic(given, loc, marks, where)
+        elif (_LANGUAGE, "") not in given:
+            what = f"the id {name.text!r} is already that of line {earlier.line}"
+            advice = "rename one; for translations as rows, add a column `language`"
+            raise _error(where, name, what, advice=advice)
+        _add_translations(topics[name.text], given, loc, marks, where)
+    types = dict.fromkeys(str(topic["type"]) for topic in topics.values())
+    value = {
+        "format": FORMAT,
+        "name": _set_name(path),
+        "types": {name: {} for name in types},
+        "topics": tuple(topics.values()),
+    }
+    return read_topics(Document(where, value, marks, {}))
+
+
+def _read_head(head: Sequence[Cell], path: str) -> tuple[_Column, ...]:
+    columns: list[_Column] = []
+    for cell in head:
+        name, colon, language = (part.strip() for part in cell.text.partition(":"))
+        if colon and not _TAG.fullmatch(language):
+            what = f"the column {cell.text!r} has no language behind its colon"
+            raise _error(path, cell, what, allowed="a code such as de or pt-BR: question:de")
+        known = name.casefold().replace(" ", "_")
+        name = known if known in _KNOWN else name
+        column = _Column(_OTHER_NAMES.get(name, name), language, cell)
+        if colon and column.name in ("id", "type", "cluster", _LANGUAGE):
+            raise _error(path, cell, f"the column {name!r} is the same in all languages, so it has no translations")
+        twin = next((one for one in columns if (one.name, one.language) == (column.name, language) and name), None)
+        if twin is not None:
+            raise _error(path, cell, f"the columns {twin.cell.text!r} and {cell.text!r} hold the same")
+        columns.append(column)
+    names = {column.name for column in columns}
+    for needed in ("id", QUESTION):
+        if needed not in names:
+            seen = [column.cell.text for column in columns if column.cell.text]
+            raise InputError(
+                f"the table has no column {needed!r}{suggestion(needed, seen)}",
+                place=Place(path, 1, 1),
+                allowed=f"id, {QUESTION}, {QUESTION}:de, type, subject, asks_for, cluster, language, and columns of "
+                "your own",
+                advice="name the column so in the first line",
+            )
+    for column in columns:
+        plain = any(one.name == column.name and not one.language for one in columns)
+        if column.language and column.name != QUESTION and not plain:
+            what = f"there is no column {column.name!r} that {column.cell.text!r} could translate"
+            raise _error(path, column.cell, what + suggestion(column.name, sorted(names - {column.name})))
+    return tuple(columns)
+
+
+_Given = Mapping[tuple[str, str], Cell]
+
+
+def _make_topic(given: _Given, loc: Loc, marks: dict[Loc, tuple[int, int]], path: str) -> dict[str, Any]:
+    topic: dict[str, Any] = {"fields": {}, "translations": {}}
+    id_cell = given["id", ""]
+    for inside in ((), ("fields",), ("translations",)):
+        marks[*loc, *inside] = id_cell.line, id_cell.column
+    for (name, language), cell in given.items():
+        if not language and name not in (QUESTION, _LANGUAGE):
+            way: Loc = (name,) if name in _OWN else ("fields", name)
+            marks[*loc, *way] = cell.line, cell.column
+            if cell.text:
+                (topic if name in _OWN else topic["fields"])[name] = cell.text
+    topic.setdefault("type", QUESTION)
+    question = given.get((QUESTION, ""))
+    if question is None:  # each question is in a column with its language
+        question = next((cell for (name, _), cell in given.items() if name == QUESTION and cell.text), None)
+    if question is None or not question.text:
+        what = f"the question {id_cell.text!r} has no words"
+        raise _error(path, question or id_cell, what, advice="write what is asked")
+    marks[*loc, "request"] = question.line, question.column
+    topic["request"] = question.text
+    return topic
+
+
+def _add_translations(
+    topic: dict[str, Any], given: _Given, loc: Loc, marks: dict[Loc, tuple[int, int]], path: str
+) -> None:
+    for own, language, cell in _translations(given, path):
+        texts = topic["translations"].setdefault(language, {})
+        if own in texts:
+            what = f"the {own} of {topic['id']!r} in {language!r} is there twice"
+            raise _error(path, cell, what, advice="remove one")
+        texts[own] = cell.text
+        marks.setdefault((*loc, "translations", language), (cell.line, cell.column))
+        marks[*loc, "translations", language, own] = cell.line, cell.column
+
+
+def _translations(given: _Given, path: str) -> Iterator[tuple[str, str, Cell]]:
+    """Yield the name, the language and the cell of each text in a row that has a language."""
+    of_row = given.get((_LANGUAGE, ""))
+    if of_row is not None and not _TAG.fullmatch(of_row.text):
+        what = f"{of_row.text!r} is not the code of a language" if of_row.text else "the row has no language"
+        raise _error(path, of_row, what, allowed="a code such as de or pt-BR")
+    for (name, language), cell in given.items():
+        if name in ("id", "type", "cluster", _LANGUAGE) or not cell.text:
+            continue
+        if language or of_row is not None:
+            yield name, language or (of_row.text if of_row is not None else ""), cell
+
+
+def _set_name(path: str | PathLike[str]) -> str:
+    """Return the name of a set in a file: the file's, with hyphens for what a name cannot have."""
+    stem = "-".join(re.findall(r"\w+", Path(path).stem))[:40]
+    return stem if stem and not name_fault(stem, ID_SIGNS) else "questions"
+
+
+def _error(path: str, cell: Cell, what: str, *, allowed: str = "", advice: str = "") -> InputError:
+    return InputError(what, place=Place(path, cell.line, cell.column), allowed=allowed or None, advice=advice or None)
