@@ -26,6 +26,7 @@ from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 
 _CLOSE_SECONDS = 5.0  # the longest wait in seconds for the end of a session
+_REFUSED = frozenset({"http-401", "http-403"})  # reasons of a refusal that new values may help against
 
 
 class HttpDriver:
@@ -41,6 +42,7 @@ class HttpDriver:
         self.openings = [(call, template(call)) for call in options.open]
         self.polling = template(options.poll) if options.poll is not None else None
         self.closing = template(options.close) if options.close is not None else None
+        self.renewing = template(options.renew) if options.renew is not None else None
         self.pressing = template(options.press) if options.press is not None else None
         self.message = templates.insert_secrets(options.message, surroundings)
         # The headers in the options may contain placeholders, so each request has its own.
@@ -118,7 +120,7 @@ class _Session:
         path = ReplyPath.parse(str(options.session)) if options.session not in (None, "client") else None
         named = path is None or not driver.openings
         for call, template in driver.openings:
-            received = await driver.ask(template, self._values(), self._jar)
+            received = await driver.ask(template, self._values(), self._jar)  # nothing has expired yet
             if call.keep:
                 found = kept_values(parse_kept(call.keep), received.json())
                 for name in call.keep:
@@ -190,7 +192,7 @@ class _Session:
         # Without a declared end, a stream can be read only when all of it is there.
         live = DescribedReply(driver.description) if options.stream is not None else None
         length = sum(len(message["content"]) for message in messages) if options.sends_history else 0
-        received = await driver.ask(caller, values, self._jar, live, length=length)
+        received = await self._ask(caller, values, live, length=length)
         if self._inbox is None:
             described = await run_long_work(len(received.body), lambda: driver.description.read(received, live))
             self._keep(described.kept)
@@ -208,7 +210,27 @@ class _Session:
 
     async def _poll(self, values: Mapping[str, object]) -> Received:
         assert self._driver.polling is not None
-        return await self._driver.ask(self._driver.polling, values, self._jar)
+        return await self._ask(self._driver.polling, values)
+
+    async def _ask(
+        self,
+        caller: RequestTemplate,
+        values: Mapping[str, object],
+        reply: DescribedReply | None = None,
+        *,
+        length: int = 0,
+    ) -> Received:
+        """Send a request. If it is refused and the options say how, renew what the session was given, and send it once
+        more."""
+        driver, renew = self._driver, self._driver.options.renew
+        try:
+            return await driver.ask(caller, values, self._jar, reply, length=length)
+        except DriverError as fault:
+            if renew is None or driver.renewing is None or fault.reason not in _REFUSED:
+                raise
+        renewed = await driver.ask(driver.renewing, self._values(), self._jar)
+        self._keep(kept_values(parse_kept(renew.keep), renewed.json()))
+        return await driver.ask(caller, {**values, **self._kept}, self._jar, reply, length=length)
 
     def _values(self) -> Mapping[str, object]:
         """Return the values of the placeholders that every request may have."""

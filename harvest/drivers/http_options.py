@@ -101,6 +101,11 @@ class Options(ReplyOptions):
     open: Annotated[tuple[Call, ...], BeforeValidator(_list_of_calls)] = Field(
         (), description="a request that starts a session, or a list: url, method, query, body, form, headers, keep"
     )
+    renew: Call | None = Field(
+        None,
+        description="a request that gets a session new values if the system refuses (401, 403) those it was given: "
+        "url, …, keep; what was refused is then sent once more",
+    )
     greets: bool = Field(
         False, description="the system speaks first: what it says before the first turn is recorded as its greeting"
     )
@@ -150,6 +155,10 @@ class Options(ReplyOptions):
                 raise validation_error("`press` needs `offers`, the paths of what can be pressed")
             if not self.press_placeholders & {"text", *templates.PRESS_PLACEHOLDERS}:
                 raise validation_error("`press` does not send what is pressed: put {{ value }} into its body or form")
+        if self.renew is not None:
+            check_call(self.renew, ("session", "visitor", *kept), at=("renew",))
+            if not self.renew.keep:
+                raise validation_error("`renew` needs `keep`, the paths of the new values")
         if self.close is not None:
             check_call(self.close, ("session", "visitor", *kept), at=("close",))
         sent = [(one.url, one.query, one.body, one.form, plain_headers(one.headers)) for one in self._calls]
@@ -177,7 +186,7 @@ class Options(ReplyOptions):
 
     @property
     def _calls(self) -> tuple[Call | Options, ...]:
-        return self, *self.open, *(one for one in (self.poll, self.press, self.close) if one is not None)
+        return self, *self.open, *(one for one in (self.poll, self.press, self.renew, self.close) if one is not None)
 
     @property
     def sends_history(self) -> bool:

@@ -26,6 +26,8 @@ LATE_NOTE = "the system said more after its last reply was taken to be complete;
 
 # A request that fetches is given up if it fails this often in a row, unless the server asks to come back.
 _MOST_FAILURES = 5
+# Reasons of failures that the same request would meet again.
+_LASTING = frozenset({"bad-session", "no-value", "http-401", "http-403"})
 
 Values = Callable[[], Mapping[str, object]]
 
@@ -156,7 +158,7 @@ class Inbox:
                 raise
             except DriverError as fault:
                 under_way.failures += fault.retry_after is None
-                if fault.reason in ("bad-session", "no-value") or under_way.failures == _MOST_FAILURES:
+                if fault.reason in _LASTING or under_way.failures == _MOST_FAILURES:
                     raise
                 under_way.fault = fault
 

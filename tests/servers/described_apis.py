@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -32,7 +33,8 @@ class Truth:
 
 class Api:
     """heard: the user's words by conversation, in order. truth: what was answered, by the user's words. given: all the
-    texts that were answered. secrets: the tokens that were given."""
+    texts that were answered. secrets: the tokens that were given. uses: how many requests each of them is good for, 0
+    for any number. refused: how many requests were refused because of that."""
 
     lines = False
 
@@ -41,6 +43,15 @@ class Api:
         self.truth: dict[str, Truth] = {}
         self.given: list[str] = []
         self.secrets: set[str] = set()
+        self.uses = self.refused = 0
+        self.used: Counter[str] = Counter()
+
+    def is_spent(self, token: str) -> bool:
+        """Whether the token of a session has expired; it is used once more."""
+        self.used[token] += 1
+        spent = 0 < self.uses < self.used[token]
+        self.refused += spent
+        return spent
 
     def words(self, conversation: str, text: str) -> str:
         """Note that `text` was heard, and return what is answered to it."""
@@ -280,7 +291,8 @@ class A2A(Api):
 
 class DirectLine(Api):
     """Direct Line 3.0: MicrosoftDocs/bot-docs, articles/rest-api/bot-framework-rest-direct-line-3-0-*. A token, a
-    conversation, activities after a watermark; the bot greets, and one's own message comes back."""
+    conversation, activities after a watermark; the bot greets, and one's own message comes back. A client
+    with the secret is given another token when it reconnects."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -289,27 +301,38 @@ class DirectLine(Api):
         self.tokens: dict[str, str] = {}
 
     async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
-        key, _, conversation = asked.headers["authorization"], "", asked.path.split("/")[-2]
+        token, conversation = asked.headers["authorization"].removeprefix("Bearer "), asked.path.split("/")[-2]
         if asked.path.endswith("/tokens/generate"):
-            assert key == "Bearer k-0123456789"
-            token = f"token-{len(self.tokens)}-0123456789"
-            self.tokens[token] = ""
-            self.secrets.add(token)
-            writer.write(response("200 OK", json.dumps({"token": token, "expires_in": 1800})))
+            assert token == "k-0123456789"
+            writer.write(response("200 OK", json.dumps(self._issue(""))))
         elif asked.path.endswith("/conversations"):
             name = f"c{len(self.activities)}"
-            assert self.tokens[key.removeprefix("Bearer ")] == ""
-            self.tokens[key.removeprefix("Bearer ")] = name
+            assert self.tokens[token] == ""
+            self.tokens[token] = name
             self.activities[name] = []
             self._say(name, "Welcome!")
             writer.write(response("201 Created", json.dumps({"conversationId": name, "expires_in": 1800})))
-        elif asked.method == "POST":
-            assert self.tokens[key.removeprefix("Bearer ")] == conversation
-            self._hear(conversation, asked.json)
-            writer.write(response("200 OK", json.dumps({"id": f"{conversation}|1"})))
+        elif conversation == "conversations":
+            assert token == "k-0123456789"
+            name = asked.path.rpartition("/")[2]
+            assert name in self.activities
+            writer.write(response("200 OK", json.dumps({"conversationId": name, **self._issue(name)})))
         else:
-            assert self.tokens[key.removeprefix("Bearer ")] == conversation
-            self._list(conversation, key, int(asked.query.get("watermark", ["0"])[0]), writer)
+            assert self.tokens[token] == conversation
+            if self.is_spent(token):
+                error = {"code": "TokenExpired", "message": "Token has expired"}
+                writer.write(response("403 Forbidden", json.dumps({"error": error})))
+            elif asked.method == "POST":
+                self._hear(conversation, asked.json)
+                writer.write(response("200 OK", json.dumps({"id": f"{conversation}|1"})))
+            else:
+                self._list(conversation, token, int(asked.query.get("watermark", ["0"])[0]), writer)
+
+    def _issue(self, conversation: str) -> dict[str, Any]:
+        token = f"token-{len(self.tokens)}-0123456789"
+        self.tokens[token] = conversation
+        self.secrets.add(token)
+        return {"token": token, "expires_in": 1800}
 
     def _hear(self, conversation: str, activity: dict[str, Any]) -> None:
         text = activity["text"]
@@ -359,6 +382,10 @@ class Botpress(Api):
             name = f"c{len(self.messages)}"
             self.messages[name] = []
             body = {"conversation": {"id": name}}
+        elif self.is_spent(asked.headers["x-user-key"]):
+            error = {"code": 401, "type": "Unauthorized", "message": "The request requires authentication."}
+            writer.write(response("401 Unauthorized", json.dumps(error)))
+            return
         elif asked.method == "POST":
             conversation, text = asked.json["conversationId"], asked.json["payload"]["text"]
             user = asked.headers["x-user-key"].split("-")[3]

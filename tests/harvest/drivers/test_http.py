@@ -616,6 +616,7 @@ async def test_closing_never_raises_though_the_end_fails() -> None:
         ({"close": {"url": "http://h/{{ a }}"}}, "{{ a }} cannot be used here"),
         ({"headers": {"Authorization": "Bearer abc"}}, "carries a secret"),
         ({"headers": {"Authorization": "Bearer {{ token }}"}}, "{{ token }} cannot be used here"),
+        ({"renew": {"url": "http://h/"}}, "`renew` needs `keep`"),
         ({"poll": {"url": "http://h/"}}, "`until` or `quiet`"),
         ({"poll": {"url": "http://h/", "until": "$.x"}, "stream": {"end": "x"}}, "cannot be used together"),
         ({"poll": {"url": "http://h/", "quiet": 1}}, "need `each`"),

@@ -63,7 +63,7 @@ class Flowise(Door):
 class LangGraph(Door):
     """package langgraph-sdk 0.4.14: threads.create, runs.wait; a run that fails is 200 with `__error__`."""
 
-    recipe, model = "langgraph", "gpt-9"
+    recipe, model, key_header = "langgraph", "gpt-9", ("x-api-key", "")
     parts: ClassVar = frozenset({"calls", "end", "tokens"})
     ends: ClassVar = {"whole": "stop", "cut": "length"}
 
@@ -135,7 +135,7 @@ class Dify(Door):
 class Voiceflow(Door):
     """docs.voiceflow.com, reference, "Interact": a list of traces; strings may hold raw control characters."""
 
-    recipe = "voiceflow"
+    recipe, key_header = "voiceflow", ("authorization", "")
     parts: ClassVar = frozenset({"offers"})
 
     def other(self, asked: Asked) -> bytes | None:
@@ -169,7 +169,7 @@ class Voiceflow(Door):
         return self.whole({"code": 400, "status": "BAD_REQUEST", "data": "no such version"}, "400 Bad Request")
 
 
-class _Described(Door):
+class Described(Door):
     """A door of tests/servers/described_apis.py, which remembers what it answered."""
 
     api: ClassVar[type[Api]]
@@ -225,7 +225,7 @@ class _StreamingA2A(described_apis.A2A):
         await self.stream(writer, answers or [{**head, "error": {"code": -32001, "message": "no such task"}}])
 
 
-class A2A(_Described):
+class A2A(Described):
     recipe, api, own = "a2a", _StreamingA2A, "fail"
 
 
@@ -285,13 +285,13 @@ class _Older:
             self.writer.write(response("200 OK", text))
 
 
-class A2A03(_Described):
+class A2A03(Described):
     recipe, api, own = "a2a-0.3", _OlderA2A, "fail"
 
 
-class DirectLine(_Described):
+class DirectLine(Described):
     recipe, api = "direct-line", described_apis.DirectLine
 
 
-class Botpress(_Described):
+class Botpress(Described):
     recipe, api = "botpress", described_apis.Botpress

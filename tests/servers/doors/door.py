@@ -91,7 +91,8 @@ def said(parts: frozenset[str], text: str, n: int) -> Said:
 
 class Door:
     """A server of one API. ends: its words for `whole` and `cut`. lines: its streams are lines of JSON. last:
-    what comes after the last event. counts: how many turns each conversation has had."""
+    what comes after the last event. key_header: where it wants its key, and what precedes it. signed: it can be shown
+    a signature instead. counts: how many turns each conversation has had."""
 
     recipe = ""
     parts: ClassVar[frozenset[str]] = frozenset()
@@ -99,6 +100,8 @@ class Door:
     model = ""
     lines = False
     last = b""
+    key_header: ClassVar[tuple[str, str]] = ("authorization", "Bearer ")
+    signed = False
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = defaultdict(int)
@@ -151,6 +154,10 @@ class Door:
     def own_fault(self, asked: Asked) -> bytes:
         """A failure as only this API tells it."""
         raise NotImplementedError
+
+    def expired(self) -> bytes:
+        """The answer to a request whose token has expired."""
+        return response("401 Unauthorized", '{"error": "expired"}', 'WWW-Authenticate: Bearer error="invalid_token"')
 
     def told_before(self, messages: list[dict[str, Any]], role: str = "assistant") -> tuple[str, int]:
         """The user's words and the number of the turn, from a history that has to be what was said."""

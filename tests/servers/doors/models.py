@@ -6,13 +6,13 @@ import json
 from typing import Any, ClassVar
 
 from tests.servers.doors.door import KEY, Door, Said, bearer
-from tests.servers.local_http import Asked
+from tests.servers.local_http import Asked, response
 
 
 class Anthropic(Door):
     """package anthropic 2.14.0: types/message.py, types/raw_message_stream_event.py."""
 
-    recipe, model = "anthropic", "claude-9"
+    recipe, model, key_header = "anthropic", "claude-9", ("x-api-key", "")
     parts: ClassVar = frozenset({"sources", "thoughts", "calls", "end", "tokens"})
     ends: ClassVar = {"whole": "end_turn", "cut": "max_tokens"}
 
@@ -62,6 +62,10 @@ class Anthropic(Door):
     def own_fault(self, asked: Asked) -> bytes:
         error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
         return self.stream(error) if asked.json.get("stream") else self.whole(error, "529 Overloaded")
+
+    def expired(self) -> bytes:
+        error = {"type": "authentication_error", "message": "invalid x-api-key"}
+        return self.whole({"type": "error", "error": error}, "401 Unauthorized")
 
 
 class Responses(Door):
@@ -155,7 +159,7 @@ class Completions(Door):
 class Azure(Completions):
     """package openai 3.57.0, lib/azure.py: the key goes in a header of its own; the path v1 takes no api-version."""
 
-    recipe, model = "azure", "gpt-9"
+    recipe, model, key_header = "azure", "gpt-9", ("api-key", "")
     parts: ClassVar = frozenset({"end", "tokens"})
 
     def heard(self, asked: Asked) -> tuple[str, int]:
@@ -195,7 +199,7 @@ class Ollama(Door):
 class Gemini(Door):
     """package google-genai 3.6.1, google/genai/types.py: thoughts are parts, a block has no candidate."""
 
-    recipe, model = "gemini", "gemini-9"
+    recipe, model, key_header = "gemini", "gemini-9", ("x-goog-api-key", "")
     parts: ClassVar = frozenset({"sources", "thoughts", "calls", "end", "tokens", "block"})
     ends: ClassVar = {"whole": "STOP", "cut": "MAX_TOKENS"}
     path = "/models/gemini-2.5-flash"
@@ -234,11 +238,16 @@ class Gemini(Door):
     def own_fault(self, asked: Asked) -> bytes:
         return self.whole({"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}, "503 Busy")
 
+    def expired(self) -> bytes:
+        error = {"code": 401, "message": "Request had invalid authentication credentials.", "status": "UNAUTHENTICATED"}
+        return self.whole({"error": error}, "401 Unauthorized")
+
 
 class Vertex(Gemini):
     """package google-genai 3.6.1, google/genai/models.py: another path, and a token of Google Cloud."""
 
     recipe, path = "vertex", "/publishers/google/models/gemini-2.5-flash"
+    key_header = Door.key_header
 
     def heard(self, asked: Asked) -> tuple[str, int]:
         bearer(asked)
@@ -249,6 +258,7 @@ class Bedrock(Gemini):
     """package botocore 1.44.8, data/bedrock-runtime/2023-09-30/service-2.json: Converse."""
 
     recipe, model, path = "bedrock", "", "/model/amazon.nova-lite-v1%3A0/converse"
+    key_header, signed = Door.key_header, True
     parts: ClassVar = frozenset({"thoughts", "calls", "end", "tokens"})
     ends: ClassVar = {"whole": "end_turn", "cut": "max_tokens"}
 
@@ -264,6 +274,11 @@ class Bedrock(Gemini):
         usage = {"inputTokens": one.tokens[0], "outputTokens": one.tokens[1]}
         message = {"role": "assistant", "content": content}
         return self.whole({"output": {"message": message}, "stopReason": self.ends[one.end], "usage": usage})
+
+    def expired(self) -> bytes:
+        """AWS, "Common errors": ExpiredTokenException."""
+        body = json.dumps({"message": "The security token included in the request is expired"})
+        return response("403 Forbidden", body, "x-amzn-ErrorType: ExpiredTokenException")
 
 
 class AgUi(Door):
