@@ -44,6 +44,7 @@ FEWEST_OPEN = 30
 
 _DRAWS = 20_000  # a p of .05 is then known to ±.0015
 _DRAWS_OF_MANY = 4_000  # for thousands of simulated studies: a p of .05 is then known to ±.0034
+_MOST_KEPT = 8_000_000  # weights, 64 MB: what is kept stays in memory
 _STRETCH, _HEAVIEST, _FARTHEST_TOPICS = 0.8, 0.8, 1.5
 _TINY = 1e-300  # keeps numbers above 0 before a logarithm or a division
 
@@ -102,16 +103,25 @@ def guarded_differences(
 def unit_weights(units: int, *, many: bool = False) -> Floats:
     """Return (units + 1, draws) random weights that sum to 1 in each draw, with the unseen unit last.
 
-    They depend on the arguments alone. With `many`, fewer weights are drawn.
+    They depend on the arguments alone, and are read-only. With `many`, fewer weights are drawn.
     """
+    draws = _DRAWS_OF_MANY if many else _DRAWS
+    # A study asks for many intervals over the same units, and to draw the weights takes most of the time of one.
+    return (_drawn_once if units * draws <= _MOST_KEPT else _drawn_once.__wrapped__)(units, draws)
+
+
+@lru_cache(maxsize=2)
+def _drawn_once(units: int, draws: int) -> Floats:
     # The unseen unit's weight is a beta variable, independent of the shares of all other units. Each of its quantiles
     # is used once, because an end of the interval depends on the tail. Each draw is also used with the units in the
     # opposite order, so that it does not matter which side is called the first.
-    half = (_DRAWS_OF_MANY if many else _DRAWS) // 2
+    half = draws // 2
     others = generator(0, "difference", str(units)).standard_exponential((units, half))
     unseen = _unseen_weights(units, half)
     others *= (1 - unseen) / others.sum(axis=0)
-    return np.ascontiguousarray(np.block([[others, others[::-1]], [unseen, unseen]]))
+    weights = np.ascontiguousarray(np.block([[others, others[::-1]], [unseen, unseen]]))
+    weights.flags.writeable = False
+    return weights
 
 
 @lru_cache(maxsize=128)
