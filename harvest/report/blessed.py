@@ -15,7 +15,7 @@ from recordings.log.run_folder import Run
 
 def blessed_name(system: str) -> str:
     """Return the name under which a report lists the conversations of a system from before."""
-    return f"{system} (blessed)"
+    return f"{system} (baseline)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,12 @@ def compared_blocks(found: Comparison, matters: float) -> Iterator[Block]:
     rest = [part for part in parts if part not in sentences]
     if len(sentences) <= _MOST_SENTENCES:
         yield from (text(part["text"]) for part in sentences)
-    yield from difference_forest(found, matters)
-    yield from _topic_blocks(found)
+    main = compared_measure(found)
+    # The first sentence of the report chose which system is subtracted from which, and everything drawn follows it.
+    turned = main is not None and len(found.systems) == 2 and is_reversed(found, main.pairs[0])
+    yield from difference_forest(found, matters, turned=turned)
+    if main is not None and len(found.systems) == 2:
+        yield from _topic_blocks(found, main, turned=turned)
     for parted in found.parted[:_MOST_PAIRS]:
         yield from _parted_blocks(parted, found.settings.level, alone=len(found.parted) == 1)
     yield from (part for part in rest if "table" not in part)
@@ -49,13 +53,10 @@ def compared_blocks(found: Comparison, matters: float) -> Iterator[Block]:
     yield details("As a table", [part for part in rest if "table" in part])
 
 
-def _topic_blocks(found: Comparison) -> Iterator[Block]:
+def _topic_blocks(found: Comparison, main: MeasureComparison, *, turned: bool) -> Iterator[Block]:
     """Yield what each topic adds to the difference of two systems in the main measure, and closed, in the others."""
-    main = compared_measure(found)
-    if main is None or len(found.systems) != 2:
-        return
     shown = [one for one in (main, *found.measures) if one.topic_type is None and one.pairs and one.pairs[0].drivers]
-    drawn = {measure_name(one): _topic_bars(one, turned=is_reversed(found, one.pairs[0])) for one in shown}
+    drawn = {measure_name(one): _topic_bars(one, turned=turned) for one in shown}
     first = drawn.pop(measure_name(main), None)
     if first is not None:
         yield text("What each topic adds", "heading")

@@ -9,7 +9,7 @@ from harvest.report.finding import MOST_SYSTEMS, safe_name
 from harvest.studies.compare.comparison import Comparison
 from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
 from harvest.tables.figures import ordered_rows, shown_with_interval
-from scoring.comparison.pairs import MeasureComparison, Pair
+from scoring.comparison.pairs import MeasureComparison
 from scoring.library import range_of
 from scoring.table import ScoreRow, is_percentage
 from topics.counting import pluralize
@@ -62,9 +62,10 @@ def _scale_of(measure: str, rows: Sequence[ScoreRow]) -> Scale:
     return UNIT if range_of(measure) == (0.0, 1.0) and not small else scale_from_zero(values, measure)
 
 
-def difference_forest(found: Comparison, matters: float) -> Iterator[Block]:
+def difference_forest(found: Comparison, matters: float, *, turned: bool) -> Iterator[Block]:
     """Yield a forest plot of the differences over all topics. Differences of shares smaller than `matters` are
-    shaded. Yields nothing if no measure can be compared."""
+    shaded. The differences of two systems are shown as second minus first if `turned`. Yields nothing if no measure
+    can be compared."""
     several = len(found.systems) > 2
     grouped: dict[str, list[MeasureComparison]] = {}
     for one in found.measures:
@@ -73,8 +74,9 @@ def difference_forest(found: Comparison, matters: float) -> Iterator[Block]:
             small = max((abs(end) for end in ends if math.isfinite(end)), default=0.0) < _LEAST / 2
             unit = range_of(one.measure) == (0.0, 1.0) and not small
             grouped.setdefault("%" if is_percentage(one.measure) else "" if unit else one.label, []).append(one)
-    bars = [bar for own in grouped.values() for bar in _difference_bars(own, matters, several=several)]
-    pair = "" if several else f" {safe_name(found.systems[0])} − {safe_name(found.systems[1])}"
+    bars = [bar for own in grouped.values() for bar in _difference_bars(own, matters, several=several, turned=turned)]
+    order = found.systems[::-1] if turned else found.systems
+    pair = "" if several else f" {safe_name(order[0])} − {safe_name(order[1])}"
     left = any(len(one.pairs) > _MOST_PAIRS for own in grouped.values() for one in own)
     note = f"The first {_MOST_PAIRS} pairs of each measure are drawn: see the table for all." if left else ""
     head = ("pair" if several else "", f"difference{pair} [low, high]", "p", "better")
@@ -82,16 +84,20 @@ def difference_forest(found: Comparison, matters: float) -> Iterator[Block]:
         yield forest(bars, "Differences", head, note)
 
 
-def _difference_bars(measures: Sequence[MeasureComparison], matters: float, *, several: bool) -> Iterator[Bar]:
+def _difference_bars(
+    measures: Sequence[MeasureComparison], matters: float, *, several: bool, turned: bool
+) -> Iterator[Bar]:
     share = is_percentage(measures[0].measure)
     shown = [(one, pair, place) for one in measures for place, pair in enumerate(one.pairs[:_MOST_PAIRS])]
     ends = [end for _, pair, _ in shown for end in (pair.value, pair.interval.low, pair.interval.high)]
     scale = difference_scale([*ends, *([matters] if share else [])], share=share)
     for one, pair, place in shown:
+        value, low, high = pair.value, pair.interval.low, pair.interval.high
+        value, low, high = (-value, -high, -low) if turned else (value, low, high)
         yield scale.difference(
             measure_name(one) if place == 0 else "",
-            _difference_words(one, pair),
-            (pair.value, pair.interval.low, pair.interval.high),
+            _difference_words(one, value, low, high),
+            (value, low, high),
             matters if share else math.nan,
             of=f"{safe_name(pair.first)} − {safe_name(pair.second)}" if several else "",
             filled=pair.is_distinguished,
@@ -99,9 +105,8 @@ def _difference_bars(measures: Sequence[MeasureComparison], matters: float, *, s
         )
 
 
-def _difference_words(one: MeasureComparison, pair: Pair) -> str:
-    if math.isnan(pair.value):
+def _difference_words(one: MeasureComparison, value: float, low: float, high: float) -> str:
+    if math.isnan(value):
         return "n/a"
-    interval = pair.interval
-    ends = f" [{signed(one, interval.low)}, {signed(one, interval.high)}]" if interval.low == interval.low else ""
-    return f"{signed(one, pair.value)}{ends}"
+    ends = f" [{signed(one, low)}, {signed(one, high)}]" if low == low else ""
+    return f"{signed(one, value)}{ends}"

@@ -45,14 +45,14 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
-# An interval is never broken, and a minus sign is one: `-2.0 points [-7.2, +3.2]`.
-_INTERVAL = re.compile(r"\[[^\[\]<>]{1,60}\]")
+# An interval and a p are never broken, and a minus sign is one: `-2.0 points [-7.2, +3.2]`.
+_UNBROKEN = re.compile(r"\[[^\[\]<>]{1,60}\]|\bp (?:&lt;|≤ |= )?\.\d+")
 _HYPHEN = re.compile(r"(?<![\w.,-])-(?=\.?\d)")
 
 
 def _typeset(text: str) -> Markup:
     safe = _HYPHEN.sub("−", str(escape(limit_text(text, _LONGEST)[0])))
-    return Markup(_INTERVAL.sub(r'<span class="whole">\g<0></span>', safe))
+    return Markup(_UNBROKEN.sub(r'<span class="whole">\g<0></span>', safe))
 
 
 _TEMPLATES.filters |= {

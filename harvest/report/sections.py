@@ -18,7 +18,7 @@ from harvest.studies.scores.selection import Selection
 from harvest.studies.validity.odd_languages import odd_languages
 from harvest.studies.validity.user_card_figures import card_lines, card_warnings
 from harvest.studies.variance.figures import variance_legend, variance_tables
-from harvest.studies.variance.rows import variance_chart
+from harvest.studies.variance.rows import measure_charts
 from harvest.studies.variance.variance import VarianceStudy
 from harvest.tables.drawing.histogram_chart import HistogramRow, histogram_panel
 from harvest.tables.drawing.scatter_chart import ScatterSeries, scatter_panel
@@ -144,8 +144,8 @@ def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]]
 
 
 def variance_blocks(study: VarianceStudy) -> Iterator[Block]:
-    """Yield the chart and, closed, the tables of `harvest variance`."""
-    yield picture(variance_chart(study))
+    """Yield a chart for each measure and, closed, the tables of `harvest variance`."""
+    yield {"pictures": list(measure_charts(study))}
     yield details("In words and figures", as_blocks(variance_tables(study), "Where the spread comes from"))
     yield from (text(note, "dim") for note in study.notes)
     yield from as_blocks(variance_legend(study))
@@ -232,6 +232,5 @@ def _histogram_row(name: str, values: Sequence[float], ends: tuple[float, float]
         quartiles.append(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
     low_quarter, middle, high_quarter = quartiles
     form = ".1f" if high == 100.0 else ".4f"
-    said = f"median {middle:{form}} (line), half of {len(values):,} conversations from {low_quarter:{form}} to "
-    said += f"{high_quarter:{form}}"
+    said = f"median {middle:{form}} (line), half from {low_quarter:{form}} to {high_quarter:{form}}, n {len(values):,}"
     return HistogramRow(name, said, [count / len(values) for count in counts], middle)

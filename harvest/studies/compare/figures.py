@@ -223,28 +223,32 @@ def _too_few_notes(found: Comparison) -> Iterator[Text]:
             "with one topic, use --estimand these, which compares its conversations as independent ones",
             style="yellow",
         )
-    notes = dict.fromkeys(
-        pair.interval.note
-        for one in found.measures
-        for pair in one.pairs
-        if pair.interval.note
-        and (
-            {pair.first, pair.second} & one.sessions.keys()
-            or (found.estimand == "these" and pair.verdict != "no value" and math.isnan(pair.corrected))
-        )
-    )
-    yield from (Text(f"no interval and no p: {note}", style="yellow") for note in notes)
+    for note, names in _without_interval(found).items():
+        whose = "" if len(names) == sum(len(one.pairs) for one in found.measures) else f"{_first_names(names)}: "
+        yield Text(f"{whose}no interval and no p: {note}", style="yellow")
     for (topics, least), names in few.items():
         said = f"{pluralize(topics, 'topic')} give no p below {p_text(least)}, however large the difference"
         yield Text(f"{_first_names(names)}: {said}", style="yellow")
 
 
+def _without_interval(found: Comparison) -> dict[str, list[str]]:
+    """Return the names of pairs without an interval and p, by the reason."""
+    names: dict[str, list[str]] = {}
+    for one in found.measures:
+        for pair in one.pairs:
+            unknown = found.estimand == "these" and pair.verdict != "no value" and math.isnan(pair.corrected)
+            if pair.interval.note and (unknown or {pair.first, pair.second} & one.sessions.keys()):
+                names.setdefault(pair.interval.note, []).append(_name_pair(one, pair, found))
+    return names
+
+
 def _explain_undecided(found: Comparison) -> Iterator[Text]:
     """Yield notes on undecided pairs whose p or figures suggest a difference, on losses, and on typical differences."""
     said: dict[str, list[str]] = {}
+    without = _without_interval(found)
     for measure in found.measures:
         for pair in measure.pairs:
-            if pair.why:
+            if pair.why and pair.why not in without:
                 said.setdefault(pair.why, []).append(_name_pair(measure, pair, found))
     for why, names in said.items():
         yield Text(f"{_first_names(names)}: cannot tell: {why}", style="yellow")

@@ -137,6 +137,7 @@ def _system_rows(base: LongRow, one: SystemVariance, level: float) -> Iterator[L
 
 
 _WIDTH = 720.0  # in pixels
+_HALF = 560.0  # two charts next to each other in a report
 
 
 def variance_chart(study: VarianceStudy) -> str:
@@ -165,12 +166,22 @@ def variance_chart(study: VarianceStudy) -> str:
         *(f"Note: {note}" for note in study.notes),
     ]
     more, down = paragraphs(said, inside, down + 4)
-    each = (
-        f"{panel.title}: " + ", ".join(f"{row.label} {row.said}".rstrip() for row in panel.rows) for panel in panels
-    )
-    return page(
-        title, f"Spreads with intervals. {'; '.join(each)}", [*elements, *more], inside + 2 * MARGIN, down + MARGIN
-    )
+    each = "; ".join(map(_panel_words, panels))
+    return page(title, f"Spreads with intervals. {each}", [*elements, *more], inside + 2 * MARGIN, down + MARGIN)
+
+
+def measure_charts(study: VarianceStudy) -> Iterator[str]:
+    """Yield an SVG chart for each measure, with what `variance_chart` draws of it."""
+    for panel in _panels(study):
+        inside = max(_HALF - 2 * MARGIN, panel_width(panel))
+        drawn, down = interval_panel(panel, inside, MARGIN - 4)
+        yield page(
+            f"How much trials vary in {panel.title}", _panel_words(panel), drawn, inside + 2 * MARGIN, down + MARGIN
+        )
+
+
+def _panel_words(panel: IntervalPanel) -> str:
+    return f"{panel.title}: " + ", ".join(f"{row.label} {row.said}".rstrip() for row in panel.rows)
 
 
 def _panels(study: VarianceStudy) -> Iterator[IntervalPanel]:

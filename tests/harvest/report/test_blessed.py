@@ -52,11 +52,11 @@ def browser(folder: Path, fallen: Report) -> Iterator[Browser]:
 
 def test_conversations_from_before_are_listed_and_in_no_figure(fallen: Report) -> None:
     index = fallen.document["index"]
-    assert index["systems"] == ["bot", "bot (blessed)"]
+    assert index["systems"] == ["bot", "bot (baseline)"]
     assert index["system"].count(1) == index["system"].count(0) == 48
     sections = {one["id"]: json.dumps(one["blocks"]) for one in fallen.document["sections"]}
-    assert [name for name, blocks in sections.items() if "bot (blessed)" in blocks] == []
-    assert "system=bot%20%28blessed%29" in sections["watched"]
+    assert [name for name, blocks in sections.items() if "bot (baseline)" in blocks] == []
+    assert "system=bot%20%28baseline%29" in sections["watched"]
     assert "beside=bot&" in sections["watched"]
     assert index["shown"][1].endswith("base-3 --system bot")
 
@@ -70,7 +70,7 @@ def test_the_first_link_opens_two_conversations_that_part(
         window.click("text=Read two conversations beside each other here")
         window.wait_for_selector("#text .pair .said.system")
         title = window.inner_text("#reader-title")
-        assert title.startswith("bot (blessed) · M00")
+        assert title.startswith("bot (baseline) · M00")
         assert " beside bot · trial " in title
         assert window.locator("#history svg.harvest-chart").count() == 1
         assert violations(window) == []

@@ -147,7 +147,7 @@ def test_systems_that_have_no_measure_in_common_are_not_compared(two: tuple[Comp
     )
     assert "n/a" not in headline.found + headline.drives
     assert not list(bars_of_comparison(changed, 0.03))
-    assert not list(difference_forest(changed, 0.03))
+    assert not list(difference_forest(changed, 0.03, turned=False))
 
 
 def test_one_system_has_its_main_figure_with_what_it_is_of_and_its_weakest_topics(folder: Path) -> None:
@@ -357,3 +357,16 @@ def test_a_headline_says_of_turns_only_where_it_is_the_share_of_turns(
     share = f"{100 * of_all.count('o') / len(of_all):.1f}%"
     assert ("of turns" in said) == is_share_of_turns(material, ["A"])
     assert "of turns" not in said or said.startswith(share)
+
+
+def test_what_is_drawn_of_two_runs_is_subtracted_as_in_the_first_sentence(folder: Path) -> None:
+    steady = small_run(folder / "direction", ONE)
+    erratic = small_run(folder / "reversed", "  - {name: A, driver: parrot, options: {profile: erratic}}\n")
+    (folder / "both").mkdir()
+    shutil.copytree(steady, folder / "both" / "june")
+    shutil.copytree(erratic, folder / "both" / "july")
+    runs = [read(folder / "both" / name) for name in ("june", "july")]
+    report = make_report(runs, beside=folder)
+    blocks = json.dumps(report.document["sections"], ensure_ascii=False)
+    assert "difference A@july − A@june [low, high]" in blocks
+    assert set(re.findall(r"A@\w+ − A@\w+: together", blocks)) == {"A@july − A@june: together"}
