@@ -47,9 +47,10 @@ def refuses_client(error: BaseException) -> bool:
 
 
 def classify_unsent(
-    error: BaseException, url: httpx.URL | None, options: WireOptions
+    error: BaseException, url: httpx.URL | None, options: WireOptions, seconds: float
 ) -> tuple[type[DriverError], str, str]:
-    """Return the kind, the reason and the detail of an error that came before the first byte was sent."""
+    """Return the kind, the reason and the detail of an error that came before the first byte was sent. `seconds` is the
+    limit of the whole request, of which a TimeoutError says that it was reached."""
     said, address = message_of(error), host_and_port(url)
     causes = tuple(_causes(error))
     if isinstance(error, httpx.ProxyError):
@@ -63,7 +64,8 @@ def classify_unsent(
     if isinstance(error, (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError)):
         return Denied, "bad-request", f"the request cannot be sent: {said}"
     if isinstance(error, (TimeoutError, httpx.TimeoutException)):
-        return NotSent, "connect", f"no connection to {address} within {options.connect_timeout:g} s"
+        limit = seconds if isinstance(error, TimeoutError) else options.connect_timeout
+        return NotSent, "connect", f"no connection to {address} within {limit:g} s"
     way = " through the proxy" if options.proxy is not None else ""
     return NotSent, "connect", f"no connection to {address}{way}: {said}"
 

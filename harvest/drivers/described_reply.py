@@ -183,7 +183,12 @@ class DescribedReply:
         """Read a message, which has its name in its keys `event` or `type`, or where the options say."""
         names = self._names("", value)
         self._check_event(names, value, "")
+        self._answered = False
         self.add(value, names)
+        if not (self._answered or isinstance(value, Mapping)):
+            where = " or ".join(path.text for path in self._described.reply.paths_in(None))
+            detail = f"a message is no object and has nothing at {where}: {excerpt(json.dumps(value), 80)}"
+            raise Unanswered("bad-type", f"{detail}; `each` must lead to the messages (`reply: $`, if they are texts)")
         self._answered = True
 
     def add(self, value: object, names: EventNames | None, *, addressed: bool = True) -> None:

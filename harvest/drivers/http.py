@@ -8,11 +8,13 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import STREAM_HINT, DescribedReply
 from harvest.drivers.history import History
-from harvest.drivers.http_options import Call, Options, reply_description
+from harvest.drivers.http_options import Call, Options, Poll, reply_description
 from harvest.drivers.inbox import LATE_NOTE, Inbox, messages_exhibit
 from harvest.drivers.options import certificate_files
 from harvest.drivers.received import Received, excerpt
@@ -35,7 +37,7 @@ class HttpDriver:
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options, self.secrets, self.clock = options, surroundings.secrets, surroundings.clock
 
-        def template(call: Call) -> RequestTemplate:
+        def template(call: Call | Poll) -> RequestTemplate:
             return RequestTemplate(call, options.headers, surroundings)
 
         self.turn = RequestTemplate(options, {}, surroundings)
@@ -80,10 +82,11 @@ class HttpDriver:
         reply: DescribedReply | None = None,
         *,
         length: int = 0,
+        address: str = "",
     ) -> Received:
         """Send a request and return the response if its status is that of a reply. `length` is the number of characters
-        of the conversation in it. Raises DriverError."""
-        request = await run_long_work(length, lambda: caller.request(values))
+        of the conversation in it, and `address` where it goes, if not where its template says. Raises DriverError."""
+        request = await run_long_work(length, lambda: caller.request(values, address))
         received = await self.wire.ask(request, jar=jar, events=reply)
         fault = received.refusal(answered=self.answered)
         if fault is not None:
@@ -194,7 +197,8 @@ class _Session:
         length = sum(len(message["content"]) for message in messages) if options.sends_history else 0
         received = await self._ask(caller, values, live, length=length)
         if self._inbox is None:
-            described = await run_long_work(len(received.body), lambda: driver.description.read(received, live))
+            read = partial(driver.description.read, received, live)
+            described = await received.read_in_time(options.timeout, read)
             self._keep(described.kept)
             turn, exhibits = described.turn, received.exhibits
         else:
@@ -208,29 +212,28 @@ class _Session:
         greeting, self._greeting = self._greeting, ""
         return Reply(replace(turn, greeting=greeting), exhibits)
 
-    async def _poll(self, values: Mapping[str, object]) -> Received:
+    async def _poll(self, values: Mapping[str, object], address: str) -> Received:
         assert self._driver.polling is not None
-        return await self._ask(self._driver.polling, values)
+        return await self._ask(self._driver.polling, values, address=address)
 
     async def _ask(
         self,
         caller: RequestTemplate,
         values: Mapping[str, object],
         reply: DescribedReply | None = None,
-        *,
-        length: int = 0,
+        **more: Any,
     ) -> Received:
-        """Send a request. If it is refused and the options say how, renew what the session was given, and send it once
-        more."""
+        """Send a request as `HttpDriver.ask` does. If it is refused and the options say how, renew what the session was
+        given, and send it once more."""
         driver, renew = self._driver, self._driver.options.renew
         try:
-            return await driver.ask(caller, values, self._jar, reply, length=length)
+            return await driver.ask(caller, values, self._jar, reply, **more)
         except DriverError as fault:
             if renew is None or driver.renewing is None or fault.reason not in _REFUSED:
                 raise
         renewed = await driver.ask(driver.renewing, self._values(), self._jar)
         self._keep(kept_values(parse_kept(renew.keep), renewed.json()))
-        return await driver.ask(caller, {**values, **self._kept}, self._jar, reply, length=length)
+        return await driver.ask(caller, {**values, **self._kept}, self._jar, reply, **more)
 
     def _values(self) -> Mapping[str, object]:
         """Return the values of the placeholders that every request may have."""

@@ -9,10 +9,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import Described
-from harvest.drivers.options import SECRET_HEADERS, Headers, Seconds, Text, Url
+from harvest.drivers.options import SECRET_HEADERS, Headers, Seconds, Text, Url, check_header_name
 from harvest.drivers.reply_options import Kept, ReplyOptions, described_by
 from harvest.drivers.reply_path import ConditionOption, Path, as_tuple, check_path
-from harvest.drivers.template import Fields, Template
+from harvest.drivers.template import Fields, Query, Template
 from topics.document import StrictModel, validation_error
 from topics.yaml_values import Loc
 
@@ -25,21 +25,32 @@ def _list_of_calls(value: object) -> object:
     return (value,) if isinstance(value, (Mapping, StrictModel)) else as_tuple(value)
 
 
-class Call(StrictModel):
-    """Options of one request."""
-
-    url: Url
+class _Call(StrictModel):
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
-    query: Fields = Field({})
+    query: Query = Field({})
     body: Template = None
     form: Fields | None = None
     headers: Headers = Field({})
     keep: Kept = Field({})
 
 
-class Poll(Call):
-    """The requests that fetch a reply which comes later. They may be repeated."""
+class Call(_Call):
+    """Options of one request."""
 
+    url: Url
+
+
+class FromHeader(StrictModel):
+    """An address from the header `header` of the answer before."""
+
+    header: Annotated[str, AfterValidator(check_header_name)]
+
+
+class Poll(_Call):
+    """The requests that fetch a reply which comes later. They may be repeated. If an answer names their address in a
+    header and nothing says when the reply is complete, it is when the status is not 202."""
+
+    url: Url | FromHeader
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     each: Path | None = None
     id: Path | None = None
@@ -51,7 +62,7 @@ class Poll(Call):
 
     @model_validator(mode="after")
     def _check_poll(self) -> Self:
-        if not self.until and self.quiet is None:
+        if not self.until and self.quiet is None and (isinstance(self.url, str) or self.each is not None):
             raise validation_error("`poll` needs `until` or `quiet`, by which a reply is known to be complete")
         if self.each is None and (self.id is not None or self.skip or self.newest_first or self.quiet is not None):
             raise validation_error("`id`, `skip`, `newest_first` and `quiet` need `each`, the path of the messages")
@@ -69,7 +80,7 @@ class Options(ReplyOptions):
 
     url: Url = Field(description="where a user turn is sent")
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field("POST", description="how")
-    query: Fields = Field({}, description="fields of the query, added to the URL")
+    query: Query = Field({}, description="fields of the query, added to the URL")
     body: Template = Field(None, description="a JSON value to send; strings in it may contain placeholders")
     form: Fields | None = Field(None, description="fields of a form to send instead of `body`")
     stateful: bool = Field(
@@ -121,6 +132,10 @@ class Options(ReplyOptions):
             raise validation_error("a system that gets the history must not keep state itself: set stateful: false")
         if self.greets and not (self.open or (self.poll is not None and self.poll.each is not None)):
             raise validation_error("`greets` needs `open` or `poll` with `each`: what the system says comes with them")
+        if self.greets and self.poll is not None and isinstance(self.poll.url, FromHeader):
+            raise validation_error("`greets` needs an address in `poll`: no answer has named one before the first turn")
+        if self.poll is not None and self.poll.each is not None and self.reply == ("text",):
+            raise validation_error("`each` finds messages, so `reply` needs a path: `$`, if they are texts")
         if self.poll is not None and self.stream is not None:
             raise validation_error("`poll` and `stream` cannot be used together")
         if self.secret and (unknown := [name for name in self.secret if name not in self.kept_names]):
@@ -185,7 +200,7 @@ class Options(ReplyOptions):
         return tuple(dict.fromkeys(name for call in self._calls for name in call.keep))
 
     @property
-    def _calls(self) -> tuple[Call | Options, ...]:
+    def _calls(self) -> tuple[Call | Poll | Options, ...]:
         return self, *self.open, *(one for one in (self.poll, self.press, self.renew, self.close) if one is not None)
 
     @property
@@ -197,7 +212,7 @@ def plain_headers(headers: Mapping[str, Text]) -> list[str]:
     return [value for value in headers.values() if isinstance(value, str)]
 
 
-def check_call(call: Call | Options, allowed: tuple[str, ...], *, at: Loc = ()) -> None:
+def check_call(call: Call | Poll | Options, allowed: tuple[str, ...], *, at: Loc = ()) -> None:
     """Refuse a request that cannot be sent, or has a placeholder that is not `allowed`. `at` is its place in the
     options."""
     if call.body is not None and call.form is not None:

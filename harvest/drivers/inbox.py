@@ -10,9 +10,13 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from urllib.parse import urldefrag, urljoin
+
+from pydantic_core import PydanticCustomError
 
 from harvest.drivers.described_reply import Described, DescribedReply
-from harvest.drivers.http_options import Poll
+from harvest.drivers.http_options import FromHeader, Poll
 from harvest.drivers.received import Received, error_message, excerpt
 from harvest.drivers.reply_options import parse_kept
 from harvest.drivers.reply_path import Condition, ReplyPath, kept_text, kept_values
@@ -20,6 +24,8 @@ from harvest.drivers.template import fill, placeholders
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.systems.timing import SENDING, Clock, Stopwatch
 from recordings.conversations.conversation import SystemTurn
+from recordings.log.long_work import run_long_work
+from topics.target import parse_target
 
 # The note on a turn before which the system said more.
 LATE_NOTE = "the system said more after its last reply was taken to be complete; set `quiet` of `poll` higher"
@@ -27,6 +33,7 @@ LATE_NOTE = "the system said more after its last reply was taken to be complete;
 # A request that fetches is given up if it fails this often in a row, unless the server asks to come back.
 _MOST_FAILURES = 5
 # Reasons of failures that the same request would meet again.
+_ACCEPTED = 202  # the status of an answer that is only a receipt
 _LASTING = frozenset({"bad-session", "no-value", "http-401", "http-403"})
 
 Values = Callable[[], Mapping[str, object]]
@@ -61,14 +68,14 @@ class _Fetching:
 
 
 class Inbox:
-    """Where the replies to one session arrive. `ask` sends a request that fetches, and `seconds` is the longest time
-    for a reply."""
+    """Where the replies to one session arrive. `ask` sends a request that fetches, to an address if the last answer
+    named one, and `seconds` is the longest time for a reply."""
 
     def __init__(
         self,
         poll: Poll,
         described: Described,
-        ask: Callable[[Mapping[str, object]], Awaitable[Received]],
+        ask: Callable[[Mapping[str, object], str], Awaitable[Received]],
         clock: Clock,
         seconds: float,
     ) -> None:
@@ -79,6 +86,9 @@ class Inbox:
         # What an earlier answer gave for these would fetch an earlier reply.
         used = placeholders((poll.url, poll.query, poll.body, poll.form))
         self._from_first = used & described.kept.keys() - {"session"}
+        self._header = poll.url.header if isinstance(poll.url, FromHeader) else ""
+        self._by_condition = self._each is not None or bool(self._until.terms)  # not by the status
+        self._address = ""
         self._seen: set[str] = set()
 
     async def fetch(
@@ -91,26 +101,29 @@ class Inbox:
         spent, watch.first_seconds, watch.seconds = watch.seconds or 0.0, None, None
         under_way = _Fetching(DescribedReply(self._described, "messages"), watch)
         begun = self._clock.monotonic() - spent
+        self._address = ""
         report = SENDING.set(lambda at: None)  # only the user turn counts for the pace
         try:
             async with asyncio.timeout(max(0.0, self._seconds - spent)):
                 await self._wait(under_way, first, values, keep, begun)
+                assert under_way.last is not None
+                size = max(len(under_way.last.body), under_way.reply.characters)
+                return await run_long_work(size, partial(self._read, under_way, first))
         except TimeoutError:
             raise self._late(under_way) from under_way.fault
         except DriverError as fault:
             raise _with_answers(fault, under_way) from None
         finally:
             SENDING.reset(report)
-        return self._read(under_way, first)
 
     async def take_late(self, values: Values, keep: Callable[[Mapping[str, str | None]], None]) -> list[object]:
         """Return the messages that came after the last reply was taken to be complete. They must not become a part of
         the next reply. A request that fails is ignored."""
-        if self._each is None:
+        if self._each is None or (self._header and not self._address):
             return []
         report = SENDING.set(lambda at: None)
         try:
-            value = self._value(await self._ask(values()))
+            value = self._value(await self._ask(values(), self._address))
         except DriverError:
             return []
         finally:
@@ -131,11 +144,18 @@ class Inbox:
             wait = self._poll.every
             if received is not None:
                 under_way.note(received, round(self._clock.monotonic() - begun, 3))
-                value = self._value(received, receipt=received is first)
+                size, is_receipt = len(received.body), received is first
+                named = self._read_address(received)
+                value = await run_long_work(size, partial(self._value, received, receipt=is_receipt))
                 found = kept_values(paths, value)
                 keep(found)
-                if self._complete(under_way, value, values()):
+                if await run_long_work(size, partial(self._complete, under_way, value, values())):
                     return
+                if not (self._by_condition or received.status == _ACCEPTED or (is_receipt and named)):
+                    return
+                if self._header and not self._address:
+                    detail = f"the answer has no header {self._header}, by which the reply could be fetched"
+                    raise Unanswered("no-value", f"{detail}; it begins: {received.beginning}")
                 if received is first and (missing := self._from_first - found.keys()):
                     detail = (
                         f"the answer has no value for {{{{ {min(missing)} }}}}, by which the reply could be fetched"
@@ -153,7 +173,7 @@ class Inbox:
                 await self._clock.sleep(wait)
             received, paths = None, self._kept
             try:
-                received = await self._ask(values())
+                received = await self._ask(values(), self._address)
             except Denied:
                 raise
             except DriverError as fault:
@@ -161,6 +181,20 @@ class Inbox:
                 if fault.reason in _LASTING or under_way.failures == _MOST_FAILURES:
                     raise
                 under_way.fault = fault
+
+    def _read_address(self, received: Received) -> bool:
+        """Keep the address of the next request, if the answer names it in a header; it may be relative to that of the
+        answer. Raises Unanswered if it is not an address."""
+        named = received.header(self._header.lower()) if self._header else ""
+        if not named:
+            return False
+        address, _ = urldefrag(urljoin(received.url, named))
+        try:
+            parse_target(address, secret="")
+        except PydanticCustomError as fault:
+            raise Unanswered("no-value", f"the header {self._header} holds {excerpt(named)!r}: {fault}") from None
+        self._address = address
+        return True
 
     def _value(self, received: Received, *, receipt: bool = False) -> object:
         """Return the JSON value of an answer, or None if it is empty, or if it is a receipt in another form."""
@@ -217,14 +251,11 @@ class Inbox:
         last = under_way.last
         assert last is not None
         polls = under_way.exhibits if last is not first else ()
-        try:
-            if self._each is None:
-                under_way.watch.mark()
-                turn = self._described.read(replace(last, watch=under_way.watch)).turn
-                return turn, (*last.exhibits, *polls)
-            turn = under_way.reply.turn(under_way.watch).turn
-        except Unanswered as fault:
-            raise _with_answers(fault, under_way) from None
+        if self._each is None:
+            under_way.watch.mark()
+            turn = self._described.read(replace(last, watch=under_way.watch)).turn
+            return turn, (*last.exhibits, *polls)
+        turn = under_way.reply.turn(under_way.watch).turn
         asked = first.exhibits if first is not None else ()
         return turn, (*asked, messages_exhibit("messages", under_way.taken), *polls)
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeAlias, TypeGuard
-from urllib.parse import quote_plus, urlencode
+from urllib.parse import quote_plus, urlencode, urlsplit
 
 from harvest.drivers.current_key import Issued
 from harvest.drivers.options import OAuth2, resolve_text, resolve_texts
@@ -94,7 +94,8 @@ class TokenServer:
         except DriverError as fault:
             kind = Denied if isinstance(fault, Denied) else NotSent
             reason = "no-token" if kind is NotSent else fault.reason
-            raise kind(reason, f"the token server gave no token: {fault.detail}") from None
+            server = urlsplit(self._options.token_url).netloc
+            raise kind(reason, f"the token server {server} gave no token: {fault.detail}") from None
         if not 200 <= received.status < 300:
             raise self._make_fault(received, refresh_token)
         value = received.json_or_none

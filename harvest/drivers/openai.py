@@ -158,7 +158,7 @@ class OpenAIDriver:
         )
         if fault is not None:
             raise fault
-        reply = await run_long_work(len(received.body), lambda: _read_reply(completion, received))
+        reply = await received.read_in_time(self._options.timeout, lambda: _read_reply(completion, received))
         self._answered = True
         return reply
 

@@ -9,9 +9,10 @@ secrets accept only `{env: NAME}`.
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import parse_qs, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from harvest.systems.driver import Surroundings
 from harvest.systems.exposure import Proxy as ProxyAddress
@@ -24,11 +25,20 @@ SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x
 
 _SECRET_FIELDS = frozenset({"assertion", "client_assertion", "client_secret", "password", "refresh_token"})
 
+# The names of fields in a query by which keys, tokens and passwords are sent, in any case.
+_SECRET_PARAMETER = re.compile(
+    r"(?i)(?:(?:access|auth|bearer|id|refresh|session)[_-]?|x-amz-security-)?token|(?:x[_-])?(?:api|subscription)?[_-]?key"
+    r"|password|passwd|pwd|(?:client[_-]?)?secret|sig|signature|x-amz-(?:credential|signature)"
+)
+
+# The context of the validation of options that a run was played with.
+AS_RECORDED = "as recorded"
+
 # The help of the option `thoughts_apart` in every driver that has it.
 THOUGHTS_HELP = "separate thoughts in marks such as `<think>` at the beginning of the text from the answer"
 
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PRINTABLE = re.compile(r"[\x20-\x7e]*")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 _FILLED_IN = re.compile(r"(?:[A-Za-z]+ )?\{\{[^{}]*\}\}")  # a scheme, and a value from an earlier reply
@@ -63,15 +73,20 @@ def _refuse_plain(value: object) -> object:
 Secret = Annotated[FromEnvironment, BeforeValidator(_refuse_plain)]
 
 
-def _check_header_name(name: str) -> str:
-    if not _HEADER_NAME.fullmatch(name):
+def is_token(name: str) -> bool:
+    """Return whether this can be the name of a header or of a subprotocol (RFC 9110, section 5.6.2)."""
+    return _TOKEN.fullmatch(name) is not None
+
+
+def check_header_name(name: str) -> str:
+    if not is_token(name):
         raise validation_error(f"{name!r} is not the name of a header")
     return name
 
 
 def _check_headers(headers: dict[str, Text]) -> dict[str, Text]:
     for name, value in headers.items():
-        _check_header_name(name)
+        check_header_name(name)
         if isinstance(value, FromEnvironment):
             continue
         if name.lower() in SECRET_HEADERS and not _FILLED_IN.fullmatch(value):
@@ -83,21 +98,39 @@ def _check_headers(headers: dict[str, Text]) -> dict[str, Text]:
     return headers
 
 
-def _check_url(url: str) -> str:
+def _check_url(url: str, info: ValidationInfo) -> str:
     if _PLACEHOLDER.search(url.partition("://")[2].partition("/")[0]):
         raise validation_error("a URL may have placeholders in its path and query, but not in its host")
-    if parse_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}").fragment:
+    target = parse_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}")
+    if target.fragment:
         raise validation_error("a URL with a fragment (#…) cannot be requested: remove it")
+    check_query(parse_qs(urlsplit(_PLACEHOLDER.sub("", url)).query), info)
     return Target(url)
 
 
-def check_socket_url(url: str) -> str:
+def check_socket_url(url: str, info: ValidationInfo) -> str:
     """Return the address of a WebSocket as a Target. Refuses the option for any other URL."""
     scheme, _, rest = url.partition("://")
     if scheme not in ("ws", "wss"):
         raise validation_error("not a URL that starts with ws:// or wss://")
-    _check_url(f"{scheme.replace('ws', 'http')}://{rest}")
+    _check_url(f"{scheme.replace('ws', 'http')}://{rest}", info)
     return Target(url)
+
+
+def check_query(fields: Mapping[str, Any], info: ValidationInfo) -> Mapping[str, Any]:
+    """Return the fields of a query unchanged. Refuses the option if one is a secret that is written out. The options of
+    a run that was played before there was this rule are taken as they are."""
+    if info.context == AS_RECORDED:
+        return fields
+    for name in filter(_SECRET_PARAMETER.fullmatch, fields):
+        value = fields[name]
+        texts = value if isinstance(value, (list, tuple)) else [value]
+        if any(_PLACEHOLDER.sub("", one) for one in texts if isinstance(one, str)):
+            raise validation_error(
+                f"{name!r} in a query carries a secret: send it in a header, or write query: {{{name}: {{env: NAME}}}} "
+                "where there is such an option, and set that environment variable"
+            )
+    return fields
 
 
 def _check_proxy(value: Text) -> Text:
@@ -116,6 +149,7 @@ Headers = Annotated[dict[str, Text], AfterValidator(_check_headers)]
 Url = Annotated[str, AfterValidator(_check_url)]
 # A proxy's URL without user name and password, or the variable that holds the URL with both.
 Proxy = Annotated[Text, AfterValidator(_check_proxy)]
+FileName = Annotated[str, Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)]
 
 
@@ -130,7 +164,7 @@ class OAuth2(StrictModel):
     )
     scope: str | None = Field(None, description="what the token is for, as the server calls it")
     refresh_token: Secret | None = Field(None, description="a refresh token, if the server does not replace it")
-    refresh_token_file: Annotated[str, AfterValidator(SecretFile)] | None = Field(
+    refresh_token_file: Annotated[FileName, AfterValidator(SecretFile)] | None = Field(
         None,
         description="file whose last line is the refresh token; a token that replaces it is added as a new line",
     )
@@ -187,8 +221,8 @@ class SigV4(StrictModel):
 class ClientCertificate(StrictModel):
     """The certificate by which a server recognises this client (TLS client authentication)."""
 
-    certificate: str = Field(description="file of the certificate (PEM), with those that vouch for it")
-    key: str | None = Field(None, description="file of its private key; by default the key is in the same file")
+    certificate: FileName = Field(description="file of the certificate (PEM), with those that vouch for it")
+    key: FileName | None = Field(None, description="file of its private key; by default the key is in the same file")
     password: Secret | None = Field(None, description="the password of the key")
 
 
@@ -200,7 +234,7 @@ class Auth(StrictModel):
     command: TokenCommand | None = Field(None, description="tokens that a program prints")
     sigv4: SigV4 | None = Field(None, description="requests signed for AWS")
     client_cert: ClientCertificate | None = Field(None, description="a client certificate, alone or with one of these")
-    header: Annotated[str, AfterValidator(_check_header_name)] = Field(
+    header: Annotated[str, AfterValidator(check_header_name)] = Field(
         "Authorization", description="the header that holds the token"
     )
     prefix: str = Field("Bearer ", pattern=f"^{_PRINTABLE.pattern}$", description="what precedes the token there")
@@ -238,7 +272,7 @@ class WireOptions(StrictModel):
     proxy: Proxy | None = Field(
         None, description="URL of a proxy, or `{env: NAME}`; proxies in the environment are used only when named here"
     )
-    ca_file: str | None = Field(
+    ca_file: FileName | None = Field(
         None, description="file of certificates (PEM) to trust instead of the usual ones; relative to the audit file"
     )
 

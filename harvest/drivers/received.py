@@ -17,22 +17,25 @@ Only the status and the machine-readable code of an error are considered, never 
 import codecs
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http import HTTPStatus
+from typing import TypeVar
 
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.systems.timing import Stopwatch
+from recordings.log.long_work import run_long_work
 
 _DENIED_STATUSES = frozenset({401, 402, 403, 407})
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _MODEL_CODES = frozenset({"model_not_found", "invalid_model", "model_not_supported", "deploymentnotfound"})
 _PYTHON_CODECS = frozenset({"undefined", "punycode", "idna", "unicode-escape", "raw-unicode-escape"})  # no charsets
 RAW_CONTROLS_HINT = "with `raw_controls: true`, the driver http takes control characters as they are"
+_Result = TypeVar("_Result")
 _MOST_EVIDENCE = 2**20  # bytes of an incomplete reply: enough to recognise it
 
 
@@ -164,6 +167,18 @@ class Received:
             hint = f"; {RAW_CONTROLS_HINT}" if "control character" in why else ""
             detail = f"the reply is not JSON ({why}){hint}; it begins: {excerpt(text)!r}"
             raise self.fault(Unanswered, "bad-json", detail) from None
+
+    async def read_in_time(self, seconds: float, work: Callable[[], _Result]) -> _Result:
+        """Return the result of `work`, which reads this reply, if what is left of the `seconds` of a turn is enough.
+        Raises Unanswered (`timeout`) if not: a thread then reads on to the end of the body, which has a bound."""
+        import asyncio  # late: reading a run needs no event loop
+
+        try:
+            async with asyncio.timeout(max(0.0, seconds - (self.watch.seconds or 0.0))):
+                return await run_long_work(len(self.body), work)
+        except TimeoutError:
+            detail = f"the reply came, but could not be read within the time for a turn ({seconds:g} s)"
+            raise self.fault(Unanswered, "timeout", detail) from None
 
     def refusal(self, *, answered: bool, not_found: str = "") -> DriverError | None:
         """Return the error that the status means, or None for a reply. Set `answered` if the system replied before.

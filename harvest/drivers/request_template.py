@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 from harvest.drivers import template as templates
 from harvest.drivers.history import json_bytes
-from harvest.drivers.http_options import Call, Options
+from harvest.drivers.http_options import Call, Options, Poll
 from harvest.drivers.options import Headers, resolve_text
 from harvest.drivers.received import excerpt
 from harvest.drivers.template import LiteralValue
@@ -18,8 +17,8 @@ from harvest.systems.driver import Surroundings, Unanswered
 class RequestTemplate:
     """A request with placeholders. `shared` are headers that it has unless its own options name them too."""
 
-    def __init__(self, call: Call | Options, shared: Headers, surroundings: Surroundings) -> None:
-        self._method, self._url = call.method, call.url
+    def __init__(self, call: Call | Poll | Options, shared: Headers, surroundings: Surroundings) -> None:
+        self._method, self._url = call.method, call.url if isinstance(call.url, str) else ""
         self._query = templates.insert_secrets(call.query, surroundings)
         self._body = templates.insert_secrets(call.body, surroundings)
         self._form = templates.insert_secrets(call.form, surroundings)
@@ -28,16 +27,15 @@ class RequestTemplate:
             for name, value in {**shared, **call.headers}.items()
         }
 
-    def request(self, values: Mapping[str, object]) -> Request:
-        """Return the request with these values of placeholders. A header with a value that is None is left out. Raises
-        Unanswered: `bad-session` if a header cannot hold its value, `no-value` if the path of the URL has none."""
+    def request(self, values: Mapping[str, object], address: str = "") -> Request:
+        """Return the request with these values of placeholders, to `address` if that is not "". A header with a value
+        that is None is left out. Raises Unanswered: `bad-session` if a header cannot hold its value, `no-value` if the
+        path of the URL has none."""
         for name in templates.placeholders(self._url.partition("?")[0]):
             if name != "session" and values[name] is None:
                 raise Unanswered("no-value", f"no reply so far had a value for {{{{ {name} }}}} in {self._url}")
-        url = templates.fill_url(self._url, values)
-        query = _encode_form(templates.fill(self._query, values))
-        if query:
-            url += ("&" if "?" in url else "?") + query
+        url = address or templates.fill_url(self._url, values)
+        url = templates.add_query(url, templates.fill(self._query, values))
         headers: dict[str, str] = {}
         for name, template in self._headers.items():
             if any(values[used] is None for used in templates.placeholders(template)):  # no session yet
@@ -49,13 +47,8 @@ class RequestTemplate:
         content = None
         if self._form is not None:
             headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
-            content = _encode_form(templates.fill(self._form, values)).encode()
+            content = templates.encode_form(templates.fill(self._form, values)).encode()
         elif self._body is not None:
             headers.setdefault("Content-Type", "application/json")
             content = json_bytes(templates.fill(self._body, values))
         return Request(self._method, url, headers, content)
-
-
-def _encode_form(filled: Mapping[str, object]) -> str:
-    # A reply that is sent back may contain a lone surrogate.
-    return urlencode(templates.form_values(filled), errors="surrogatepass")

@@ -11,6 +11,7 @@ from harvest.drivers.http_options import Options as HttpOptions
 from harvest.drivers.http_options import reply_description
 from harvest.drivers.openai import Options as OpenAIOptions
 from harvest.drivers.openai import empty_completion
+from harvest.drivers.options import AS_RECORDED
 from harvest.drivers.program_output import json_turn, text_turn
 from harvest.drivers.received import Received
 from harvest.drivers.recipe import read_recipe
@@ -53,12 +54,13 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
         return read(kept, Stopwatch(), thoughts_apart=options.get("thoughts_apart") is not False).answer
     given = json.dumps(options)
     if driver == "websocket":
-        return read_frames(SocketOptions.model_validate_json(given), kept).answer
+        return read_frames(SocketOptions.model_validate_json(given, context=AS_RECORDED), kept).answer
     if driver in recipe_names():
         recipe = read_recipe(driver)
-        described = recipe.driver_options(recipe.Options.model_validate_json(given))
+        described = recipe.driver_options(recipe.Options.model_validate_json(given, context=AS_RECORDED))
     else:
-        described = (HttpOptions if driver == "http" else OpenAIOptions).model_validate_json(given)
+        model = HttpOptions if driver == "http" else OpenAIOptions
+        described = model.model_validate_json(given, context=AS_RECORDED)
     if isinstance(described, HttpOptions) and described.poll is not None and described.poll.each is not None:
         reply = DescribedReply(reply_description(described), "messages")
         for line in filter(None, kept.split(b"\n")):

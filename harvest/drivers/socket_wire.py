@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from harvest.drivers.certificates import machine_certificates
-from harvest.drivers.connection_faults import classify_unsent, message_of
-from harvest.drivers.received import Received
+from harvest.drivers.connection_faults import classify_unsent, host_and_port, message_of
+from harvest.drivers.received import Received, excerpt
 from harvest.drivers.wire import Wire, merge_headers
-from harvest.systems.driver import Denied, Unanswered
+from harvest.systems.driver import Denied, DriverError, Unanswered
 from harvest.systems.timing import Stopwatch
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class SocketWire(Wire):
         the system has answered before."""
         for renewed in (False, True):
             key = await self._credentials.key() if self._credentials is not None else None
-            received = await self._shake_hands(url, key, protocols, ping)
+            received = await self._shake_hands(url, key, protocols, ping, Unanswered if answered else Denied)
             if isinstance(received, Socket):
                 return received
             refused = self._credentials is not None and received.status in self._credentials.refused
@@ -135,9 +135,10 @@ class SocketWire(Wire):
             await self._session.close()
 
     async def _shake_hands(
-        self, url: str, key: object, protocols: Sequence[str], ping: float | None
+        self, url: str, key: object, protocols: Sequence[str], ping: float | None, kind: type[DriverError]
     ) -> Socket | Received:
-        """Return the connection, or the answer of a server that does not open one."""
+        """Return the connection, or the answer of a server that does not open one. Raises DriverError: `kind` if what
+        it answers is neither."""
         from harvest.drivers.transport import as_httpx  # late, as aiohttp
 
         address, watch = httpx.URL(url), Stopwatch(self._clock)
@@ -164,12 +165,15 @@ class SocketWire(Wire):
             pairs = tuple((error.headers or {}).items())
             if error.status == _SWITCHING:
                 detail = f"the server opens the connection wrongly: {error.message}"
-                raise Received(url, error.status, pairs, b"", watch).fault(Denied, "bad-protocol", detail) from None
+                raise Received(url, error.status, pairs, b"", watch).fault(kind, "bad-protocol", detail) from None
             return Received(url, error.status, pairs, b"", watch)
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            if isinstance(error, aiohttp.ClientResponseError) and not isinstance(error, aiohttp.ClientHttpProxyError):
+                detail = f"what {host_and_port(address)} answers is not HTTP: {excerpt(error.message)}"
+                raise kind("bad-protocol", detail) from error
             fault = error if isinstance(error, TimeoutError) else as_httpx(error)
             fault.__cause__ = error if fault is not error else fault.__cause__
-            kind, reason, detail = classify_unsent(fault, address, self._options)
+            kind, reason, detail = classify_unsent(fault, address, self._options, self._options.timeout)
             raise kind(reason, detail) from error
 
     def _opened_session(self) -> aiohttp.ClientSession:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from pydantic import AfterValidator
 
-from harvest.drivers.options import FromEnvironment
+from harvest.drivers.options import FromEnvironment, check_query
 from harvest.systems.driver import Surroundings
 
 # text: the user turn. session: the session's id. turn: the turn's number, from 1. history: the exchanges before it, and
@@ -49,6 +49,7 @@ def _parse_variables(value: Any) -> Any:
 
 Template = Annotated[Any, AfterValidator(_parse_variables)]
 Fields = Annotated[dict[str, Any], AfterValidator(_parse_variables)]
+Query = Annotated[Fields, AfterValidator(check_query)]
 
 
 def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None:
@@ -106,6 +107,18 @@ def fill_url(url: str, values: Mapping[str, object]) -> str:
         return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted  # unescaped, they would go up the path
 
     return _PLACEHOLDER.sub(part, url)
+
+
+def add_query(url: str, filled: Mapping[str, object]) -> str:
+    """Return the URL with further fields in its query."""
+    query = encode_form(filled)
+    return url + ("&" if "?" in url else "?") * bool(query) + query
+
+
+def encode_form(filled: Mapping[str, object]) -> str:
+    """Return the fields of a form or a query, escaped."""
+    # A reply that is sent back may contain a lone surrogate.
+    return urlencode(form_values(filled), errors="surrogatepass")
 
 
 def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:

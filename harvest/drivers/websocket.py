@@ -12,6 +12,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -19,13 +20,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import DescribedReply
 from harvest.drivers.history import json_bytes
-from harvest.drivers.options import Seconds, certificate_files, check_socket_url
+from harvest.drivers.options import Seconds, certificate_files, check_socket_url, is_token
 from harvest.drivers.received import excerpt
 from harvest.drivers.reply_options import Kept, ReplyOptions, described_by
 from harvest.drivers.reply_path import Condition, ConditionOption, as_tuple, kept_values
 from harvest.drivers.socket_wire import Closed, Frame, Socket, SocketWire
 from harvest.drivers.socketio_framing import SocketIO, socketio_url
-from harvest.drivers.template import Template
+from harvest.drivers.template import Query, Template
 from harvest.systems.driver import Capabilities, Denied, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
 from recordings.conversations.conversation import SystemTurn
@@ -43,12 +44,23 @@ def _as_messages(value: object) -> object:
     return as_tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
+def _check_protocols(names: tuple[str, ...]) -> tuple[str, ...]:
+    for place, name in enumerate(names):
+        if not is_token(name) or name in names[:place]:
+            raise validation_error(
+                f"{name!r} is not the name of a subprotocol, or is named twice",
+                allowed="letters, digits and signs such as - . _",
+            )
+    return names
+
+
 class Options(ReplyOptions):
     """Options of a chat over a WebSocket."""
 
     url: Annotated[str, AfterValidator(check_socket_url)] = Field(
         description="the server: `wss://…`, or `ws://…`; placeholders as in `send`, without `{{ text }}`"
     )
+    query: Query = Field({}, description="fields of the query, added to the URL; with `{env: NAME}` for a key")
     send: Template = Field(
         description="the message of a user turn: a JSON value, or a text, with `{{ text }}`; also `{{ turn }}`, "
         "`{{ id }}` (of the turn), `{{ visitor }}` (of the session), and the names in `keep`"
@@ -69,7 +81,7 @@ class Options(ReplyOptions):
     greets: bool = Field(
         False, description="the system speaks first: what it says before the first turn is recorded as its greeting"
     )
-    protocols: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = Field(
+    protocols: Annotated[tuple[str, ...], AfterValidator(_check_protocols), BeforeValidator(as_tuple)] = Field(
         (), description="names of subprotocols to offer"
     )
     framing: Literal["plain", "socketio"] = Field(
@@ -90,7 +102,7 @@ class Options(ReplyOptions):
                 raise validation_error(f"`secret` names {name!r}, which `keep` does not keep")
         try:
             templates.check_template(self.send, (*_PLACEHOLDERS, *kept))
-            templates.check_template((self.url, self.connect), ("visitor",))
+            templates.check_template((self.url, self.query, self.connect), ("visitor",))
         except ValueError as fault:
             raise validation_error(str(fault)) from None
         if "text" not in templates.placeholders(self.send):
@@ -106,6 +118,7 @@ class WebSocketDriver:
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options, self.secrets, self.clock = options, surroundings.secrets, surroundings.clock
         self.sent = templates.insert_secrets(options.send, surroundings)
+        self.query = templates.insert_secrets(options.query, surroundings)
         self.connecting = [templates.insert_secrets(one, surroundings) for one in options.connect]
         self.wire = SocketWire(options, surroundings)
         self.description = described_by(options, options.keep)
@@ -124,7 +137,9 @@ class WebSocketDriver:
             self._visitors[person] = str(uuid.uuid4())
         visitor = self._visitors[person]
         options = self.options
-        url = templates.fill_url(options.url, {"visitor": visitor})
+        url = templates.add_query(
+            templates.fill_url(options.url, {"visitor": visitor}), templates.fill(self.query, {"visitor": visitor})
+        )
         url = socketio_url(url) if options.framing == "socketio" else url
         socket = await self.wire.connect(url, protocols=options.protocols, ping=options.ping, answered=self.answered)
         session = _Session(self, socket if options.framing == "plain" else SocketIO(socket), visitor)
@@ -216,12 +231,12 @@ class _Session:
             try:
                 async with asyncio.timeout(options.timeout):
                     ended = await self._read_reply(reply, watch, frames)
+                    described = await run_long_work(reply.characters, lambda: reply.turn(watch))
             except TimeoutError:
                 detail = f"the reply was not complete after {options.timeout:g} s"
                 if frames and not reply.has_begun:
                     detail += f"; what came holds no part of a reply: {excerpt(frames[-1].text)}"
                 raise Unanswered("timeout", detail) from None
-            described = reply.turn(watch)
         except Unanswered as fault:
             exhibits = (*_exhibits("frames", frames), *_exhibits("unasked", unasked))
             raise Unanswered(fault.reason, fault.detail, partial=reply.partial, exhibits=exhibits) from None
@@ -252,7 +267,8 @@ class _Session:
                 raise Unanswered("too-large", f"the reply is longer than {options.max_reply} bytes (max_reply)")
             if self._driver.skipped.holds(_json_or_none(found.text)):
                 continue
-            if reply.read_event(found.name, found.text, watch) or (options.stream is None and options.quiet is None):
+            read = partial(reply.read_event, found.name, found.text, watch)
+            if await run_long_work(len(found.text), read) or (options.stream is None and options.quiet is None):
                 return False
 
     def _take_between(self, found: Frame | Closed | Unanswered, frames: list[Frame]) -> None:

@@ -36,6 +36,7 @@ from harvest.drivers.options import FromEnvironment, WireOptions, resolve_text, 
 from harvest.drivers.received import Received, excerpt
 from harvest.systems.driver import Denied, DriverError, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
+from recordings.log.long_work import run_long_work
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ _COMMON_HEADERS = {
     "Connection": "keep-alive",
     "User-Agent": "conversation-harvest",
 }
-_TOKEN_SECONDS = 30.0  # seconds for a complete answer of a token server
+_TOKEN_SECONDS = 30.0  # seconds, at most, for a complete answer of a token server
 _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, and a turn lost to that is lost
 
 
@@ -192,7 +193,8 @@ class Wire:
     async def _post_form(self, url: str, headers: Mapping[str, str], content: bytes) -> Received:
         """Send a form to a token server, which gets no header that is meant for the system."""
         all_headers = merge_headers(_COMMON_HEADERS, headers)
-        return await self._exchange(Request("POST", url, content=content), all_headers, seconds=_TOKEN_SECONDS)
+        seconds = min(_TOKEN_SECONDS, self._options.timeout)  # the transport allows no longer silence
+        return await self._exchange(Request("POST", url, content=content), all_headers, seconds=seconds)
 
     async def _exchange(
         self,
@@ -274,8 +276,13 @@ class Wire:
             try:
                 async with aclosing(text.pieces()) as pieces:
                     async for piece in pieces:
-                        if any(events.read_event(one.name, one.data, transfer.watch) for one in parser.feed(piece)):
-                            break
+                        for one in parser.feed(piece):
+                            read = partial(events.read_event, one.name, one.data, transfer.watch)
+                            if await run_long_work(len(one.data), read):
+                                break
+                        else:
+                            continue
+                        break
             except Unanswered:
                 if not text.ended or events.is_complete:
                     raise
@@ -327,7 +334,7 @@ class Wire:
     def _classify_error(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
         options, said = self._options, message_of(error)
         if not transfer.sent:
-            return classify_unsent(error, transfer.url, options)
+            return classify_unsent(error, transfer.url, options, transfer.limit)
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             silence = options.read_timeout if isinstance(error, httpx.TimeoutException) else None
             late = f"the reply was not complete after {transfer.limit:g} s"

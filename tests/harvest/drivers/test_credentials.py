@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -61,10 +62,10 @@ class Built:
         self.secrets: set[str] = set()
         self.drivers: list[Driver] = []
 
-    def build(self, **auth: Any) -> Driver:
+    def build(self, *, more: Mapping[str, Any] = MappingProxyType({}), **auth: Any) -> Driver:
         clock = replace(REAL_CLOCK, monotonic=lambda: self.now)
         around = Surroundings("desk", self.folder, environment=ENVIRONMENT, secrets=self.secrets, clock=clock)
-        self.drivers.append(build_driver("http", options(self.server.url, **auth), around))
+        self.drivers.append(build_driver("http", {**options(self.server.url, **auth), **more}, around))
         return self.drivers[-1]
 
 
@@ -221,10 +222,17 @@ async def test_a_token_server_that_is_down_or_slow_is_named(tmp_path: Path, monk
     chat = GuardedChat(pause=30)
     async with guarded(chat, tmp_path) as built:
         monkeypatch.setattr(wire, "_TOKEN_SECONDS", 0.2)
-        with pytest.raises(NotSent, match=r"^no-token: the token server gave no token: .* after 0\.2 s"):
+        here = built.server.url.removeprefix("http://")
+        with pytest.raises(NotSent, match=rf"^no-token: the token server {here} gave no token: .* after 0\.2 s"):
             await say(built.build(), "one")
+        monkeypatch.undo()
+        with pytest.raises(NotSent, match=rf"^no-token: the token server {here} gave no token: .* after 0\.1 s"):
+            await say(built.build(more={"timeout": 0.1}), "one")
+        with pytest.raises(NotSent, match=rf"^no-token: the token server {here} gave no token: .* silent for 0\.1 s"):
+            await say(built.build(more={"read_timeout": 0.1}), "one")
         with pytest.raises(
-            NotSent, match=r"^no-token: the token server gave no token: no connection to 127\.0\.0\.1:1: "
+            NotSent,
+            match=r"^no-token: the token server 127\.0\.0\.1:1 gave no token: no connection to 127\.0\.0\.1:1: ",
         ):
             await say(built.build(token_url="http://127.0.0.1:1/token"), "one")
     assert chat.truth == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ async def _say(
     """The replies to `turns` turns, where each request gets the next of `answers`, and the server with the requests."""
 
     async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        writer.write(next(answers))
+        writer.write(next(answers).replace(b"PORT", asked.headers["host"].rpartition(":")[2].encode()))
 
     async with serving(answering) as server:
         given = {"url": f"{server.url}/say", "body": {"q": "{{ text }}"}, "reply": "$.text", "timeout": 5, **options}
@@ -80,6 +81,57 @@ async def test_an_answer_that_is_complete_at_once_is_not_fetched() -> None:
     (reply,), server = await _say(iter([DONE]), UNTIL, **JOB)
     assert (reply.turn.answer.text, len(server.asked)) == ("By the mill.", 1)
     assert [one.name for one in reply.exhibits] == ["headers", "response"]
+
+
+LATER: dict[str, Any] = {"url": {"header": "Location"}}
+AT_JOB = _json({"id": "j1"}, "Location: jobs/1?part=a#top", status="202 Accepted")
+
+
+async def test_a_job_is_fetched_from_the_address_that_a_header_names() -> None:
+    """RFC 9110, 10.2.2 and 15.3.3; Azure's REST guidelines, "Long-running operations": 202 until there is a result."""
+    moved = _json({}, "location: /elsewhere/1", "Retry-After: 0", status="202 Accepted")
+    first = [AT_JOB, _json({}, status="202 Accepted"), moved, DONE]
+    second = [_json({}, "Location: //127.0.0.1:PORT/jobs/2", status="201 Created"), DONE]
+    (reply, other), server = await _say(iter([*first, *second]), LATER, 2, reply="$.out")
+    assert [reply.turn.answer.text, other.turn.answer.text] == ["By the mill."] * 2
+    assert [asked.target for asked in server.asked] == [
+        *("/say", "/jobs/1?part=a", "/jobs/1?part=a", "/elsewhere/1"),
+        *("/say", "/jobs/2"),
+    ]
+    (reply,), server = await _say(iter([DONE]), LATER, reply="$.out")
+    assert (reply.turn.answer.text, len(server.asked)) == ("By the mill.", 1)
+    (reply,), server = await _say(iter([AT_JOB, RUNNING, DONE]), {**LATER, **UNTIL}, reply="$.out")
+    assert (reply.turn.answer.text, len(server.asked)) == ("By the mill.", 3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (ACCEPTED, Unanswered, 'no-value: the answer has no header Location, .*; it begins: .{"id": "j1"}'),
+        (_json({}, "Location: mailto:desk", status="202 Accepted"), Unanswered, "no-value: the header Location holds"),
+        (_json({}, "Location: http://me:pw@h/", status="202 Accepted"), Unanswered, "no-value: the header Location"),
+        (_json({}, "Location: http://h.example/", status="202 Accepted"), Denied, "undeclared: h.example:80 is not a"),
+    ],
+)
+async def test_an_address_that_cannot_be_asked(answer: bytes, kind: type[DriverError], words: str) -> None:
+    fault = await _fault(iter([answer]), LATER)
+    assert type(fault) is kind
+    assert re.match(words, str(fault))
+
+
+@pytest.mark.parametrize("each", ["$.messages", "$.messages[*]", "$.more[*]"])
+async def test_a_message_that_cannot_hold_the_reply_is_no_empty_answer(each: str) -> None:
+    listed = _json({"messages": ["By the mill."], "more": [None], "done": True})
+    poll = {"each": each, "until": "$.done", "keep": {"mark": "$.mark"}, "quiet": 0.05}
+    fault = await _fault(iter([ACCEPTED, listed]), poll)
+    assert (type(fault), fault.reason) == (Unanswered, "bad-type")
+    assert "a message is no object and has nothing at $.text: " in fault.detail
+
+
+async def test_messages_may_be_texts() -> None:
+    poll = {"each": "$.messages[*]", "id": "$", "quiet": 0.05}
+    (reply,), _ = await _say(iter([ACCEPTED, *[_json({"messages": ["By the mill."]})] * 99]), poll, reply="$")
+    assert reply.turn.answer.text == "By the mill."
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
 from harvest.drivers.browser import Options, browser_settings
-from harvest.drivers.registry import build_driver
+from harvest.drivers.registry import build_driver, options_model
+from harvest.drivers.rereading import read_reply
 from harvest.systems.driver import Surroundings
 from topics.document import parse_document
 from topics.errors import InputError
@@ -33,11 +34,15 @@ DRIVERS: dict[str, dict[str, Any]] = {
     "openai": {"base_url": "http://127.0.0.1:1/v1", "model": "m"},
     "http": {"url": "http://127.0.0.1:1/", "body": "{{ text }}", "reply": "$.text"},
 }
+OTHERS: dict[str, dict[str, Any]] = {
+    "websocket": {"url": "ws://127.0.0.1:1/", "send": "{{ text }}", "reply": "text"},
+    "gemini": {"model": "m"},
+}
 
 
 def refused(name: str, environment: dict[str, str], **options: Any) -> str:
     with pytest.raises(InputError) as caught:
-        build_driver(name, {**DRIVERS[name], **options}, Surroundings("s", Path(), environment=environment))
+        build_driver(name, {**(DRIVERS | OTHERS)[name], **options}, Surroundings("s", Path(), environment=environment))
     return str(caught.value)
 
 
@@ -47,6 +52,43 @@ def test_a_proxy_with_a_password_is_refused_and_not_repeated(name: str, proxy: s
     said = refused(name, {}, proxy=proxy)
     assert "a proxy's user name and password must not be written in a file" in said
     assert PASSWORD not in said
+
+
+def test_a_key_that_is_written_into_an_address_is_refused_and_not_repeated() -> None:
+    for name, options in (
+        ("http", {"url": f"https://h.example/say?lang=de&key={PASSWORD}"}),
+        ("http", {"query": {"Api_Key": PASSWORD}}),
+        ("http", {"open": ({"url": "https://h.example/", "query": {"access_token": (PASSWORD,)}},)}),
+        ("openai", {"base_url": f"https://h.example/v1?subscription-key={PASSWORD}"}),
+        ("websocket", {"url": f"wss://h.example/?token={PASSWORD}"}),
+        ("gemini", {"base_url": f"https://h.example/v1beta?key={PASSWORD}"}),
+    ):
+        said = refused(name, {}, **options)
+        assert "in a query carries a secret: send it in a header, or write query: {" in said
+        assert PASSWORD not in said
+    played = {"url": f"https://h.example/?key={PASSWORD}", "body": "{{ text }}", "reply": "$.a"}
+    assert read_reply("http", played, b'{"a": "It is."}', b'{"headers": [], "status": 200}').text == "It is."
+    for allowed in ({"env": "KEY"}, "{{ session }}", ""):
+        given = {**DRIVERS["http"], "session": "client", "query": {"key": allowed, "keyword": "mills"}}
+        build_driver("http", given, Surroundings("s", Path(), environment={"KEY": PASSWORD}))
+
+
+def test_the_header_that_names_an_address_has_the_name_of_a_header() -> None:
+    text = 'url: http://h/\nbody: "{{ text }}"\nreply: $.a\npoll:\n  url: {header: The Place}\n'
+    with pytest.raises(InputError, match=r"^audit\.yaml:5:17: header: 'The Place' is not the name of a header"):
+        parse_document(text, "audit.yaml").validate_as(options_model("http"))
+
+
+@pytest.mark.parametrize(
+    "auth",
+    [
+        {"oauth2": {"token_url": "https://h.example/", "client_id": "c", "refresh_token_file": ""}},
+        {"client_cert": {"certificate": ""}},
+    ],
+)
+def test_a_file_without_a_name_is_refused(auth: dict[str, Any]) -> None:
+    assert "must not be empty" in refused("http", {}, auth=auth)
+    assert "must not be empty" in refused("http", {}, ca_file="")
 
 
 def test_the_password_is_not_repeated_with_its_place_in_a_file_either() -> None:

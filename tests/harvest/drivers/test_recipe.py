@@ -82,7 +82,7 @@ def test_fields_are_added_within_those_of_the_recipe() -> None:
     [
         ("temperature: 1", "1:1: missing key 'model'"),
         ("model: m\nmodle: x", r"2:1: unknown key 'modle': did you mean 'model'\?"),
-        ("model: m\nbase_url: https://h.example/v1?key=1", "2:11: base_url: the address may have neither a query"),
+        ("model: m\nbase_url: https://h.example/v1?lang=1", "2:11: base_url: the address may have neither a query"),
         ("model: m\nextra: {messages: []}", "1:1: 'messages' cannot be given in `extra`: the driver 'anthropic' sends"),
         ("model: m\nmax_tokens: many", "2:13: max_tokens: must be a whole number"),
         ("model: m", "1:1: system 's' needs the environment variable ANTHROPIC_API_KEY"),

@@ -19,6 +19,7 @@ from harvest.drivers.received import Received
 from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
+from recordings.log.long_work import LONG
 from tests.servers.local_http import Asked, serving
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
@@ -217,3 +218,13 @@ def test_the_exhibit_of_a_head_is_the_json_it_always_was(headers: tuple[tuple[st
     received = Received('http://a/é"', 200, headers, b"", Stopwatch())
     head = {"url": received.url, "status": 200, "headers": [list(pair) for pair in headers]}
     assert received.exhibits[0].data == json.dumps(head, ensure_ascii=False, indent=1).encode()
+
+
+async def test_reading_a_reply_counts_in_the_time_for_its_turn() -> None:
+    received = Received("http://h/", 200, (), b" " * LONG, Stopwatch())
+    received.watch.mark()
+    assert await received.read_in_time(60, lambda: "read") == "read"
+    with pytest.raises(Unanswered, match="could not be read within the time") as caught:
+        await received.read_in_time(0.05, lambda: time.sleep(0.3))
+    assert caught.value.reason == "timeout"
+    assert [exhibit.name for exhibit in caught.value.exhibits] == ["headers", "response"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from harvest.systems.driver import Denied, Driver, DriverError, Opening, Reply, 
 from harvest.systems.exposure import Exposure
 from recordings.log.run_folder import read
 from tests.servers.environment import python_environment
+from tests.servers.local_http import Asked, serving
 from tests.support.checkout import TESTS
 from topics.errors import InputError
 
@@ -239,6 +241,20 @@ async def test_a_server_that_cannot_be_reached(tmp_path: Path, url: str) -> None
     assert (type(fault).__name__, fault.reason) == ("NotSent", "dns" if "invalid" in url else "connect")
 
 
+async def test_a_server_that_does_not_speak_http(tmp_path: Path) -> None:
+    async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.example ESMTP\r\n")
+
+    async with serving(answering) as server:
+        built = Built(server.url.replace("http", "ws"), tmp_path, **ONE, query={"key": {"env": "DESK_KEY"}, "v": "1&2"})
+        fault = await built.fault("x")
+        (asked,) = server.asked
+    assert (type(fault), fault.reason) == (Denied, "bad-protocol")
+    assert re.search(r"what 127\.0\.0\.1:\d+ answers is not HTTP: Bad status line", fault.detail)
+    assert asked.query == {"key": [KEY], "v": ["1&2"]}
+    assert built.secrets == {KEY}
+
+
 async def test_a_connection_that_is_closed_between_turns_is_not_opened_again(chats: Chats, tmp_path: Path) -> None:
     built = Built(f"{chats.plain}/closing", tmp_path, **ONE)
     session = await built.driver.open(Opening("socket", "M001", 1, 1))
@@ -318,6 +334,9 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({**ONE, "send": "{{ text }} {{ token }}"}, "{{ token }} cannot be used here"),
     ({**ONE, "connect": "{{ text }}"}, "{{ text }} cannot be used here"),
     ({**STREAM, "quiet": 1.0}, "cannot be used with `quiet`"),
+    ({**ONE, "protocols": ("chat", "chat v2")}, "'chat v2' is not the name of a subprotocol"),
+    ({**ONE, "protocols": ("chat", "chat")}, "'chat' is not the name of a subprotocol, or is named twice"),
+    ({**ONE, "query": {"who": "{{ text }}"}}, "{{ text }} cannot be used here"),
     ({**ONE, "secret": "token"}, "`secret` names 'token', which `keep` does not keep"),
     ({**ONE, "framing": "socketio"}, "`send` is a list: the event's name, then its data"),
 )
