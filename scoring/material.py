@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from recordings.conversations.conversation import Conversation
+from scoring.cited import CitedSource, find_cited
 from scoring.nuggets import Nugget, find_nuggets
 from scoring.settings import Settings
 from scoring.swan.assessment import Assessment, TopicData, assess
@@ -15,6 +16,7 @@ from scoring.swan.schema import Schema
 from scoring.words import Passage, Unit, passages
 from topics.attributes import AttributeSet
 from topics.gold import GoldTable
+from topics.source_table import SourceTable
 from topics.topic import Topic
 
 T = TypeVar("T")
@@ -32,7 +34,8 @@ class Judged:
 class Material:
     """The input of a measure: a conversation, its topic, and gold data on good answers.
 
-    `gold` is None if nothing is judged. `attributes` are the attribute sets by name. `settings` are those of this
+    `gold` is None if nothing is judged. `attributes` are the attribute sets by name, and `sources` is what is known
+    about sources. `settings` are those of this
     measure (see `under`), and `base` those of the whole run. `judged` loads the judgments for SWAN; only measures
     that need judgments call it. `made` are results of `once` so far, by settings.
     """
@@ -44,6 +47,7 @@ class Material:
     settings: Settings
     judged: Callable[[], Judged]
     base: Settings = field(default_factory=Settings)
+    sources: SourceTable = field(default_factory=SourceTable)
     made: list[tuple[Settings, dict[Hashable, Any]]] = field(default_factory=list)
 
     def under(self, settings: Settings) -> Material:
@@ -111,6 +115,13 @@ class Material:
         """All user turns and replies in order, with the positions of their words or characters."""
         unit, user_words = self.settings.unit, self.settings.user_words
         return self.once("passages", lambda: passages(self.conversation, unit, user_words))
+
+    @property
+    def cited(self) -> tuple[CitedSource, ...]:
+        """The sources of all answers, in order, each once in an answer."""
+        return self.once(
+            "cited", lambda: find_cited(self.conversation, self.sources, self.settings.citations, self.passages)
+        )
 
     @property
     def unit(self) -> Unit:

@@ -132,7 +132,14 @@ def score(
         )
         grounds = [
             Material(
-                found[key], topics.topics[known[key.topic]], gold, topics.attributes, settings, rule_judgments, settings
+                found[key],
+                topics.topics[known[key.topic]],
+                gold,
+                topics.attributes,
+                settings,
+                rule_judgments,
+                settings,
+                topics.sources,
             )
             for key in keys
         ]

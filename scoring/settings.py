@@ -175,6 +175,8 @@ OrdinalDivergence = Literal["RNOD", "NMD"]
 Resample = Literal["topics", "topics+trials", "bootstrap-t"]
 Estimand = Literal["like-these", "these"]
 Shares = Literal["unseen-topic", "bootstrap"]
+# Which sources of an answer count: all, those that the system reports beside its text, or those its text links to.
+Citations = Literal["all", "reported", "linked"]
 TurnWeight = Literal["one", "largest-pw"]
 
 
@@ -204,6 +206,8 @@ class Settings:
     - `shares`: the interval of %useful, ave%useful and %recovery: `unseen-topic`, as in
       `scoring.inference.unseen_topic` (called `wilson` in older audits and runs), or `bootstrap`, with `resample` as
       for means.
+    - `citations`: which sources of an answer count: all, those that the system reports beside its text, or those that
+      its text links to.
     - `user_words`: whether positions and lengths count the words of user turns ([GFRC] §2.3, §3.2), or leave them out.
     """
 
@@ -261,6 +265,9 @@ class Settings:
         "unseen-topic",
         Choice(get_args(Shares), earlier={"wilson": "unseen-topic"}),
         "How %-measures get their intervals",
+    )
+    citations: Citations = setting(
+        "all", Choice(get_args(Citations)), "Which sources of answers count: all, those beside the text, or its links"
     )
     user_words: UserWords = setting(
         "counted", Choice(get_args(UserWords)), "Whether positions and lengths count the words of user turns"

@@ -72,6 +72,7 @@ _FILES: Mapping[str, str] = {
     "harvest-schema": "a schema of criteria",
     "harvest-scores": "a file of scores",
     "harvest-site": "a site file",
+    "harvest-sources": "a file of sources",
     "harvest-topics": "a topic set",
     "harvest-tree": "a tree",
     "harvest-user": "a fitted user",

@@ -10,6 +10,7 @@ from topics.attributes import AttributeSet
 from topics.errors import InputError
 from topics.kinds import UrlKind
 from topics.names import LONGEST, WRONG_CHARACTERS, name_fault, name_words
+from topics.source_table import SourceTable
 
 # The signs of a topic's id besides letters and digits; ids are used in file names, options and tables.
 ID_SIGNS = "._+-"
@@ -76,14 +77,15 @@ class Topic:
 @dataclass(frozen=True, slots=True)
 class TopicSet:
     """Topics in file order, with the attribute sets to which they refer. `left_out` has the ids of topics in the file
-    that are not played; a gold table may still contain them. `topics["M002"]` returns a topic. An unknown id raises
-    InputError."""
+    that are not played; a gold table may still contain them. `sources` is what is known about the sources of answers.
+    `topics["M002"]` returns a topic. An unknown id raises InputError."""
 
     name: str
     topics: tuple[Topic, ...]
     attributes: Mapping[str, AttributeSet]
     about: str = ""
     left_out: tuple[str, ...] = ()
+    sources: SourceTable = field(default_factory=SourceTable)
 
     def __getitem__(self, topic_id: str) -> Topic:
         for topic in self.topics:

@@ -47,7 +47,7 @@ class _Url(StrictModel):
     also: tuple[_Url, ...] = ()
 
 
-class _Attribute(StrictModel):
+class AttributeEntry(StrictModel):
     scale: Literal["ordinal", "nominal"]
     groups: tuple[str, ...] | None = None
     bounds: tuple[Number | str, ...] = ()
@@ -78,7 +78,7 @@ class _File(StrictModel):
     format: Literal["harvest-topics/1"]
     name: Name
     about: str = ""
-    attributes: dict[Name, _Attribute] = Field(default_factory=dict)
+    attributes: dict[Name, AttributeEntry] = Field(default_factory=dict)
     types: dict[Name, _Type]
     topics: tuple[_Topic, ...]
     left_out: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ def read_topics(document: Document) -> TopicSet:
             ("format",), "this is not a topic file of a known version", allowed=f"format: {FORMAT}"
         )
     file = document.validate_as(_File)
-    attributes = {name: _read_attribute(document, name, entry) for name, entry in file.attributes.items()}
+    attributes = {name: read_attribute(document, name, entry) for name, entry in file.attributes.items()}
     types = {name: _read_type(document, name, entry, attributes) for name, entry in file.types.items()}
     if not file.topics:
         raise document.error(("topics",), "the topic set is empty", advice="list at least one topic")
@@ -247,7 +247,8 @@ def _make_kind(entry: _Url, name: str) -> UrlKind:
     return UrlKind(name, entry.hosts, entry.path, entry.query, entry.identity, also)
 
 
-def _read_attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet:
+def read_attribute(document: Document, name: str, entry: AttributeEntry) -> AttributeSet:
+    """Return the attribute set `name` of a document. Raises InputError, with its place, for the first fault."""
     loc: Loc = ("attributes", name)
     if name in ("topic", "entity", "grade", "title"):
         raise document.error(loc, f"{name!r} is a column of every gold table and cannot name an attribute set")

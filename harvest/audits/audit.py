@@ -36,6 +36,7 @@ from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.regular_file import read_regular
+from topics.source_file import load_sources
 from topics.topic import Topic, TopicSet
 
 FORMAT = "harvest-audit/1"
@@ -180,6 +181,7 @@ class Audit:
             **({"factors": factors} if (factors := self.factors) else {}),
             **({"population": {one.name: one.share for one in self.population}} if self.population else {}),
             "gold": self.gold_source,
+            **({"sources": name} if (name := self.topics.sources.name) else {}),
             "scoring": self.scoring,
             **({"user_files": files} if (files := file_hashes(self.protocol)) else {}),
             **({"endpoints": self.endpoints.definition()} if self.endpoints else {}),
@@ -304,9 +306,10 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
                 whole[topic_id]
         topics = whole.only(chosen)
     protocol = _load_named(document, "protocol", file.protocol, folder, load_protocol)
-    gold = None
-    if file.gold:
-        gold = _load_named(document, "gold", file.gold, folder, lambda name: load_gold(name, topics))
+    if file.sources:
+        table = _load_named(document, "sources", file.sources, folder, load_sources)
+        topics = replace(topics, sources=replace(table, name=file.sources))
+    gold = _load_named(document, "gold", file.gold, folder, lambda name: load_gold(name, topics)) if file.gold else None
     groups = file.groups or ()
     with document.add_place(("protocol",)):
         check_topics(protocol, topics)

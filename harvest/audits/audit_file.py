@@ -186,6 +186,7 @@ class AuditFile(StrictModel):
     only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     protocol: str
     gold: str | None = None
+    sources: str | None = None
     trials: Trials
     trials_of: Annotated[dict[str, Trials], Field(min_length=1)] | None = None
     seed: Annotated[int, Field(ge=0)] = 1

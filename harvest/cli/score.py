@@ -36,10 +36,11 @@ _NO_THRESHOLDS = "give the audit thresholds; those of several runs are not check
 @click.command(
     cls=ShortHelp,
     rare="--patience --patience-characters --unit --gain --alpha --weight --ordinal --irrelevant --turn-weight "
-    "--input-price --output-price --resample --shares --user-words --keep --dask --strict",
+    "--input-price --output-price --resample --shares --user-words --citations --sources --keep --dask --strict",
 )
 @click.argument("runs", nargs=-1, required=True, type=PathArgument())
 @click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Gold table to use instead of the run's own.")
+@click.option("--sources", type=NameOrFile(), metavar="FILE", help="Table of sources to use instead of the run's own.")
 @click.option(
     "--measure",
     "-m",
@@ -70,6 +71,7 @@ _NO_THRESHOLDS = "give the audit thresholds; those of several runs are not check
 def command(
     runs: tuple[Path, ...],
     gold: str | None,
+    sources: str | None,
     wanted: tuple[str, ...],
     by_criterion: bool,
     schema: str | None,
@@ -106,7 +108,7 @@ def command(
                 advice=" or ".join(f"write -m 'share_of({one.written_name})'" for one in criteria),
             )
         wanted = tuple(map(str, criterion_terms(criteria)))
-    request = ScoreRequest(wanted, gold, schema, judges, nuggets, folding, settings, seed)
+    request = ScoreRequest(wanted, gold, schema, judges, nuggets, folding, settings, seed, sources)
     measures = request.terms
     if not measures and (schema or judges):
         raise InputError("--schema and --judges only affect SWAN", advice="add --measure SWAN")

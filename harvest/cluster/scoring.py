@@ -43,7 +43,12 @@ def scoring_task(run: Path, request: ScoreRequest) -> ScoringTask:
     """Create a task. Files that the request names are resolved on this machine."""
     folder, request = (
         run.absolute(),
-        replace(request, gold=_absolute_if_file(request.gold), schema=_absolute_if_file(request.schema)),
+        replace(
+            request,
+            gold=_absolute_if_file(request.gold),
+            schema=_absolute_if_file(request.schema),
+            sources=_absolute_if_file(request.sources),
+        ),
     )
     return ScoringTask(str(folder), request, _read_folder(folder, request), software())
 
@@ -90,7 +95,8 @@ def score_run(task: ScoringTask) -> KeptScores:
 
 
 def _read_folder(folder: Path, request: ScoreRequest) -> dict[str, Any]:
-    named = [Path(name) for name in (request.gold, request.schema) if name and Path(name).is_absolute()]
+    given = request.gold, request.schema, request.sources
+    named = [Path(name) for name in given if name and Path(name).is_absolute()]
     judged = [file for kind in ("judgments", decisions.FOLDER) for file in list_entries(folder, kind, "*.jsonl")]
     files = [folder / "run.json", *judged, *named]
     return {"events": event_file_sizes(folder), "files": {str(file): content_digest(file) for file in files}}

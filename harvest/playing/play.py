@@ -16,6 +16,7 @@ from harvest.playing.runner import Runner, Watcher
 from harvest.systems.limits import Gates, local_gate
 from recordings.conversations.conversation import Outcome
 from recordings.judged.gold_layers import keep_gold
+from recordings.judged.source_layers import keep_sources
 from recordings.log.continuation import extend_header, refuse_differences
 from recordings.log.own_loop import run_to_end
 from recordings.log.run_folder import Run, event_file_sizes, is_run, read
@@ -154,3 +155,5 @@ def first_error(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
 def _keep_gold(audit: Audit, folder: Path) -> None:
     if audit.gold is not None:
         keep_gold(folder, audit.gold, source=audit.gold_source)
+    if audit.topics.sources.name:
+        keep_sources(folder, audit.topics.sources)

@@ -32,6 +32,7 @@ _UNLISTED_FILE = (
     "moment, or the end of the inventory was removed"
 )
 _GOLD_PREFIX = "judgments/gold-"
+_SOURCES_PREFIX = "judgments/gold-table-of-sources-"  # of `source_layers`: no judgments of entities
 _MOST_NAMED = 3  # files in a sentence
 _EARLIER_INVENTORY_LOST = (
     "an earlier inventory was missing when this one was started, so other missing files may go unnoticed"
@@ -266,7 +267,8 @@ def _check_journal(run: Path) -> tuple[RecordingFindings, set[str]]:
     decided = found.check_decisions(run, declared=declared)
     layers = found.check_layers(run)
     found.check_inventory(run, inventory, [*chained, *decided], layers, declared=declared)
-    gold = any(name.startswith(_GOLD_PREFIX) for name in (*layers, *found.gone))
+    named_gold = [name for name in (*layers, *found.gone) if name.startswith(_GOLD_PREFIX)]
+    gold = any(not name.startswith(_SOURCES_PREFIX) for name in named_gold)
     audit = header.get("audit")
     wants_gold = isinstance(audit, dict) and bool(audit.get("gold"))  # kept as a layer before anything is asked
     if declared and found.lines > len(files) and not gold and wants_gold:

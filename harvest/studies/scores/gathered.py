@@ -18,6 +18,7 @@ from recordings.files.json_text import Json
 from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
+from recordings.judged.source_layers import source_table
 from recordings.log.caps import prevented_trials, standings, stop_sentences
 from recordings.log.header import topic_value
 from recordings.log.run_folder import Run, read
@@ -33,6 +34,7 @@ from scoring.table import ScoreTable
 from simulators.probing.recorded import contains_probe
 from topics.clusters import assign_clusters, joined_clusters
 from topics.errors import InputError, Place
+from topics.source_table import SourceTable
 from topics.topic import TopicSet
 
 
@@ -40,16 +42,17 @@ from topics.topic import TopicSet
 class Gathered:
     """The runs of a study, created by `gather_runs` and shared between studies of the same runs.
 
-    `changes` override the audits' scoring settings. `judged` means that a gold table is given, so that the gold of
-    the runs is not compared. With `whole`, topics that not every run tried are included. Everything else is
-    computed on first use and cached. InputError is raised on this first use if the runs cannot be compared or do
-    not include their topics.
+    `changes` override the audits' scoring settings. `judged` means that a gold table is given, so that the gold of the
+    runs is not compared. `sources_given` replaces what the runs know about sources. With `whole`, topics that not every
+    run tried are included. Everything else is computed on first use and cached. InputError is raised on this first use
+    if the runs cannot be compared or do not include their topics.
     """
 
     runs: tuple[Run, ...]
     changes: Mapping[str, Any] = field(default_factory=dict)
     judged: bool = False
     whole: bool = False
+    sources_given: SourceTable | None = None
     _shares: dict[str, Values] = field(default_factory=dict, init=False, repr=False, compare=False)
     _layers: dict[Path, tuple[Layer, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -115,8 +118,9 @@ class Gathered:
         cut = [prevented_trials(found) for found in capped]
         layers = [layer for run in self.runs for layer in self.layers_of(run)]
         gold = gold_table(layers, topics) if any(layer.kind == "gold" for layer in layers) else None
+        about_sources = source_table(layers) if self.sources_given is None else self.sources_given
         return Material(
-            topics=topics,
+            topics=replace(topics, sources=about_sources),
             systems=self._systems(),
             conversations=tuple(
                 one
@@ -179,6 +183,7 @@ def gather_runs(
     *,
     judged: bool = False,
     whole: bool = False,
+    sources: SourceTable | None = None,
 ) -> Gathered:
     """Prepare runs for studies, and read those that are given by their folders. The arguments are as in `Gathered`. If
     `runs` is a `Gathered` already, it is returned unchanged, and the other arguments are ignored. Raises InputError if
@@ -188,7 +193,7 @@ def gather_runs(
     given = (runs,) if isinstance(runs, Run) else tuple(one if isinstance(one, Run) else read(one) for one in runs)
     if len(given) > 1:
         refuse_repeated_runs(given)
-    return Gathered(given, changes or {}, judged, whole)
+    return Gathered(given, changes or {}, judged, whole, sources)
 
 
 def score_runs(

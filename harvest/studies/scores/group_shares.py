@@ -47,7 +47,8 @@ def gold_ground(material: Material, settings: Settings, conversation: Conversati
         )
     topic = material.topics[conversation.key.topic]
     judged = partial(Judges().judged, ())
-    return Ground(conversation, topic, material.gold, material.topics.attributes, settings, judged, settings)
+    attributes, sources = material.topics.attributes, material.topics.sources
+    return Ground(conversation, topic, material.gold, attributes, settings, judged, settings, sources)
 
 
 def group_tables(ground: Ground, width: int) -> Iterator[Table | Text]:

@@ -17,6 +17,7 @@ from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreTable
 from topics.library import load_gold
+from topics.source_file import load_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,9 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """A request for scores. `measures` are written as in tables; () means the default measures. `gold` and `schema`
-    are names or files. `judges`, `nuggets` and `folding` select whose judgments count, as in the command's
-    options. `settings` override the audit's settings."""
+    """A request for scores. `measures` are written as in tables; () means the default measures. `gold` and `schema` are
+    names or files, and `sources` is a file of sources. `judges`, `nuggets` and `folding` select whose judgments count,
+    as in the command's options. `settings` override the audit's settings."""
 
     measures: tuple[str, ...] = ()
     gold: str | None = None
@@ -46,6 +47,7 @@ class ScoreRequest:
     folding: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
+    sources: str | None = None
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -54,7 +56,8 @@ class ScoreRequest:
 
     def gathered(self, runs: Sequence[Run]) -> Gathered:
         """Prepare the runs for this request. Raises InputError if a run is given twice."""
-        return gather_runs(runs, self.settings, judged=self.gold is not None)
+        sources = load_sources(self.sources) if self.sources is not None else None
+        return gather_runs(runs, self.settings, judged=self.gold is not None, sources=sources)
 
     def scored(self, material: Material) -> Scored:
         """Score the material. Raises InputError for unknown names and for values that do not fit these runs."""

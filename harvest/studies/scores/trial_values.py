@@ -111,7 +111,16 @@ def measure_values(
     topics = {topic.id: topic for topic in material.topics.topics}
     found: dict[str, Values] = {system: {} for system in systems}
     grounds = [
-        Ground(one, topics[one.key.topic], material.gold, material.topics.attributes, settings, judged, settings)
+        Ground(
+            one,
+            topics[one.key.topic],
+            material.gold,
+            material.topics.attributes,
+            settings,
+            judged,
+            settings,
+            material.topics.sources,
+        )
         for one in material.finished
         if measures and one.key.system in found
     ]
