@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from harvest.audits.vantage import Vantage
 from protocols.protocol import Protocol
 from protocols.states import SimulatedUser
 from simulators.registry import build_users, check_users, file_hashes
@@ -50,7 +51,7 @@ class Arm:
     """An arm, ready to be played. `protocol` is the audit's protocol with the simulated users of this arm. `user`
     plays the protocol and rewords turns if the arm says so. `rewords` is True if the protocol's own turns may be
     reworded. `definition` identifies the arm. `levels` has the level of each factor if the arm is a combination of
-    levels."""
+    levels. `vantage` is the place from which the systems are asked, or None if the arm names none."""
 
     name: str
     protocol: Protocol
@@ -58,6 +59,7 @@ class Arm:
     rewords: bool
     definition: Mapping[str, Any]
     levels: Mapping[str, str] = field(default_factory=dict)
+    vantage: Vantage | None = None
 
 
 def read_arms(
@@ -107,14 +109,17 @@ def read_arm(
     topics: Sequence[Topic],
     *,
     grouped: bool = False,
+    words: Mapping[str, Mapping[str, str]] | None = None,
+    vantage: Vantage | None = None,
 ) -> Arm:
     """Read an arm. `loc` is its location in the audit. If `grouped`, the users belong to groups, and `check_groups`
-    checks later whether every topic has the values that the users need. Raises InputError, with its place in the
-    audit, if the arm cannot be played."""
+    checks later whether every topic has the values that the users need. `words`, by topic and state, and `vantage` are
+    those of a design. Raises InputError, with its place in the audit, if the arm cannot be played."""
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
-    from simulators.wrappers.given_words import replace_user_words
+    from simulators.wrappers.given_words import WordsByState, replace_user_words
 
-    wording = texts = None
+    wording = None
+    texts = WordsByState(topics=words) if words is not None else None
     if entry.wording is not None:
         wording = document.part((*loc, "wording")).validate_as(paraphrasing.Options)
     if entry.texts is not None:
@@ -149,8 +154,10 @@ def read_arm(
     if entry.users:
         definition["users"] = entry.users
         definition |= {"files": files} if (files := file_hashes(variant)) else {}
+    if vantage is not None:
+        definition["place"] = vantage.as_json()
     rewords = texts is not None or (wording is not None and any(wording.rates.values()))
-    return Arm(name, variant, playing, rewords, MappingProxyType(definition))
+    return Arm(name, variant, playing, rewords, MappingProxyType(definition), vantage=vantage)
 
 
 def _read_texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "WordsByState":

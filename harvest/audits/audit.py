@@ -5,16 +5,15 @@ that cannot work is rejected, with file:line:column, before anything is sent.
 """
 
 import hashlib
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from harvest.audits.arms import Arm, read_arms
-from harvest.audits.audit_file import AuditFile, Member, Order, Threshold, draw_member, read_population
+from harvest.audits.audit_file import AuditFile, Member, Order, Threshold, draw_member, read_audit, read_population
 from harvest.audits.caps import read_caps
+from harvest.audits.design import Design, read_design
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
 from harvest.audits.groups import check_groups
@@ -31,7 +30,7 @@ from recordings.log.header import Header, make_header
 from recordings.log.shard import Shard
 from simulators.registry import build_users, file_hashes
 from simulators.user import User
-from topics.document import Document, read_document
+from topics.document import Document
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
@@ -39,7 +38,6 @@ from topics.regular_file import read_regular
 from topics.source_file import load_sources
 from topics.topic import Topic, TopicSet
 
-FORMAT = "harvest-audit/1"
 _Loaded = TypeVar("_Loaded")
 
 
@@ -58,7 +56,8 @@ class Audit:
     known answers. `exposures` describe the effects of each system and each endpoint on this machine. `harm` is
     "declared" if the audit declares that its users ask for harm. `imports` is True if the code that the audit names
     was imported. `shard` is the part of the trials to play on this machine, with this machine's limits, or None for
-    all trials. `caps` is the most that the whole audit may take, or None.
+    all trials. `caps` is the most that the whole audit may take, or None. `design` has the words and places of its
+    arms, or is None.
     """
 
     document: Document
@@ -90,6 +89,7 @@ class Audit:
     imports: bool = True
     harm: Literal["declared"] | None = None
     caps: Caps | None = None
+    design: Design | None = None
 
     def trials_with(self, topic: Topic) -> int:
         """Return the number of trials of `topic` with each system."""
@@ -120,6 +120,12 @@ class Audit:
         """The levels of each factor, or {} if the audit has no factors."""
         names = self.arms[0].levels if self.arms else {}
         return {name: list(dict.fromkeys(arm.levels[name] for arm in self.arms)) for name in names}
+
+    @property
+    def doors(self) -> tuple[System, ...]:
+        """What is asked: every system, and every system from each place of the design."""
+        places = self.design.vantages.values() if self.design is not None else ()
+        return (*self.systems, *(system.from_place(place) for system in self.systems for place in places))
 
     @property
     def protocols(self) -> tuple[Protocol, ...]:
@@ -157,7 +163,7 @@ class Audit:
             self.folder,
             topics=self.topics,
             secrets=self.secrets,
-            recorded_as=tuple(one.name for one in self.played if one.of == system.name),
+            recorded_as=tuple(one.name for one in self.played if system.name in (one.of, one.door)),
             imports=self.imports,
         )
         options_loc = (*system.loc, "options")
@@ -179,6 +185,7 @@ class Audit:
             **({"groups": list(self.groups)} if self.groups else {}),
             **({"arms": [arm.name for arm in self.arms]} if self.arms else {}),
             **({"factors": factors} if (factors := self.factors) else {}),
+            **({"design": self.design.as_json()} if self.design else {}),
             **({"population": {one.name: one.share for one in self.population}} if self.population else {}),
             "gold": self.gold_source,
             **({"sources": name} if (name := self.topics.sources.name) else {}),
@@ -199,7 +206,7 @@ class Audit:
         this check."""
         defaults: dict[str, Any] = {}
         files: dict[str, Any] = {}
-        for system in self.systems:
+        for system in self.doors:
             options = options_model(system.driver).model_validate(system.options)
             values = options.model_dump(mode="json")
             defaults[system.name] = {key: value for key, value in values.items() if key not in system.options}
@@ -212,46 +219,6 @@ class Audit:
             if hashes:
                 files[system.name] = hashes
         return {"system_defaults": defaults, "system_files": files}
-
-
-def shipped_audits() -> tuple[str, ...]:
-    """Return the names of the audits that come with Harvest."""
-    folder = resources.files("harvest") / "audits"
-    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
-
-
-def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
-    """Read an audit without resolving any name or reading any secret. Raises InputError, with file, line and column."""
-    path = Path(name_or_path)
-    if not path.is_file() and name_or_path in shipped_audits():
-        path = Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
-    if path.is_dir():
-        raise _folder_error(path)
-    document = read_document(path)
-    if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
-        raise document.other_format_error(FORMAT) or document.error(
-            ("format",), "not an audit file of a supported version", allowed=f"format: {FORMAT}"
-        )
-    return document, document.validate_as(AuditFile)
-
-
-def _folder_error(folder: Path) -> InputError:
-    """Return the error for a folder in place of an audit, which says what the folder is good for."""
-    from recordings.log.run_folder import is_run  # late: only this mistake needs it
-
-    if is_run(folder):
-        return InputError(
-            "this is the folder of a run, not an audit file",
-            place=Place(str(folder)),
-            advice="read it with harvest show, score, report or compare; continue it with "
-            f"harvest run AUDIT --out {shlex.quote(str(folder))}",
-        )
-    inside = folder / "audit.yaml"
-    return InputError(
-        "this is a folder, not an audit file",
-        place=Place(str(folder)),
-        advice=f"give the audit in it: {inside}" if inside.is_file() else "give an audit file; harvest init writes one",
-    )
 
 
 def load_audit(
@@ -314,16 +281,25 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
     with document.add_place(("protocol",)):
         check_topics(protocol, topics)
         users = build_users(protocol)
+    design = None
+    if file.design is not None:
+        design = read_design(document, file.design, protocol, whole.topics)
+        kept = {topic.id for topic in design.topics}
+        topics = topics.only(topic.id for topic in topics.topics if topic.id in kept)
     check_groups(document, groups, protocol, users, topics.topics)
+    if file.arms and design is not None:
+        what = "an audit has arms or a design, not both: the cells of a design are arms"
+        raise document.error(("design",), what, advice="make factors of the arms, which are combined with it", key=True)
     if file.arms and file.factors:
         what = "an audit has arms or factors, not both: factors make arms of all combinations of their levels"
         raise document.error(("factors",), what, advice="make a factor of the arms", key=True)
-    if file.population and (groups or file.arms or file.factors):
+    if file.population and (groups or file.arms or file.factors or design is not None):
         other = "groups" if groups else "arms"
         what = f"an audit has {other} or a population, not both: a trial of each of the {other} meets one user"
         raise document.error(("population",), what, advice="write an audit for each", key=True)
-    if file.factors:
-        arms = read_factors(document, file.factors, protocol, topics.topics, grouped=bool(groups))
+    if file.factors or design is not None:
+        own = file.factors or {}
+        arms = read_factors(document, own, protocol, topics.topics, design=design, grouped=bool(groups))
     else:
         arms = read_arms(document, file.arms or {}, protocol, topics.topics, grouped=bool(groups))
     for arm in arms if groups else ():
@@ -352,6 +328,7 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
         population=read_population(document, file.population or {}, protocol, topics.topics),
         trials_of=_read_trials_of(document, file, whole, topics) if trials is None else {},
         harm=file.harm,
+        design=design,
     )
 
 
@@ -384,7 +361,7 @@ def _build_drivers(audit: Audit) -> None:
         for protocol in audit.protocols:
             audit.endpoints.check(protocol)
     check_harm(document, audit.harm, audit.protocols)
-    for system in audit.systems:
+    for system in audit.doors:
         driver = audit.drivers[system.name] = audit.build(system)
         missing = sorted(need for need in audit.protocol.needs if not getattr(driver.capabilities, need, False))
         if missing:

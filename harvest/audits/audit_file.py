@@ -1,20 +1,34 @@
 """The schema of audit files, before names are resolved."""
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model, model_validator
 
 from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_similar_names
+from harvest.audits.design import DesignEntry
 from harvest.systems.limits import BUSY_TIMEOUT
 from protocols.protocol import Protocol
 from scoring.settings import SETTINGS, Choice, Kind, Number, NumbersByGrade, NumbersByName
-from topics.document import Document, StrictModel, form_validator, name_validator, validation_error
+from topics.document import (
+    Document,
+    StrictModel,
+    form_validator,
+    name_validator,
+    read_document,
+    validation_error,
+)
+from topics.errors import InputError, Place
 from topics.identity import generator
 from topics.names import LONGEST
 from topics.topic import Topic
+
+FORMAT = "harvest-audit/1"
 
 # Shares are rounded to twelve digits: a smaller one would have three significant digits or none.
 _LEAST_SHARE = 1e-9
@@ -199,6 +213,7 @@ class AuditFile(StrictModel):
     factors: Annotated[dict[Name, dict[Name, ArmEntry]], Field(min_length=1)] | None = Field(
         None, examples=["factors: {patience: {patient: {}, hasty: {users: {visitor: {patience: 0}}}}}"]
     )
+    design: DesignEntry | None = Field(None, examples=["design: {languages: [en, de]}"])
     population: Annotated[dict[Name, MemberEntry], Field(min_length=1)] | None = Field(
         None, examples=["population: {patient: {weight: 0.6}, hasty: {weight: 0.4, users: {…}}}"]
     )
@@ -213,3 +228,43 @@ class AuditFile(StrictModel):
     prices: dict[Name, PriceEntry] = Field(default_factory=dict)
     scoring: Scoring = Scoring()
     thresholds: tuple[Threshold, ...] = ()
+
+
+def shipped_audits() -> tuple[str, ...]:
+    """Return the names of the audits that come with Harvest."""
+    folder = resources.files("harvest") / "audits"
+    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
+
+
+def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
+    """Read an audit without resolving any name or reading any secret. Raises InputError, with file, line and column."""
+    path = Path(name_or_path)
+    if not path.is_file() and name_or_path in shipped_audits():
+        path = Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
+    if path.is_dir():
+        raise _folder_error(path)
+    document = read_document(path)
+    if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
+        raise document.other_format_error(FORMAT) or document.error(
+            ("format",), "not an audit file of a supported version", allowed=f"format: {FORMAT}"
+        )
+    return document, document.validate_as(AuditFile)
+
+
+def _folder_error(folder: Path) -> InputError:
+    """Return the error for a folder in place of an audit, which says what the folder is good for."""
+    from recordings.log.run_folder import is_run  # late: only this mistake needs it
+
+    if is_run(folder):
+        return InputError(
+            "this is the folder of a run, not an audit file",
+            place=Place(str(folder)),
+            advice="read it with harvest show, score, report or compare; continue it with "
+            f"harvest run AUDIT --out {shlex.quote(str(folder))}",
+        )
+    inside = folder / "audit.yaml"
+    return InputError(
+        "this is a folder, not an audit file",
+        place=Place(str(folder)),
+        advice=f"give the audit in it: {inside}" if inside.is_file() else "give an audit file; harvest init writes one",
+    )

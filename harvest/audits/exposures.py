@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from harvest.audits.audit_file import AuditFile
+from harvest.audits.groups import grouped_name
 from harvest.drivers.registry import driver_module, read_exposure
 from harvest.systems.exposure import Exposure
 from topics.document import Document
 from topics.errors import InputError, Place
+from topics.suggestions import suggestion
 from topics.yaml_values import Loc
 
 # The command option, never in a file, that allows keys to be sent over http to other machines.
@@ -22,12 +24,22 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
     unknown driver and for options that the driver does not accept."""
     folder = Path(document.path).resolve().parent
     found = []
+    vantages = file.design.vantages.values() if file.design is not None else ()
+    names = [entry.name for entry in file.systems]
+    for vantage in vantages:
+        for name in vantage.systems:
+            if name not in names:
+                what = f"the audit has no system {name!r}{suggestion(name, names)}"
+                raise document.error((*vantage.loc, "systems", name), what, allowed=", ".join(names), key=True)
     for place, entry in enumerate(file.systems):
         with document.add_place(("systems", place, "driver")):
             driver_module(entry.driver)
         loc: Loc = ("systems", place, "options")
         loc = loc if loc in document.marks else loc[:2]
         found.append(read_exposure(entry.driver, entry.options, entry.name, folder, document=document, loc=loc))
+        for vantage in vantages:
+            options, who = vantage.options_of(entry.name, entry.options), grouped_name(entry.name, vantage.name)
+            found.append(read_exposure(entry.driver, options, who, folder, document=document, loc=vantage.loc))
     if file.endpoints:
         from harvest.voices.endpoint import (
             EndpointOptions,  # late: an audit without endpoints does not need its imports

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from harvest.audits.arms import Arm
 from harvest.audits.audit_file import Member, SystemEntry
 from harvest.audits.groups import grouped_name
+from harvest.audits.vantage import Vantage
 from harvest.systems.driver import Driver
 from harvest.systems.limits import Limits
 from protocols.protocol import Protocol
@@ -52,13 +53,25 @@ class System:
         """The name of the system that is actually asked: `of` if the system has a group or an arm, else `name`."""
         return self.of or self.name
 
+    @property
+    def door(self) -> str:
+        """The name of the driver that asks the system: one for each place, or the system's own."""
+        place = self.arm.vantage if self.arm is not None else None
+        return self.asked if place is None else grouped_name(self.asked, place.name)
+
     def for_group(self, group: str) -> System:
         """Return the separately recorded system that meets users of `group`."""
         return replace(self, name=grouped_name(self.name, group), group=group, of=self.asked)
 
     def in_arm(self, arm: Arm) -> System:
         """Return the separately recorded system that is played in an arm."""
-        return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
+        there = self if arm.vantage is None else self.from_place(arm.vantage)
+        return replace(there, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked, loc=self.loc)
+
+    def from_place(self, place: Vantage) -> System:
+        """Return the system as it is asked from a place."""
+        name, options = grouped_name(self.asked, place.name), place.options_of(self.asked, self.options)
+        return replace(self, name=name, options=options, vantage=place.name, loc=place.loc)
 
     def definition(self) -> dict[str, Any]:
         """Return the identity of the system, without its limits. A changed identity means a different system."""

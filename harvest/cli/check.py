@@ -131,6 +131,8 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
         "systems": systems,
         "groups": list(resolved.groups),
         "arms": [arm.name for arm in resolved.arms],
+        "factors": resolved.factors,
+        "left_out": list(resolved.design.left_out) if resolved.design is not None else [],
         "population": {one.name: {"share": one.share, "trials": met[one.name]} for one in resolved.population},
         "null_pairs": [list(pair) for pair in null_pairs_of(resolved.protocol, resolved.groups)],
         "trials_planned": plan.planned,
@@ -199,8 +201,12 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
             _echo("    of " + ", ".join(pairs))
         elif resolved.groups:
             _echo("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
+        elif resolved.design is not None and len({system["trials"] for system in own}) == 1:
+            _echo(f"    in each of its {pluralize(len(own), 'cell')}: {own[0]['trials']}")
         elif resolved.arms:
             _echo("    in " + ", ".join(f"{system['arm']}: {system['trials']}" for system in own))
+    for line in _design_lines(resolved):
+        _echo(f"  {line}")
     for name, member in document["population"].items():
         drawn = pluralize(member["trials"], "trial")
         _echo(f"  user {name}: {member['share']:.1%} of the population, drawn for {drawn} of each system")
@@ -249,6 +255,26 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
     _echo(f"  gold: {gold}")
     if document["nearly_same"]:  # finding them takes a while if there are many topics
         _echo(f"  note: {nearly_same_note(resolved.topics.topics)}")
+
+
+def _design_lines(audit: Audit) -> Iterator[str]:
+    """Yield lines on the cells of the audit's design, on what it leaves out, and on places that differ only in name."""
+    if audit.design is None:
+        return
+    levels = " x ".join(f"{factor} ({', '.join(own)})" for factor, own in audit.factors.items())
+    yield f"design: {levels}: {pluralize(len(audit.arms), 'cell')} of each system"
+    for said in audit.design.left_out:
+        yield f"left out: {said}"
+    for system in audit.systems:
+        asked: dict[str, list[str]] = {}
+        for place in audit.design.vantages.values():
+            options = json.dumps(place.options_of(system.name, system.options), sort_keys=True)
+            asked.setdefault(options, []).append(place.name)
+        for alike in (names for names in asked.values() if len(names) > 1):
+            yield (
+                f"note: {system.name} is asked in the same way from {' and '.join(alike)}: these differ only in what "
+                "the audit declares, unless something outside of it makes them differ"
+            )
 
 
 def _playing_times(audit: Audit, plan: Plan) -> Iterator[tuple[float, str, bool]]:

@@ -80,7 +80,8 @@ def _check_installation() -> Iterator[CheckFinding]:
 
 
 def _check_shipped_files() -> Iterator[CheckFinding]:
-    from harvest.audits.audit import load_audit, shipped_audits
+    from harvest.audits.audit import load_audit
+    from harvest.audits.audit_file import shipped_audits
     from protocols.library import shipped_protocols
     from simulators.registry import SIMULATORS, plug_ins, simulator
     from topics.errors import InputError

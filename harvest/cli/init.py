@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from harvest.audits.audit import read_audit
+from harvest.audits.audit_file import read_audit
 from harvest.audits.exposures import read_exposures
 from harvest.audits.starter_files import driver_summary, starter_drivers, starter_files
 from harvest.cli.exposures import show_exposures

@@ -187,7 +187,7 @@ def _work(
     arm, name = (member.arm, member.name) if member else (system.arm, "")
     work = Work(key, topic, identity, number, system.group, arm, lost=lost, member=name)
     interrupted = list(takewhile(lambda one: one.outcome is None, latest))
-    if not interrupted or audit.drivers[system.asked].capabilities.stateful:
+    if not interrupted or audit.drivers[system.door].capabilities.stateful:
         return work
     # An attempt that was stopped while it began has less than the previous one.
     furthest = max(interrupted, key=lambda one: len(one.exchanges))

@@ -83,10 +83,11 @@ async def _close_driver(driver: Driver) -> None:
 @dataclass(slots=True)
 class _Desk:
     """The sittings of a system with all its groups: `queue` has those of the round that is played, `waiting` those of
-    later rounds. `left` is the reason why the system was given up, or ""."""
+    later rounds. `drivers` are those of the recorded systems, by name. `left` is the reason why the system was given
+    up, or ""."""
 
     system: System
-    driver: Driver
+    drivers: Mapping[str, Driver]
     gate: Gate
     openings: OpeningQueue
     queue: deque[Sitting]
@@ -101,7 +102,8 @@ class _Desk:
 @dataclass(frozen=True, slots=True)
 class Runner:
     """Plays a plan. `player` plays attempts into the store. `systems` are the systems as recorded. `drivers` has a
-    driver for each system that is asked; `play` closes the drivers at its end. `gates` set the pace of each system.
+    driver for each system that is asked, from each place; `play` closes the drivers at its end. `gates` set the pace
+    of each system.
     """
 
     player: Player
@@ -120,8 +122,10 @@ class Runner:
             desks: list[_Desk] = []
             for asked in dict.fromkeys(system.asked for system in self.systems):
                 systems = [system for system in self.systems if system.asked == asked]
-                driver, limits = self.drivers[asked], systems[0].limits
-                stack.push_async_callback(_close_driver, driver)
+                limits = systems[0].limits
+                for door in dict.fromkeys(system.door for system in systems):
+                    stack.push_async_callback(_close_driver, self.drivers[door])
+                drivers = {system.name: self.drivers[system.door] for system in systems}
                 queue = queues[asked] = deque()
                 load = Load(limits.concurrency, self.player.clock, partial(self._ease_pace, asked))
                 told = partial(self.watcher.pace_lowered, asked)
@@ -129,7 +133,7 @@ class Runner:
                 gate = self.gates(asked, limits.spacing, load, busy)
                 openings = OpeningQueue(limits.retry_wait, limits.retries, self.player.clock)
                 waiting = deque(queue_sittings(plan, systems, self.player.seed))
-                desks.append(_Desk(systems[0], driver, gate, openings, queue, steps, waiting))
+                desks.append(_Desk(systems[0], drivers, gate, openings, queue, steps, waiting))
             while any(desk.waiting for desk in desks):
                 number = None
                 if meter is not None:
@@ -194,7 +198,8 @@ class Runner:
 
     def _make_lease(self, desk: _Desk, sitting: Sitting) -> tuple[Lease, list[Exchange]]:
         first = sitting.works[0]
-        resumable = desk.driver.capabilities.editable_history
+        driver = desk.drivers[first.key.system]
+        resumable = driver.capabilities.editable_history
         history, place = (list(sitting.history), sitting.place) if resumable else ([], 0)
         key = first.key
         opening = Opening(
@@ -206,7 +211,7 @@ class Runner:
             history=tuple(history),
         )
         name = f"{key.system}/{key.trial}/{key.topic}/{first.attempt}"
-        return Lease(desk.driver, opening, desk.openings, name, place), history
+        return Lease(driver, opening, desk.openings, name, place), history
 
     def _judge_attempt(self, desk: _Desk, work: Work, played: AttemptState) -> bool:
         if played.outcome.valid:

@@ -10,7 +10,8 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.text import Text
 
-from harvest.audits.audit import Audit, load_audit, read_audit
+from harvest.audits.audit import Audit, load_audit
+from harvest.audits.audit_file import read_audit
 from harvest.audits.placebo import check_placebo, placebo_audit
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.notifying import Channels, notice_options

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from harvest.audits.audit import read_audit
+from harvest.audits.audit_file import read_audit
 from harvest.audits.exposures import read_exposures
 from harvest.cli.installation import DISTRIBUTION
 from harvest.cli.parameters import PathArgument

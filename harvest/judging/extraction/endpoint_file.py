@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from harvest.audits.audit import FORMAT as AUDIT
+from harvest.audits.audit_file import FORMAT as AUDIT
 from harvest.audits.audit_file import AuditFile
 from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointOptions
