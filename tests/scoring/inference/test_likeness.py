@@ -1,0 +1,92 @@
+"""Whether systems show the same: alike systems are apart by 0 on average, and are told apart as rarely as promised."""
+
+import math
+
+import numpy as np
+import pytest
+
+from scoring.inference.differences import guarded_differences
+from scoring.inference.likeness import Likeness, compare_likeness, within
+from tests.support.exposure_worlds import WORLDS, Counts, ExposureWorld
+from topics.arrays import Floats
+from topics.identity import generator
+
+
+def jaccards(counts: Counts) -> Floats:
+    """(trials, trials) Jaccard's index of the domains of the trials of a topic."""
+    shown = (counts > 0).astype(np.float64)
+    common, number = shown @ shown.T, shown.sum(axis=1)
+    return np.asarray(common / (number[:, None] + number - common))
+
+
+def test_by_hand() -> None:
+    # Trials 1 and 2 are of the first side, 3 and 4 of the second.
+    table = np.array([[1, 0.8, 0.1, 0.3], [0.8, 1, 0.2, 0.2], [0.1, 0.2, 1, 0.6], [0.3, 0.2, 0.6, 1]])
+    found = compare_likeness([(table, 2)], generator(0, "by hand"))
+    assert (found.first[0], found.second[0]) == (0.8, 0.6)
+    assert found.between[0] == pytest.approx(0.2)
+    assert found.apart[0] == pytest.approx(0.5)
+    assert 0.2 < found.p < 0.5  # the split as it is, and the same the other way round, of six
+
+
+def test_a_trial_without_sources_is_left_out() -> None:
+    table = np.full((5, 5), np.nan)
+    table[:4, :4] = 0.5
+    found = compare_likeness([(table, 2)], generator(0, "empty"))
+    assert (found.first[0], found.second[0], found.between[0], found.apart[0]) == (0.5, 0.5, 0.5, 0.0)
+
+
+def test_one_trial_of_a_side_says_what_is_between_and_no_more() -> None:
+    found = compare_likeness([(np.full((3, 3), 0.4), 1)], generator(0, "one"))
+    assert math.isnan(found.first[0])
+    assert found.between[0] == 0.4
+    assert math.isnan(found.apart[0])
+    assert math.isnan(found.p)
+
+
+def test_no_pair_has_no_mean() -> None:
+    assert math.isnan(within(np.ones((1, 1))))
+    assert math.isnan(within(np.ones((0, 0))))
+
+
+def compared(world: ExposureWorld, other: ExposureWorld, topics: int, trials: int, number: int) -> Likeness:
+    rng = generator(3, "likeness", str(world), str(other), str(number))
+    if world is other:
+        counts = world.draw(rng, topics, 2 * trials)
+    else:
+        counts = np.concatenate([one.draw(rng, topics, trials) for one in (world, other)], axis=1)
+    return compare_likeness([(jaccards(own), trials) for own in counts], rng)
+
+
+@pytest.mark.parametrize(
+    ("world", "size", "studies"),
+    [
+        *(pytest.param(one, (8, 2), 40, id=str(one)) for one in WORLDS[:9:4]),
+        *(
+            pytest.param(one, size, 400, marks=pytest.mark.soak, id=f"{one} {size}")
+            for one in WORLDS
+            for size in ((8, 3), (15, 5), (45, 2))
+        ),
+    ],
+)
+def test_alike_systems_are_not_told_apart(world: ExposureWorld, size: tuple[int, int], studies: int) -> None:
+    covered = rejected = told = 0
+    for number in range(studies):
+        found = compared(world, world, *size, number)
+        apart = found.apart[~np.isnan(found.apart)][:, None]
+        interval = guarded_differences(apart, np.ones_like(apart), level=0.95, reach=1.0)
+        covered += bool(interval.low[0] <= 0 <= interval.high[0])
+        rejected += found.p <= 0.05
+        told += bool(found.p <= 0.05 and interval.low[0] > 0)
+    error = 2 * math.sqrt(0.05 * 0.95 / studies)
+    assert covered / studies >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / studies)
+    assert rejected / studies <= 0.05 + error
+    assert told <= max(1, 0.05 * studies)
+
+
+def test_systems_that_cite_other_domains_are_told_apart() -> None:
+    one = ExposureWorld(name="one law", domains=20, exponent=1.0)
+    other = ExposureWorld(name="other law", domains=20, exponent=0.0)
+    found = compared(one, other, 45, 3, 0)
+    assert found.p <= 0.001
+    assert float(np.nanmean(found.apart)) > 0
