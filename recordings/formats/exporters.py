@@ -15,7 +15,7 @@ from recordings.formats.ikat_export import write_ikat
 from recordings.formats.messages_export import write_messages
 from recordings.formats.sim4ia_export import write_sim4ia
 from recordings.formats.spans_export import write_spans
-from recordings.formats.table_export import write_table
+from recordings.formats.table_export import cell_columns, write_table
 from recordings.formats.transcript_export import write_transcript
 from recordings.judged.gold_layers import read_gold_layers
 from recordings.judged.judgments import read_layers
@@ -58,7 +58,7 @@ def _answers(export: Export, out: Path) -> None:
 
 
 def _table(export: Export, out: Path) -> Iterable[str]:
-    write_table(export.conversations, out)
+    write_table(export.conversations, out, cell_columns(export.header))
     if silent := sum(not one.turns for one in export.conversations):
         yield f"conversations without a turn, which have no row: {silent}"
 

@@ -1,20 +1,23 @@
 """Export of a run as a flat table, a row for each turn, as CSV or Parquet.
 
-`recordings.formats.shapes.audit_table` reads it back. Both kinds of files have the columns in `TABLE_COLUMNS`.
+`recordings.formats.shapes.audit_table` reads it back. Both kinds of files have the columns in `TABLE_COLUMNS`, and
+those of the run's design, such as `language` and `country`, if it has one.
 """
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from recordings.conversations.answer_parts import offer_row, reply_row
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.files.json_text import encode_line
 from recordings.log.exports import write_export
+from recordings.log.header import Header
 from topics.errors import InputError, Place
 
 PARQUET = ".parquet"
@@ -51,6 +54,12 @@ def _parts(reply: SystemTurn) -> str | None:
     return _json(row) if row else None
 
 
+def _sources(reply: SystemTurn) -> str | None:
+    """Return the addresses of the sources that came with an answer, or their titles, each once, with `; ` between."""
+    named = (source.href or source.title for source in reply.answer.sources)
+    return "; ".join(dict.fromkeys(one.replace(";", "%3B") for one in named if one)) or None
+
+
 def _json(value: Any) -> str:
     return encode_line(value).decode().rstrip("\n")
 
@@ -71,6 +80,7 @@ TABLE_COLUMNS: tuple[Column, ...] = (
     Column("refused", "yes or no", _of_reply(lambda reply: reply.answer.refused)),
     Column("ending", "text", _of_reply(lambda reply: reply.ending)),
     Column("links", "text", _of_reply(_links)),
+    Column("sources", "text", _of_reply(_sources)),
     Column("asked_at", "text", _of_reply(lambda reply: reply.asked_at)),
     Column("first_seconds", "number", _of_reply(lambda reply: reply.first_seconds)),
     Column("seconds", "number", _of_reply(lambda reply: reply.seconds)),
@@ -94,27 +104,51 @@ TABLE_COLUMNS: tuple[Column, ...] = (
     Column("id", "text", lambda one, _: one.trial_id),
 )
 
+# A factor that is called as a column of every table.
+_OTHER_NAMES = {column.name: f"{column.name} (factor)" for column in TABLE_COLUMNS} | {"place": "asked_from"}
 
-def write_table(conversations: Iterable[Conversation], path: str | PathLike[str]) -> None:
+
+def cell_columns(header: Header) -> Mapping[str, Mapping[str, str]]:
+    """Return what is known of the cell of each recorded system that was played in a design: the assistant that was
+    asked, the level of each factor, and what was declared of its place."""
+    found = {}
+    for name, definition in header.systems.items():
+        match definition:
+            case {"system": str(assistant), "levels": dict(levels), **rest}:
+                match rest.get("changes"):
+                    case {"place": dict(about)}:
+                        declared = {str(key): str(value) for key, value in about.items() if key != "name"}
+                    case _:
+                        declared = {}
+                own = {"assistant": assistant, **{str(key): str(value) for key, value in levels.items()}, **declared}
+                found[name] = {_OTHER_NAMES.get(key, key): value for key, value in own.items()}
+    return found
+
+
+def write_table(
+    conversations: Iterable[Conversation],
+    path: str | PathLike[str],
+    cells: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+) -> None:
     """Write the turns of the conversations to `path`, completely or not at all: as Parquet if its name ends in
-    `.parquet`, else as CSV. Characters that UTF-8 or CSV cannot hold (lone surrogates, NUL) become U+FFFD. Raises
-    InputError for the name of a workbook, or if Parquet is wanted and pyarrow is not installed, and the errors of
-    `write_export`."""
+    `.parquet`, else as CSV. `cells` has further columns by system (`cell_columns`). Characters that UTF-8 or CSV cannot
+    hold (lone surrogates, NUL) become U+FFFD. Raises InputError for the name of a workbook, or if Parquet is wanted and
+    pyarrow is not installed, and the errors of `write_export`."""
     if Path(path).suffix.casefold() in _WORKBOOKS:
         raise InputError(
             "a table is written as CSV or Parquet, not as a workbook",
             place=Place.of(path),
             advice="choose a name that ends in .csv, which spreadsheets open",
         )
-    rows = [
-        [_writable(column.value(one, turn)) for column in TABLE_COLUMNS] for one in conversations for turn in one.turns
-    ]
+    further = tuple(dict.fromkeys(name for own in cells.values() for name in own))
+    columns = (*TABLE_COLUMNS, *(_cell_column(name, cells) for name in further))
+    rows = [[_writable(column.value(one, turn)) for column in columns] for one in conversations for turn in one.turns]
     if Path(path).suffix.casefold() == PARQUET:
-        write_export(path, _parquet(rows, path))
+        write_export(path, _parquet(rows, columns, path))
         return
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow(column.name for column in TABLE_COLUMNS)
+    writer.writerow(column.name for column in columns)
     writer.writerows([_YES_NO.get(cell, cell) if isinstance(cell, bool) else cell for cell in row] for row in rows)
     write_export(path, out.getvalue().encode())
 
@@ -128,13 +162,17 @@ def _writable(cell: Any) -> Any:
     return cell
 
 
-def _parquet(rows: list[list[Any]], path: str | PathLike[str]) -> bytes:
+def _cell_column(name: str, cells: Mapping[str, Mapping[str, str]]) -> Column:
+    return Column(name, "text", lambda one, _: cells.get(one.key.system, {}).get(name))
+
+
+def _parquet(rows: list[list[Any]], columns: Sequence[Column], path: str | PathLike[str]) -> bytes:
     arrow, parquet = load_pyarrow(path)
     kinds = {"text": arrow.string(), "whole": arrow.int64(), "number": arrow.float64(), "yes or no": arrow.bool_()}
-    schema = arrow.schema([(column.name, kinds[column.kind]) for column in TABLE_COLUMNS])
-    columns = [[row[at] for row in rows] for at in range(len(TABLE_COLUMNS))]
+    schema = arrow.schema([(column.name, kinds[column.kind]) for column in columns])
+    values = [[row[at] for row in rows] for at in range(len(columns))]
     out = io.BytesIO()
-    parquet.write_table(arrow.table(columns, schema=schema), out)
+    parquet.write_table(arrow.table(values, schema=schema), out)
     return out.getvalue()
 
 

@@ -22,6 +22,7 @@ from recordings.judged.judgments import keep_layer
 from recordings.log.run_folder import is_run, read
 from recordings.log.store import read_header
 from topics.counting import pluralize
+from topics.document import StrictModel, read_document
 from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
 from topics.library import load_gold, load_topics
@@ -30,6 +31,12 @@ from topics.topic import TopicSet
 
 # The number of left-out conversations to name; the others are only counted.
 _MOST_LISTED = 10
+
+
+class _Mapping(StrictModel):
+    """A file for `--map`: the columns of a table by their meaning."""
+
+    map: dict[str, str]
 
 
 def _format_help() -> str:
@@ -67,7 +74,9 @@ def _format_help() -> str:
     help="dbdc: x if most annotators say breakdown, or also if they say possible breakdown [B].",
 )
 @click.option("--user", metavar="NAME", help="sdialog, convokit: the speaker who is the user [the first].")
-@click.option("--map", "columns", multiple=True, metavar="MEANING=COLUMN", help="table: a column of another name.")
+@click.option(
+    "--map", "columns", multiple=True, metavar="MEANING=COLUMN|FILE.yaml", help="table: columns of other names."
+)
 @click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Also store this gold table in the run.")
 @click.option("--strict", is_flag=True, help="Write nothing if one conversation cannot be read.")
 def command(
@@ -166,7 +175,14 @@ def _corpus_file(file: Path) -> Path:
 
 def _columns(given: tuple[str, ...]) -> Mapping[str, str]:
     found: dict[str, str] = {}
-    for pair in given:
+    pairs: list[str] = []
+    for one in given:
+        if "=" not in one and one.endswith((".yaml", ".yml")):
+            mapping = read_document(one).validate_as(_Mapping).map
+            pairs += [f"{meaning}={column}" for meaning, column in mapping.items()]
+        else:
+            pairs.append(one)
+    for pair in pairs:
         meaning, equals, column = pair.partition("=")
         if not equals or meaning not in COLUMNS or not column:
             what = f"--map {pair!r} is not MEANING=COLUMN" + suggestion(meaning, COLUMNS)

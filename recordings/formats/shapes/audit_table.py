@@ -6,7 +6,9 @@
 Rows with the same system, topic, trial and attempt are the turns of one conversation, in the order of `turn`. Without a
 column `turn`, every row is a conversation. Names of columns are compared without capitals; `--map MEANING=COLUMN` names
 a column that is called otherwise. An empty cell of `answer` is an answer without text; a row whose `answered` is `no`
-has no answer. `country` and `language` become a part of the topic, because answers differ by them.
+has no answer. `country`, `language` and `template` become a part of the topic, because answers differ by them. Without
+a column for the topic, the question is the topic. `sources` is a list, with `;` or lines between; or each source has a
+column (`source_1`, `citation 2`).
 Parquet, and objects with these keys in JSON, are read as CSV is. Of what `harvest data export` writes, `links` and
 `parts` are JSON, as in the metadata of messages.
 """
@@ -14,10 +16,12 @@ Parquet, and objects with these keys in JSON, are read as CSV is. Of what `harve
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from protocols.answer import Source
 from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.parquet_rows import PARQUET_MARK, parquet_rows
@@ -28,13 +32,13 @@ from topics.json_value import JsonValue
 
 # The columns that are read, by their meaning, with other names that published tables have.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "system": ("model", "chatbot", "assistant"),
+    "system": ("model", "chatbot", "assistant", "tool", "platform"),
     "topic": ("topic_id", "template_slug", "prompt_id", "question_id"),
     "trial": ("repetition", "replicate", "run"),
     "attempt": (),
     "turn": ("turn_number",),
-    "prompt": ("question", "query", "user", "instruction"),
-    "answer": ("response", "reply", "output", "completion"),
+    "prompt": ("question", "query", "user", "instruction", "prompt_text", "question_text"),
+    "answer": ("response", "reply", "output", "completion", "answer_text", "response_text"),
     "answered": (),
     "label": (),
     "act": (),
@@ -42,8 +46,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "outcome": (),
     "reason": (),
     "id": (),
-    "country": ("region",),
-    "language": ("lang",),
+    "country": ("region", "market", "location"),
+    "language": ("lang", "locale"),
+    "template": ("template_id", "wording", "variant"),
+    "sources": ("citations", "urls", "references"),
     "asked_at": ("date", "timestamp", "time"),
     "answered_by": ("model_name",),
     "finish": ("finish_reason",),
@@ -56,10 +62,16 @@ _OWN = (
 _NEEDED = ("prompt", "answer")
 # Columns that have one value for a whole conversation: texts and numbers.
 _WHOLE = ("outcome", "reason", "detail", "id", "member", "session", "worker", "started_at", "ended_at")
-_TOPIC = ("topic", "country", "language")
+_TOPIC = ("topic", "country", "language", "template")
 _NUMBERS = ("trial", "attempt", "missing", "place")
 # The keys of parts of an answer for columns that have one value.
 _PARTS = {"asked_at": "asked_at", "answered_by": "model", "finish": "finish"}
+
+
+# Columns with one source each, such as `source_1` and `Citation 2`.
+_ONE_SOURCE = re.compile(r"(?:source|citation|url|reference|link)s?[ _.-]?\d{1,3}", re.IGNORECASE)
+# Between the sources in a cell: also blanks and commas, where an address follows.
+_BETWEEN_SOURCES = re.compile(r"\s*[;\n\r|]\s*|[\s,]+(?=(?:https?://|www\.))")
 
 
 def _holds(value: Json) -> bool:
@@ -136,7 +148,13 @@ def _cells(row: JsonValue, options: ShapeOptions) -> dict[str, str]:
         if name is not None:
             found[meaning] = held[name]
     if held.keys() >= set(_OWN):
+        # Its systems are called by their cells, and `parts` has its sources.
+        found = {name: cell for name, cell in found.items() if name not in (*_TOPIC[1:], "sources")}
         found |= {name: held[name] for name in _OWN}
+    else:
+        each = [cell for name, cell in held.items() if _ONE_SOURCE.fullmatch(str(name)) and cell.strip()]
+        if each:
+            found["sources"] = "\n".join((found.get("sources", ""), *each))
     for meaning in _NEEDED:
         if meaning not in found:
             raise InputError(
@@ -154,7 +172,7 @@ def _group(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[Group
             cells = _cells(row, options)
         except InputError as fault:
             raise InputError(fault.what, place=row.place, allowed=fault.allowed, advice=fault.advice) from None
-        keys = ("system", "topic", "country", "language", "trial", "attempt", "id")
+        keys = ("system", *_TOPIC, "trial", "attempt", "id")
         about = tuple(cells.get(key, "") for key in keys) if "turn" in cells else (str(place),)
         several.setdefault(about, []).append(row)
     return several.values()
@@ -177,7 +195,10 @@ def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
         messages.append({"role": "user", "content": cells["prompt"], "acts": acts, "timestamp": cells.get("asked_at")})
         if cells.get("answered", "").casefold() not in ("no", "false", "0"):
             told = {"model": cells.get("answered_by"), "finish_reason": cells.get("finish")}
-            messages.append({"role": "assistant", "content": cells["answer"], **told})
+            message: dict[str, Any] = {"role": "assistant", "content": cells["answer"], **told}
+            if sources := read_sources(cells.get("sources", "")):
+                message["sources"] = sources
+            messages.append(message)
             labels.append(cells.get("label", ""))
             links.append(_json(row, cells, "links", list))
             parts.append(_parts(row, cells))
@@ -186,8 +207,12 @@ def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
     metadata: dict[str, Json] = {key: about[key] for key in _WHOLE if about.get(key)}
     if about.get("system"):
         metadata["system"] = about["system"]
+    # Without a column for it, the question is the topic, unless the caller names one for all.
+    asked = "-".join(
+        about[key] for key in ("prompt" if not about.get("topic") else "topic", *_TOPIC[1:]) if about.get(key)
+    )
     if about.get("topic"):
-        metadata["topic"] = topic_name("-".join(about[key] for key in _TOPIC if about.get(key)))
+        metadata["topic"] = topic_name(asked)
     if about.get("played_by"):
         metadata["user"] = about["played_by"]
     for key in _NUMBERS:
@@ -201,7 +226,29 @@ def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
     for name, held in (("links", links), ("parts", parts), ("pressed", pressed)):
         if any(one is not None for one in held):
             metadata[name] = held
-    yield Record({"messages": messages, "metadata": metadata}, first, "", Counter())
+    yield Record({"messages": messages, "metadata": metadata}, first, topic_name(asked) if asked else "", Counter())
+
+
+def read_sources(cell: str) -> list[Source]:
+    """Return the sources in a cell: a list in JSON, or texts with `;`, `|` or line ends between. What is no address is
+    a title."""
+    texts: Iterable[Any] = ()
+    if cell.lstrip().startswith("["):
+        try:
+            texts = json.loads(cell)
+        except (ValueError, RecursionError):
+            texts = re.findall(r"""'([^']*)'|"([^"]*)\"""", cell)
+            texts = ["".join(pair) for pair in texts] or [cell]
+    else:
+        texts = _BETWEEN_SOURCES.split(cell)
+    found = []
+    for one in texts:
+        text = str(one.get("url") or one.get("href") or one.get("title") or "") if isinstance(one, dict) else str(one)
+        text = text.strip()
+        is_address = text.casefold().startswith(("http://", "https://", "www."))
+        if text:
+            found.append(Source(text) if is_address else Source("", title=text))
+    return list(dict.fromkeys(found))
 
 
 def _json(row: JsonValue, cells: Mapping[str, str], key: str, kind: type) -> Any:

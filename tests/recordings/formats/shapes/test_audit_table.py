@@ -1,0 +1,149 @@
+"""Flat tables of public audits: read under the names that they use, and written with the cells of a design."""
+
+import csv
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocols.answer import Source
+from recordings.conversations.conversation import Conversation
+from recordings.formats.importers import IMPORTERS, Found, Request
+from recordings.formats.recognition import recognise_format
+from recordings.formats.shapes.audit_table import read_sources
+from recordings.formats.table_export import cell_columns, write_table
+from recordings.log.run_folder import read
+from tests.support.command_line import harvest
+from tests.support.mutations import mutated
+from topics.errors import InputError
+
+PUBLISHED = """\
+Question;Assistant;Market;Locale;Timestamp;Output;Citation 1;Citation 2
+Who may vote?;Chat-1;NO;nb;2026-05-01T10:00:00Z;Citizens.;https://a.example/1;https://b.example/
+Who may vote?;Chat-1;FR;fr;2026-05-01T10:00:01Z;Les citoyens.;;
+Who may vote?;Chat-1;NO;nb;2026-05-02T10:00:00Z;"All; of age.";Election office;
+"""
+
+
+def imported(file: Path) -> Found:
+    return IMPORTERS["table"].read(Request((file,), strict=True))
+
+
+def sources(one: Conversation) -> list[str]:
+    reply = one.turns[0].reply
+    assert reply is not None
+    return [source.href or source.title for source in reply.answer.sources]
+
+
+def test_a_published_table_is_read_without_a_word_about_its_columns(tmp_path: Path) -> None:
+    file = tmp_path / "published.csv"
+    file.write_text(PUBLISHED, encoding="utf-8")
+    assert recognise_format([file]) == "table"
+    found = imported(file).conversations
+    assert [(one.key.system, one.turns[0].said, *sources(one)) for one in found] == [
+        ("Chat-1", "Who may vote?", "https://a.example/1", "https://b.example/"),
+        ("Chat-1", "Who may vote?"),
+        ("Chat-1", "Who may vote?", "Election office"),
+    ]
+    assert [one.key.trial for one in found] == [1, 1, 2]
+    assert found[0].key.topic == found[2].key.topic != found[1].key.topic  # another market is another topic
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("", []),
+        ("https://a.example/1; https://b.example/", ["https://a.example/1", "https://b.example/"]),
+        ("https://a.example/1\nhttps://a.example/1", ["https://a.example/1"]),
+        ("https://a.example/x,y, www.b.example | Office", ["https://a.example/x,y", "www.b.example", "Office"]),
+        ('["https://a.example/1", {"url": "https://b.example/"}]', ["https://a.example/1", "https://b.example/"]),
+        ("['https://a.example/1', 'https://b.example/']", ["https://a.example/1", "https://b.example/"]),
+        ("[not a list", ["[not a list"]),
+    ],
+)
+def test_a_cell_of_sources_is_a_list_in_any_usual_form(cell: str, found: list[str]) -> None:
+    assert [source.href or source.title for source in read_sources(cell)] == found
+
+
+@given(
+    st.lists(st.from_regex(r"https?://[a-z]{1,9}\.example/[a-z0-9;/?=&,%|]{0,12}[a-z0-9]", fullmatch=True), max_size=4)
+)
+def test_addresses_survive_a_list_of_sources(several: list[str]) -> None:
+    cell = "; ".join(one.replace(";", "%3B").replace("|", "%7C") for one in several)
+    wanted = [one.replace(";", "%3B").replace("|", "%7C") for one in dict.fromkeys(several)]
+    assert read_sources(cell) == [Source(one) for one in wanted]
+
+
+cells = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12).filter(
+    lambda text: text.strip() == text != ""
+)
+rows = st.lists(
+    st.tuples(cells, cells, st.sampled_from(["NO", "FR"]), st.sampled_from(["nb", "fr"]), st.sampled_from(["A", "B"])),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(rows)
+def test_a_published_table_comes_back_after_export_and_import(given_rows: list[tuple[str, ...]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file, again = Path(folder) / "published.csv", Path(folder) / "again.csv"
+        with file.open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out)
+            writer.writerow(("query", "response", "location", "language", "model", "template", "sources"))
+            for row in given_rows:
+                writer.writerow((*row, "plain", "https://a.example/1; https://b.example/"))
+        first = imported(file).conversations
+        write_table(first, again)
+        assert imported(again).conversations == first
+        assert len(first) == len(given_rows)
+
+
+def test_two_hundred_damaged_tables_are_refused_or_read(tmp_path: Path) -> None:
+    file, refused = tmp_path / "published.csv", 0
+    for seed in range(200):
+        file.write_bytes(mutated(PUBLISHED.encode(), seed))
+        try:
+            imported(file)
+        except InputError:
+            refused += 1
+    assert refused > 10
+
+
+def test_columns_are_named_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Frage,Antwort,Quellen\nWer?,Alle.,https://a.example/\n", encoding="utf-8")
+    (tmp_path / "names.yaml").write_text("map: {prompt: Frage, answer: Antwort, sources: Quellen}\n")
+    done = harvest("data", "import", "t.csv", "--map", "names.yaml", "--out", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (one,) = read(tmp_path / "run").conversations
+    assert sources(one) == ["https://a.example/"]
+    (tmp_path / "names.yaml").write_text("map: {promt: Frage}\n")
+    done = harvest("data", "import", "t.csv", "--map", "names.yaml", "--out", "other", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "did you mean 'prompt'" in done.stderr
+
+
+def test_a_run_of_a_design_has_a_column_for_each_factor(tmp_path: Path) -> None:
+    (tmp_path / "questions.csv").write_text("id,question,question:de\nQ1,Who?,Wer?\n")
+    (tmp_path / "bot.py").write_text("def answer(text):\n    return 'See https://a.example/.'\n")
+    (tmp_path / "audit.yaml").write_text(
+        "format: harvest-audit/1\nname: a\ntopics: questions.csv\nprotocol: seed-turns\ntrials: 1\n"
+        "design: {languages: [en, de], places: {oslo: {country: 'NO'}, lyon: {country: FR}}}\n"
+        "systems: [{name: A, driver: python, options: {function: 'bot.py:answer'}}]\n"
+    )
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("data", "export", "run", "--format", "table", "--out", "t.csv", cwd=tmp_path).returncode == 0
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    told = {(row["prompt"], row["assistant"], row["language"], row["asked_from"], row["country"]) for row in table}
+    assert told == {
+        (question, "A", language, place, country)
+        for question, language in (("Who?", "en"), ("Wer?", "de"))
+        for place, country in (("oslo", "NO"), ("lyon", "FR"))
+    }
+    run = read(tmp_path / "run")
+    assert cell_columns(run.header)["A [de + lyon]"]["country"] == "FR"
+    again = {one.key: one for one in imported(tmp_path / "t.csv").conversations}
+    assert again.keys() == {one.key for one in run.conversations}
