@@ -14,7 +14,6 @@ Parquet, and objects with these keys in JSON, are read as CSV is. Of what `harve
 """
 
 import csv
-import io
 import json
 import re
 from collections import Counter
@@ -59,6 +58,7 @@ _OWN = (
     *("links", "parts", "first_seconds", "seconds", "detail", "missing", "played_by", "member", "session", "place"),
     *("worker", "started_at", "ended_at", "pressed"),
 )
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _NEEDED = ("prompt", "answer")
 # Columns that have one value for a whole conversation: texts and numbers.
 _WHOLE = ("outcome", "reason", "detail", "id", "member", "session", "worker", "started_at", "ended_at")
@@ -104,9 +104,9 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
         return
     csv.field_size_limit(max(csv.field_size_limit(), len(data)))  # an answer may be longer than the usual limit
     text = decode_table(data, path, "a table as CSV")
-    first = text.split("\n", 1)[0]
+    first = next(lines_of(text), "")
     mark = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    reader = csv.reader(lines_of(text), delimiter=mark, strict=True)
     header: Sequence[str] = ()
     line = 1
     try:
@@ -124,6 +124,11 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
             line = reader.line_num + 1
     except csv.Error as fault:
         raise InputError(f"this is not CSV: {fault}", place=Place(path, line)) from None
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Yield the lines of a table with their ends. (As an io.StringIO, it would need four bytes for each character.)"""
+    return (line[0] for line in _LINE.finditer(text))
 
 
 def _cell_text(cell: Any) -> str:

@@ -13,12 +13,15 @@ from pathlib import Path
 
 import pyarrow
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 from protocols.answer import Source, ToolCall
 from recordings.conversations.conversation import Conversation, SystemTurn
 from recordings.formats.importers import IMPORTERS, Found, Request
 from recordings.formats.recognition import recognise_format
+from recordings.formats.shapes.audit_table import lines_of
 from recordings.formats.shapes.library import SHAPES
 from tests.support.shape_examples import (
     CONVOKIT,
@@ -380,3 +383,8 @@ def test_files_of_different_formats_are_imported_separately(tmp_path: Path) -> N
 )
 def test_older_formats_are_recognised_too(tmp_path: Path, data: bytes, form: str) -> None:
     assert recognise_format([written(tmp_path, data)]) == form
+
+
+@given(st.text(alphabet='a",\r\n\x85\u2028'))
+def test_a_table_has_the_lines_that_the_module_csv_asks_for(text: str) -> None:
+    assert list(lines_of(text)) == list(io.StringIO(text, newline=""))
