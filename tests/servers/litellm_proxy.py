@@ -10,19 +10,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from tests.servers.environment import python_environment
+from tests.servers.leashed import answers, free_port, leashed
 
 __all__ = ["KEY", "TEXT", "shared_proxy"]
 
-LEASH = Path(__file__).with_name("leash.py")
 KEY = "sk-a-key-for-tests"
 TEXT = "1. Back to the Future: https://www.imdb.com/title/tt0088763/ — café ☕ 東京"
 NUGGETS = '{"nuggets": [{"quote": "Do you like it?", "type": "O", "act": "YES-NO-QUESTION"}]}'
@@ -82,24 +79,6 @@ def _alone(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _started(folder: Path) -> Iterator[str]:
     (folder / "config.yaml").write_text(CONFIG, encoding="utf-8")
-    # A port that was free may be taken while the proxy starts, which takes seconds.
-    for _ in range(3):
-        with _proxy(folder, _free_port()) as url:
-            if url:
-                yield url
-                return
-    raise AssertionError(f"the proxy did not come up: {(folder / 'log').read_text()[-2000:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@contextlib.contextmanager
-def _proxy(folder: Path, port: int) -> Iterator[str]:
-    """Its address; "" where it did not come up because another program had taken the port."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -107,41 +86,17 @@ def _proxy(folder: Path, port: int) -> Iterator[str]:
         "LITELLM_TELEMETRY": "False",
         "NO_PROXY": "*",
     }
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, str(LEASH)),
-                str(python_environment("litellm") / "bin" / "litellm"),
-                *("--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(port)),
-            ],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        yield url if _is_up(f"{url}/health/liveliness", process, folder / "log") else ""
-    finally:
-        assert process.stdin is not None
-        process.stdin.close()  # the leash ends the whole group
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _is_up(url: str, process: subprocess.Popen[bytes], log: Path) -> bool:
-    """False where its port was taken. Raises AssertionError where it did not come up for another reason."""
-    deadline = time.monotonic() + 120
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError), opener.open(url, timeout=2):
-            return True
-        time.sleep(0.2)
-    text = log.read_text()
-    assert "address already in use" in text, f"the proxy did not come up: {text[-2000:]}"
-    return False
+    program = str(python_environment("litellm") / "bin" / "litellm")
+    # A port that was free may be taken while the proxy starts, which takes seconds.
+    for left in (2, 1, 0):
+        port, config = str(free_port()), str(folder / "config.yaml")
+        command = (program, "--config", config, "--host", "127.0.0.1", "--port", port)
+        with leashed(command, folder, environment) as running:
+            try:
+                running.wait_for(partial(answers, f"http://127.0.0.1:{port}/health/liveliness"))
+            except AssertionError:
+                if left and "address already in use" in running.log.read_text():
+                    continue
+                raise
+            yield f"http://127.0.0.1:{port}"
+            return

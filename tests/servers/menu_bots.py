@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import random
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.servers.threaded import QuietHandler, threaded
 
 Graph = dict[str, tuple[str, dict[str, dict[str, float]]]]
 
@@ -181,7 +181,7 @@ def serving_menu(name: str = "rasa") -> Iterator[tuple[str, list[str]]]:
     harm: list[str] = []
     rng = random.Random(5)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             bot = bots.setdefault(asked["sender"], Bot(GRAPHS[name], rng))
@@ -203,15 +203,5 @@ def serving_menu(name: str = "rasa") -> Iterator[tuple[str, list[str]]]:
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with threaded(Handler) as server:
         yield f"http://127.0.0.1:{server.server_port}", harm
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

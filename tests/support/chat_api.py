@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+
+from tests.servers.threaded import QuietHandler, threaded
 
 __all__ = ["Answerer", "chat_api"]
 
@@ -25,7 +24,7 @@ def chat_api(
     """Yields the port it listens on, for as long as the context lasts; base_url is http://127.0.0.1:PORT/v1. status: of
     the reply to a request. usage: the tokens that each reply says it took."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
@@ -40,15 +39,5 @@ def chat_api(
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-            thread.join()
+    with threaded(Handler, port) as server:
+        yield server.server_port

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import psutil
 from distributed import Client, LocalCluster
 
 from recordings.log.run_folder import Run
+from tests.servers.threaded import QuietHandler, threaded
 from tests.support.checkout import ROOT
 
 __all__ = ["Cluster", "CountingApi", "cluster", "cluster_here", "content", "counting_api", "sends"]
@@ -97,7 +97,7 @@ def counting_api() -> Iterator[CountingApi]:
     """Answers depend on what was said alone: every second trial is given no link first."""
     api = CountingApi()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
@@ -129,20 +129,10 @@ def counting_api() -> Iterator[CountingApi]:
             with api.lock:
                 del api.busy[number]
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
+    with threaded(Handler) as server:
         server.handle_error = lambda *_: None  # type: ignore[method-assign]
-        api.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield api
-        finally:
-            server.shutdown()
-            thread.join()
+        api.url = f"http://127.0.0.1:{server.server_port}/v1"
+        yield api
 
 
 @dataclass(frozen=True)

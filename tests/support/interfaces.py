@@ -12,19 +12,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.servers.kit_chat import KITS, kits
+from tests.servers.leashed import answers, direct, free_port, leashed
 from tests.servers.page_replies import PAGES
 from tests.support.checkout import ROOT, TESTS
 
@@ -38,7 +37,6 @@ REQUESTS = ("mesop", *KITS)
 NEW = (*SOCKETS, *REQUESTS)
 """Those only test_interfaces.py counts over: three whose turns go over a web socket, three whose turns are requests."""
 BACK_ENDS = ("scenario", "alice")
-PATIENCE = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class BackEnd:
 
     def truth(self, after: int = 0) -> list[Truth]:
         """Every turn that has ended, in that order, from number `after` on."""
-        with _opener().open(f"{self.url}/truth?after={after}", timeout=10) as response:
+        with direct().open(f"{self.url}/truth?after={after}", timeout=10) as response:
             return [Truth.read(line) for line in response.read().decode().splitlines()]
 
     def truth_of(self, text: str, session: str | None = None, seconds: float = 10.0) -> Truth:
@@ -232,47 +230,14 @@ def awkward_pages() -> Iterator[Pages]:
 @contextlib.contextmanager
 def served(command: Sequence[str]) -> Iterator[int]:
     """Run one of our own servers, which writes its port as its first line."""
-    with (
-        tempfile.TemporaryDirectory(prefix="harvest-server-") as folder,
-        _process(command, Path(folder), {}) as running,
-    ):
-        process, log = running
-        deadline = time.monotonic() + PATIENCE
-        while not (first := log.read_text().partition("\n"))[1]:
-            assert process.poll() is None, f"{command[2]} ended: {log.read_text()[-2000:]}"
-            assert time.monotonic() < deadline, f"{command[2]} did not come up: {log.read_text()[-2000:]}"
-            time.sleep(0.02)
-        yield int(first[0])
+    with leashed(command, environment=_environment()) as running:
+        yield int(running.first_line())
 
 
-@contextlib.contextmanager
-def _process(
-    command: Sequence[str], folder: Path, more: Mapping[str, str]
-) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+def _environment(**more: str) -> Mapping[str, str]:
     # Some servers behave otherwise where they take themselves to be under test.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment = {**inherited, "PYTHONPATH": str(ROOT), "NO_PROXY": "*", "PYTHONUNBUFFERED": "1", **more}
-    log = folder / "log"
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            [sys.executable, str(TESTS / "servers" / "leash.py"), *command],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    try:
-        yield process, log
-    finally:
-        assert process.stdin is not None
-        process.stdin.close()  # the leash ends the whole group
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    return {**inherited, "PYTHONPATH": str(ROOT), "NO_PROXY": "*", "PYTHONUNBUFFERED": "1", **more}
 
 
 @contextlib.contextmanager
@@ -281,27 +246,16 @@ def _at_a_free_port(
 ) -> Iterator[int]:
     """Run a server that must be told its port; another one if somebody takes that port in between."""
     for left in reversed(range(tries)):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-        with _process(command(port), folder, more) as (process, log):
-            if _ready(f"http://127.0.0.1:{port}/", process):
-                yield port
-                return
-            assert left, f"no page came up: {log.read_text()[-2000:]}"
-
-
-def _ready(url: str, process: subprocess.Popen[bytes]) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError), _opener().open(url, timeout=5):
-            return process.poll() is None
-        time.sleep(0.1)
-    return False
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    return urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        port = free_port()
+        with leashed(command(port), folder, _environment(**more)) as running:
+            try:
+                running.wait_for(partial(answers, f"http://127.0.0.1:{port}/"))
+            except AssertionError:
+                if left:
+                    continue
+                raise
+            yield port
+            return
 
 
 def main() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+
+from tests.servers.threaded import QuietHandler, threaded
 
 __all__ = ["Hook", "listening"]
 
@@ -28,7 +27,7 @@ def listening(path: str = "/services/SECRET") -> Iterator[Hook]:
     """A web hook on 127.0.0.1 for as long as the context lasts."""
     hook = Hook()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             hook.sent.append(self.rfile.read(int(self.headers["Content-Length"])))
             time.sleep(hook.seconds)
@@ -36,16 +35,6 @@ def listening(path: str = "/services/SECRET") -> Iterator[Hook]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        hook.url = f"http://127.0.0.1:{server.server_address[1]}{path}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield hook
-        finally:
-            server.shutdown()
-            thread.join()
+    with threaded(Handler) as server:
+        hook.url = f"http://127.0.0.1:{server.server_port}{path}"
+        yield hook

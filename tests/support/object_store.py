@@ -4,15 +4,11 @@ own."""
 from __future__ import annotations
 
 import contextlib
-import socket
-import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 
 from tests.servers.environment import python_environment
-from tests.support.checkout import TESTS
+from tests.servers.leashed import answers, direct, free_port, leashed
 
 __all__ = ["CANARY", "moto_server", "post", "s3_server"]
 
@@ -23,38 +19,17 @@ CANARY = "CANARY5d1e77aa"
 @contextlib.contextmanager
 def moto_server() -> Iterator[str]:
     """The URL of a server of AWS's interfaces."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     program = str(python_environment("moto") / "bin" / "moto_server")
-    process = subprocess.Popen(
-        [sys.executable, str(TESTS / "servers" / "leash.py"), program, "-H", "127.0.0.1", "-p", str(port)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
     url = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + 120
-        while True:
-            with contextlib.suppress(OSError):
-                post(f"{url}/moto-api/reset")
-                break
-            assert process.poll() is None, "moto ended"
-            assert time.monotonic() < deadline, "moto did not come up"
-            time.sleep(0.1)
+    with leashed([program, "-H", "127.0.0.1", "-p", str(port)]) as running:
+        running.wait_for(lambda: answers(f"{url}/moto-api/data.json"))
         yield url
-    finally:
-        assert process.stdin is not None
-        process.stdin.close()  # the leash ends the whole group
-        process.wait(30)
 
 
 def post(url: str, content: bytes = b"", method: str = "POST", **headers: str) -> str:
     """What the server answers to a request, without a proxy."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(urllib.request.Request(url, content, headers, method=method), timeout=30) as response:
+    with direct().open(urllib.request.Request(url, content, headers, method=method), timeout=30) as response:
         return str(response.read().decode())
 
 

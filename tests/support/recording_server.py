@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import unquote_plus
+
+from tests.servers.threaded import QuietHandler, threaded
 
 __all__ = ["Recorder", "recording"]
 
@@ -43,7 +42,7 @@ def recording(words: str = _ANSWER) -> Iterator[Recorder]:
     """words: what it answers, as chat completions, and as `reply` and `id` of an API."""
     recorder = Recorder()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
         def _answer(self) -> None:
@@ -67,16 +66,6 @@ def recording(words: str = _ANSWER) -> Iterator[Recorder]:
         def do_DELETE(self) -> None:
             self._answer()
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        recorder.port = server.server_address[1]
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield recorder
-        finally:
-            server.shutdown()
-            thread.join()
+    with threaded(Handler) as server:
+        recorder.port = server.server_port
+        yield recorder

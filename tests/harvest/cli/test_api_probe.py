@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.servers.threaded import QuietHandler, threaded
 from tests.support.command_line import harvest
 
 TALKS = {"message": {"content": "I am a mill."}, "done": True, "done_reason": "stop", "model": "m1"}
@@ -49,7 +48,7 @@ class Server:
 def answering(answers: dict[str, Any]) -> Iterator[Server]:
     server = Server()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def _answer(self) -> None:
             server.keys |= {self.headers[name] for name in ("x-api-key", "Authorization") if self.headers[name]}
             found = answers.get(self.path)
@@ -69,19 +68,9 @@ def answering(answers: dict[str, Any]) -> Iterator[Server]:
             server.posts.append(self.path)
             self._answer()
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        http.daemon_threads = True
-        server.url = f"http://127.0.0.1:{http.server_address[1]}"
-        thread = threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            http.shutdown()
-            thread.join()
+    with threaded(Handler) as http:
+        server.url = f"http://127.0.0.1:{http.server_port}"
+        yield server
 
 
 @pytest.mark.parametrize("name", SERVERS)

@@ -5,12 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import json
-import socket
-import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,39 +20,19 @@ from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Denied, Driver, Opening, Surroundings
 from harvest.systems.timing import REAL_CLOCK
 from tests.servers.environment import python_environment
-from tests.support.checkout import TESTS
+from tests.servers.leashed import answers, direct, free_port, leashed
 
 ENVIRONMENT = {"ID": "audit", "SECRET": "c1/Gj8tRb4n:Wy6"}
 
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     program = str(python_environment("oidc_provider") / "bin" / "oidc-provider-mock")
-    process = subprocess.Popen(
-        [sys.executable, str(TESTS / "servers" / "leash.py"), program, "-p", str(port), "--user", "ada"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    assert process.stdin is not None
     url = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            with contextlib.suppress(ConnectionError):
-                _call(f"{url}/.well-known/openid-configuration")
-                break
-            assert process.poll() is None, "the provider ended"
-            assert time.monotonic() < deadline, "the provider did not come up"
-            time.sleep(0.1)
+    with leashed([program, "-p", str(port), "--user", "ada"]) as running:
+        running.wait_for(lambda: answers(f"{url}/.well-known/openid-configuration"))
         yield url
-    finally:
-        process.stdin.close()  # the leash ends the whole group
-        process.wait(30)
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
@@ -67,7 +42,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 def _call(url: str, form: dict[str, str] | None = None, **headers: str) -> tuple[dict[str, str], str]:
     """The headers and the body of the answer, whatever its status."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Stay)
+    opener = direct(_Stay)
     content = urlencode(form).encode() if form is not None else None
     try:
         with opener.open(urllib.request.Request(url, content, headers), timeout=30) as response:

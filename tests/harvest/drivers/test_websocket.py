@@ -25,6 +25,7 @@ from harvest.systems.driver import Denied, Driver, DriverError, Opening, Reply, 
 from harvest.systems.exposure import Exposure
 from recordings.log.run_folder import read
 from tests.servers.environment import python_environment
+from tests.servers.leashed import leashed
 from tests.servers.local_http import Asked, serving
 from tests.support.checkout import TESTS
 from topics.errors import InputError
@@ -54,29 +55,9 @@ class Chats:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chats]:
     log = tmp_path_factory.mktemp("sockets") / "log"
     python = str(python_environment("sockets") / "bin" / "python")
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            str(TESTS / "servers" / "leash.py"),
-            python,
-            str(TESTS / "servers" / "socket_chat.py"),
-            str(log),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    assert process.stdin is not None
-    try:
-        plain, other = process.stdout.readline().split()
+    with leashed([python, str(TESTS / "servers" / "socket_chat.py"), str(log)]) as running:
+        plain, other = running.first_line().split()
         yield Chats(f"ws://127.0.0.1:{plain}", f"ws://127.0.0.1:{other}", log)
-    finally:
-        process.stdin.close()  # the leash ends the whole group
-        process.wait(30)
-        process.stdout.close()
 
 
 @pytest.fixture

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from recordings.log.header import make_header
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
 from tests.recordings.formats.test_exporters import desk
+from tests.servers.threaded import QuietHandler, threaded
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import conversation
 
@@ -76,7 +75,7 @@ class Receiver:
 
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             data = self.rfile.read(int(self.headers["Content-Length"]))
             packed = self.headers.get("Content-Encoding") == "gzip"
@@ -87,17 +86,10 @@ def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
             self.send_response(here.status)
             self.end_headers()
 
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    here = Receiver(f"http://127.0.0.1:{server.server_address[1]}")
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", here.address)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield here
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with threaded(Handler) as server:
+        here = Receiver(f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", here.address)
+        yield here
 
 
 def demo(tmp_path: Path) -> tuple[object, ...]:
