@@ -3,11 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from os import PathLike, fspath
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -15,10 +15,11 @@ from scoring.swan.item import Item
 from scoring.swan.rules.registry import parse_rule
 from scoring.swan.rules.rule import Rule, SetRule
 from scoring.swan.weighting import Uniform, Weighting, parse_weighting
-from topics.document import Document, StrictModel, parse_document, read_document
+from topics.document import Document, StrictModel, form_validator, parse_document, read_document
 from topics.errors import InputError
 from topics.suggestions import suggestion
 from topics.text_file import decode
+from topics.topic import LANGUAGE_TAG
 from topics.yaml_values import Loc
 
 # What `scoring.notation` reads as one name, and the characters that it cannot have.
@@ -48,6 +49,17 @@ SAMPLINGS: Mapping[str, str] = MappingProxyType(
 )
 
 
+_Text = Annotated[str, Field(min_length=1, max_length=400)]
+_Language = Annotated[str, form_validator(LANGUAGE_TAG, "a language tag such as de, ja or pt-BR")]
+
+
+class CriterionWords(StrictModel):
+    """The question of a criterion, and the meaning of each of its values, in one language."""
+
+    question: _Text
+    values: dict[str, _Text] = Field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Criterion:
     """One criterion, with its number from 0.
@@ -62,6 +74,7 @@ class Criterion:
       is in no WAN, and the share of each value is computed.
     - `first_nugget`: True if the score of a system turn is the score of its first nugget in WAN ([SWAN] §3), and
       the turn's other nuggets score 0.
+    - `translations`: the question and the meanings of values in other languages, by language tag (`de`, `pt-BR`).
     """
 
     number: int
@@ -78,6 +91,7 @@ class Criterion:
     speaker: Literal["system", "user"] = "system"
     values: tuple[tuple[str, str], ...] = ()
     first_nugget: bool = False
+    translations: tuple[tuple[str, CriterionWords], ...] = field(default=(), hash=False)
 
     @property
     def written_name(self) -> str:
@@ -164,6 +178,7 @@ class _CriterionFile(StrictModel):
     weighting: str = Field(default="uniform", max_length=200)
     speaker: Literal["system", "user"] = "system"
     values: dict[str, str] | None = None
+    translations: dict[_Language, CriterionWords] = Field(default_factory=dict)
 
 
 class _SchemaFile(StrictModel):
@@ -253,6 +268,7 @@ def _build_criterion(document: Document, loc: Loc, one: _CriterionFile) -> Crite
         else:
             rules.append(rule)
     _check_values(document, loc, one)
+    _check_translations(document, loc, one)
     types = {"F": ("F",), "O": ("O",), "both": ("F", "O"), None: ()}[one.nuggets]
     return Criterion(
         number=one.number,
@@ -268,6 +284,7 @@ def _build_criterion(document: Document, loc: Loc, one: _CriterionFile) -> Crite
         set_rules=tuple(set_rules),
         speaker=one.speaker,
         values=tuple((one.values or {}).items()),
+        translations=tuple(one.translations.items()),
     )
 
 
@@ -312,6 +329,19 @@ def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
                 f"values: {name[:40]!r} cannot be the name of a value",
                 allowed="a letter, then letters, digits, _, - or %, with an optional * at the end; not unsure, na, all",
             )
+
+
+def _check_translations(document: Document, loc: Loc, one: _CriterionFile) -> None:
+    known = one.values or {}
+    for language, words in one.translations.items():
+        for value in words.values:
+            if value not in known:
+                raise document.error(
+                    (*loc, "translations", language, "values", value),
+                    f"{value} is not a value of {one.name}",
+                    allowed=", ".join(known) or "no value: the criterion has scores",
+                    key=True,
+                )
 
 
 _EXTENSION = ".yaml"

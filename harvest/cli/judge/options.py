@@ -23,7 +23,7 @@ words_option = click.option(
     show_default=True,
     type=NameOrFile(),
     metavar="LANGUAGE|FILE",
-    help="The language of what people read: en, de, ja, or your file.",
+    help="The language of what people read: en, de, es, fr, it, ja, or your file.",
 )
 
 

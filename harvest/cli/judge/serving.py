@@ -92,8 +92,9 @@ def serve_page(
                 "there is nothing to adjudicate: no two people judged an item differently by these criteria"
             )
     asked = questions(rows, assessed, same=same)
-    bare = {one.name: one.question for one in schema if one.values and one.question}  # the choices explain themselves
-    asked = tuple(replace(one, question=bare.get(one.criterion, one.question)) for one in asked)
+    # In the language of the page, and without the values, since the choices explain themselves.
+    bare = {one.name: words.question(one) for one in schema}
+    asked = tuple(replace(one, question=bare[one.criterion] or one.question) for one in asked)
     drawn = f"{len(rows):,} of {total:,} rows, drawn with seed {seed}" if len(rows) < total else f"{len(rows):,} rows"
     told = f" ({drawn}; the same words are asked about once)" if len(asked) < len(rows) or len(rows) < total else ""
     topics = recorded.header.topic_set()
@@ -104,9 +105,7 @@ def serve_page(
         people,
         scale_choices(scale, words.words),
         known,
-        values={
-            one.name: value_choices(words.values(one.name, one.values), words.words) for one in schema if one.values
-        },
+        values={one.name: value_choices(words.values(one), words.words) for one in schema if one.values},
         told=told,
         port=port,
         version=version,

@@ -140,10 +140,7 @@ def _export_sheet(
     check_output_file(sheet, replace=force, other="choose another name, or --force")
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     rows, total = criterion_rows(assessed, schema, names, sample, seed, goal="sheet")
-    texts = {
-        one.name: question_text(words.question(one.name, one.question), words.values(one.name, one.values))
-        for one in schema
-    }
+    texts = {one.name: question_text(words.question(one), words.values(one)) for one in schema}
     rows = [{**row, "question": texts[row["criterion"]]} for row in rows]
     if adjudicate:
         rows = list(disputed_rows(rows, read_layers(run)))

@@ -132,7 +132,7 @@ class Desk:
     def page_state(self, name: str) -> dict[str, Json]:
         """Return everything that this person's page needs to start, or to continue after the page was closed."""
         person = self._people[name]
-        texts = {one.criterion: self.words.question(one.criterion, one.question) for one in self._asked.values()}
+        texts = {one.criterion: one.question for one in self._asked.values()}
         return {
             "person": name,
             "key": content_hash("harvest-page", [str(self._run.resolve()), name], size=8),

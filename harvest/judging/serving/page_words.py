@@ -7,10 +7,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from recordings.files.json_text import Json
-from scoring.swan.schema import Schema
+from scoring.swan.schema import Criterion, CriterionWords, Schema
 from topics.document import StrictModel, form_validator, read_document, validation_error
 from topics.errors import InputError
 from topics.suggestions import suggestion
+from topics.topic import LANGUAGE_TAG
 
 _FOLDER = Path(__file__).parent / "words"
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -108,35 +109,32 @@ class Words(StrictModel):
         return self
 
 
-class CriterionWords(StrictModel):
-    """The question of a criterion, and the meaning of each of its values."""
-
-    question: _Word
-    values: dict[str, _Word] = Field(default_factory=dict)
-
-
 class PageWords(StrictModel):
     """A file of words: their `language` (a tag such as `de` or `pt-BR`), their `direction`, the `words` that differ
     from English, and the `criteria` by name. Names of criteria and values stay as they are in the schema, so that
     judgments in several languages are of the same criteria."""
 
     format: Literal["harvest-words/1"] = "harvest-words/1"
-    language: Annotated[
-        str, form_validator(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as de, ja or pt-BR")
-    ] = "en"
+    language: Annotated[str, form_validator(LANGUAGE_TAG, "a language tag such as de, ja or pt-BR")] = "en"
     direction: Literal["ltr", "rtl"] = "ltr"
     words: Words = Words()
     criteria: dict[str, CriterionWords] = Field(default_factory=dict)
 
-    def question(self, criterion: str, english: str) -> str:
-        """Return the question of a criterion, in this language if the file has it."""
-        own = self.criteria.get(criterion)
-        return own.question if own is not None else english
+    def question(self, criterion: Criterion) -> str:
+        """Return the question of a criterion in this language if this file or the schema has it."""
+        own = self._own_words(criterion)
+        return own.question if own is not None else criterion.question
 
-    def values(self, criterion: str, values: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
-        """Return the values of a criterion, each with its meaning, in this language if the file has it."""
-        own = self.criteria.get(criterion)
-        return [(name, own.values.get(name, meaning) if own is not None else meaning) for name, meaning in values]
+    def values(self, criterion: Criterion) -> list[tuple[str, str]]:
+        """Return the values of a criterion, each with its meaning in this language as far as this file or the schema
+        has it."""
+        own = self._own_words(criterion)
+        return [(name, own.values.get(name, meaning) if own else meaning) for name, meaning in criterion.values]
+
+    def _own_words(self, criterion: Criterion) -> CriterionWords | None:
+        translated = dict(criterion.translations)
+        nearest = translated.get(self.language) or translated.get(self.language.partition("-")[0])
+        return self.criteria.get(criterion.name) or nearest
 
     def as_json(self) -> dict[str, Json]:
         """Return what the page needs."""

@@ -58,7 +58,7 @@ def test_the_20_plus_1_criteria_of_table_1_of_swan_come_with_harvest_under_their
     assert [one.number for one in schema] == list(range(21))
     assert all(one.sampling in SAMPLINGS and one.question and one.judges for one in schema)
     assert all(one.weight == 1 and one.weighting == Uniform() for one in schema)
-    shipped = ("beyond-table-1", "dialeval-nuggets", "dialeval-quality", "sakai-2023", "sakai-2023-rules")
+    shipped = ("beyond-table-1", "dialeval-nuggets", "dialeval-quality", "news", "sakai-2023", "sakai-2023-rules")
     assert shipped_schemas() == (*shipped, "sakai-2023-table-1", "structured-answers")
 
 
@@ -278,3 +278,21 @@ def test_a_schema_that_does_not_exist_is_told_apart_from_a_file() -> None:
         load_schema("sakai-2032")
     with pytest.raises(InputError, match="no such file"):
         load_schema("not/there.yaml")
+
+
+@pytest.mark.parametrize(
+    ("translations", "place", "what"),
+    [
+        ("{german!: {question: Wie}}", "schema.yaml:5:99", "a language tag such as de, ja or pt-BR"),
+        ("{de: {}}", "schema.yaml:5", "question"),
+        ("{de: {question: Wie, values: {bad: schlecht}}}", "schema.yaml:5", "bad is not a value of Tone"),
+    ],
+)
+def test_translations_are_of_the_values_there_are(tmp_path: Path, translations: str, place: str, what: str) -> None:
+    file = tmp_path / "schema.yaml"
+    criterion = "{number: 0, name: Tone, level: turn, scorers: [human], question: How, translations: "
+    file.write_text(f"format: harvest-schema/1\nname: own\nabout: x\ncriteria:\n  - {criterion}{translations}}}\n")
+    with pytest.raises(InputError) as refused:
+        load_schema(file)
+    assert place in str(refused.value)
+    assert what in str(refused.value)
