@@ -246,8 +246,11 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
     for kind, one in document["languages_unknown_to_rules"].items():
         counts = ", ".join(f"{language_name(code)}: {count}" for code, count in one["topics"].items())
         several = f"{sum(one['topics'].values())} of {pluralize(len(resolved.topics.topics), 'topic')}"
+        known = " and ".join(map(language_name, one["knows"]))
+        if len(one["knows"]) > _MOST_NAMED:
+            known = f"{len(one['knows'])} languages"
         _echo(
-            f"  note: the rule {kind} knows {' and '.join(map(language_name, one['knows']))} only, and {several} are "
+            f"  note: the rule {kind} knows {known} only, and {several} are "
             f"in other languages ({counts}): add what such answers say there, as {{contains: {{phrases: […]}}}}"
         )
     judged = len(resolved.gold or ())

@@ -19,6 +19,7 @@ from protocols.rules.clarifying_question import ClarifyingQuestion
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
+from protocols.rules.evasion import Evasion
 from protocols.rules.format import Format, Urls
 from protocols.rules.label_was import LabelWas
 from protocols.rules.language import Language
@@ -41,6 +42,7 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "contains": Contains,
     "empty": Empty,
     "error_page": ErrorPage,
+    "evasion": Evasion,
     "format": Format,
     "label_was": LabelWas,
     "language": Language,

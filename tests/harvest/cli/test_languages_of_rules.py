@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from protocols.library import load_protocol
+from protocols.rules.declining import LANGUAGES
 from protocols.rules.registry import languages_known
 from tests.support.command_line import harvest
 
 REQUESTS = {
+    "da": "Hvad koster det at låne penge til en ny bil hos jer, og hvor længe skal jeg betale?",
+    "da2": "Hvor høj er renten på et lån over fem år i jeres bank lige nu?",
     "de": "Wie hoch sind die Zinsen für einen Kredit über fünf Jahre bei Ihnen?",
-    "de2": "Was kostet ein Kredit für ein neues Auto im Monat bei dieser Bank?",
     "en": "What does a loan for a new car cost me each month at this bank?",
     "ja": "五年間のローンの金利はいくらですか、そして毎月の返済額はいくらになりますか。",
     "numbers": "7 + 8 = ?",
@@ -44,18 +46,18 @@ def test_topics_in_languages_that_a_rule_does_not_know_are_counted(tmp_path: Pat
     edge = "{if: lost, label: x, stop: breakdown}"
     told = " ".join(check(tmp_path, list(REQUESTS), edge).split())
     assert (
-        "note: the rule refusal knows English and Japanese only, and 2 of 5 topics are in other languages "
-        "(German: 2): add what such answers say there, as {contains: {phrases: […]}}"
+        f"note: the rule refusal knows {len(LANGUAGES)} languages only, and 2 of 6 topics are in other languages "
+        "(Danish: 2): add what such answers say there, as {contains: {phrases: […]}}"
     ) in told
     found = json.loads(check(tmp_path, list(REQUESTS), edge, "--json"))["languages_unknown_to_rules"]
-    assert found == {"refusal": {"knows": ["en", "ja"], "topics": {"de": 2}}}
+    assert found == {"refusal": {"knows": list(LANGUAGES), "topics": {"da": 2}}}
 
 
 @pytest.mark.parametrize(
     ("topics", "edge"),
     [
-        (["en", "ja", "numbers"], "{if: lost, label: x, stop: breakdown}"),
-        (["de"], "{if: {empty: {}}, label: x, stop: breakdown}"),
+        (["de", "en", "ja", "numbers"], "{if: lost, label: x, stop: breakdown}"),
+        (["da"], "{if: {empty: {}}, label: x, stop: breakdown}"),
     ],
 )
 def test_there_is_no_note_where_all_are_known_or_no_rule_on_an_edge_asks(
@@ -73,5 +75,5 @@ def test_error_messages_are_known_in_english_only(tmp_path: Path) -> None:
 
 def test_rules_within_rules_are_found() -> None:
     protocol = load_protocol("fairweb-two-round")
-    assert languages_known(protocol.rules["inadequate"]) == {"error_page": ("en",), "refusal": ("en", "ja")}
+    assert languages_known(protocol.rules["inadequate"]) == {"error_page": ("en",), "refusal": LANGUAGES}
     assert languages_known(protocol.rules["useful"]) == {}

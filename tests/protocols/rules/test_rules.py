@@ -396,7 +396,7 @@ def test_a_picture_or_a_choice_without_a_word_is_not_empty(beside: dict[str, tup
     assert not judged(Empty(), Answer(" ", **beside)).holds  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["", "Det kan jag inte hjälpa till med.", f"No. See {PRIMER}"])
+@pytest.mark.parametrize("text", ["", "Det kan jeg ikke hjælpe med.", f"No. See {PRIMER}"])
 def test_an_answer_that_the_system_marks_as_a_refusal_is_one_in_any_language(text: str) -> None:
     assert judged(Refusal(), Answer(text, refused=True)).holds
     assert not judged(Refusal(), Answer(text)).holds
