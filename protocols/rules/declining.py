@@ -23,7 +23,7 @@ from topics.late_pattern import lazy_pattern
 _COMMON = {
     "en": "i i'm i'd i'll we the a an to of is are can't cannot don't not it that this you your sorry please my let's",
     "cs": "se na je že to k do o ve pro mi vám si jako nemohu nevím bohužel omlouvám nemám ne jsem tom za po od",
-    "de": "ich mir mich wir nicht das die der den dem ist zu es sie und kein keine leider dazu mein kann bitte ein eine",
+    "de": "ich mir mich wir nicht das die der den dem ist zu es sie und kein keine leider dazu mein kann bitte ein",
     "es": "no que de la el los en un una es lo se me mi con para por su eso puedo soy tengo le te a",
     "fi": "en emme ei minulla on voi olen se siitä tästä tätä tähän tämä sinua valitettavasti ja että kannattaa kuin",
     "fr": "je ne pas de la le les un une est en à vous ce cette mon mes nous pour c'est n'ai j'ai des il sur et d'un",

@@ -34,7 +34,7 @@ _SENTENCE = lazy_pattern(r"[^\s.!?。！？…؟।][^.!?。！？؟।\n]*(?:\.
 _QUOTED = lazy_pattern(r"[\"“”«»「『]")
 _LIST_LINE = lazy_pattern(r"^[ \t]*(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]*\S", re.MULTILINE)
 # Figures are content, except for a year, which may be that of the system's knowledge.
-_FIGURE = lazy_pattern(r"(?<!\d)(?!20[12]\d(?!\d))\d")
+_FIGURE = lazy_pattern(r"(?<!\d)(?![2۲٢][0۰٠][12۱۲١٢]\d(?!\d))\d")
 
 _JAPANESE_APOLOGY = lazy_pattern(
     r"(?:申し?訳(?:ございません|ありません|ない(?:です|の)?)|すみません|ごめんなさい|恐れ入りますが)"
