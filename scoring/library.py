@@ -16,6 +16,7 @@ from scoring.forms.worst import CVAR, MAXIMUM, MINIMUM, QUANTILE, RATE
 from scoring.measure import Declaration, Measure, TermContext, read_plain_term, refuse_arguments
 from scoring.measures import group_fairness
 from scoring.measures.achieved import ACHIEVED, CUMULATIVE_ACHIEVED
+from scoring.measures.answer_rules import ASKED_LANGUAGE, EVASIONS, REFUSALS
 from scoring.measures.as_list import AS_LIST
 from scoring.measures.breakdown import (
     ACCURACY,
@@ -90,6 +91,9 @@ OF_CONVERSATIONS = (
     WEIGHTED_RECALL,
     AS_LIST,
     BREAKDOWN,
+    REFUSALS,
+    EVASIONS,
+    ASKED_LANGUAGE,
     TTFT,
     LATENCY,
     TOKENS_IN,
