@@ -15,7 +15,7 @@ from harvest.studies.scores.grid import last_turn_asked
 from harvest.studies.scores.report import selection_figures
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.selection import Selection
-from harvest.studies.validity.odd_languages import odd_languages
+from harvest.studies.validity.odd_languages import odd_languages, unknown_languages
 from harvest.studies.validity.user_card_figures import card_lines, card_warnings
 from harvest.studies.variance.figures import variance_legend, variance_tables
 from harvest.studies.variance.rows import measure_charts
@@ -82,6 +82,7 @@ def figure_blocks(
     yield from (text(line, "dim") for line in card_lines(material.user_card))
     yield from (text(line, "warn") for line in card_warnings(material.user_card))
     yield from (text(note, "dim") for note in odd_languages(material.finished))
+    yield from (text(note, "dim") for note in unknown_languages(material.finished))
     for sentence in material.damage:
         for folder in {*material.folders.values()}:  # a path of this machine means nothing to those who get the page
             sentence = sentence.replace(str(folder), folder.name)

@@ -1,4 +1,4 @@
-"""Sentences about answers in a different language than the user's turn.
+"""Sentences about answers in a different language than the user's turn, or in one that rules do not know.
 
 Such an answer is not necessarily worse, but judges and rules may not find words in it that they look for. Only
 reports have these sentences, because loading the language detector takes longer than scoring a small run.
@@ -7,9 +7,11 @@ reports have these sentences, because loading the language detector takes longer
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from protocols.rules.answer_rule import AnswerRule
+from protocols.rules.registry import KINDS_OF_RULES
 from recordings.conversations.conversation import Conversation
 from topics.counting import pluralize
-from topics.languages import language_of
+from topics.languages import language_name, language_of
 
 _MOST_NAMES = 5  # in a sentence; the others are counted
 
@@ -30,4 +32,26 @@ def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:
         yield (
             f"{system}: {counts.total()} of {pluralize(told[system], 'answer')} whose language was detected are in "
             f"another one than the user's turn ({pairs}{more})."
+        )
+
+
+def unknown_languages(finished: Sequence[Conversation]) -> Iterator[str]:
+    """Yield a sentence for each rule that labelled answers in languages whose words it does not know. A rule of
+    another version than the recorded one may have known others, and is left out."""
+    rules = {rule.version: rule for rule in KINDS_OF_RULES.values() if issubclass(rule, AnswerRule) and rule.languages}
+    unknown: dict[str, Counter[str]] = {}
+    for one in finished:
+        for turn in one.turns:
+            if turn.reply is None or turn.route is None:
+                continue
+            for version, rule in rules.items():
+                written = language_of(turn.reply.answer.text) if version in turn.route.version else ""
+                if written and written not in rule.languages:
+                    unknown.setdefault(version, Counter())[written] += 1
+    for version, counts in unknown.items():
+        named = ", ".join(f"{language_name(code)} x {count}" for code, count in counts.most_common(_MOST_NAMES))
+        more = ", …" if len(counts) > _MOST_NAMES else ""
+        yield (
+            f"The rule {version} helped to label {pluralize(counts.total(), 'answer')} in languages that it does not "
+            f"know ({named}{more}), where it cannot see what it looks for."
         )

@@ -15,8 +15,10 @@ from harvest.report.document import make_report
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import score_material
 from harvest.studies.validity.odd_answers import odd_answers
-from harvest.studies.validity.odd_languages import odd_languages
+from harvest.studies.validity.odd_languages import odd_languages, unknown_languages
 from protocols.answer import Answer, Attachment, Offer
+from protocols.route import Route
+from protocols.rules.refusal import Refusal
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.files.evidence import keep_exhibit
 from recordings.log.run_folder import read
@@ -224,6 +226,27 @@ def test_answers_in_another_language_than_the_question_are_counted_where_both_ca
     ]
     assert list(odd_languages([asked(said, english)])) == []
     assert list(odd_languages([asked("Ja?", german)])) == []
+
+
+def test_answers_in_a_language_that_a_rule_does_not_know_are_counted() -> None:
+    said = "Hvornår åbner butikken om mandagen?"
+    danish = Answer("Det kan jeg desværre ikke hjælpe med, og jeg må ikke udtale mig om det.")
+    whole = asked(
+        said,
+        danish,
+        danish,
+        Answer("Sorry, I can't help."),
+    )
+
+    def labelled(version: str) -> Conversation:
+        route = Route(1, "ask", "x", "otherwise", version, (), "")
+        return replace(whole, turns=tuple(replace(turn, route=route) for turn in whole.turns))
+
+    assert list(unknown_languages([labelled(f"urls/1 any(empty/2 {Refusal.version})")])) == [
+        f"The rule {Refusal.version} helped to label 2 answers in languages that it does not know (Danish x 2), where "
+        "it cannot see what it looks for."
+    ]
+    assert list(unknown_languages([labelled("refusal/3"), labelled("urls/1"), whole])) == []
 
 
 def test_a_picture_or_a_choice_without_a_word_is_no_empty_reply() -> None:
