@@ -1,4 +1,4 @@
-"""refusals, evasions and asked_language: shares of answers by what is written in them, in any language that is known.
+"""refusal_rate, evasion_rate and asked_language: shares of answers by what is written in them, in any language that is known.
 
 An answer that cannot be told counts for neither side: one in a language whose refusals are not known, or one whose
 language is not clear from its words. So n is the number of answers that could be told.
@@ -47,21 +47,21 @@ _of_answers = partial(
     Declaration, of="conversation", n="answers that can be told", source="docs/refusals.md", percentage=True
 )
 REFUSALS = _of_answers(
-    name="refusals",
+    name="refusal_rate",
     sentence="The share of a conversation's answers that only refuse, by the rule `refusal`.",
     formula="answers that only refuse / answers in a language whose refusals are known",
     undefined="no answer is in a language whose refusals are known",
-    example="refusals",
+    example="refusal_rate",
     good="neither",
     legend="share of refusals",
     score=lambda material, measure: _share(material, measure, partial(_declines, "refusal")),
 )
 EVASIONS = _of_answers(
-    name="evasions",
+    name="evasion_rate",
     sentence="The share of a conversation's answers that only point elsewhere or change the subject.",
     formula="answers that only evade, by the rule `evasion` / answers in a language whose evasions are known",
     undefined="no answer is in a language whose evasions are known",
-    example="evasions",
+    example="evasion_rate",
     good="neither",
     legend="share of evasions",
     score=lambda material, measure: _share(material, measure, partial(_declines, "evasion")),

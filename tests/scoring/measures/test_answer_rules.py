@@ -1,4 +1,4 @@
-"""refusals, evasions and asked_language: what is told of an answer, and what cannot be told."""
+"""refusal_rate, evasion_rate and asked_language: what is told of an answer, and what cannot be told."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def of(name: str, *turns: tuple[str, str]) -> Figure:
 @pytest.mark.parametrize(
     ("name", "answers", "value", "n"),
     [
-        ("refusals", ["Dazu kann ich leider nichts sagen.", "Am Sonntag ist Wahl."], 0.5, 2),
-        ("refusals", ["Bitte wenden Sie sich an das Wahlamt."], 0.0, 1),
-        ("evasions", ["Bitte wenden Sie sich an das Wahlamt.", "Dazu kann ich leider nichts sagen."], 0.5, 2),
+        ("refusal_rate", ["Dazu kann ich leider nichts sagen.", "Am Sonntag ist Wahl."], 0.5, 2),
+        ("refusal_rate", ["Bitte wenden Sie sich an das Wahlamt."], 0.0, 1),
+        ("evasion_rate", ["Bitte wenden Sie sich an das Wahlamt.", "Dazu kann ich leider nichts sagen."], 0.5, 2),
         # Danish is not known, so that its answers are neither refusals nor anything else.
-        ("refusals", [DANISH, "Dazu kann ich leider nichts sagen."], 1.0, 1),
-        ("refusals", [DANISH], math.nan, 0),
+        ("refusal_rate", [DANISH, "Dazu kann ich leider nichts sagen."], 1.0, 1),
+        ("refusal_rate", [DANISH], math.nan, 0),
         ("asked_language", ["Die Wahl ist geheim, und jeder entscheidet selbst.", "I cannot tell you that."], 0.5, 2),
         # Names, code and few words cannot be told.
         ("asked_language", ["Ja.", "Angela Merkel", "`print(1)`", "https://example.org/"], math.nan, 0),
