@@ -1,4 +1,4 @@
-"""refusal_rate, evasion_rate and asked_language: shares of answers by what is written in them, in any language that is known.
+"""refusal_rate, evasion_rate and asked_language: shares of answers by their words, in many languages.
 
 An answer that cannot be told counts for neither side: one in a language whose refusals are not known, or one whose
 language is not clear from its words. So n is the number of answers that could be told.

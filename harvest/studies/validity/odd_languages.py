@@ -38,15 +38,19 @@ def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:
 def unknown_languages(finished: Sequence[Conversation]) -> Iterator[str]:
     """Yield a sentence for each rule that labelled answers in languages whose words it does not know. A rule of
     another version than the recorded one may have known others, and is left out."""
-    rules = {rule.version: rule for rule in KINDS_OF_RULES.values() if issubclass(rule, AnswerRule) and rule.languages}
+    known = {
+        str(vars(rule)["version"]): rule.languages
+        for rule in KINDS_OF_RULES.values()
+        if issubclass(rule, AnswerRule) and rule.languages
+    }
     unknown: dict[str, Counter[str]] = {}
     for one in finished:
         for turn in one.turns:
             if turn.reply is None or turn.route is None:
                 continue
-            for version, rule in rules.items():
+            for version, languages in known.items():
                 written = language_of(turn.reply.answer.text) if version in turn.route.version else ""
-                if written and written not in rule.languages:
+                if written and written not in languages:
                     unknown.setdefault(version, Counter())[written] += 1
     for version, counts in unknown.items():
         named = ", ".join(f"{language_name(code)} x {count}" for code, count in counts.most_common(_MOST_NAMES))

@@ -81,7 +81,7 @@ def languages_told(lot: str, language: str) -> tuple[int, int, int]:
 def language_table() -> str:
     shown = ["| language of the answer | right | wrong | not told |\n|---|---|---|---|"]
     rows = {one: languages_told("last", one) for one in LANGUAGES}
-    rows[""] = tuple(sum(column) for column in zip(*rows.values(), strict=True))  # type: ignore[assignment]
+    rows[""] = tuple(sum(column) for column in zip(*rows.values(), strict=True))
     shown += [f"| {language_name(one) or 'all'} | {' | '.join(map(str, row))} |" for one, row in rows.items()]
     return "\n".join(shown) + "\n"
 
