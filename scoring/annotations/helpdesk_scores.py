@@ -205,28 +205,33 @@ def _divergences_by_measure(
             true = [gold[number].quality[key] for number in numbers]
             for measure, column in quality_divergences(predicted, true).items():
                 found.setdefault(f"{measure}({key})", np.full(len(gold), np.nan))[numbers] = column
-    for number, dialogue in enumerate(gold):
-        rows = estimates[dialogue.name].nuggets
-        for measure, score in _nugget_scores(rows, dialogue, alpha).items() if rows is not None else ():
-            name = f"{measure}(nugget)" if alpha == 0.5 else f"{measure}(nugget, alpha={alpha:g})"
-            found.setdefault(name, np.full(len(gold), np.nan))[number] = score
+    for measure, each in _block_divergences(gold, estimates).items():
+        name = f"{measure}(nugget)" if alpha == 0.5 else f"{measure}(nugget, alpha={alpha:g})"
+        for number, by_side in each.items():
+            customer, helpdesk = (side_mean(by_side[side]) for side in SIDES)
+            found.setdefault(name, np.full(len(gold), np.nan))[number] = dialogue_score(customer, helpdesk, alpha)
     return found
 
 
-def _nugget_scores(
-    predicted: Sequence[tuple[float, ...]], dialogue: AnnotatedDialogue, alpha: float
-) -> dict[str, float]:
-    found = {}
-    for measure, divergence in NUGGET_DIVERGENCES.items():
-        customer, helpdesk = (
-            side_mean(
-                [row for row, its in zip(predicted, dialogue.sides, strict=True) if its == side],
-                [row for row, its in zip(dialogue.nuggets, dialogue.sides, strict=True) if its == side],
-                divergence,
-            )
-            for side in SIDES
-        )
-        found[measure] = dialogue_score(customer, helpdesk, alpha)
+def _block_divergences(
+    gold: Sequence[AnnotatedDialogue], estimates: Mapping[str, Estimate]
+) -> dict[str, dict[int, dict[str, list[float]]]]:
+    """Return the divergences of each side's blocks by measure and number of the dialogue. A dialogue whose nuggets are
+    not predicted is left out."""
+    predicted = {number: rows for number, one in enumerate(gold) if (rows := estimates[one.name].nuggets) is not None}
+    found: dict[str, dict[int, dict[str, list[float]]]] = {
+        name: {number: {side: [] for side in SIDES} for number in predicted} for name in NUGGET_DIVERGENCES
+    }
+    # All blocks with equally many types at a time: one call for each block took most of the time of an evaluation.
+    alike: dict[int, list[tuple[tuple[float, ...], tuple[float, ...], int, str]]] = {}
+    for number, rows in predicted.items():
+        for row, true, side in zip(rows, gold[number].nuggets, gold[number].sides, strict=True):
+            alike.setdefault(len(true), []).append((row, true, number, side))
+    for blocks in alike.values():
+        rows, true, numbers, sides = zip(*blocks, strict=True)
+        for name, divergence in NUGGET_DIVERGENCES.items():
+            for number, side, value in zip(numbers, sides, block_divergences(rows, true, divergence), strict=True):
+                found[name][number][side].append(value)
     return found
 
 
@@ -280,25 +285,15 @@ def _micro_rows(
     note: str,
 ) -> Iterator[ScoreRow]:
     """Yield the micro average of each divergence of nugget types: the mean over all blocks of all dialogues."""
-    predicted = [(dialogue, estimates[dialogue.name].nuggets) for dialogue in gold]
-    if any(rows is None for _, rows in predicted):
-        return
     sums = np.zeros((len(gold), 1, len(NUGGET_DIVERGENCES)))
     blocks = np.zeros_like(sums)
-    for number, (dialogue, rows) in enumerate(predicted):
-        blocks[number] = len(dialogue.sides)
-        for column, divergence in enumerate(NUGGET_DIVERGENCES.values()):
-            # The sides have different types, so their blocks cannot be compared in one array.
-            sums[number, 0, column] = math.fsum(
-                each
-                for side in SIDES
-                for each in block_divergences(
-                    [row for row, its in zip(rows or (), dialogue.sides, strict=True) if its == side],
-                    [row for row, its in zip(dialogue.nuggets, dialogue.sides, strict=True) if its == side],
-                    divergence,
-                )
-            )
-    intervals = resampler.ratios([dialogue.name for dialogue, _ in predicted], sums, blocks)
+    for column, each in enumerate(_block_divergences(gold, estimates).values()):
+        if len(each) < len(gold):
+            return
+        for number, by_side in each.items():
+            values = [value for side in SIDES for value in by_side[side]]
+            sums[number, 0, column], blocks[number, 0, column] = math.fsum(values), len(values)
+    intervals = resampler.ratios([dialogue.name for dialogue in gold], sums, blocks)
     for column, (measure, interval) in enumerate(zip(NUGGET_DIVERGENCES, intervals, strict=True)):
         count = int(blocks[:, 0, column].sum())
         known = not math.isnan(interval.low)

@@ -53,25 +53,23 @@ NUGGETS = tuple(_DIVERGENCES)
 NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _DIVERGENCES.items()})
 
 
-def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence) -> float:
-    """Return the mean divergence of one side's (blocks, T) distributions over its T types, or NaN without blocks."""
-    if len(predicted) != len(gold):
-        raise ValueError(f"predicted and gold must have equally many blocks, not {len(predicted)} and {len(gold)}")
-    if not len(gold):
-        return math.nan
-    return math.fsum(block_divergences(predicted, gold, divergence)) / len(gold)
-
-
 def block_divergences(
     predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence
 ) -> list[float]:
-    """Return the divergence of each of one side's blocks, from as many (T,) distributions over the side's T types."""
+    """Return the divergence of each block, from as many (T,) distributions over the T types of its side."""
+    if len(predicted) != len(gold):
+        raise ValueError(f"predicted and gold must have equally many blocks, not {len(predicted)} and {len(gold)}")
     if not len(gold):
         return []
     found: list[float] = divergence(
         np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64)
     ).tolist()
     return found
+
+
+def side_mean(divergences: Sequence[float]) -> float:
+    """Return the mean divergence of one side's blocks, or NaN without blocks."""
+    return math.fsum(divergences) / len(divergences) if divergences else math.nan
 
 
 def dialogue_score(customer: float, helpdesk: float, alpha: float = 0.5) -> float:

@@ -253,7 +253,9 @@ def test_nugget_detection_is_stc3_eq_11_and_12(
     for by in ("RNSS", "JSD"):
         means = [
             nugget_detection.side_mean(
-                [floats(p) for p, _ in side], [floats(q) for _, q in side], getattr(divergences, by.lower())
+                nugget_detection.block_divergences(
+                    [floats(p) for p, _ in side], [floats(q) for _, q in side], getattr(divergences, by.lower())
+                )
             )
             for side in (customer, helpdesk)
         ]
