@@ -46,21 +46,25 @@ def worlds() -> Iterator[World]:
                     yield World(conversations, turns, faulty, stays, blind, missed, 0.03, 0.3)
 
 
-def audit(world: World, rng: np.random.Generator) -> Audit:
-    told, wrong, compared_wrong = [], 0, 0
-    for _ in range(world.conversations):
-        turns = int(rng.integers(world.turns[0], world.turns[1] + 1))
-        misread = np.zeros(turns, dtype=bool)
-        if rng.random() < world.faulty:
-            at = int(rng.integers(turns))
-            misread[at] = True
-            for turn in range(at + 1, turns):
-                misread[turn] = rng.random() < (world.stays if misread[turn - 1] else 0.05)
-        silent = rng.random(turns) < np.where(misread, world.silent_if_wrong, world.silent)
-        seen = misread & (rng.random(turns) >= world.missed) & (rng.random() >= world.blind)
-        compared = ~silent
-        differ = int((seen & compared).sum())
-        told.append(WitnessCounts(int(compared.sum()) - differ, differ, int(silent.sum())))
-        wrong += int(misread.sum())
-        compared_wrong += int((misread & compared).sum())
-    return Audit(told, wrong, compared_wrong)
+def audits(world: World, count: int, rng: np.random.Generator) -> Iterator[Audit]:
+    """So many audits of one world. All their conversations are drawn at a time, turn by turn."""
+    each = world.conversations
+    turns = rng.integers(world.turns[0], world.turns[1] + 1, count * each)
+    faulty, first = rng.random(len(turns)) < world.faulty, rng.integers(turns)
+    misread = np.zeros((len(turns), world.turns[1]), dtype=bool)
+    misread[faulty, first[faulty]] = True
+    for turn in range(1, world.turns[1]):
+        later = faulty & (turn > first)
+        stays = np.where(misread[:, turn - 1], world.stays, 0.05)
+        misread[:, turn] |= later & (rng.random(len(turns)) < stays)
+    answered = np.arange(world.turns[1]) < turns[:, None]
+    misread &= answered
+    silent = rng.random(misread.shape) < np.where(misread, world.silent_if_wrong, world.silent)
+    noticed = rng.random(misread.shape) >= world.missed
+    compared = answered & ~silent
+    differ = misread & noticed & (rng.random((len(turns), 1)) >= world.blind) & compared
+    told = np.stack([one.sum(axis=1) for one in (compared & ~differ, differ, answered & silent)], axis=1).tolist()
+    wrong = [one.sum(axis=1).reshape(count, each).sum(axis=1).tolist() for one in (misread, misread & compared)]
+    for at in range(count):
+        own = [WitnessCounts(*counts) for counts in told[at * each : (at + 1) * each]]
+        yield Audit(own, wrong[0][at], wrong[1][at])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scoring.inference.reading_error import WitnessCounts, reading_error
-from tests.support.reading_worlds import audit, worlds
+from tests.support.reading_worlds import audits, worlds
 
 
 def test_no_difference_in_many_short_conversations_leaves_room_for_one_that_was_not_seen() -> None:
@@ -36,18 +36,17 @@ def test_a_witness_that_sees_everything_leaves_only_what_it_saw() -> None:
     assert reading_error([WitnessCounts(2, 1, 0), WitnessCounts(3, 0, 0)], sensitivity=1.0).misread == 1
 
 
-@pytest.mark.parametrize(("size", "audits"), [(2, 500), (5, 500), (12, 500), (40, 100), (150, 50)])
-def test_the_bound_holds_in_hostile_worlds(size: int, audits: int) -> None:
+@pytest.mark.parametrize(("size", "count"), [(2, 500), (5, 500), (12, 500), (40, 100), (150, 50)])
+def test_the_bound_holds_in_hostile_worlds(size: int, count: int) -> None:
     """Both shares, in 93% of the audits of every world with so many conversations."""
     rng = np.random.default_rng(size)
     for world in worlds():
         if world.conversations != size:
             continue
         held = held_of_all = 0
-        for _ in range(audits):
-            one = audit(world, rng)
+        for one in audits(world, count, rng):
             found = reading_error(one.told)
             held += one.compared_wrong <= found.misread
             held_of_all += one.wrong <= found.misread + found.silent
-        assert held >= 0.93 * audits, (world, held)
-        assert held_of_all >= 0.93 * audits, (world, held_of_all)
+        assert held >= 0.93 * count, (world, held)
+        assert held_of_all >= 0.93 * count, (world, held_of_all)
