@@ -19,6 +19,7 @@ import pytest
 from harvest.cli.commands import COMMANDS
 from tests.docs.test_notebook import executed, plain
 from tests.support.checkout import DOCS
+from tests.support.forked_harvest import command_at
 
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -39,12 +40,18 @@ def parts_in_order(wanted: str, printed: str) -> list[str]:
     return [line for line in wanted.splitlines() if line.strip() not in ("", "…") and line.rstrip() not in lines]
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with command_at(tmp_path_factory.mktemp("programs")) as folder:
+        yield folder
+
+
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Any]:
+def shell(tmp_path: Path, programs: Path) -> Iterator[Any]:
     """Runs commands with bash in the folder of the test, and gives what they print; servers end with the test."""
     settings = {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]),
         "COLUMNS": "80",
         "OPENBLAS_NUM_THREADS": "1",
     }
