@@ -6,8 +6,6 @@ words err on the side of caution: a harmless button that is left alone costs a l
 pressed by mistake may cost somebody money.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 from scoring.words import Unit, UnitChoice, UserWords
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
+from topics.shown_names import shorten
 from topics.suggestions import suggestion
 from topics.topic import TopicSet
 
@@ -162,7 +163,7 @@ def _shown(value: object) -> str:
     if isinstance(value, int) and abs(value) >= 10**20:  # Python refuses to print the longest ones
         return "a number of more than 20 digits"
     text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return shorten(text, 60)
 
 
 def _refusal(name: str, value: object, allowed: str, close: str = "", *, quoted: bool = True) -> InputError:

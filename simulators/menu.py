@@ -1,7 +1,5 @@
 """The user that walks a menu: it opens with given words and then presses given titles, one after the other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from protocols.presses import pressable

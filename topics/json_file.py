@@ -4,8 +4,6 @@ The standard library reads the file, because it is fast. The text is read again 
 key that appears twice in one object is rejected, because one of its values would be lost silently.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

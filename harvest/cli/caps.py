@@ -54,7 +54,9 @@ def cap_lines(audit: Audit, plan: Plan) -> Iterator[str]:
 
 def most_costs(audit: Audit, caps: Caps, plan: Plan) -> float | None:
     """Return what the plan costs at most, or None if that depends on tokens."""
-    if "cost" not in caps.most or any(map(caps.needs_counts, _doors(audit))):
+    doors = [Door(one.name) for one in audit.systems]
+    doors += [Door(name, is_system=False) for name in audit.endpoints.definition()]
+    if "cost" not in caps.most or any(map(caps.needs_counts, doors)):
         return None
     costs = 0.0
     requests = 0
@@ -66,11 +68,6 @@ def most_costs(audit: Audit, caps: Caps, plan: Plan) -> float | None:
     for name, most in audit.endpoints.count_most_requests(audit.protocols, requests).items():
         costs += most * caps.least(Door(name, is_system=False)).cost
     return costs
-
-
-def _doors(audit: Audit) -> Iterator[Door]:
-    yield from (Door(system.name) for system in audit.systems)
-    yield from (Door(name, is_system=False) for name in audit.endpoints.definition())
 
 
 def expectation_lines(found: Iterable[Standing]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from recordings.trees.menu import Choice, Menu, Page
 from scoring.inference.proportions import wilson_ends
 from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
+from topics.shown_names import shorten
 from topics.topic import Topic
 
 FORMAT = "harvest-menu/1"
@@ -143,7 +144,8 @@ def menu_lines(menu: Menu, walk: Walk, system: str) -> list[str]:
     lines = [f"menu of {printable(system, line=True)}: {', '.join(counts)}", f"opening: {_led(menu.opening)}"]
     for page in menu.pages:
         ways = pluralize(page.depth, "press", "presses") if page.depth else "the opening"
-        lines.append(f"\n{page.number}  {_excerpt(page.text)}  (after {ways})")
+        text = shorten(printable(" ".join(page.text.split()), line=True), 60)
+        lines.append(f"\n{page.number}  {text}  (after {ways})")
         if page.ended:
             lines.append("   the system closes the conversation")
         elif not page.offers:
@@ -179,11 +181,6 @@ def _led(choice: Choice) -> str:
 def _interval(count: int, presses: int) -> tuple[float, float]:
     low, high = wilson_ends(count, presses)
     return float(low), float(high)
-
-
-def _excerpt(text: str) -> str:
-    line = printable(" ".join(text.split()), line=True)
-    return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 def menu_document(menu: Menu, walk: Walk, system: str, topic: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import NumberRange
 from harvest.terminal import printable, prose_width, wrap_lines
 from topics.errors import InputError
+from topics.shown_names import shorten
 
 if TYPE_CHECKING:
     from harvest.audits.api_probe import Candidate, Probe
@@ -114,7 +115,7 @@ async def _probe(probe: Probe, driver: str | None, message: str, dry: bool, keys
         try:
             reply = await try_candidate(probe, first, message, surroundings)
             text = reply.turn.answer.text
-            _say(f"answer after {reply.turn.seconds or 0:.1f} s: {_short(text)}")
+            _say(f"answer after {reply.turn.seconds or 0:.1f} s: {shorten(' '.join(text.split()), 200)}")
         except DriverError as error:
             fault = str(error)
             _say(f"no answer: {fault}")
@@ -141,11 +142,6 @@ def _print(probe: Probe, first: Candidate, found: list[Candidate], text: str | N
     every = [{"driver": one.driver, "why": one.why, "options": dict(one.options)} for one in found]
     told = {"url": probe.url, "driver": first.driver, "found": every, "missing": list(first.missing)}
     click.echo(json.dumps({**told, "answer": text, "fault": fault}, indent=2, ensure_ascii=False))
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 200 else line[:199] + "…"
 
 
 def _say(line: str) -> None:

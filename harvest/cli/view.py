@@ -1,7 +1,5 @@
 """`harvest view`: serve a local page on the runs in a folder until the command is stopped."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

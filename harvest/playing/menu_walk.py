@@ -3,8 +3,6 @@
 What to press next follows from what is recorded, so an interrupted walk goes on where it ended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

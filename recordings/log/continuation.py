@@ -20,6 +20,7 @@ from recordings.log.shard import shard_of
 from topics.clusters import assign_clusters, joined_clusters
 from topics.counting import pluralize
 from topics.errors import Place
+from topics.shown_names import shorten
 from topics.topic import TopicSet
 
 _LONGEST_DIFF = 12  # lines of what has changed
@@ -102,14 +103,10 @@ def _value_differences(what: str, old: Json, new: Json) -> list[str]:
         json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True).splitlines() for value in (old, new)
     )
     found = list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
-    lines = [f"{what} has changed:", *(f"  {_shorten(line)}" for line in found[:_LONGEST_DIFF])]
+    lines = [f"{what} has changed:", *(f"  {shorten(line, _LONGEST_LINE)}" for line in found[:_LONGEST_DIFF])]
     if len(found) > _LONGEST_DIFF:
         lines.append(f"  … and {pluralize(len(found) - _LONGEST_DIFF, 'more line')}")
     return lines
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
 
 
 def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:

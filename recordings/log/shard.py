@@ -21,6 +21,7 @@ from recordings.log.header import Header
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import canonical_json, derived_seed
+from topics.shown_names import shorten
 
 MOST_SHARDS = 1000  # more machines than anybody has, so a typo is refused
 _SHARD_FORM = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
@@ -181,9 +182,5 @@ def value_differences(path: str, one: Json, two: Json) -> Iterator[tuple[str, Js
 
 def join_values(one: Json, two: Json) -> str:
     """Join two different values in an order that does not depend on the order of the runs."""
-    return " and ".join(sorted(map(_shorten, (one, two))))
-
-
-def _shorten(value: Json) -> str:
-    text = "not given" if value is None else repr(value)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    texts = ("not given" if value is None else repr(value) for value in (one, two))
+    return " and ".join(sorted(shorten(text, _MOST_CHARACTERS) for text in texts))

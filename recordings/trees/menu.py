@@ -5,8 +5,6 @@ before, so a menu that leads back to its beginning is finite. A press that led t
 after the same pages and presses, and else depends on the way.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace

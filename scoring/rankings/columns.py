@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from os import PathLike
 
 from topics.errors import InputError, Place
+from topics.shown_names import shorten
 from topics.text_file import read_text
 
 # Bytes: ten million lines of a run. A larger file is not a run, and could exhaust the memory.
@@ -71,4 +72,4 @@ def read_number(text: str) -> float:
 
 def quote_cell(text: str) -> str:
     """Return a cell in quotation marks for a message, shortened if it is long."""
-    return repr(text if len(text) <= 60 else f"{text[:59]}…")
+    return repr(shorten(text, 60))

@@ -6,8 +6,6 @@ If there is no such offer, or after `most` presses, the inner user acts. It does
 pressed. Whether an offer may be pressed is decided by `protocols.presses`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

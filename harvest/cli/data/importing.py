@@ -94,7 +94,8 @@ def command(
     gold: str | None,
     strict: bool,
 ) -> int:
-    files = tuple(_corpus_file(file) for file in files)
+    # The folder of a ConvoKit corpus has its utterances in one file.
+    files = tuple(own if (own := file / "utterances.jsonl").is_file() else file for file in files)
     if form is None and columns:
         form = "table"
     elif form is None:
@@ -166,11 +167,6 @@ def command(
         print_message(ends)
     click.echo(f"{written} written to {out}{known}{left_out}; {entities}", err=True)
     return 3 if found.left_out else 0
-
-
-def _corpus_file(file: Path) -> Path:
-    """Return the file of utterances if `file` is the folder of a ConvoKit corpus."""
-    return file / "utterances.jsonl" if (file / "utterances.jsonl").is_file() else file
 
 
 def _columns(given: tuple[str, ...]) -> Mapping[str, str]:

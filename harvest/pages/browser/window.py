@@ -10,8 +10,6 @@ a `DriverError`:
     Denied       browser-start (the browser cannot be started), bad-selector (a site's selector is not valid CSS)
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

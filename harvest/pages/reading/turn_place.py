@@ -139,7 +139,10 @@ class _SpotSearch:
         below_composer = branch.box is not None and all(box.bottom <= branch.box.y for box in boxes)
         above = self.rising or (bool(boxes) and below_composer)
         born = ground.births.get(branch, 0.0)
-        ages = {node: _latest_birth(ground, node) for node in self._informative_nodes(around, before, branch)}
+        ages = {
+            node: max(ground.births.get(inner, 0.0) for inner in node.walk())
+            for node in self._informative_nodes(around, before, branch)
+        }
         earlier = [
             node
             for node, age in ages.items()
@@ -230,10 +233,6 @@ class _SpotSearch:
                 break
             last = around
         return last
-
-
-def _latest_birth(ground: PageText, node: Node) -> float:
-    return max(ground.births.get(inner, 0.0) for inner in node.walk())
 
 
 def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:

@@ -117,7 +117,10 @@ def pooled_answers(
                     answer.units += len(structure.units)
                     answer.sections += len(structure.titles)
                     answer.documents += len(said.sources) or structure.documents
-                    part |= {(turn.number, line.start): _part(line.section) for line in structure.units}
+                    part |= {
+                        (turn.number, line.start): "sections" if line.section else "overview"
+                        for line in structure.units
+                    }
             for criterion, scored in one.assessment.scored.items():
                 for entry in scored:
                     if (entry.item.turn, entry.item.start) in part:
@@ -141,10 +144,6 @@ def pooled_answers(
             if name != NO_PIECE and (*where, place.turn, place.start) not in low:
                 found[where].pieces.add(piece)
     return tuple(found.values())
-
-
-def _part(section: int) -> str:
-    return "sections" if section else "overview"
 
 
 def pool_sizes(answers: Iterable[PooledAnswer]) -> dict[str, tuple[int, int]]:

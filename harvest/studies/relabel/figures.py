@@ -137,12 +137,9 @@ def _cells(key: Key, figure: Figure) -> tuple[str, str, str]:
 
 def _envelope(rows: Sequence[ScoreRow]) -> ScoreRow:
     """Return the first row with an interval that holds those of all rows; there is none if one of them has none."""
-    low, high = (math.nan, math.nan) if any(math.isnan(row.low) for row in rows) else _ends(rows)
+    known = not any(math.isnan(row.low) for row in rows)
+    low, high = (min(row.low for row in rows), max(row.high for row in rows)) if known else (math.nan, math.nan)
     return replace(rows[0], low=low, high=high)
-
-
-def _ends(rows: Sequence[ScoreRow]) -> tuple[float, float]:
-    return min(row.low for row in rows), max(row.high for row in rows)
 
 
 def _every_line(one: Relabelling, changed: Sequence[Relabelled]) -> Iterator[str]:

@@ -28,7 +28,6 @@ from protocols.route_words import RuleFinding
 from recordings.conversations.conversation import Conversation, Turn
 from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.log.run_folder import Run
-from scoring.inference.aligned import Cell, Trial
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.matched import Difference, difference
 from scoring.library import read_term
@@ -285,14 +284,17 @@ def _figures(
                 ends = [low, others[-1] if key[0] == RECOVERY.name else others[0]] if of_share else []
             rows = [row for end in ends if (row := end.rows.get(system, {}).get(key)) is not None]
             changes = [
-                _difference(
-                    before,
+                difference(
+                    [topic.id for topic in before.topics.topics],
                     was.values(system).get(key, {}),
                     end.values(system).get(key, {}),
-                    system,
-                    key,
-                    settings,
-                    seed,
+                    generator(seed, "relabel", "exchange", system, *map(str, key)),
+                    level=settings.level,
+                    reach=1.0 if has_top(key[0]) else math.inf,
+                    pooled=key[0] == RECOVERY.name,
+                    continued=system in before.continued,
+                    clusters=before.topics.clusters,
+                    estimand=settings.estimand,
                 )
                 for end in ends
             ]
@@ -300,29 +302,6 @@ def _figures(
                 rows, changes = rows[:1], changes[:1]  # the unknown turns are not in it
             figures[system, key] = Figure(was.rows.get(system, {}).get(key), tuple(rows), tuple(changes))
     return figures
-
-
-def _difference(
-    material: Material,
-    before: Mapping[Trial, Cell],
-    after: Mapping[Trial, Cell],
-    system: str,
-    key: Key,
-    settings: Settings,
-    seed: int,
-) -> Difference:
-    return difference(
-        [topic.id for topic in material.topics.topics],
-        before,
-        after,
-        generator(seed, "relabel", "exchange", system, *map(str, key)),
-        level=settings.level,
-        reach=1.0 if has_top(key[0]) else math.inf,
-        pooled=key[0] == RECOVERY.name,
-        continued=system in material.continued,
-        clusters=material.topics.clusters,
-        estimand=settings.estimand,
-    )
 
 
 @dataclass(frozen=True)  # without slots, for cached properties

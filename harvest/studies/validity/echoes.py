@@ -16,6 +16,7 @@ from functools import lru_cache
 from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation, TrialKey
 from scoring.words import CHARACTERS_A_WORD
+from topics.shown_names import shorten
 
 _FEWEST_WORDS = 4
 _LONGEST_QUOTE = 100  # characters
@@ -142,8 +143,7 @@ def _shared_runs(one: Conversation, before: Iterable[Conversation]) -> Iterator[
             tokens = list(_TOKEN.finditer(text))
             words = " ".join(text[tokens[-start].start() : tokens[end - 1].end()].split())
             words = words.encode("utf-8", "replace").decode()  # without lone surrogates
-            shown = words if len(words) <= _LONGEST_QUOTE else f"{words[: _LONGEST_QUOTE - 1]}…"
-            yield Echo(one.key, turn.number, topic, number, shown), grams - own
+            yield Echo(one.key, turn.number, topic, number, shorten(words, _LONGEST_QUOTE)), grams - own
 
 
 def _widen(one: _Text, place: int, other: _Text, at: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from recordings.files.times import day_of
-from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
+from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict
 from topics.counting import pluralize
 
 _DAYS = 30
@@ -41,7 +41,8 @@ def _judge(sight: SetSight, *, days: int) -> SetVerdict | None:
         return None
     told: list[tuple[str, int, bool]] = []
     for one in sight.own:
-        day, text = day_of(one.conversation.started_at), _answers(one)
+        day = day_of(one.conversation.started_at)
+        text = "\n".join(turn.reply.answer.text for turn in one.conversation.turns if turn.reply is not None)
         delay = (day - changed).days if day is not None else -1
         if delay >= 0 and (new.search(text) or old.search(text)):
             told.append((one.conversation.started_at, delay, bool(new.search(text))))
@@ -62,10 +63,6 @@ def _judge(sight: SetSight, *, days: int) -> SetVerdict | None:
 def _words(text: str | None) -> re.Pattern[str] | None:
     every = [re.escape(one.strip()) for one in (text or "").split("|") if one.strip()]
     return re.compile(rf"(?<!\w)(?:{'|'.join(every)})(?!\w)", re.IGNORECASE) if every else None
-
-
-def _answers(sight: Sight) -> str:
-    return "\n".join(turn.reply.answer.text for turn in sight.conversation.turns if turn.reply is not None)
 
 
 TIMELY = timely_rule()
