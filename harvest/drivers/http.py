@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +16,7 @@ from harvest.drivers.history import History
 from harvest.drivers.http_options import Call, Options, Poll, reply_description
 from harvest.drivers.inbox import LATE_NOTE, Inbox, messages_exhibit
 from harvest.drivers.options import certificate_files
-from harvest.drivers.received import Received, excerpt
+from harvest.drivers.received import Received
 from harvest.drivers.reply_options import parse_kept
 from harvest.drivers.reply_path import ReplyPath, kept_text, kept_values
 from harvest.drivers.request_template import RequestTemplate
@@ -157,14 +156,10 @@ class _Session:
     async def press(self, offer: Offer) -> Reply:
         """Press the offer as the option `press` says. Raises Unanswered (`bad-value`) if its value must be JSON and is
         not."""
+        press = self._driver.options.press
+        assert press is not None
         assert self._driver.pressing is not None
-        values: dict[str, object] = {"title": offer.title, "value": offer.value or offer.title}
-        if "value_json" in self._driver.options.press_placeholders:
-            try:
-                values["value_json"] = json.loads(offer.value)
-            except (ValueError, RecursionError):
-                what = f"the value of {offer.title[:80]!r} is not JSON: {excerpt(offer.value, 80)!r}"
-                raise Unanswered("bad-value", what) from None
+        values = templates.press_values(offer, (press.url, press.query, press.body, press.form))
         return await self._take_turn(offer.title, self._driver.pressing, values)
 
     async def _take_turn(self, text: str, caller: RequestTemplate, more: Mapping[str, object]) -> Reply:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import Described
 from harvest.drivers.options import SECRET_HEADERS, Headers, Seconds, Text, Url, check_header_name
-from harvest.drivers.reply_options import Kept, ReplyOptions, described_by
+from harvest.drivers.reply_options import Kept, ReplyOptions, check_press, described_by
 from harvest.drivers.reply_path import ConditionOption, Path, as_tuple, check_path
 from harvest.drivers.template import Fields, Query, Template
 from topics.document import StrictModel, validation_error
@@ -166,10 +166,7 @@ class Options(ReplyOptions):
                 _check_template(list(self.poll.skip.values()), ("session", "visitor", *kept), at=("poll", "skip"))
         if self.press is not None:
             check_call(self.press, (*templates.PLACEHOLDERS, *templates.PRESS_PLACEHOLDERS, *kept), at=("press",))
-            if not self.offers:
-                raise validation_error("`press` needs `offers`, the paths of what can be pressed")
-            if not self.press_placeholders & {"text", *templates.PRESS_PLACEHOLDERS}:
-                raise validation_error("`press` does not send what is pressed: put {{ value }} into its body or form")
+            check_press(self, (self.press.url, self.press.query, self.press.body, self.press.form))
         if self.renew is not None:
             check_call(self.renew, ("session", "visitor", *kept), at=("renew",))
             if not self.renew.keep:
@@ -187,12 +184,6 @@ class Options(ReplyOptions):
             value for call in self._calls for name, value in call.headers.items() if name.lower() in SECRET_HEADERS
         ]
         return frozenset(self.secret) | templates.placeholders([one for one in headers if isinstance(one, str)])
-
-    @property
-    def press_placeholders(self) -> frozenset[str]:
-        """The placeholders in the option `press`."""
-        press = self.press
-        return templates.placeholders((press.url, press.query, press.body, press.form) if press is not None else ())
 
     @property
     def kept_names(self) -> tuple[str, ...]:

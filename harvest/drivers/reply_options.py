@@ -115,6 +115,14 @@ class ReplyOptions(WireOptions):
         return self
 
 
+def check_press(options: ReplyOptions, press: object) -> None:
+    """Refuse the template `press` if it does not send what is pressed, or if replies have nothing to press."""
+    if not options.offers:
+        raise validation_error("`press` needs `offers`, the paths of what can be pressed")
+    if not templates.placeholders(press) & {"text", *templates.PRESS_PLACEHOLDERS}:
+        raise validation_error("`press` does not send what is pressed: put {{ value }} into it")
+
+
 def described_by(options: ReplyOptions, kept: Mapping[str, tuple[str | None, ...]]) -> Described:
     """Return how the options say that a reply is read. `kept` has the paths of values that later requests use."""
     ended = options.ended if isinstance(options.ended, dict) else dict.fromkeys(options.ended, (True,))

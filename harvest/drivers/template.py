@@ -15,7 +15,9 @@ from urllib.parse import quote, urlencode
 from pydantic import AfterValidator
 
 from harvest.drivers.options import FromEnvironment, check_query
-from harvest.systems.driver import Surroundings
+from harvest.drivers.received import excerpt
+from harvest.systems.driver import Surroundings, Unanswered
+from protocols.answer import Offer
 
 # text: the user turn. session: the session's id. turn: the turn's number, from 1. history: the exchanges before it, and
 # messages: those and the user turn, as lists. id: an id of the turn. visitor: an id of the person who speaks.
@@ -81,6 +83,19 @@ def insert_secrets(value: object, surroundings: Surroundings) -> object:
     if isinstance(value, (list, tuple)):
         return [insert_secrets(inner, surroundings) for inner in value]
     return value
+
+
+def press_values(offer: Offer, template: object) -> dict[str, object]:
+    """Return the values of the placeholders for a press in `template`. Raises Unanswered (`bad-value`) if the value of
+    the offer must be JSON and is not."""
+    values: dict[str, object] = {"title": offer.title, "value": offer.value or offer.title}
+    if "value_json" in placeholders(template):
+        try:
+            values["value_json"] = json.loads(offer.value)
+        except (ValueError, RecursionError):
+            what = f"the value of {offer.title[:80]!r} is not JSON: {excerpt(offer.value, 80)!r}"
+            raise Unanswered("bad-value", what) from None
+    return values
 
 
 def fill(value: object, values: Mapping[str, object]) -> Any:

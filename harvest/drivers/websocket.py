@@ -22,13 +22,14 @@ from harvest.drivers.described_reply import DescribedReply
 from harvest.drivers.history import json_bytes
 from harvest.drivers.options import Seconds, certificate_files, check_socket_url, is_token
 from harvest.drivers.received import excerpt
-from harvest.drivers.reply_options import Kept, ReplyOptions, described_by
+from harvest.drivers.reply_options import Kept, ReplyOptions, check_press, described_by
 from harvest.drivers.reply_path import Condition, ConditionOption, as_tuple, kept_values
 from harvest.drivers.socket_wire import Closed, Frame, Socket, SocketWire
 from harvest.drivers.socketio_framing import SocketIO, socketio_url
 from harvest.drivers.template import Query, Template
 from harvest.systems.driver import Capabilities, Denied, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
+from protocols.answer import Offer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 from topics.document import validation_error
@@ -64,6 +65,11 @@ class Options(ReplyOptions):
     send: Template = Field(
         description="the message of a user turn: a JSON value, or a text, with `{{ text }}`; also `{{ turn }}`, "
         "`{{ id }}` (of the turn), `{{ visitor }}` (of the session), and the names in `keep`"
+    )
+    press: Template = Field(
+        None,
+        description="the message that presses an offer, with the placeholders of `send`, and `{{ title }}`, "
+        "`{{ value }}` or `{{ value_json }}`",
     )
     connect: Annotated[tuple[Template, ...], BeforeValidator(_as_messages)] = Field(
         (),
@@ -102,13 +108,17 @@ class Options(ReplyOptions):
                 raise validation_error(f"`secret` names {name!r}, which `keep` does not keep")
         try:
             templates.check_template(self.send, (*_PLACEHOLDERS, *kept))
+            templates.check_template(self.press, (*_PLACEHOLDERS, *templates.PRESS_PLACEHOLDERS, *kept))
             templates.check_template((self.url, self.query, self.connect), ("visitor",))
         except ValueError as fault:
             raise validation_error(str(fault)) from None
         if "text" not in templates.placeholders(self.send):
             raise validation_error("no message sends the user turn: put {{ text }} into `send`")
-        if self.framing == "socketio" and not isinstance(self.send, list):
-            raise validation_error("with `framing: socketio`, `send` is a list: the event's name, then its data")
+        for name, message in (("send", self.send), ("press", self.press)):
+            if self.framing == "socketio" and not isinstance(message, (list, type(None))):
+                raise validation_error(f"with `framing: socketio`, `{name}` is a list: the event's name, then its data")
+        if self.press is not None:
+            check_press(self, self.press)
         return self
 
 
@@ -119,6 +129,7 @@ class WebSocketDriver:
         self.options, self.secrets, self.clock = options, surroundings.secrets, surroundings.clock
         self.sent = templates.insert_secrets(options.send, surroundings)
         self.query = templates.insert_secrets(options.query, surroundings)
+        self.pressing = templates.insert_secrets(options.press, surroundings)
         self.connecting = [templates.insert_secrets(one, surroundings) for one in options.connect]
         self.wire = SocketWire(options, surroundings)
         self.description = described_by(options, options.keep)
@@ -128,7 +139,9 @@ class WebSocketDriver:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(stateful=True, streaming=self.options.stream is not None)
+        return Capabilities(
+            stateful=True, streaming=self.options.stream is not None, presses=self.options.press is not None
+        )
 
     async def open(self, opening: Opening) -> _Session:
         """Connect, send what is to be sent first, and wait for the greeting, if there is one. Raises DriverError."""
@@ -209,13 +222,22 @@ class _Session:
             await self._socket.send(_message(one))
 
     async def say(self, text: str) -> Reply:
+        return await self._take_turn(text, self._driver.sent, {})
+
+    async def press(self, offer: Offer) -> Reply:
+        """Press the offer as the option `press` says. Raises Unanswered (`bad-value`) if its value must be JSON and is
+        not."""
+        pressing = self._driver.pressing
+        return await self._take_turn(offer.title, pressing, templates.press_values(offer, pressing))
+
+    async def _take_turn(self, text: str, template: object, more: Mapping[str, object]) -> Reply:
         driver, unasked = self._driver, list[Frame]()
         while not self._arrived.empty():
             self._take_between(self._arrived.get_nowait(), unasked)
         self._turn += 1
         name = str(uuid.uuid5(self._ids, str(self._turn)))
-        values = {**self._kept, "text": text, "turn": self._turn, "id": name, "visitor": self._visitor}
-        message = await run_long_work(len(text), lambda: _message(templates.fill(driver.sent, values)))
+        values = {**self._kept, **more, "text": text, "turn": self._turn, "id": name, "visitor": self._visitor}
+        message = await run_long_work(len(text), lambda: _message(templates.fill(template, values)))
         watch = Stopwatch(driver.clock)
         await self._socket.send(message)
         reply = await self._receive_reply(watch, unasked)

@@ -6,8 +6,11 @@ for all that it was sent and said to the file that is named.
 """
 
 import asyncio
+import itertools
 import json
+import random
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import socketio
@@ -16,8 +19,11 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from tests.servers.menu_bots import GRAPHS, Bot
+
 KEY = "Bearer dk2-Gj8tRb4nWy6cVs1q"
 LOG = Path(sys.argv[1])
+COUNTER = itertools.count(1)
 
 
 def note(way: str, session: object, said: str, reply: str) -> None:
@@ -27,6 +33,10 @@ def note(way: str, session: object, said: str, reply: str) -> None:
 
 def reply_to(said: str, turn: int) -> str:
     return f"{turn}: {said} — you said that, and a film is on at {turn} o'clock."
+
+
+def menu_bot(name: str = "cyclic") -> Bot:
+    return Bot(GRAPHS[name], random.Random(7 * next(COUNTER)))
 
 
 async def chat(socket: ServerConnection) -> None:
@@ -39,8 +49,14 @@ async def chat(socket: ServerConnection) -> None:
         await socket.send(json.dumps({"type": "ready", "token": f"tk-{hello['name']}-9xLp5vHs7dKf"}))
     if way == "refused":
         await socket.send(json.dumps({"type": "error", "error": {"message": "no such room"}}))
+    bot = menu_bot("random")
     async for message in socket:
         turn += 1
+        if way == "menu":
+            asked = json.loads(message)
+            text, offers = bot.answer(asked.get("press") or asked["text"])
+            await socket.send(json.dumps({"text": text, "buttons": offers}))
+            continue
         asked = {"text": message} if way == "plain" else json.loads(message)
         said = str(asked["text"])
         reply = reply_to(said, turn)
@@ -113,6 +129,7 @@ def rasa() -> socketio.ASGIApp:
     """The events of Rasa's channel `socketio` (RasaHQ/rasa, rasa/core/channels/socketio.py): two messages a turn."""
     server = socketio.AsyncServer(async_mode="asgi", ping_interval=0.3, ping_timeout=5)
     turns: dict[str, int] = {}
+    bots: defaultdict[str, Bot] = defaultdict(menu_bot)
 
     async def connect(sid: str, environ: dict[str, object], auth: object) -> bool:
         return auth != {"key": "wrong"}
@@ -121,6 +138,11 @@ def rasa() -> socketio.ASGIApp:
         await server.emit("session_confirm", data["session_id"], room=sid)
 
     async def user_uttered(sid: str, data: dict[str, str]) -> None:
+        if data["message"] == "menu" or sid in bots:
+            text, offers = bots[sid].answer(data["message"])
+            replies = [{"title": one["title"], "payload": one["value"]} for one in offers]
+            await server.emit("bot_uttered", {"text": text, "quick_replies": replies}, room=sid)
+            return
         turns[sid] = turns.get(sid, 0) + 1
         said, reply = data["message"], reply_to(data["message"], turns[sid])
         note("socketio", data["session_id"], said, f"{reply}\n\nAnything else?")

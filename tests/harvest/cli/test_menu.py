@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from simulators.user import Observation, Scenario, Streams
 from simulators.wrappers.pressing import Options, build
 from tests.servers import menu_bots
 from tests.servers.menu_bots import GRAPHS, edges, serving_menu
+from tests.support.checkout import TESTS
 from tests.support.command_line import harvest
 from topics.library import load_topics
 
@@ -31,14 +33,27 @@ protocol: fairweb-two-round
 trials: 1
 systems:
 """
-PYTHON = '  - {{name: bot, driver: python, options: {{function: "bot.py:session", takes: nothing, presses: true}}}}\n'
+PYTHON: dict[str, Any] = {"name": "bot", "driver": "python"}
+PYTHON |= {"options": {"function": "bot.py:session", "takes": "nothing", "presses": True}}
+PROGRAM = """\
+import json, sys
+from tests.servers import menu_bots
+bot = menu_bots.session("cyclic")
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps(bot(asked["text"], asked.get("pressed"))), flush=True)
+"""
+
+
+def menu_audit(systems: list[dict[str, Any]]) -> str:
+    return f"{AUDIT.rstrip()} {json.dumps(systems)}\n"
 
 
 def audit(folder: Path, name: str) -> Path:
     menu_bots.RNG.seed(11)
     code = f"from tests.servers import menu_bots\ndef session(): return menu_bots.session({name!r})"
     (folder / "bot.py").write_text(code)
-    (folder / "audit.yaml").write_text(AUDIT + PYTHON.format())
+    (folder / "audit.yaml").write_text(menu_audit([PYTHON]))
     return folder
 
 
@@ -62,8 +77,10 @@ def recovered(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, tuple
     }
 
 
-def assert_is_the_graph(document: dict[str, Any], name: str) -> None:
+def assert_is_the_graph(document: dict[str, Any], name: str, *, whole: bool = True) -> None:
     found, truth = recovered(document), edges(GRAPHS[name])
+    if not whole:
+        truth = {edge: led for edge, led in truth.items() if edge in found}
     assert {edge: set(led) for edge, led in found.items()} == {edge: set(led) for edge, led in truth.items()}
     for edge, led in truth.items():
         for text, share in led.items():
@@ -85,9 +102,16 @@ def test_the_graph_of_a_menu_is_recovered(tmp_path: Path, name: str) -> None:
 
 def test_a_menu_behind_rasa_is_recovered(tmp_path: Path) -> None:
     with serving_menu("rasa") as (url, _):
-        system = f"  - {{name: bot, driver: rasa, options: {{base_url: {url}}}}}\n"
-        (tmp_path / "audit.yaml").write_text(AUDIT + system)
+        system = {"name": "bot", "driver": "rasa", "options": {"base_url": url}}
+        (tmp_path / "audit.yaml").write_text(menu_audit([system]))
         assert_is_the_graph(walked(tmp_path, "--trials", 40, "--depth", 5), "rasa")
+
+
+def test_a_menu_of_a_program_is_recovered(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(PROGRAM)
+    options = {"argv": [sys.executable, "bot.py"], "mode": "json", "env": {"PYTHONPATH": str(TESTS.parent)}}
+    (tmp_path / "audit.yaml").write_text(menu_audit([{"name": "bot", "driver": "command", "options": options}]))
+    assert_is_the_graph(walked(tmp_path), "cyclic")
 
 
 def test_a_walk_goes_on_where_it_ended_and_comes_to_the_same(tmp_path: Path) -> None:
@@ -132,7 +156,7 @@ def test_a_menu_for_people_names_pages_shares_and_dead_ends(tmp_path: Path) -> N
 
 
 def test_a_system_that_cannot_be_pressed_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "audit.yaml").write_text(AUDIT + "  - {name: P, driver: parrot}\n")
+    (tmp_path / "audit.yaml").write_text(menu_audit([{"name": "P", "driver": "parrot"}]))
     done = harvest("menu", "audit.yaml", cwd=tmp_path)
     assert done.returncode == 2
     assert "the driver 'parrot' of the system 'P' cannot press buttons" in done.stderr

@@ -21,9 +21,11 @@ import yaml
 from harvest.drivers.registry import build_driver
 from harvest.drivers.rereading import read_reply
 from harvest.drivers.websocket import UNASKED
-from harvest.systems.driver import Denied, Driver, DriverError, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.driver import Denied, Driver, DriverError, Opening, Pressing, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Exposure
+from protocols.answer import Offer
 from recordings.log.run_folder import read
+from tests.harvest.cli.test_menu import assert_is_the_graph, menu_audit, recovered, walked
 from tests.servers.environment import python_environment
 from tests.servers.leashed import leashed
 from tests.servers.local_http import Asked, serving
@@ -55,7 +57,8 @@ class Chats:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chats]:
     log = tmp_path_factory.mktemp("sockets") / "log"
     python = str(python_environment("sockets") / "bin" / "python")
-    with leashed([python, str(TESTS / "servers" / "socket_chat.py"), str(log)]) as running:
+    program = [python, str(TESTS / "servers" / "socket_chat.py"), str(log)]
+    with leashed(["env", f"PYTHONPATH={TESTS.parent}", *program]) as running:
         plain, other = running.first_line().split()
         yield Chats(f"ws://127.0.0.1:{plain}", f"ws://127.0.0.1:{other}", log)
 
@@ -148,6 +151,50 @@ async def test_ten_turns_of_two_sessions_are_what_the_server_said(
             assert [offer.title for offer in turn.answer.offers] == ["More"]
     assert sessions[0][0].turn.greeting == ("Welcome!" if way == "greeting" else "")
     assert sessions[0][1].turn.greeting == ""
+
+
+MENU: dict[str, Any] = {
+    "send": {"text": "{{ text }}"},
+    "reply": "$.text",
+    "offers": "$.buttons",
+    "press": {"press": "{{ value }}", "n": "{{ turn }}"},
+}
+RASA_MENU = {**RASA, "press": ("user_uttered", {"message": "{{ value }}", "session_id": "{{ visitor }}"}), "quiet": 0.1}
+
+
+@pytest.mark.parametrize("way", ["plain", "socketio"])
+def test_a_menu_is_walked_over_a_socket(chats: Chats, tmp_path: Path, way: str) -> None:
+    options = {"url": f"{chats.plain}/menu", **MENU} if way == "plain" else {"url": chats.socketio, **RASA_MENU}
+    system = {"name": "bot", "driver": "websocket", "options": json.loads(json.dumps(options))}
+    (tmp_path / "audit.yaml").write_text(menu_audit([system]))
+    few = () if way == "plain" else ("--depth", 1)  # each turn ends by silence
+    document = walked(tmp_path, "--say", "menu", *few)
+    assert_is_the_graph(document, "random" if way == "plain" else "cyclic", whole=way == "plain")
+    assert len(recovered(document)) == (7 if way == "plain" else 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"press": {"v": "x"}}, "`press` does not send what is pressed"),
+        ({"press": {"v": "{{ valu }}"}}, "{{ valu }} cannot be used here"),
+        ({"press": {"v": "{{ value }}"}, "offers": ()}, "`press` needs `offers`"),
+        ({"press": {"v": "{{ value }}"}, "framing": "socketio", "send": ["a", "{{ text }}"]}, "`press` is a list"),
+    ],
+)
+def test_a_press_that_cannot_work_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        Built("wss://a.example/", Path(), **{**MENU, **options})
+
+
+async def test_a_value_that_must_be_json_and_is_not_is_not_sent(chats: Chats, tmp_path: Path) -> None:
+    built = Built(f"{chats.plain}/menu", tmp_path, **{**MENU, "press": {"press": "{{ value_json }}"}})
+    session = await built.driver.open(Opening("socket", "M001", 1, 1))
+    assert isinstance(session, Pressing)
+    with pytest.raises(Unanswered, match="bad-value"):
+        await session.press(Offer("A", "/a"))
+    await session.close()
+    await built.driver.close()
 
 
 async def test_texts_without_json(chats: Chats, tmp_path: Path) -> None:
