@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from topics.links import MOST_LINKS, Link, find_links
+from topics.sent_files import SentFile
 
 # Parts of an answer besides text and links, by the names of fields and of keys in a recording.
 PARTS = ("sources", "thoughts", "calls", "offers", "attachments", "refused", "refusal")
@@ -133,7 +134,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A user turn (`said`) and the system's answer to it."""
+    """A user turn (`said`, with the files that were `attached`) and the system's answer to it."""
 
     said: str
     answer: Answer
+    attached: tuple[SentFile, ...] = ()

@@ -134,7 +134,8 @@ def _enter_state(
             return Say(pressed.title, state.name, turn, route, pressed=pressed), then
         if state.say is None:
             return Ask(state.user, state.name, turn, route), then
-        return Say(render(state.say, topic, turn=turn, item=item), state.name, turn, route), then
+        said = Say(render(state.say, topic, turn=turn, item=item), state.name, turn, route)
+        return (replace(said, attached=topic.files) if state.attach else said), then
     because = f"{route.rule} in state {route.state!r}" if route else f"nothing to say on topic {topic.id!r}"
     return _make_stop(target.outcome, because, position, route)
 

@@ -133,7 +133,8 @@ def _encode_state(state: State) -> dict[str, object]:
 def _encode_voice(state: State) -> dict[str, object]:
     if state.press is not None and state.absent is not None:
         return {"press": state.press.written, "absent": _encode_target(state.absent)}
-    return {"say": state.say.template} if state.say else {"user": state.user}
+    said: dict[str, object] = {"say": state.say.template} if state.say else {"user": state.user}
+    return {**said, "attach": True} if state.attach else said
 
 
 def _encode_target(target: Target) -> dict[str, object]:

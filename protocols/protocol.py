@@ -35,10 +35,11 @@ class Protocol:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The capabilities, such as `links`, that a driver must have for the rules on the edges and for presses."""
+        """The capabilities, such as `links`, that a driver must have for the rules on the edges, presses and files."""
         used = {edge.rule for state in self.states.values() for edge in state.edges if edge.rule}
         presses = [{"presses"}] if any(state.press for state in self.states.values()) else []
-        return frozenset[str]().union(*(self.rules[name].needs for name in used), *presses)
+        attaches = [{"attaches"}] if any(state.attach for state in self.states.values()) else []
+        return frozenset[str]().union(*(self.rules[name].needs for name in used), *presses, *attaches)
 
     @property
     def rule_versions(self) -> Mapping[str, str]:

@@ -78,6 +78,7 @@ class StateEntry(StrictModel):
     user: str | None = None
     press: str | int | None = None
     absent: TargetEntry | None = None
+    attach: bool = False
     edges: tuple[EdgeEntry, ...] = Field(min_length=1)
     each: Literal["topic.turns"] | None = None
     then: TargetEntry | None = None
@@ -91,11 +92,10 @@ class StateEntry(StrictModel):
         if self.press is not None and (self.say is not None or self.user is not None):
             raise PydanticCustomError("one_act", "a state with press has neither say nor user")
         if (self.press is None) != (self.absent is None):
-            raise PydanticCustomError(
-                "absent", "press and absent belong together: absent is where to go if there is no such button"
-            )
-        if self.say is None and (self.each or self.then or self.empty):
-            key = "each" if self.each else "then" if self.then else "empty"
+            what = "press and absent belong together: absent is where to go if there is no such button"
+            raise PydanticCustomError("absent", what)
+        only_said = {"each": self.each, "then": self.then, "empty": self.empty, "attach": self.attach}
+        if self.say is None and (key := next((key for key, value in only_said.items() if value), "")):
             raise PydanticCustomError(
                 "user_list",
                 "{key} is only for states with say, not for states with {voice}",
@@ -320,6 +320,7 @@ def _read_state(document: Document, name: str, state: StateEntry, entry: Protoco
         user=state.user or "",
         press=None if state.press is None else _read_press(document, (*loc, "press"), state.press, entry.allow),
         absent=_read_target(document, (*loc, "absent"), state.absent, entry) if state.absent else None,
+        attach=state.attach,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from protocols.answer import Offer
 from protocols.labels import NOT_USEFUL, USEFUL
+from topics.sent_files import SentFile
 
 _EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
@@ -92,6 +93,7 @@ class Say:
       remembers only its stored data about the person.
     - `pressed`: the offer of the last answer that the user presses instead of typing; `text` is then its title. None
       for words.
+    - `attached`: the files that go with the words.
     """
 
     text: str
@@ -104,6 +106,7 @@ class Say:
     choice: Choice | None = field(default=None, compare=False, repr=False)
     new_session: bool = False
     pressed: Offer | None = None
+    attached: tuple[SentFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,8 @@ class State:
     conversation, it says the next turn. Once all turns are used, the state passes on to `then` without saying
     anything. For a topic without turns, `empty` replaces `then` unless `empty` is None. `user` is the name of the
     simulated user who speaks in this state instead of `say`. `press` is what the state presses instead of speaking; if
-    the last answer has no such offer, the state passes on to `absent` without doing anything.
+    the last answer has no such offer, the state passes on to `absent` without doing anything. `attach` is True if the
+    topic's files go with the words.
     """
 
     name: str
@@ -64,6 +65,7 @@ class State:
     user: str = ""
     press: Press | None = None
     absent: Target | None = None
+    attach: bool = False
 
     @property
     def each(self) -> bool:

@@ -163,6 +163,7 @@ def _convert_action(
             action.choice,
             action.new_session,
             action.pressed,
+            action.attached,
         )
         return said, replace(memory, said=said.text)
     if action.outcome != "user-stopped":

@@ -10,6 +10,7 @@ from topics.attributes import AttributeSet
 from topics.errors import InputError
 from topics.kinds import UrlKind
 from topics.names import LONGEST, WRONG_CHARACTERS, name_fault, name_words
+from topics.sent_files import SentFile
 from topics.source_table import SourceTable
 
 # The signs of a topic's id besides letters and digits; ids are used in file names, options and tables.
@@ -56,6 +57,7 @@ class Topic:
     of each line of an answer if it differs from the topic's type, otherwise "". `cluster` names a cluster of related
     topics, such as wordings of one question, or is None; only intervals use the cluster. `translations` has texts by
     language and then by name: `question`, `subject`, `asks_for` or a field. Only the design of an audit uses them.
+    `files` go with the turns of protocol states that attach them.
     """
 
     id: str
@@ -67,6 +69,7 @@ class Topic:
     format: str = ""
     cluster: str | None = None
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    files: tuple[SentFile, ...] = ()
 
     @property
     def asks_for(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
 from topics.names import LONGEST, first_lookalikes
 from topics.quantities import read_quantity
+from topics.sent_files import SentFile, file_row, read_sent_file
 from topics.suggestions import suggestion
 from topics.topic import ID_SIGNS, LANGUAGE_TAG, Topic, TopicSet, TopicType
 from topics.unseen_characters import character_name, find_unseen, has_visible_text
@@ -62,6 +64,16 @@ class _Type(StrictModel):
     attributes: tuple[str, ...] = ()
 
 
+class _File(StrictModel):
+    """A file to send: `path` and `type` as written, or what a run says of it, without its path."""
+
+    path: str = ""
+    type: Annotated[str, form_validator(r"[a-z]+/[A-Za-z0-9.+-]+", "a media type, such as image/png")]
+    name: str = ""
+    size: int = 0
+    sha256: str = ""
+
+
 class _Topic(StrictModel):
     id: Name
     type: str
@@ -72,9 +84,10 @@ class _Topic(StrictModel):
     asks_for: Phrase = ""
     cluster: Name | None = None
     translations: dict[Language, dict[str, Said]] = Field(default_factory=dict)
+    files: tuple[str | _File, ...] = ()
 
 
-class _File(StrictModel):
+class _TopicFile(StrictModel):
     format: Literal["harvest-topics/1"]
     name: Name
     about: str = ""
@@ -90,7 +103,7 @@ def read_topics(document: Document) -> TopicSet:
         raise document.other_format_error(FORMAT) or document.error(
             ("format",), "this is not a topic file of a known version", allowed=f"format: {FORMAT}"
         )
-    file = document.validate_as(_File)
+    file = document.validate_as(_TopicFile)
     attributes = {name: read_attribute(document, name, entry) for name, entry in file.attributes.items()}
     types = {name: _read_type(document, name, entry, attributes) for name, entry in file.types.items()}
     if not file.topics:
@@ -148,6 +161,7 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
                 "asks_for": topic.format,
                 **({"cluster": topic.cluster} if topic.cluster else {}),  # so that sets without any are unchanged
                 **({"translations": {k: dict(v) for k, v in own.items()}} if (own := topic.translations) else {}),
+                **({"files": [file_row(one) for one in topic.files]} if topic.files else {}),
             }
             for topic in topics.topics
         ],
@@ -211,7 +225,16 @@ def _read_topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str,
         format=entry.asks_for.strip(),
         cluster=entry.cluster,
         translations=MappingProxyType({k: MappingProxyType(own) for k, own in entry.translations.items()}),
+        files=tuple(_read_file(document, (*loc, "files", i), one) for i, one in enumerate(entry.files)),
     )
+
+
+def _read_file(document: Document, loc: Loc, entry: str | _File) -> SentFile:
+    if isinstance(entry, _File) and entry.sha256:
+        return SentFile(entry.name, entry.type, entry.size, entry.sha256)
+    path, kind = (entry, "") if isinstance(entry, str) else (entry.path, entry.type)
+    with document.add_place(loc):
+        return read_sent_file(Path(document.path).parent, path, kind)
 
 
 def _read_type(document: Document, name: str, entry: _Type, attributes: Mapping[str, AttributeSet]) -> TopicType:

@@ -18,6 +18,7 @@ from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
 from harvest.audits.groups import check_groups
 from harvest.audits.probes import check_harm, check_sessions
+from harvest.audits.sent_files import check_sent_files
 from harvest.audits.system import System, check_session_turns, read_systems, set_pace
 from harvest.drivers.registry import build_driver, driver_files, options_model
 from harvest.systems.driver import Driver, Surroundings
@@ -371,6 +372,7 @@ def _build_drivers(audit: Audit) -> None:
                 f"{system.driver!r} does not support",
                 advice="choose another driver, or a protocol that does not need it",
             )
+    check_sent_files(document, audit.systems, audit.drivers, audit.protocol, audit.topics.topics)
     if not audit.topics.topics:
         raise InputError("the audit has no topics to play", place=Place(document.path))
     check_sessions(document, audit.systems, audit.drivers, audit.protocols)

@@ -15,6 +15,7 @@ import click
 from harvest.audits.audit import Audit, load_audit
 from harvest.audits.groups import null_pairs_of
 from harvest.audits.probes import harm_ladders, new_sessions
+from harvest.audits.sent_files import sent_file_lines
 from harvest.audits.system import System
 from harvest.cli.caps import cap_lines, cap_options, expectation_lines, most_costs
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
@@ -166,6 +167,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
         "plug_ins": list(loaded_plug_ins()),
         "unseen_characters": _unseen_characters(resolved),
         "languages_unknown_to_rules": _unknown_languages(resolved),
+        "files": list(sent_file_lines(resolved.protocol, resolved.topics.topics)),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
         "nearly_same": [list(group) for group in nearly_equal_topics(resolved.topics.topics)],
     }
@@ -234,7 +236,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
             f"c of its need met, logit {hazard['constant']:g} + {hazard['turn']:g}·t + {hazard['coverage']:g}·c "
             f"({ORIGIN}). To say how it leaves, give it stop: a model, or null"
         )
-    for told in _opening_lines(resolved):
+    for told in (*_opening_lines(resolved), *document["files"]):
         _echo(f"  {told}")
     if document["unseen_characters"]:
         each = (

@@ -277,6 +277,9 @@ def _print_conversation(
         if turn.pressed is not None:
             pressed = f"pressed: {conversation_rows.offer_words(turn.pressed)}"
             console.print(Text(f"  {printable(pressed, line=True)}", style="dim"), soft_wrap=True)
+        for sent in turn.attached:
+            told = f"sent with it: {sent.name} ({sent.type}, {sent.size} bytes)"
+            console.print(Text(f"  {printable(told, line=True)}", style="dim"), soft_wrap=True)
         if fault := faults.get(turn.number):
             console.print(Text(f"  fault: {printable(fault, line=True)}", style="yellow"), soft_wrap=True)
         if turn.reply is None:

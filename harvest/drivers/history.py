@@ -8,11 +8,13 @@ empty answers count against the system.
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from harvest.systems.driver import DriverError, Exhibit, NotSent, Reply
 from protocols.answer import Answer, Exchange
+from topics.sent_files import SentFile
 
 # The note on a turn before which an empty reply was left out.
 LEFT_OUT_NOTE = "the system refuses its own empty reply as a part of the history; it was sent without that message"
@@ -20,7 +22,8 @@ LEFT_OUT_NOTE = "the system refuses its own empty reply as a part of the history
 # Errors that an empty message may cause. Keys, quotas and times do not depend on the history.
 _REFUSED_HISTORY = re.compile(r"http-4(?!0[123478]|09|25|29)\d\d|http-500|system-error|exception|exit-\d+")
 
-Message = dict[str, str]
+# `files`, if there are any, is a list of `SentFile`s.
+Message = dict[str, Any]
 
 
 class History:
@@ -33,22 +36,23 @@ class History:
     def __len__(self) -> int:
         return len(self._exchanges)
 
-    def add(self, said: str, answer: Answer) -> None:
+    def add(self, said: str, answer: Answer, files: Sequence[SentFile] = ()) -> None:
         """Add an answered turn. Do not add a failed turn, because a failed turn can be sent again."""
-        self._exchanges.append(Exchange(said, answer))
+        self._exchanges.append(Exchange(said, answer, tuple(files)))
 
-    def messages(self, following: str | None = None) -> list[Message]:
-        """Return the messages with role and content. `following` is the user's next turn, added as the last message."""
+    def messages(self, following: str | None = None, files: Sequence[SentFile] = ()) -> list[Message]:
+        """Return the messages with role and content, and with the files that were sent. `following` is the user's next
+        turn, added as the last message, with its `files`."""
         told = [*self._before]
         joins = False
         for exchange in self._exchanges:
-            _add_user_message(told, exchange.said, joins=joins)
+            _add_user_message(told, exchange.said, exchange.attached, joins=joins)
             left_out = self._form > 0 and _is_empty(exchange)
             joins = left_out and self._form > 1
             if not left_out:
                 told.append({"role": "assistant", "content": exchange.answer.text})
         if following is not None:
-            _add_user_message(told, following, joins=joins)
+            _add_user_message(told, following, files, joins=joins)
         return told
 
     async def ask(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
@@ -77,12 +81,12 @@ def _is_empty(exchange: Exchange) -> bool:
     return not exchange.answer.text.strip()
 
 
-def _add_user_message(told: list[Message], text: str, *, joins: bool) -> None:
+def _add_user_message(told: list[Message], text: str, files: Sequence[SentFile], *, joins: bool) -> None:
     # Some systems also refuse two user messages in a row.
     if joins:
-        told[-1] = {"role": "user", "content": f"{told[-1]['content']}\n\n{text}"}
-    else:
-        told.append({"role": "user", "content": text})
+        last = told.pop()
+        text, files = f"{last['content']}\n\n{text}", (*last.get("files", ()), *files)
+    told.append({"role": "user", "content": text, **({"files": files} if files else {})})
 
 
 def json_bytes(value: object) -> bytes:

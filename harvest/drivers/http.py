@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import STREAM_HINT, DescribedReply
-from harvest.drivers.history import History
+from harvest.drivers.file_shapes import shaped_files
+from harvest.drivers.history import History, Message
 from harvest.drivers.http_options import Call, Options, Poll, reply_description
 from harvest.drivers.inbox import LATE_NOTE, Inbox, messages_exhibit
 from harvest.drivers.options import certificate_files
@@ -25,6 +26,7 @@ from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, R
 from protocols.answer import Offer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
+from topics.sent_files import SentFile
 
 _CLOSE_SECONDS = 5.0  # the longest wait in seconds for the end of a session
 _REFUSED = frozenset({"http-401", "http-403"})  # reasons of a refusal that new values may help against
@@ -45,6 +47,7 @@ class HttpDriver:
         self.closing = template(options.close) if options.close is not None else None
         self.renewing = template(options.renew) if options.renew is not None else None
         self.pressing = template(options.press) if options.press is not None else None
+        self.attaching = template(options.attach) if options.attach is not None else None
         self.message = templates.insert_secrets(options.message, surroundings)
         # The headers in the options may contain placeholders, so each request has its own.
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
@@ -60,7 +63,13 @@ class HttpDriver:
             streaming=self.options.stream is not None,
             tokens=bool(self.options.tokens),
             presses=self.pressing is not None,
+            attaches=self._attached_types,
         )
+
+    @property
+    def _attached_types(self) -> tuple[str, ...]:
+        attach = self.options.attach
+        return () if attach is None else tuple(attach.files) or ("*/*",)
 
     async def open(self, opening: Opening) -> _Session:
         """Open a session. If the options have requests that open one, send them. Raises DriverError if that fails."""
@@ -162,15 +171,24 @@ class _Session:
         values = templates.press_values(offer, (press.url, press.query, press.body, press.form))
         return await self._take_turn(offer.title, self._driver.pressing, values)
 
-    async def _take_turn(self, text: str, caller: RequestTemplate, more: Mapping[str, object]) -> Reply:
+    async def attach(self, text: str, files: Sequence[SentFile]) -> Reply:
+        """Send the turn with files as the option `attach` says."""
+        assert self._driver.attaching is not None
+        return await self._take_turn(text, self._driver.attaching, {}, files)
+
+    async def _take_turn(
+        self, text: str, caller: RequestTemplate, more: Mapping[str, object], files: Sequence[SentFile] = ()
+    ) -> Reply:
         if self._driver.options.stateful:
-            reply = await self._ask_system(text, caller, more)
+            reply = await self._ask_system(text, caller, more, files)
         else:
-            reply = await self._history.ask(lambda: self._ask_system(text, caller, more))
-        self._history.add(text, reply.turn.answer)
+            reply = await self._history.ask(lambda: self._ask_system(text, caller, more, files))
+        self._history.add(text, reply.turn.answer, files)
         return reply
 
-    async def _ask_system(self, text: str, caller: RequestTemplate, more: Mapping[str, object]) -> Reply:
+    async def _ask_system(
+        self, text: str, caller: RequestTemplate, more: Mapping[str, object], files: Sequence[SentFile]
+    ) -> Reply:
         driver, options = self._driver, self._driver.options
         if self._nameless and not self._kept["session"]:
             raise Unanswered(
@@ -179,7 +197,10 @@ class _Session:
             )
         if self._inbox is not None and len(self._history):
             self._late += await self._inbox.take_late(self._values, self._keep)
-        history, messages = self._history.messages(), self._history.messages(text)
+        history, messages = self._history.messages(), self._history.messages(text, files)
+        if files and options.attach is not None:
+            shapes = options.attach.files
+            more = {**more, "files": shaped_files(files, shapes) if shapes else files}
         values = {
             **self._values(),
             **more,
@@ -190,6 +211,7 @@ class _Session:
         # Without a declared end, a stream can be read only when all of it is there.
         live = DescribedReply(driver.description) if options.stream is not None else None
         length = sum(len(message["content"]) for message in messages) if options.sends_history else 0
+        length += sum(one.size for one in files)
         received = await self._ask(caller, values, live, length=length)
         if self._inbox is None:
             read = partial(driver.description.read, received, live)
@@ -235,17 +257,16 @@ class _Session:
         turn = len(self._history) + 1
         return {**self._kept, "visitor": self._visitor, "turn": turn, "id": str(uuid.uuid5(self._ids, str(turn)))}
 
-    def _shaped(self, messages: list[dict[str, str]]) -> list[object]:
-        shape, names = self._driver.message, {str(role): name for role, name in self._driver.options.roles.items()}
-        renamed = [{**one, "role": names.get(one["role"], one["role"])} for one in messages]
-        if shape is None:
-            return [*renamed]
-        return [
-            templates.fill(
-                shape, {"role": one["role"], "text": one["content"], "id": str(uuid.uuid5(self._ids, f"said {place}"))}
-            )
-            for place, one in enumerate(renamed)
-        ]
+    def _shaped(self, messages: list[Message]) -> list[object]:
+        options, shaped = self._driver.options, list[object]()
+        names = {str(role): name for role, name in options.roles.items()}
+        for place, one in enumerate(messages):
+            role, shape, files = names.get(one["role"], one["role"]), self._driver.message, one.get("files", ())
+            values = {"role": role, "text": one["content"], "id": str(uuid.uuid5(self._ids, f"said {place}"))}
+            if files and options.attach is not None and options.attach.message is not None:
+                shape, values["files"] = options.attach.message, shaped_files(files, options.attach.files)
+            shaped.append({"role": role, "content": one["content"]} if shape is None else templates.fill(shape, values))
+        return shaped
 
     def _keep(self, found: Mapping[str, str | None]) -> None:
         self._driver.secrets.update(value for name, value in found.items() if value and name in self._secret)

@@ -9,11 +9,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import Described
+from harvest.drivers.file_shapes import FILE_PLACEHOLDERS
 from harvest.drivers.options import SECRET_HEADERS, Headers, Seconds, Text, Url, check_header_name
 from harvest.drivers.reply_options import Kept, ReplyOptions, check_press, described_by
 from harvest.drivers.reply_path import ConditionOption, Path, as_tuple, check_path
 from harvest.drivers.template import Fields, Query, Template
-from topics.document import StrictModel, validation_error
+from topics.document import StrictModel, form_validator, validation_error
 from topics.yaml_values import Loc
 
 
@@ -74,6 +75,31 @@ class Poll(_Call):
         return self
 
 
+class Attach(Call):
+    """The request of a user turn with files."""
+
+    files: dict[Annotated[str, form_validator(r"[a-z*]+/[a-z0-9.+*-]+", "media types, such as image/*")], Template] = (
+        Field({})
+    )
+    message: Template = None
+    part: str | None = None
+
+    @model_validator(mode="after")
+    def _check_attach(self) -> Self:
+        if bool(self.files) == (self.part is not None):
+            raise validation_error("`attach` needs `files`, the shapes of files, or `part`, their name in a form")
+        if self.part is not None and self.form is None:
+            raise validation_error("files in a `part` need a `form`")
+        for shape in self.files.values():
+            _check_template(shape, FILE_PLACEHOLDERS)
+        if self.message is not None:
+            _check_template(self.message, (*templates.MESSAGE_PLACEHOLDERS, templates.FILES))
+        sent = templates.placeholders((self.query, self.body, self.form))
+        if self.files and templates.FILES not in sent | templates.placeholders(self.message):
+            raise validation_error("`attach` does not send the files: put {{ files }} into its body or `message`")
+        return self
+
+
 class Options(ReplyOptions):
     """Options of an HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` are filled in for each
     turn."""
@@ -108,6 +134,12 @@ class Options(ReplyOptions):
         None,
         description="what is sent when a user presses an offer: url, method, query, body, form, headers; `url` and "
         "`method` are those of a turn unless given; also with {{ title }}, {{ value }} and {{ value_json }}",
+    )
+    attach: Attach | None = Field(
+        None,
+        description="what is sent for a turn with files: files (their shapes by media type), message (the shape of a "
+        "message with files), part (their name in a form), url, method, query, body, form, headers; all as for a turn "
+        "unless given, with {{ files }}",
     )
     open: Annotated[tuple[Call, ...], BeforeValidator(_list_of_calls)] = Field(
         (), description="a request that starts a session, or a list: url, method, query, body, form, headers, keep"
@@ -146,12 +178,16 @@ class Options(ReplyOptions):
 
     @model_validator(mode="before")
     @classmethod
-    def _complete_press(cls, given: Any) -> Any:
-        press = given.get("press") if isinstance(given, Mapping) else None
-        if not isinstance(press, Mapping):
+    def _complete_calls(cls, given: Any) -> Any:
+        """Let requests of other kinds of turns be like that of a turn, as far as they do not say otherwise."""
+        if not isinstance(given, Mapping):
             return given
-        known = {key: given[key] for key in ("url", "method") if key in given}
-        return {**given, "press": {**known, **press}}
+        made = {**given}
+        for name, keys in (("press", ("url", "method")), ("attach", ("url", "method", "query", "headers"))):
+            if isinstance(call := given.get(name), Mapping):
+                content = () if name == "press" or {"body", "form"} & set(call) else ("body", "form")
+                made[name] = {**{key: given[key] for key in (*keys, *content) if key in given}, **call}
+        return made
 
     def _check_placeholders(self) -> None:
         kept = self.kept_names
@@ -167,6 +203,13 @@ class Options(ReplyOptions):
         if self.press is not None:
             check_call(self.press, (*templates.PLACEHOLDERS, *templates.PRESS_PLACEHOLDERS, *kept), at=("press",))
             check_press(self, (self.press.url, self.press.query, self.press.body, self.press.form))
+        if self.attach is not None:
+            check_call(self.attach, (*templates.PLACEHOLDERS, templates.FILES, *kept), at=("attach",))
+            if not templates.placeholders((self.attach.query, self.attach.body, self.attach.form)) & {
+                "text",
+                "messages",
+            }:
+                raise validation_error("`attach` does not send the words: put {{ text }} into its body or form")
         if self.renew is not None:
             check_call(self.renew, ("session", "visitor", *kept), at=("renew",))
             if not self.renew.keep:
@@ -192,7 +235,8 @@ class Options(ReplyOptions):
 
     @property
     def _calls(self) -> tuple[Call | Poll | Options, ...]:
-        return self, *self.open, *(one for one in (self.poll, self.press, self.renew, self.close) if one is not None)
+        others = (self.poll, self.press, self.attach, self.renew, self.close)
+        return self, *self.open, *(one for one in others if one is not None)
 
     @property
     def sends_history(self) -> bool:
@@ -210,12 +254,13 @@ def check_call(call: Call | Poll | Options, allowed: tuple[str, ...], *, at: Loc
         raise validation_error("a request cannot have both body and form: remove one of them", at=at)
     if call.method == "GET" and (call.body is not None or call.form is not None):
         raise validation_error("a GET request cannot have body or form: use query, or method: POST", at=at)
-    _check_template(call.url, tuple(name for name in allowed if name not in ("history", "messages")), at=at)
+    _check_template(
+        call.url, tuple(name for name in allowed if name not in ("history", "messages", templates.FILES)), at=at
+    )
     _check_template((call.query, call.body, call.form), allowed, at=at)
     # A text may hold what a header cannot.
-    others = tuple(
-        name for name in allowed if name not in ("text", "turn", "history", "messages", *templates.PRESS_PLACEHOLDERS)
-    )
+    texts = ("text", "turn", "history", "messages", templates.FILES, *templates.PRESS_PLACEHOLDERS)
+    others = tuple(name for name in allowed if name not in texts)
     _check_template(plain_headers(call.headers), others, at=at)
 
 

@@ -4,13 +4,14 @@ driver keeps each session's messages and sends all of them with every turn."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.completions import Completion
-from harvest.drivers.history import History, json_bytes
+from harvest.drivers.file_shapes import COMPLETION_SHAPES, shaped_files
+from harvest.drivers.history import History, Message, json_bytes
 from harvest.drivers.look import Look
 from harvest.drivers.options import THOUGHTS_HELP, Url, VariableName, WireOptions, certificate_files, sendable_secret
 from harvest.drivers.received import Received, error_code
@@ -24,6 +25,7 @@ from topics.cut_text import Said
 from topics.document import validation_error
 from topics.errors import InputError
 from topics.identity import derived_seed
+from topics.sent_files import SentFile
 
 
 def _check_extra(extra: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +106,9 @@ class OpenAIDriver:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(stateful=False, editable_history=True, streaming=self._options.stream)
+        return Capabilities(
+            stateful=False, editable_history=True, streaming=self._options.stream, attaches=tuple(COMPLETION_SHAPES)
+        )
 
     async def open(self, opening: Opening) -> _Session:
         self._wire.ready()
@@ -131,11 +135,14 @@ class OpenAIDriver:
             fields["stream_options"] = {"include_usage": True} if options.stream_usage else None
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
-    async def complete(self, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> Reply:
+    async def complete(self, fields: Mapping[str, Any], messages: list[Message]) -> Reply:
         """Return the reply to the last of `messages`. Raises DriverError if there is no reply."""
         completion = empty_completion(self._options)
-        said = sum(len(message["content"]) for message in messages)
-        content = await run_long_work(said, lambda: json_bytes({**fields, "messages": messages}))
+        files = (one for message in messages for one in message.get("files", ()))
+        said = sum(len(message["content"]) for message in messages) + sum(one.size for one in files)
+        content = await run_long_work(
+            said, lambda: json_bytes({**fields, "messages": [_with_parts(one) for one in messages]})
+        )
         received = await self._wire.ask(
             Request(
                 "POST",
@@ -168,10 +175,22 @@ class _Session(NothingHeld):
         self._driver, self._fields, self._history = driver, fields, history
 
     async def say(self, text: str) -> Reply:
+        return await self.attach(text, ())
+
+    async def attach(self, text: str, files: Sequence[SentFile]) -> Reply:
+        """Send the turn with files, which then go with each further turn as the rest of the history does."""
         history = self._history
-        reply = await history.ask(lambda: self._driver.complete(self._fields, history.messages(text)))
-        history.add(text, reply.turn.answer)
+        reply = await history.ask(lambda: self._driver.complete(self._fields, history.messages(text, files)))
+        history.add(text, reply.turn.answer, files)
         return reply
+
+
+def _with_parts(message: Message) -> Message:
+    """Return the message as it is sent, which is in parts only if it has files."""
+    if "files" not in message:
+        return message
+    parts = [*shaped_files(message["files"], COMPLETION_SHAPES), {"type": "text", "text": message["content"]}]
+    return {"role": message["role"], "content": parts}
 
 
 def empty_completion(options: Options) -> Completion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
@@ -15,6 +16,7 @@ from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from topics.counting import pluralize
 from topics.document import StrictModel
 from topics.errors import HarvestError, InputError
+from topics.sent_files import SentFile
 
 
 class Options(StrictModel):
@@ -38,7 +40,7 @@ class ReplayDriver(NothingHeld):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(stateful=True, presses=True)
+        return Capabilities(stateful=True, presses=True, attaches=("*/*",))
 
     async def open(self, opening: Opening) -> _Session:
         """Open the recorded trial. Raises Unanswered (`not-recorded`) if its conversation is missing or incomplete."""
@@ -60,6 +62,12 @@ class _Session(NothingHeld):
 
     async def press(self, offer: Offer) -> Reply:
         return await self.say(offer.title)
+
+    async def attach(self, text: str, files: Sequence[SentFile]) -> Reply:
+        """Return the recorded reply. Raises Unanswered (`diverged`) if other files were recorded."""
+        if self._next < len(self._turns) and self._turns[self._next].attached != tuple(files):
+            raise Unanswered("diverged", f"turn {self._next + 1} was recorded with other files")
+        return await self.say(text)
 
     async def say(self, text: str) -> Reply:
         """Return the recorded reply. Raises Unanswered (`diverged`) if the user turn differs from the recording."""

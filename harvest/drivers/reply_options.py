@@ -31,11 +31,12 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def _check_kept(kept: Mapping[str, object]) -> Mapping[str, object]:
+    known = dict.fromkeys((*templates.PLACEHOLDERS, *templates.MESSAGE_PLACEHOLDERS, templates.FILES))
     for name in kept:
-        if not _NAME.fullmatch(name) or name in (*templates.PLACEHOLDERS, *templates.MESSAGE_PLACEHOLDERS):
-            taken = ", ".join(dict.fromkeys((*templates.PLACEHOLDERS, *templates.MESSAGE_PLACEHOLDERS)))
+        if not _NAME.fullmatch(name) or name in known:
             raise validation_error(
-                f"a kept value cannot be called {name!r}", allowed=f"small letters, digits and _; not {taken}"
+                f"a kept value cannot be called {name!r}",
+                allowed=f"small letters, digits and _; not {', '.join(known)}",
             )
     return kept
 

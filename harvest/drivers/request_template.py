@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from harvest.drivers import template as templates
+from harvest.drivers.file_shapes import multipart
 from harvest.drivers.history import json_bytes
-from harvest.drivers.http_options import Call, Options, Poll
+from harvest.drivers.http_options import Attach, Call, Options, Poll
 from harvest.drivers.options import Headers, resolve_text
 from harvest.drivers.received import excerpt
 from harvest.drivers.template import LiteralValue
 from harvest.drivers.wire import Request
 from harvest.systems.driver import Surroundings, Unanswered
+from topics.sent_files import SentFile
 
 
 class RequestTemplate:
@@ -19,6 +22,7 @@ class RequestTemplate:
 
     def __init__(self, call: Call | Poll | Options, shared: Headers, surroundings: Surroundings) -> None:
         self._method, self._url = call.method, call.url if isinstance(call.url, str) else ""
+        self._part = call.part if isinstance(call, Attach) else None
         self._query = templates.insert_secrets(call.query, surroundings)
         self._body = templates.insert_secrets(call.body, surroundings)
         self._form = templates.insert_secrets(call.form, surroundings)
@@ -45,7 +49,13 @@ class RequestTemplate:
                 raise Unanswered("bad-session", f"header {name} cannot hold {excerpt(repr(value), 60)}")
             headers[name] = str(value)
         content = None
-        if self._form is not None:
+        if self._form is not None and self._part is not None:
+            headers["Content-Type"], content = multipart(
+                templates.form_values(templates.fill(self._form, values)),
+                self._part,
+                cast("Sequence[SentFile]", values["files"]),
+            )
+        elif self._form is not None:
             headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
             content = templates.encode_form(templates.fill(self._form, values)).encode()
         elif self._body is not None:

@@ -24,11 +24,14 @@ from protocols.answer import Offer
 PLACEHOLDERS = ("text", "session", "turn", "history", "messages", "id", "visitor")
 # Besides these, where an offer is pressed: the title shown, the value sent, and that value as JSON.
 PRESS_PLACEHOLDERS = ("title", "value", "value_json")
+# Besides these, where a turn has files: a list of them, each in its shape.
+FILES = "files"
 # In the shape of one of these messages: its role, its text, and an id.
 MESSAGE_PLACEHOLDERS = ("role", "text", "id")
 
-_LIST_PLACEHOLDERS = frozenset({"history", "messages"})
+_LIST_PLACEHOLDERS = frozenset({"history", "messages", "files"})
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]*)\s*\}\}")
+_FILES = re.compile(r"\s*\{\{\s*files\s*\}\}\s*")
 _OPENING_BRACES = re.compile(r"\{\{")
 
 
@@ -110,7 +113,14 @@ def fill(value: object, values: Mapping[str, object]) -> Any:
     if isinstance(value, Mapping):
         return {key: fill(inner, values) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [fill(inner, values) for inner in value]
+        filled: list[Any] = []
+        for inner in value:
+            one = fill(inner, values)
+            if isinstance(inner, str) and _FILES.fullmatch(inner):  # parts of a message like others
+                filled += one
+            else:
+                filled.append(one)
+        return filled
     return value
 
 

@@ -23,7 +23,7 @@ from harvest.systems.toll import FREE
 from harvest.voices.endpoints import wording_exhibits
 from protocols.answer import Exchange, Offer
 from protocols.route import Say, Stop
-from recordings.conversations.conversation import INVALID, Outcome
+from recordings.conversations.conversation import INVALID, Outcome, Turn
 from recordings.events.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
 from recordings.files.times import stamp
 from recordings.log.store import RunWriter
@@ -31,6 +31,7 @@ from simulators.outside import SilentSource, WordingSource, respond_with_words
 from simulators.promises import check_opening, check_turn, initial_state
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
 from simulators.user import Observation, Scenario, State, Streams, User, last_route
+from topics.errors import InputError
 from topics.identity import derived_seed
 
 
@@ -178,8 +179,7 @@ class Player:
             # The answer that these words got before the attempt was interrupted. Once the user says something else, no
             # later answer belongs to these words.
             before = carried.pop(action.turn, None)
-            words_now = (action.text, action.state, action.user, action.act, action.pressed)
-            if before is not None and (before.said, before.state, before.user, before.act, before.pressed) != words_now:
+            if before is not None and _words(action, action.text) != _words(before, before.said):
                 before = None
             known = before.reply if before is not None else None
             if before is None:
@@ -205,10 +205,12 @@ class Player:
                     action.choice,
                     renewed,
                     action.pressed,
+                    action.attached,
                 ),
             )
             played.turn, played.routes = action.turn, ()
             if session is not None:
+                sent = _sent_exhibits(action)
                 asked()
                 reply = await deliver(
                     session,
@@ -220,8 +222,9 @@ class Player:
                     turn=action.turn,
                     toll=toll,
                     pressed=next((came for kept, came in played.offers if kept == action.pressed), action.pressed),
+                    files=action.attached,
                 )
-                kept = await self._keep_exhibits((*reply.exhibits, *wording))
+                kept = await self._keep_exhibits((*reply.exhibits, *wording, *sent))
                 known = replace(reply.turn, evidence={**reply.turn.evidence, **kept})
             assert known is not None
             answered = Answered(work.trial_id, work.attempt, action.turn, known)
@@ -229,7 +232,7 @@ class Player:
             (stored,) = await self.writer.append(answered, sync=True)
             turn = stored.reply
             played.offers = tuple(zip(turn.answer.offers, known.answer.offers, strict=True))
-            played.exchanges.append(Exchange(action.text, turn.answer))
+            played.exchanges.append(Exchange(action.text, turn.answer, action.attached))
             # If the system has closed the conversation, only the route of the next turn counts, and not its words.
             words = SilentSource() if turn.ended else source
             seen = Observation(turn.answer)
@@ -309,3 +312,17 @@ class Player:
 
     def _time_stamp(self) -> str:
         return stamp(self.clock.now())
+
+
+def _words(spoken: Say | Turn, text: str) -> tuple[object, ...]:
+    """Return what an earlier answer belongs to."""
+    return text, spoken.state, spoken.user, spoken.act, spoken.pressed, spoken.attached
+
+
+def _sent_exhibits(action: Say) -> tuple[Exhibit, ...]:
+    """Return the files that go with the turn, as evidence. Raises Denied if one is gone or has changed, because the
+    trial is about another file."""
+    try:
+        return tuple(Exhibit(f"sent-{at}", one.type, one.read()) for at, one in enumerate(action.attached, 1))
+    except InputError as fault:
+        raise Denied("file-changed", str(fault)) from None

@@ -12,15 +12,26 @@ number of turns under way.
 
 import asyncio
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Pressing, Reply, Session, Unanswered
+from harvest.systems.driver import (
+    Attaching,
+    Denied,
+    DriverError,
+    Exhibit,
+    NotSent,
+    Pressing,
+    Reply,
+    Session,
+    Unanswered,
+)
 from harvest.systems.limits import LONGEST_WAIT, TOO_MUCH, Gate, Limits
 from harvest.systems.toll import FREE, CapReached, Toll
 from protocols.answer import Offer
 from topics.identity import generator
+from topics.sent_files import SentFile
 
 # A shorter Retry-After in seconds is ignored: the system would be asked hundreds of times.
 _SHORTEST_WAIT = 1.0
@@ -37,12 +48,13 @@ async def deliver(
     turn: int = 1,
     toll: Toll = FREE,
     pressed: Offer | None = None,
+    files: Sequence[SentFile] = (),
 ) -> Reply:
     """Return the reply to `text`, with the number of times that the text was sent. Raises the last DriverError, or
     CapReached. `turn` is the number of the turn, and `seed` the seed of the random waits. The wait before a turn is
     sent again doubles each time. It is up to half a `retry_wait` longer at random, so that sessions that failed
     together do not try again together. `toll` is paid for each sending. `pressed` is the offer that is pressed instead
-    of saying `text`."""
+    of saying `text`, and `files` go with it."""
     chances, complaint = None, None
     sends = told = 0
     begun = gate.clock.monotonic()
@@ -57,7 +69,7 @@ async def deliver(
                 place.mark_sent()
                 answered, sent_at = False, gate.busy.note_sent()
                 try:
-                    reply = await _say_within(limits.turn_timeout, session, text, pressed)
+                    reply = await _say_within(limits.turn_timeout, session, text, pressed, files)
                     answered, tokens = True, reply.turn.tokens
                 finally:
                     gate.busy.note_end(answered=answered)
@@ -93,10 +105,16 @@ async def deliver(
             await gate.clock.sleep(min(LONGEST_WAIT, wait))
 
 
-async def _say_within(seconds: float, session: Session, text: str, pressed: Offer | None) -> Reply:
+async def _say_within(
+    seconds: float, session: Session, text: str, pressed: Offer | None, files: Sequence[SentFile]
+) -> Reply:
     try:
         async with asyncio.timeout(seconds) as bound:
             with convert_unexpected():
+                if files:
+                    if not isinstance(session, Attaching):
+                        raise Denied("cannot-attach", "the driver of this system cannot send files")
+                    return await session.attach(text, files)
                 if pressed is None:
                     return await session.say(text)
                 if not isinstance(session, Pressing):

@@ -11,7 +11,7 @@ No error depends on the text of a reply: a refusal, an empty text or an apology 
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -21,9 +21,11 @@ from harvest.systems.timing import REAL_CLOCK, Clock
 from protocols.answer import Exchange, Offer
 from recordings.conversations.conversation import SystemTurn
 from topics.errors import HarvestError, InputError
+from topics.sent_files import SentFile
 from topics.topic import TopicSet
 
 __all__ = [
+    "Attaching",
     "Capabilities",
     "Denied",
     "Driver",
@@ -54,6 +56,7 @@ class Capabilities:
       not prevent recognition.
     - `tokens`: replies may have the system's counts of tokens.
     - `presses`: its sessions are `Pressing`, so a user can press what an answer offers.
+    - `attaches`: the media types of files that a user can send, such as `image/*`; its sessions are then `Attaching`.
     """
 
     stateful: bool
@@ -64,6 +67,7 @@ class Capabilities:
     no_return: str = ""
     tokens: bool = True
     presses: bool = False
+    attaches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,15 @@ class Pressing(Protocol):
 
     async def press(self, offer: Offer) -> Reply:
         """Press the offer and return the reply, as `say` does. The caller presses only what the last answer offers."""
+        ...
+
+
+@runtime_checkable
+class Attaching(Protocol):
+    """A session in which a user can send files with a turn."""
+
+    async def attach(self, text: str, files: Sequence[SentFile]) -> Reply:
+        """Send a user turn with files and return the reply, as `say` does."""
         ...
 
 

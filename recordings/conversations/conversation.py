@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from protocols.answer import Answer, Exchange, Offer
 from protocols.route import Choice, Route
+from topics.sent_files import SentFile
 
 # Words of OpenAI's, Anthropic's, Google's, Mistral's, Cohere's, Amazon's, IBM's and Hugging Face's interfaces, and of
 # servers that speak like one of them, as `_plain` writes them.
@@ -103,7 +104,8 @@ class Turn:
     without a protocol, `state` is the user's act. `worded` is as in `protocols.route.Say`. `choice` has the options of
     the simulated user; it is None if no simulated user spoke or if the options were not recorded. `session` names the
     system's session that begins with this turn because the user came back; it is "" if the session continues. `pressed`
-    is the offer that the user pressed, with `said` as its title; it is None if the user said words.
+    is the offer that the user pressed, with `said` as its title; it is None if the user said words. `attached` are the
+    files that went with the words; if evidence is kept, the reply's evidence has them.
     """
 
     number: int
@@ -117,6 +119,7 @@ class Turn:
     choice: Choice | None = None
     session: str = ""
     pressed: Offer | None = None
+    attached: tuple[SentFile, ...] = ()
 
     @property
     def label(self) -> str | None:

@@ -9,10 +9,20 @@ from protocols.answer import Offer
 from protocols.route import Choice, Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
-from recordings.events.typed_lines import AskedLine, ChoiceLine, EndedLine, Line, OfferLine, RouteLine, TurnLine
+from recordings.events.typed_lines import (
+    AskedLine,
+    ChoiceLine,
+    EndedLine,
+    FileLine,
+    Line,
+    OfferLine,
+    RouteLine,
+    TurnLine,
+)
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from topics.errors import Place
+from topics.sent_files import SentFile
 
 # Identity of a trial, and number of the attempt.
 AttemptId = tuple[str, int]
@@ -32,6 +42,7 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
     choice: Choice | ChoiceLine | None
     session: str
     pressed: Offer | OfferLine | None = None
+    attached: tuple[SentFile | FileLine, ...] = ()
     reply: SystemTurn | TurnLine | None = None
     route: Route | RouteLine | None = None
 
@@ -95,7 +106,7 @@ class Attempt:
                 self._turns.append(
                     _OpenTurn(
                         *(event.state, event.text, event.user, event.act, event.worded),
-                        *(event.choice, event.session, event.pressed),
+                        *(event.choice, event.session, event.pressed, event.attached),
                     )
                 )
             case Answered():
@@ -151,7 +162,7 @@ class Attempt:
                 if row.turn != count + 1 or (turn is not None and turn.reply is None):
                     return number
                 spoke = (row.state, row.text, row.user, row.act, row.worded, row.choice, row.session, row.pressed)
-                turn, count = _OpenTurn(*spoke), row.turn
+                turn, count = _OpenTurn(*spoke, attached=row.attached), row.turn
                 turns.append(turn)
             elif type(row) is EndedLine:
                 self._outcome, self._ended_at = row.ended(), row.at
@@ -229,6 +240,7 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
     return Turn(
         *(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded),
         *(choice, turn.session, pressed),
+        tuple(one.file() if isinstance(one, FileLine) else one for one in turn.attached),
     )
 
 

@@ -17,11 +17,12 @@ from protocols.route import Choice
 from recordings.conversations.answer_parts import REPLY_KEYS, choice_row, offer_row, parts_row
 from recordings.conversations.conversation import SystemTurn
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
-from recordings.events.typed_lines import LINES, ChoiceLine, OfferLine, TurnLine
+from recordings.events.typed_lines import LINES, ChoiceLine, FileLine, OfferLine, TurnLine
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json, encode_line
 from topics.errors import Place
 from topics.links import Link
+from topics.sent_files import SentFile, file_row
 
 FORMAT = "harvest-events/1"
 
@@ -87,6 +88,8 @@ def encode(event: Event) -> dict[str, Any]:
                 row["session"] = event.session
             if event.pressed is not None:
                 row["pressed"] = offer_row(event.pressed)
+            if event.attached:
+                row["attached"] = [file_row(one) for one in event.attached]
             return row
         case Answered():
             row = {"event": "turn", "id": event.trial_id, "attempt": event.attempt, "turn": event.turn}
@@ -290,6 +293,11 @@ def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: s
 def offer_from(row: Mapping[str, Json], place: Place) -> Offer:
     """Return the offer that `offer_row` wrote. Raises RunError with the place in the file."""
     return read_as(OfferLine, row, place).offer()
+
+
+def file_from(row: Mapping[str, Json], place: Place) -> SentFile:
+    """Return the file that `file_row` wrote. Raises RunError with the place in the file."""
+    return read_as(FileLine, row, place).file()
 
 
 def choice_from(row: Mapping[str, Json], place: Place) -> Choice:

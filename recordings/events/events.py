@@ -8,6 +8,7 @@ from types import MappingProxyType
 from protocols.answer import Offer
 from protocols.route import Choice, Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey
+from topics.sent_files import SentFile
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -44,7 +45,7 @@ class TrialStarted:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """`asked`: user turn `turn` (from 1) is about to be sent in the protocol state `state`. `user`, `act`, `worded`,
-    `choice`, `session` and `pressed` are as in Turn."""
+    `choice`, `session`, `pressed` and `attached` are as in Turn."""
 
     trial_id: str
     attempt: int
@@ -58,6 +59,7 @@ class Asked:
     choice: Choice | None = None
     session: str = ""
     pressed: Offer | None = None
+    attached: tuple[SentFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) ->
             Asked(
                 *(trial_id, attempt, turn.number, turn.state, turn.said, at),
                 *(turn.user, turn.act, turn.worded, turn.choice, turn.session, turn.pressed),
+                turn.attached,
             )
         )
         if turn.reply is not None:

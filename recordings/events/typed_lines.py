@@ -16,6 +16,7 @@ from protocols.route import Choice, Evidence, Route
 from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
 from topics.links import Link
+from topics.sent_files import SentFile
 
 _Count = Annotated[int, Meta(ge=0)]
 _Number = Annotated[int, Meta(ge=1)]
@@ -73,6 +74,16 @@ class OfferLine(Struct, gc=False):
         return Offer(self.title, self.value, self.kind)
 
 
+class FileLine(Struct, gc=False):
+    name: str
+    type: str = ""
+    size: _Count = 0
+    sha256: str = ""
+
+    def file(self) -> SentFile:
+        return SentFile(self.name, self.type, self.size, self.sha256)
+
+
 class AskedLine(_Line, tag="asked"):
     turn: _Number
     text: str
@@ -84,6 +95,7 @@ class AskedLine(_Line, tag="asked"):
     choice: ChoiceLine | None = None
     session: str = ""
     pressed: OfferLine | None = None
+    attached: tuple[FileLine, ...] = ()
 
     def event(self) -> Asked:
         choice = None if self.choice is None else self.choice.choice()
@@ -91,6 +103,7 @@ class AskedLine(_Line, tag="asked"):
         return Asked(
             *(self.id, self.attempt, self.turn, self.state, self.text, self.at),
             *(self.user, self.act, self.worded, choice, self.session, pressed),
+            tuple([one.file() for one in self.attached]),
         )
 
 

@@ -13,13 +13,14 @@ from protocols.labels import LABELS, MISSING, allowed_labels
 from protocols.route import Choice
 from recordings.conversations.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.conversations.endings import NO_REPLY
-from recordings.events.event_lines import choice_from, offer_from
+from recordings.events.event_lines import choice_from, file_from, offer_from
 from recordings.files.times import parse_foreign_time, unix_seconds
 from recordings.formats.imports import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
 from recordings.formats.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.links import Link
+from topics.sent_files import SentFile
 from topics.suggestions import nearest_name
 
 # Keys, and the kinds of their values.
@@ -30,7 +31,7 @@ _KINDS: Mapping[str, type] = {
     **dict.fromkeys(("started_at", "ended_at"), str),
     **dict.fromkeys(("trial", "attempt", "place", "missing", "most_turns"), int),
     **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded", "sessions", "choices"), list),
-    "pressed": list,
+    **dict.fromkeys(("pressed", "attached"), list),
     "end_choice": dict,
 }
 
@@ -220,6 +221,13 @@ class Metadata:
         """Return the offer that was pressed at each turn, or [] if the line has none."""
         return [None if one is None else offer_from(one, place) for one in self._objects("pressed", turns)]
 
+    def attached(self, turns: int, place: Place) -> list[tuple[SentFile, ...]]:
+        """Return the files that went with each turn, or [] if the line has none."""
+        found = self._each_turn("attached", turns, list)
+        if not all(isinstance(one, dict) for files in found for one in files or ()):
+            raise InputError("metadata.attached contains something that is not a file")
+        return [tuple(file_from(one, place) for one in files or ()) for files in found]
+
     def end_choice(self, place: Place) -> Choice | None:
         """Return the options of a simulated user that left, or None if the line has none."""
         found = self.values.get("end_choice")
@@ -228,9 +236,12 @@ class Metadata:
         return None if found is None else choice_from(found, place)
 
     def _objects(self, key: str, turns: int) -> list[Mapping[str, Any] | None]:
-        found = self._list(key)
-        if not all(item is None or isinstance(item, dict) for item in found) or (found and len(found) != turns):
-            raise InputError(f"metadata.{key} is not an object or null for each turn", allowed=_EACH_TURN)
+        return self._each_turn(key, turns, dict)
+
+    def _each_turn(self, key: str, turns: int, kind: type) -> list[Any]:
+        found, called = self._list(key), "an object" if kind is dict else "a list"
+        if not all(item is None or isinstance(item, kind) for item in found) or (found and len(found) != turns):
+            raise InputError(f"metadata.{key} is not {called} or null for each turn", allowed=_EACH_TURN)
         return found
 
     def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:

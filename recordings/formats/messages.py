@@ -329,7 +329,7 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
     labels, states = told.labels(len(said), answers), told.turn_texts("states", len(said))
     speakers = [told.turn_texts(key, len(said)) for key in ("users", "acts", "worded", "sessions")]
     links, parts, choices = told.links(len(said), answers), told.parts(len(said)), told.choices(len(said), place)
-    pressed = told.pressed(len(said), place)
+    pressed, attached = told.pressed(len(said), place), told.attached(len(said), place)
     outcome = told.outcome(len(said), answers, labels, sides.last)
     if outcome is not None:
         outcome = replace(outcome, choice=told.end_choice(place))
@@ -355,7 +355,8 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
         act = act or "+".join(sorted(set(spoken.acts)))
         choice = choices[at - 1] if choices else None
         press = pressed[at - 1] if pressed else None
-        turns.append(Turn(at, state, spoken.said, reply, route, user, act, worded, choice, session, press))
+        files = attached[at - 1] if attached else ()
+        turns.append(Turn(at, state, spoken.said, reply, route, user, act, worded, choice, session, press, files))
     return Conversation(
         key=key,
         trial_id=identity,

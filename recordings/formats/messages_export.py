@@ -8,6 +8,7 @@ from recordings.conversations.conversation import Conversation, Turn
 from recordings.files.json_text import Json, encode_line
 from recordings.formats.transcript_heading import links_outside_text
 from recordings.log.exports import write_export
+from topics.sent_files import file_row
 
 
 def write_messages(
@@ -82,6 +83,7 @@ def conversation_metadata(conversation: Conversation, most_turns: int = 0) -> di
         ("worded", [turn.worded for turn in conversation.turns]),
         ("choices", [choice_row(turn.choice) if turn.choice else None for turn in conversation.turns]),
         ("pressed", [offer_row(turn.pressed) if turn.pressed else None for turn in conversation.turns]),
+        ("attached", [[file_row(one) for one in turn.attached] or None for turn in conversation.turns]),
         ("sessions", [turn.session for turn in conversation.turns]),
         ("links", links_outside_text(conversation.turns)),
         ("parts", [reply_row(turn.reply) or None if turn.reply else None for turn in conversation.turns]),

@@ -19,6 +19,7 @@ from recordings.files.json_text import encode_line
 from recordings.log.exports import write_export
 from recordings.log.header import Header
 from topics.errors import InputError, Place
+from topics.sent_files import file_row
 
 PARQUET = ".parquet"
 _WORKBOOKS = (".xlsx", ".xls", ".ods", ".numbers")
@@ -74,6 +75,9 @@ TABLE_COLUMNS: tuple[Column, ...] = (
     Column("act", "text", lambda _, turn: turn.act),
     Column("prompt", "text", lambda _, turn: turn.said),
     Column("pressed", "text", lambda _, turn: _json(offer_row(turn.pressed)) if turn.pressed else None),
+    Column(
+        "attached", "text", lambda _, turn: _json([file_row(one) for one in turn.attached]) if turn.attached else None
+    ),
     Column("answered", "yes or no", lambda _, turn: turn.reply is not None),
     Column("answer", "text", _of_reply(lambda reply: reply.answer.text)),
     Column("label", "text", lambda _, turn: turn.label),

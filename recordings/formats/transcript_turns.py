@@ -89,7 +89,9 @@ class Draft:
             spoke = dict(zip(("user", "act", "worded", "session"), speaker, strict=False))
             choice = self.heading.choices.get(turn.number)
             if turn.number not in replies or turn.number in never:
-                turns.append(Turn(turn.number, state, text, None, None, **spoke, choice=choice, pressed=None))
+                turns.append(
+                    Turn(turn.number, state, text, None, None, **spoke, choice=choice, pressed=None, attached=())
+                )
                 continue
             answer = replies[turn.number].text(exact=self.exact)
             label = replies[turn.number].label
@@ -100,7 +102,19 @@ class Draft:
             route = imported_route(turn.number, state, label, target) if label else None
             own = self.heading.links.get(turn.number)
             given = Answer.of(answer) if own is None else Answer(answer, own)
-            turns.append(Turn(turn.number, state, text, SystemTurn(given), route, **spoke, choice=choice, pressed=None))
+            turns.append(
+                Turn(
+                    turn.number,
+                    state,
+                    text,
+                    SystemTurn(given),
+                    route,
+                    **spoke,
+                    choice=choice,
+                    pressed=None,
+                    attached=(),
+                )
+            )
         return Conversation(
             key=TrialKey(self.system, self.topic_id, self.trial),
             trial_id=self.own_fields.get("id") or self.trial_id,

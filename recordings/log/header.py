@@ -27,6 +27,7 @@ from recordings.files.times import Now, stamp, utc_now
 from recordings.log.header_faults import header_faults, place_in_file, placed_part
 from topics.errors import InputError, Place
 from topics.identity import content_hash
+from topics.sent_files import file_row
 from topics.topic import Topic, TopicSet
 
 # The name of Harvest among the versions of `software`.
@@ -271,6 +272,7 @@ def topic_value(topic: Topic) -> Json:
         "subject": topic.subject,
         "turns": list(topic.turns),
         "fields": dict(topic.fields),
+        "files": [file_row(one) for one in topic.files],
     }
     return {name: item for name, item in value.items() if item}
 

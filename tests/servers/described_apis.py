@@ -266,7 +266,7 @@ class A2A(Api):
     def _send(self, message: dict[str, Any]) -> dict[str, Any]:
         assert (message["role"], message["messageId"] in self.ids) == ("ROLE_USER", False)
         self.ids.append(message["messageId"])
-        text = message["parts"][0]["text"]
+        text = next(part["text"] for part in message["parts"] if "text" in part)
         context = self.conversation(message["contextId"])
         assert message["taskId"] == self.open.pop(context, None), "an open task is named, a closed one is not"
         said = self.words(context, text)

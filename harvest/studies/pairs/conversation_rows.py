@@ -13,6 +13,7 @@ from recordings.conversations.answer_parts import choice_row, offer_row, parts_r
 from recordings.conversations.conversation import Conversation, Turn
 from recordings.log.run_folder import Run
 from topics.languages import language_of
+from topics.sent_files import file_row
 
 if TYPE_CHECKING:
     from harvest.studies.validity.worded_turns import WordedTurn
@@ -160,6 +161,7 @@ def _turn_row(turn: Turn) -> dict[str, Any]:
         "session": turn.session,
         "said": turn.said,
         **({"pressed": offer_row(turn.pressed)} if turn.pressed else {}),
+        **({"attached": [file_row(one) for one in turn.attached]} if turn.attached else {}),
         "sent_as": reply.sent_as if reply else "",
         "text": reply.answer.text if reply else None,
         "links": [asdict(link) for link in reply.answer.links] if reply else [],

@@ -56,7 +56,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 # Columns of these names are read only in a table that `harvest data export` wrote, which has all of them.
 _OWN = (
     *("links", "parts", "first_seconds", "seconds", "detail", "missing", "played_by", "member", "session", "place"),
-    *("worker", "started_at", "ended_at", "pressed"),
+    *("worker", "started_at", "ended_at", "pressed", "attached"),
 )
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _NEEDED = ("prompt", "answer")
@@ -228,7 +228,8 @@ def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
         if any(given):
             metadata[key] = [one or None for one in given]
     pressed = [_json(row, cells, "pressed", dict) for row, cells in rows]
-    for name, held in (("links", links), ("parts", parts), ("pressed", pressed)):
+    attached = [_json(row, cells, "attached", list) for row, cells in rows]
+    for name, held in (("links", links), ("parts", parts), ("pressed", pressed), ("attached", attached)):
         if any(one is not None for one in held):
             metadata[name] = held
     yield Record({"messages": messages, "metadata": metadata}, first, topic_name(asked) if asked else "", Counter())

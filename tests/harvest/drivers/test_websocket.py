@@ -58,7 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chats]:
     log = tmp_path_factory.mktemp("sockets") / "log"
     python = str(python_environment("sockets") / "bin" / "python")
     program = [python, str(TESTS / "servers" / "socket_chat.py"), str(log)]
-    with leashed(["env", f"PYTHONPATH={TESTS.parent}", *program]) as running:
+    with leashed(program, environment={**os.environ, "PYTHONPATH": str(TESTS.parent)}) as running:
         plain, other = running.first_line().split()
         yield Chats(f"ws://127.0.0.1:{plain}", f"ws://127.0.0.1:{other}", log)
 

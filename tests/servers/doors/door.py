@@ -169,7 +169,10 @@ class Door:
         return last, len(before) // 2 + 1
 
     def words(self, message: dict[str, Any]) -> str:
-        return str(message["content"])
+        content = message["content"]
+        if isinstance(content, list):  # with files
+            return str(next(part["text"] for part in content if "text" in part))
+        return str(content)
 
     def truth(self, text: str, n: int) -> Said:
         """What was said to the user's words in turn n."""

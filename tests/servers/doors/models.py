@@ -213,8 +213,7 @@ class Gemini(Door):
         return self.told_before(contents, role)
 
     def words(self, message: dict[str, Any]) -> str:
-        (part,) = message.get("parts") or message["content"]
-        return str(part["text"])
+        return str(next(part["text"] for part in message.get("parts") or message["content"] if "text" in part))
 
     def shape(self, asked: Asked, one: Said) -> bytes:
         counts = {"promptTokenCount": one.tokens[0], "candidatesTokenCount": one.tokens[1]}
