@@ -12,6 +12,7 @@ from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.robustness.document import robustness_form
 from harvest.studies.robustness.factors import factor_study
+from harvest.studies.robustness.levels import level_study
 from harvest.studies.robustness.ranking_by_user import ranking_by_user, unranked_pairs
 from harvest.studies.robustness.robustness import robustness
 from harvest.studies.scores.arms import gather_arms
@@ -45,7 +46,8 @@ def command(
     the command shows the difference of each arm from the control, the spread of the arms, the worst arm, and the
     topics that flip between useful and not useful. For every two systems, the command shows the difference between
     the systems in each arm, and whether the better system depends on the user. For `factors`, and for groups combined
-    with arms, the command shows main effects and interactions.
+    with arms, the command shows main effects and interactions; for a `design`, also its levels compared within each
+    system, and the systems within each level.
     """
     check_judges(judges, measures)
     armed = gather_arms(read(run), measures=measures, changes=changes, judges=judges)
@@ -56,5 +58,6 @@ def command(
             factor_study(armed, seed=seed),
             seed,
             unranked_pairs(armed),
+            level_study(armed, seed=seed),
         )
     )

@@ -227,28 +227,53 @@ def factorial_effects(
     played = whole or {at: Gain(SideWithLosses(own)) for at, own in cells.items()}
     found: dict[Effect, Difference] = {}
     for effect in effect_names(levels):
-        sides = _effect_sides(levels, effect)
+        against, counted = _effect_sides(levels, effect)
         scale = 2.0 ** (len(effect) - 1)  # 2^|S| means, half of them on each side
-
-        def between(end: End, sides: tuple[list[Combination], ...] = sides, scale: float = scale) -> Difference:
-            below, above = (
-                _average_sides([played[one].cells_at(end, against=not at) for one in side], scale)
-                for at, side in enumerate(sides)
-            )
-            return difference(
-                topics,
-                below,
-                above,
-                rng,
-                level=level,
-                reach=scale * reach,
-                continued=continued,
-                clusters=clusters,
-                invalid=sum(lost.get(one, 0) for side in sides for one in side),
-            )
-
-        found[effect] = within_bounds(between, [part for side in sides for one in side for part in played[one].sides])
+        found[effect] = contrast(
+            topics,
+            [played[one] for one in against],
+            [played[one] for one in counted],
+            rng,
+            scale=scale,
+            level=level,
+            reach=reach,
+            continued=continued,
+            clusters=clusters,
+            invalid=sum(lost.get(one, 0) for one in (*against, *counted)),
+        )
     return found
+
+
+def contrast(
+    topics: Sequence[str],
+    below: Sequence[Gain],
+    above: Sequence[Gain],
+    rng: np.random.Generator,
+    *,
+    scale: float = 1.0,
+    level: float,
+    reach: float,
+    continued: bool = False,
+    clusters: Mapping[str, str] | None = None,
+    invalid: int = 0,
+) -> Difference:
+    """Return `scale` times the mean over the cells `above`, minus the mean over the cells `below`, over the trials that
+    all of them have. The other arguments are as for `difference`."""
+
+    def between(end: End) -> Difference:
+        return difference(
+            topics,
+            _average_sides([one.cells_at(end, against=True) for one in below], scale),
+            _average_sides([one.cells_at(end) for one in above], scale),
+            rng,
+            level=level,
+            reach=scale * reach,
+            continued=continued,
+            clusters=clusters,
+            invalid=invalid,
+        )
+
+    return within_bounds(between, [part for one in (*below, *above) for part in one.sides])
 
 
 def _effect_sides(levels: Levels, effect: Effect) -> tuple[list[Combination], list[Combination]]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from rich.console import RenderableType
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from harvest.studies.robustness.factors import FactorEffects, FactorStudy
 from harvest.studies.robustness.figures import robustness_legend, robustness_tables
+from harvest.studies.robustness.levels import LevelStudy, level_rows, level_tables
 from harvest.studies.robustness.ranking_by_user import RankedPair
 from harvest.studies.robustness.ranking_figures import ranking_entries, ranking_legend, ranking_rows, ranking_tables
 from harvest.studies.robustness.robustness import MeasureOverArms, Robustness
@@ -32,8 +34,10 @@ def robustness_form(
     factors: FactorStudy | None,
     seed: int,
     unranked: Sequence[str] = (),
+    levels: LevelStudy | None = None,
 ) -> StudyForm:
-    """Return the printable form of one run's systems and pairs. `unranked` explains pairs without a ranking."""
+    """Return the printable form of one run's systems and pairs. `unranked` explains pairs without a ranking, and
+    `levels` compares the levels of a design."""
     notes = list(dict.fromkeys(note for one in found for note in one.notes))
     return StudyForm(
         head={
@@ -47,8 +51,11 @@ def robustness_form(
             "factors": {name: list(levels) for name, levels in factors.levels.items()} if factors is not None else None,
             "seed": seed,
         },
-        rows=lambda: robustness_rows(found, ranked, factors),
-        tables=lambda _: _tables(found, ranked, factors, unranked, notes),
+        rows=lambda: chain(
+            robustness_rows(found, ranked, factors),
+            level_rows(levels, _common_cells(found[0])),
+        ),
+        tables=lambda _: chain(level_tables(levels), _tables(found, ranked, factors, unranked, notes)),
         sources=found[0].sources,
         chart=lambda: robustness_chart(found),
     )

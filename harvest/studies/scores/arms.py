@@ -47,7 +47,7 @@ class ArmedSystem:
 class GatheredArms:
     """The systems of a run that was played in arms. `wanted` has the measures. `values` is keyed by the system's
     name in the recording. `factors` maps each factor to its levels in the audit's order; it is {} if the audit
-    names arms instead."""
+    names arms instead. `designed` is true if the audit has a design."""
 
     systems: tuple[ArmedSystem, ...]
     material: Material
@@ -56,6 +56,7 @@ class GatheredArms:
     values: Mapping[str, Values]
     notes: tuple[str, ...]
     factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    designed: bool = False
 
 
 def is_armed(run: Run) -> bool:
@@ -126,7 +127,8 @@ def gather_arms(
     listed = run.header.audit.get("factors") if isinstance(run.header.audit, dict) else None
     factors = listed.items() if isinstance(listed, dict) else ()
     levels = {name: tuple(map(str, own)) for name, own in factors if isinstance(own, list)}
-    return GatheredArms(systems, material, settings, wanted, values, notes, levels)
+    designed = isinstance(run.header.audit, dict) and "design" in run.header.audit
+    return GatheredArms(systems, material, settings, wanted, values, notes, levels, designed)
 
 
 def wanted_measures(
