@@ -29,6 +29,7 @@ DRIVERS: Mapping[str, str] = MappingProxyType(
         "browser": "harvest.drivers.browser",
         "command": "harvest.drivers.command",
         "http": "harvest.drivers.http",
+        "newsroom": "harvest.drivers.newsroom",
         "openai": "harvest.drivers.openai",
         "parrot": "harvest.drivers.parrot",
         "python": "harvest.drivers.python",

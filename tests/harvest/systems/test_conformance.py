@@ -110,6 +110,7 @@ CASES: dict[str, Case] = {
     "http-history": Case("http", COMPLETIONS_BY_HTTP, lambda: serving(completions)),
     "http-jobs": Case("http", JOBS, lambda: serving(Jobs())),
     "http-stream": Case("http", STREAMED_BY_HTTP, lambda: serving(completions)),
+    "newsroom": Case("newsroom", {}, obeys=False, remembers=False),
     "openai-plain": Case("openai", {"base_url": "{base}/v1", "model": "echo"}, lambda: serving(completions)),
     "openai-stream": Case(
         "openai", {"base_url": "{base}/v1", "model": "echo", "stream": True}, lambda: serving(completions)
@@ -231,7 +232,7 @@ async def test_the_drivers_of_the_documentation_are_held_to_this() -> None:
     page = (DOCS / "drivers.md").read_text(encoding="utf-8")
     documented = {name for name in DRIVERS if f"<!-- options: {name} -->" in page}
     assert documented >= {"browser", "command", "http", "openai", "python", "replay"}
-    assert documented | {"parrot"} <= {case.driver for case in CASES.values()}
+    assert documented | {"newsroom", "parrot"} <= {case.driver for case in CASES.values()}
 
 
 SAID = {
@@ -359,7 +360,7 @@ async def test_closing_twice_or_before_any_turn_is_harmless(rigged: Rigged, name
         await rig.driver.close()
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("parrot", "replay")])
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("newsroom", "parrot", "replay")])
 async def test_a_driver_is_closed_over_open_sessions(rigged: Rigged, name: str) -> None:
     async with rigged(name, own=True) as rig:
         sessions = [await rig.open(trial) for trial in range(1, 4)]
