@@ -3,15 +3,16 @@
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.drivers.newsroom import Options, build
-from harvest.parrot.newsroom import LAWS, Law, Newsroom
+from harvest.parrot.newsroom import LAWS, Law
 from harvest.systems.driver import Opening, Surroundings
+from tests.support.newsroom_truth import GROUPS, belongs_to, demo_newsroom
 from topics.source_table import SourceEntry
 from topics.topic import TopicSet
 
@@ -19,31 +20,22 @@ AUDIT = load_audit("demo-news")
 DRAWS = 60  # answers to each of the 24 questions
 
 
-def newsroom(law: Law, week: int = 1) -> Newsroom:
-    return Newsroom(AUDIT.topics.topics, AUDIT.topics.sources, law, week)
-
-
-def by_group(column: str, group: str) -> Callable[[SourceEntry], bool]:
-    return lambda source: source.groups.get(column) == group
-
-
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("name", sorted(LAWS))
 def test_shares_are_those_of_the_law(name: str, language: str) -> None:
-    one = newsroom(LAWS[name], week=4)
+    one = demo_newsroom(name, week=4)
     rng = np.random.default_rng(7)
     shown: list[set[str]] = []
     for topic in one.questions:
         asked = topic.request if language == "en" else topic.translations[language]["question"]
         shown += [{link.href.split("/")[2] for link in one.answer(asked, rng).links} for _ in range(DRAWS)]
-    groups: list[tuple[str, str]] = [("owner", "Lantern Group"), ("kind", "authority"), ("country", "Germany")]
     counts = Counter(domain for each in shown for domain in each)
-    for column, group in groups:
+    for column, group in GROUPS:
         inside = {source.domain for source in one.sources if source.groups.get(column) == group}
-        chance = one.answer_share(by_group(column, group), language)
+        chance = one.answer_share(belongs_to(column, group), language)
         found = sum(bool(each & inside) for each in shown) / len(shown)
         assert abs(found - chance) < 4 * math.sqrt(chance * (1 - chance) / len(shown))
-        share = one.source_share(by_group(column, group), language)
+        share = one.source_share(belongs_to(column, group), language)
         cited = sum(counts[domain] for domain in inside) / counts.total()
         assert abs(cited - share) < 4.5 * math.sqrt(share * (1 - share) / counts.total())
 
@@ -58,16 +50,16 @@ def test_profiles_differ_in_what_they_say_they_differ_in() -> None:
     def german(source: SourceEntry) -> bool:
         return source.groups["country"] == "Germany"
 
-    plain, partial, local = (newsroom(LAWS[name]) for name in ("plain", "partial", "local"))
+    plain, partial, local = (demo_newsroom(name) for name in ("plain", "partial", "local"))
     assert partial.source_share(lantern, "en") > plain.source_share(lantern, "en") + 0.15
     assert local.source_share(german, "de") > local.source_share(german, "en") + 0.3
     assert plain.source_share(german, "de") == plain.source_share(german, "en")
-    before, after = (newsroom(LAWS["drifting"], week).source_share(authority, "en") for week in (2, 3))
+    before, after = (demo_newsroom("drifting", week).source_share(authority, "en") for week in (2, 3))
     assert before == plain.source_share(authority, "en") > after + 0.08
 
 
 def test_a_question_is_known_in_both_languages_and_other_words_get_no_source() -> None:
-    one = newsroom(Law(declines=0.0, shown=20.0))
+    one = replace(demo_newsroom("plain"), law=Law(declines=0.0, shown=20.0))
     found = one.find("Please tell me: when do the polling stations close on election day?")
     assert found is not None
     assert (found[0].id, found[1]) == ("V1", "en")
@@ -77,7 +69,7 @@ def test_a_question_is_known_in_both_languages_and_other_words_get_no_source() -
 
 
 def test_every_question_of_the_table_is_found_as_itself() -> None:
-    one = newsroom(LAWS["plain"])
+    one = demo_newsroom("plain")
     for topic in one.questions:
         for language, asked in (("en", topic.request), ("de", topic.translations["de"]["question"])):
             found = one.find(asked)
