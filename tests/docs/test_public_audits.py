@@ -60,7 +60,7 @@ def test_the_commands_of_the_page_play_a_small_table(tmp_path: Path) -> None:
 def test_the_whole_table_is_killed_resumed_and_found_out(tmp_path: Path) -> None:
     """75 questions × 5 systems × 3 places × 4 languages."""
     rehearsal(tmp_path, 75)
-    command = [sys.executable, "-m", "harvest.cli.main", "run", "audit.yaml", "--out", "run", "--no-report"]
+    command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--no-report"]
     path = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
     with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}) as playing:
         shard = tmp_path / "run" / "trials-000001.jsonl"
