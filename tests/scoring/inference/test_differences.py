@@ -14,6 +14,7 @@ from scoring.inference.differences import (
     guarded_differences,
     smallest_p,
     typical_difference,
+    unit_weights,
     unseen_positions,
 )
 
@@ -145,3 +146,15 @@ def test_the_price_in_benign_worlds(topics: int, most: float) -> None:
         found = guarded_differences(each, np.ones((topics, 1)), level=0.95, reach=1.0, many=True)
         t = 2 * stats.t.ppf(0.975, topics - 1) * each.std(axis=0, ddof=1) / math.sqrt(topics)
         assert float(np.mean(found.high - found.low) / np.mean(t)) <= most
+
+
+@pytest.mark.parametrize("units", [5, 500])
+def test_weights_sum_to_1_depend_on_what_is_asked_alone_and_cannot_be_changed(units: int) -> None:
+    """Those of few units are kept for the next interval."""
+    one, many = unit_weights(units), unit_weights(units, many=True)
+    assert one.shape == (units + 1, 20_000)
+    assert many.shape == (units + 1, 4_000)
+    assert np.allclose(one.sum(axis=0), 1, atol=1e-12)
+    assert np.array_equal(one, unit_weights(units))
+    with pytest.raises(ValueError, match="read-only"):
+        one[0, 0] = 0.0
