@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Column:
     """The values of one measure for the conversations with the numbers `at`. Fields with one entry per conversation
-    are as in `Figure`."""
+    are as in `Figure`. `n` is None for measures that do not count shares."""
 
     measure: str
     at: Counts
@@ -43,13 +43,16 @@ class Column:
     best: Floats
     unjudged: Counts
     unknown: Counts
+    n: Counts | None = None
 
 
 def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
     """Make a column of at least one figure of a single conversation, each with the number of its conversation."""
     value, worst, best = np.array([(one.value, one.worst, one.best) for _, one in figures]).T
-    at, unjudged, unknown = np.array([(at, one.unjudged, one.unknown) for at, one in figures], dtype=np.int64).T
-    return Column(measure, at, value, worst, best, unjudged, unknown)
+    at, unjudged, unknown, n = np.array(
+        [(at, one.unjudged, one.unknown, one.n) for at, one in figures], dtype=np.int64
+    ).T
+    return Column(measure, at, value, worst, best, unjudged, unknown, n)
 
 
 def present_means(values: Floats) -> Floats:
@@ -61,6 +64,58 @@ def present_means(values: Floats) -> Floats:
         alike = counts == count
         means[alike] = values[alike][seen[alike]].reshape(-1, count).mean(axis=1)
     return means
+
+
+def means_over_topics(values: Floats) -> Floats:
+    """Return the (parts,) means over topics of each topic's mean over its trials, without NaN cells. `values` are
+    (parts, topics, trials). Trials must be contiguous in memory, because the order of a sum depends on that."""
+    seen = ~np.isnan(values)
+    counts = seen.sum(axis=2)
+    sums = np.where(seen, values, 0.0).sum(axis=2)
+    return present_means(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
+
+
+# Indices that give (parts, topics, trials) of an array of topics and trials.
+Grid = tuple[Counts, Counts]
+
+
+class Mean(NamedTuple):
+    """A mean over some topics and trials, and what it rests on."""
+
+    value: float
+    worst: float
+    best: float
+    n: int
+    topics: int
+    left_out: int
+    unjudged: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The figures of one measure by topic and trial, each (topics, trials), as in `Figure`."""
+
+    values: Floats
+    worst: Floats
+    best: Floats
+    unjudged: Counts
+    unknown: Counts
+    n: Counts
+
+    def means(self, at: Grid, expected: npt.NDArray[np.bool_]) -> list[Mean]:
+        """Return the mean of each part. `expected` (parts, topics, trials) is True if a trial should have a value."""
+        values, worst, best = (np.ascontiguousarray(one[at]) for one in (self.values, self.worst, self.best))
+        seen = ~np.isnan(values)
+        n = seen.sum(axis=(1, 2))
+        columns = (
+            *map(means_over_topics, (values, worst, best)),
+            n,
+            seen.any(axis=2).sum(axis=1),
+            np.where(n > 0, (expected & ~seen).sum(axis=(1, 2)), 0),
+            *(counts[at].sum(axis=(1, 2)) for counts in (self.unjudged, self.unknown)),
+        )
+        return list(map(Mean._make, zip(*(column.tolist() for column in columns), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +225,17 @@ class Columns:
         value = np.concatenate([np.zeros(0), *(one.value for one in parts)])
         order = np.argsort(at)
         return at[order], value[order]
+
+    def cells(self, measure: str, *, pooled: bool) -> tuple[Counts, Floats]:
+        """Return the numbers (found,), ascending, of the conversations that have the measure, and what each contributes
+        (found, 2), as `Figure.cell` does."""
+        at, value = self.values(measure)
+        if not pooled:
+            return at, np.stack([value, np.ones(len(at))], axis=1)
+        parts = self.parts.get(measure, ())
+        n = np.concatenate([np.zeros(0), *(one.value * 0 if one.n is None else one.n for one in parts)])
+        n = n[np.argsort(np.concatenate([np.zeros(0, dtype=np.int64), *(one.at for one in parts)]))]
+        return at, np.stack([np.where(n > 0, value, 0.0) * n, n], axis=1)
 
     def select_measures(self, names: Collection[str]) -> Columns:
         """Return a copy with only the measures in `names`."""

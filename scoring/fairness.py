@@ -73,11 +73,13 @@ def group_fairness(
     limit: int | None = None,
     *,
     cumulative: bool = False,
+    weigh: Callable[[Nugget], float] | None = None,
 ) -> tuple[GroupFairness, ...]:
     """Compute GF^m, Eq. 10 with turn weights, for each of `divergence_names`.
 
     `nuggets` are the nuggets of one conversation, in reading order. `turns` has the position of the first word of
-    each system turn, by turn number. `limit` is L in the unit of the positions, or None for words.
+    each system turn, by turn number. `limit` is L in the unit of the positions, or None for words. `weigh` gives the
+    weight of a nugget in the distributions, which is 1 by default; a turn whose nuggets weigh 0 does not count.
 
     Turns without relevant nuggets are left out by default. With `irrelevant="uniform"`, they count as a uniform
     distribution under both methods. With `turn_weight="largest-pw"`, the weight of such a turn is the largest
@@ -91,30 +93,38 @@ def group_fairness(
             by_turn.setdefault(nugget.turn, []).append(nugget)
     counted: list[tuple[_Turn, ...]] = []
     so_far = known_so_far = (0.0,) * size
-    total = 0
+    total, heavy = 0, 0.0
     for number, first_position in turns.items():
         relevant = by_turn.get(number, ())
         if not relevant and settings.irrelevant != "uniform":
             continue
-        here = _sum_groups([nugget.memberships[name] for nugget in relevant], size)
-        sure = [nugget.memberships[name] for nugget in relevant if name not in nugget.unknown]
-        known, count = here if len(sure) == len(relevant) else _sum_groups(sure, size), len(relevant)
+        rows: list[Shares] = [nugget.memberships[name] for nugget in relevant]
+        count, whole = len(relevant), float(len(relevant))
+        if weigh is not None:
+            own = list(map(weigh, relevant))
+            rows = [tuple([by * share for share in row]) for by, row in zip(own, rows, strict=True)]
+            whole = math.fsum(own)
+        here = _sum_groups(rows, size)
+        sure = [row for nugget, row in zip(relevant, rows, strict=True) if name not in nugget.unknown]
+        known = here if len(sure) == count else _sum_groups(sure, size)
         if cumulative and relevant:
             so_far, known_so_far = _sum_groups((so_far, here), size), _sum_groups((known_so_far, known), size)
-            total += count
-            here, known, count = so_far, known_so_far, total
+            total, heavy = total + count, heavy + whole
+            here, known, count, whole = so_far, known_so_far, total, heavy
+        if relevant and whole <= 0:
+            continue
         weight = 1.0
         if settings.turn_weight == "largest-pw":
             positions = [nugget.position for nugget in relevant] or [first_position]
             weight = float(position_weight(positions, limit or settings.patience).max())
-        counted.append(_turn_fairness(number, here, known, count, weight, attribute, names))
+        counted.append(_turn_fairness(number, here, known, count, whole, weight, attribute, names))
     if not counted:
         return tuple(GroupFairness(name, divergence, 0.0, ()) for divergence in names)
     weights = [of[0][0].weight for of in counted]
-    whole = math.fsum(weights)
+    sum_of_weights = math.fsum(weights)
 
     def mean(values: Iterable[float]) -> float:
-        return math.fsum(map(operator.mul, values, weights)) / whole if whole > 0 else 0.0
+        return math.fsum(map(operator.mul, values, weights)) / sum_of_weights if sum_of_weights > 0 else 0.0
 
     found = []
     for divergence, each in zip(names, zip(*counted, strict=True), strict=True):
@@ -133,16 +143,17 @@ def _turn_fairness(
     here: Shares,
     known: Shares,
     count: int,
+    whole: float,
     weight: float,
     attribute: AttributeSet,
     names: tuple[str, ...],
 ) -> tuple[_Turn, ...]:
     """Return a turn that counts, for each divergence. `here` (C,) are sums over all relevant nuggets, and `known`
-    (C,) are sums over nuggets of known group. `count` is the number of relevant nuggets. If it is 0, the distribution
-    is uniform."""
+    (C,) are sums over nuggets of known group. `count` is the number of relevant nuggets, and `whole` the sum of their
+    weights. If there are none, the distribution is uniform."""
     size = len(attribute.groups)
-    row = tuple([one / count for one in here]) if count else (1.0 / size,) * size
-    sure = tuple([one / count for one in known]) if count else row
+    row = tuple([one / whole for one in here]) if count else (1.0 / size,) * size
+    sure = tuple([one / whole for one in known]) if count else row
     unknown = round(1.0 - math.fsum(sure), 9)
     found = []
     for name in names:

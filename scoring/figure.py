@@ -27,6 +27,13 @@ class Figure:
     worst: float = math.nan
     best: float = math.nan
 
+    def cell(self, *, pooled: bool) -> tuple[float, float]:
+        """Return what a conversation contributes to a figure of many: numerator and denominator. If `pooled`, the
+        value is a share of n things, and (0, 0) is a conversation without any."""
+        if not pooled:
+            return self.value, 1.0
+        return (self.value * self.n, float(self.n)) if self.n else (0.0, 0.0)
+
     @property
     def whole(self) -> bool:
         """True for a figure of the whole conversation, which can be averaged over conversations."""

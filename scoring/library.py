@@ -31,6 +31,7 @@ from scoring.measures.breakdown import (
 from scoring.measures.conversation_breakdown import BREAKDOWN
 from scoring.measures.dialogue_quality import QUALITY
 from scoring.measures.err import ERR
+from scoring.measures.exposure import CUMULATIVE_EXPOSURE, EXPOSURE
 from scoring.measures.f_measure import F_FLAT
 from scoring.measures.gfr import LIST_FAIRNESS, LIST_SUMMARY
 from scoring.measures.helpdesk_utility import UCH
@@ -42,6 +43,7 @@ from scoring.measures.nugget_recall import RECALL as RECALL_OF_NUGGETS
 from scoring.measures.nugget_recall import WEIGHTED_RECALL
 from scoring.measures.relevance import POSITION_WEIGHT, RELEVANCE
 from scoring.measures.s_measure import S_FLAT, S_MEASURE
+from scoring.measures.sources import CITATIONS, CITES, DOMAINS, SOURCED
 from scoring.measures.swan import SWAN
 from scoring.measures.t_measure import T_FLAT, T_MEASURE
 from scoring.measures.tokens import COST, TOKENS_IN, TOKENS_OUT
@@ -94,6 +96,12 @@ OF_CONVERSATIONS = (
     REFUSALS,
     EVASIONS,
     ASKED_LANGUAGE,
+    SOURCED,
+    CITES,
+    CITATIONS,
+    DOMAINS,
+    EXPOSURE,
+    CUMULATIVE_EXPOSURE,
     TTFT,
     LATENCY,
     TOKENS_IN,

@@ -39,6 +39,9 @@ Of = Literal["conversation", "turn", "nugget", "trials", "measure", "list", "pre
 # answers; grades of documents; groups of documents; annotations of each dialogue by several people.
 Need = Literal["gold", "judgments", "labels", "qrels", "memberships", "annotations"]
 
+# What becomes of the values of many conversations; see `Declaration`.
+Counts = Literal["", "shares", "sums"]
+
 # When its rows are made: for every run; for every run, but in tables only with --all; only if it is asked for.
 Shown = Literal["always", "all", "asked"]
 
@@ -91,6 +94,8 @@ class Declaration:
     - `has_top`: True if a topic's score can reach the end of the range; otherwise, intervals use another top.
     - `called`: words for the lowest and highest values in a sentence, such as ("fastest", "slowest"), or None for
       best and worst.
+    - `counts`: "shares" if a value is a share of n things in a conversation, averaged over conversations; "sums" if the
+      figure of many conversations is one ratio of sums, in which a conversation weighs by its n; "" otherwise.
     - `event`: True if the value says whether something happened (1 or 0). The mean is then a share of conversations.
     - `shown`: where the measure's rows are.
     - `aside`, `aside_words`: True for terms whose rows are in tables only with --all, and the name of these rows.
@@ -136,6 +141,7 @@ class Declaration:
     percentage: bool = False
     has_top: bool = True
     called: tuple[str, str] | None = None
+    counts: Counts = ""
     event: bool = False
     shown: Shown = "asked"
     aside: Callable[[Term], bool] = field(default=lambda term: False)
@@ -160,6 +166,11 @@ class Declaration:
     def better(self, term: Term, inner: Good = "high") -> Good:
         """Return the good end of the measure's range for a term. `inner` is the good end of its inner measure."""
         return self.good(term, inner) if callable(self.good) else self.good
+
+    @property
+    def pooled(self) -> bool:
+        """True if figures of many conversations are ratios of sums, not means."""
+        return self.counts == "sums"
 
     @property
     def reach(self) -> float:

@@ -5,7 +5,8 @@
 
 A term is a name, followed in brackets by its arguments and then its parameters as name=value. A value is a number, a
 term, or a product of terms (`linear(L=1250)*last_turn`), which is a term called `*`. `%useful S1` is short for
-`%useful(turn=1)`. The command line reads this notation, so every measure can be requested by its printed name.
+`%useful(turn=1)`. A name with other characters is written in quotation marks: `"A & B"`. The command line reads this
+notation, so every measure can be requested by its printed name.
 """
 
 from __future__ import annotations
@@ -27,18 +28,22 @@ _DEEPEST = 20  # brackets; reading recurses
 _LONGEST = 2000  # characters
 # Blocks with the marks that belong to letters, which `\w` does not include: vowel signs of Hindi and Thai, for example.
 _MARKS = r"\u0300-\u1dff\u3099\u309a\ua800-\uabff"
+# With dots and slashes inside, which names of sites and their pages have.
+_NAME = rf"[^\W\d][\w%{_MARKS}-]*(?:[./][\w%{_MARKS}-]+)*"
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w%]))"
-    rf"|(?P<name>[^\W\d][\w%{_MARKS}-]*(?:\*(?=\s*[,)]))?|%[\w%-]+)|(?P<mark>[(),=*]))"
+    r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|'
+    r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w%]))"
+    rf"|(?P<name>{_NAME}(?:\*(?=\s*[,)]))?|%[\w%-]+)|(?P<mark>[(),=*]))"
 )
+_PLAIN = re.compile(rf"{_NAME}\*?|%[\w%-]+")
 _ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(weights=linear(L=1250)), _ for a space"
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """A name with its arguments, in order, and its (name, value) parameters, sorted so that terms can be compared.
-    The name consists of letters, digits, `_`, `-` and `%`, and may end in `*` before `,` or `)`. A product is called
-    `*`."""
+    A plain name consists of letters, digits, `_`, `-` and `%`, with dots and slashes inside, and may end in `*` before
+    `,` or `)`. A product is called `*`."""
 
     name: str
     arguments: tuple[Value, ...] = ()
@@ -57,10 +62,11 @@ class Term:
     def __str__(self) -> str:
         if self.name == PRODUCT:
             return PRODUCT.join(map(_write_value, self.arguments))
+        name = self.name if _PLAIN.fullmatch(self.name) else '"' + self.name.replace('"', '""') + '"'
         inside = [_write_value(value) for value in self.arguments]
         turn = self.turn
         inside += [f"{name}={_write_value(value)}" for name, value in self.parameters if name != "turn" or turn is None]
-        return (f"{self.name}({', '.join(inside)})" if inside else self.name) + (f" S{turn}" if turn else "")
+        return (f"{name}({', '.join(inside)})" if inside else name) + (f" S{turn}" if turn else "")
 
     @property
     def turn(self) -> int | None:
@@ -140,6 +146,8 @@ class _Reader:
             self._at += 1
             return number + 0.0
         self._at += 1
+        if kind == "quoted":
+            return Term(text.replace('""', '"'))
         if not self.peek("("):
             return Term(text, parameters=self._turn())
         self._at += 1

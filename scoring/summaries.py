@@ -7,7 +7,7 @@ weight as the others. The unit of every interval is the topic, except within a s
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,14 @@ import numpy.typing as npt
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import is_end_stated
 from recordings.files.times import unix_seconds
-from scoring.columns import Answers, Columns, Tally, present_means
+from scoring.columns import Answers, Cells, Columns, Grid, Mean, Tally
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.in_time import time_dependence
 from scoring.inference.interval import Interval, no_interval
 from scoring.library import declared, measures
 from scoring.measures.usefulness import (
+    FEWEST_FAILED,
     NOT_ASKED,
     UNLABELLED,
     Share,
@@ -34,50 +35,12 @@ from scoring.measures.usefulness import (
 from scoring.settings import Settings
 from scoring.stochastic.failures import rate_of
 from scoring.table import ScoreRow, has_top
-from topics.arrays import Counts, Floats
+from topics.arrays import Floats
 from topics.counting import pluralize
 from topics.topic import Topic
 
 _IN_TIME = 3  # measures that are tested for trials that are alike in time
 _ALIKE = 0.05  # largest p that counts as alike
-
-
-# Indices that give (parts, topics, trials) of an array of topics and trials.
-_Grid = tuple[Counts, Counts]
-
-
-class _Mean(NamedTuple):
-    value: float
-    worst: float
-    best: float
-    n: int
-    topics: int
-    left_out: int
-    unjudged: int
-    unknown: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    values: Floats
-    worst: Floats
-    best: Floats
-    unjudged: Counts
-    unknown: Counts
-
-    def means(self, at: _Grid, expected: npt.NDArray[np.bool_]) -> list[_Mean]:
-        """Return the mean of each part. `expected` (parts, topics, trials) is True if a trial should have a value."""
-        values, worst, best = (np.ascontiguousarray(one[at]) for one in (self.values, self.worst, self.best))
-        seen = ~np.isnan(values)
-        n = seen.sum(axis=(1, 2))
-        columns = (
-            *map(means_over_topics, (values, worst, best)),
-            n,
-            seen.any(axis=2).sum(axis=1),
-            np.where(n > 0, (expected & ~seen).sum(axis=(1, 2)), 0),
-            *(counts[at].sum(axis=(1, 2)) for counts in (self.unjudged, self.unknown)),
-        )
-        return list(map(_Mean._make, zip(*(column.tolist() for column in columns), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +95,7 @@ class SystemScores:
         self.unlabelled = self.not_asked = self.unknown_ends = 0
         self.valid = np.zeros(self._shape, dtype=bool)
         self.times = np.full(self._shape, np.nan)
-        self.cells: dict[str, _Cells] = {}
+        self.cells: dict[str, Cells] = {}
         self._measured: set[tuple[int, str]] = set()
 
     def add(self, conversation: Conversation) -> None:
@@ -156,14 +119,15 @@ class SystemScores:
         places = [(self._row[key.topic], self._column[key.trial]) for key in found.keys]
         rows, columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
         for measure, parts in found.parts.items():
-            counts = np.zeros((2, *self._shape), dtype=np.int64)
+            counts = np.zeros((3, *self._shape), dtype=np.int64)
             none = np.full((3, *self._shape), np.nan)
-            cells = self.cells[measure] = _Cells(none[0], none[1], none[2], counts[0], counts[1])
+            cells = self.cells[measure] = Cells(none[0], none[1], none[2], counts[0], counts[1], counts[2])
             for part in parts:
                 at = rows[part.at], columns[part.at]
                 self._measured.update((row, measure) for row in np.unique(at[0]).tolist())
                 cells.values[at], cells.worst[at], cells.best[at] = part.value, part.worst, part.best
                 cells.unjudged[at], cells.unknown[at] = part.unjudged, part.unknown
+                cells.n[at] = 0 if part.n is None else part.n
 
     def add_lost_trial(self, topic: str, trial: int) -> None:
         """Add a trial of which every attempt failed for reasons of infrastructure."""
@@ -243,7 +207,7 @@ class SystemScores:
             yield [row for rows in next(found) for row in rows] if some else []
 
     def _shares(
-        self, parts: Sequence[Part], at: _Grid, one: Tally, resampler: Resampler | None
+        self, parts: Sequence[Part], at: Grid, one: Tally, resampler: Resampler | None
     ) -> Iterator[list[ScoreRow]]:
         """Yield, for each part, a list of one row with the share, or an empty list if the part cannot have the
         share."""
@@ -301,22 +265,24 @@ class SystemScores:
             note=found.interval.note,
         )
 
-    def _means(self, parts: Sequence[Part], at: _Grid, resampler: Resampler | None) -> Iterator[list[ScoreRow]]:
+    def _means(self, parts: Sequence[Part], at: Grid, resampler: Resampler | None) -> Iterator[list[ScoreRow]]:
         valid, invalid = self.valid[at], self.answers.invalid[at].sum(axis=(1, 2)).tolist()
-        columns: dict[str, list[_Mean]] = {}
+        columns: dict[str, list[Mean]] = {}
         there: dict[str, list[bool]] = {}
         for measure, cells in self.cells.items():
             having = np.array([(row, measure) in self._measured for row in range(len(self.topics))])[at[0]]
             there[measure] = np.any(having, axis=(1, 2)).tolist()
-            if any(there[measure]) and not self._is_event(measure):
+            if any(there[measure]) and not self._is_event(measure) and not self._counts(measure):
                 columns[measure] = cells.means(at, valid & having)
         for i, part in enumerate(parts):
             present = [measure for measure in self.cells if there[measure][i]]
-            intervals = self._intervals(part, present, resampler)
+            intervals = self._intervals(part, [one for one in present if one in columns], resampler)
             yield [
                 self._event_row(measure, part)
                 if self._is_event(measure)
                 else self._mean_row(measure, part, columns[measure][i], invalid[i], intervals[measure])
+                if measure in columns
+                else self._counted_row(measure, part, resampler)
                 for measure in present
             ]
 
@@ -332,7 +298,7 @@ class SystemScores:
         found = resampler.with_design(self.design).means(names, units, top=top, unit=part.unit)
         return dict(zip(measures, found, strict=True))
 
-    def _mean_row(self, measure: str, part: Part, found: _Mean, invalid: int, interval: Interval) -> ScoreRow:
+    def _mean_row(self, measure: str, part: Part, found: Mean, invalid: int, interval: Interval) -> ScoreRow:
         left_out = found.left_out
         absent = f"{pluralize(left_out, 'conversation')} without a value, left out" if left_out else ""
         return ScoreRow(
@@ -360,6 +326,36 @@ class SystemScores:
         rate = rate_of(names, values, level=level, invalid=lost, design=self.design)
         return replace(self._share_row(measure, rate.share, part, int(lost.sum())), note=rate.note)
 
+    def _counted_row(self, measure: str, part: Part, resampler: Resampler | None) -> ScoreRow:
+        """Return the row of a measure whose values are shares of n things in a conversation."""
+        grid, cells = np.ix_(part.topics, part.trials), self.cells[measure]
+        n, lost = cells.n[grid].astype(np.float64), self.answers.invalid[grid]
+        below = np.where(self.valid[grid], n, np.nan)
+        sides = [np.where(n > 0, end[grid] * n, 0.0) + 0 * below for end in (cells.values, cells.worst, cells.best)]
+        if part.is_one_topic:
+            below, lost, sides = below.T, lost.T, [side.T for side in sides]
+        pooled, most = self._counts(measure) == "sums", float(n.max(initial=1))
+        own, low, high = (shares(side[None], below[None], lost[None], most, pooled=pooled)[0] for side in sides)
+        there = np.ones(len(below), dtype=bool)
+        if resampler is not None:
+            fewest = (FEWEST_FAILED, "a value") if pooled else (0, "")
+            tally = Tally(measure, None, sides[0], below, lost, np.full(len(below), most), there, pooled, fewest)
+            own = self._with_interval(part, own, sides[0], below, tally, resampler)
+        without = 0 if pooled else int((self.valid[grid] & (n == 0)).sum())  # which weigh nothing in a ratio of sums
+        absent = f"{pluralize(without, 'conversation')} without a value, left out" if without and own.n else ""
+        row = self._share_row(measure, own, part, int(lost.sum()))
+        return replace(
+            row,
+            worst=low.worst,
+            best=high.best,
+            unknown=int(cells.unknown[grid].sum()),
+            note="; ".join(filter(None, (absent, row.note))),
+        )
+
+    def _counts(self, measure: str) -> str:
+        found = declared(measure)
+        return "" if found is None else found.counts
+
     def _is_event(self, measure: str) -> bool:
         found = declared(measure)
         return found is not None and found.event
@@ -375,12 +371,3 @@ def interval_fields(interval: Interval, level: float) -> dict[str, Any]:
         "interval": interval.method or None,
         "resampled": interval.resampled or None,
     }
-
-
-def means_over_topics(values: Floats) -> Floats:
-    """Return the (parts,) means over topics of each topic's mean over its trials, without NaN cells. `values` are
-    (parts, topics, trials). Trials must be contiguous in memory, because the order of a sum depends on that."""
-    seen = ~np.isnan(values)
-    counts = seen.sum(axis=2)
-    sums = np.where(seen, values, 0.0).sum(axis=2)
-    return present_means(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))

@@ -89,7 +89,7 @@ def ratios_like_these(
         float(high),
         f"two intervals with an unseen {unit}, squared and added",
         f"{unit}s",
-        assumes=f"{unit}s are independent draws; one of a kind that was not asked may recover never or always",
+        assumes=f"{unit}s are independent draws; one of a kind that was not asked may have a ratio of 0 or 1",
     )
     return interval, p
 

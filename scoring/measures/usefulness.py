@@ -390,5 +390,6 @@ RECOVERY = _of_labels(
     example="%recovery",
     n="first turns that failed",
     legend="one ratio of sums over topics and trials",
+    counts="sums",
     tallies=_tally_failures,
 )

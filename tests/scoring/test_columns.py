@@ -102,7 +102,8 @@ def test_columns_are_the_figures_of_each_conversation_to_the_last_bit(
     ranked = default_columns(grounds)
     found: list[list[tuple[object, ...]]] = [[] for _ in grounds]
     for _, column in ranked:
-        name, at, *fields = (getattr(column, name) for name in column.__slots__)
+        # Without n, which only columns of single figures have.
+        name, at, *fields = (getattr(column, name) for name in column.__slots__ if name != "n")
         for place, *values in zip(at.tolist(), *(field.tolist() for field in fields), strict=True):
             value, worst, best, unjudged, unknown = values
             found[place].append(bits(Figure(name, value, 0, None, None, unjudged, unknown, "", worst, best)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -20,8 +21,11 @@ from scoring.swan.schema import load_schema
 from tests.support.checkout import DOCS
 from topics.errors import InputError
 from topics.library import load_topics
+from topics.source_table import parse_source_table
 
 PAGE = (DOCS / "measures.md").read_text(encoding="utf-8")
+TABLE = parse_source_table("domain,kind\nbbc.co.uk,broadcaster\ngov.uk,authority\n", "sources.csv")
+TOPICS = replace(load_topics("fairweb-45"), sources=TABLE)
 ASKABLE = [one for one in OF_CONVERSATIONS if one.of in ("conversation", "trials", "measure")]
 
 
@@ -36,7 +40,7 @@ def by_name(one: Declaration) -> str:
 @pytest.mark.parametrize("one", ASKABLE, ids=by_name)
 def test_the_example_of_every_measure_can_be_asked_for_as_it_stands(one: Declaration) -> None:
     schema = load_schema("dialeval-nuggets" if one in (SHARE, UCH) else "sakai-2023")
-    made = read_term(parse(one.example), Settings(), load_topics("fairweb-45"), schema)
+    made = read_term(parse(one.example), Settings(), TOPICS, schema)
     assert one in (made[-1].form, made[-1].declaration)
     assert made[-1].term == parse(one.example)
 
@@ -56,7 +60,7 @@ def test_a_parameter_that_a_measure_does_not_declare_is_refused_with_those_it_do
     inside = parse(one.example)
     text = f"{inside.name}({', '.join([*map(str, inside.arguments), 'colour=1'])})"
     with pytest.raises(InputError, match=f"{inside.name} has no parameter colour") as caught:
-        read_term(parse(text), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
+        read_term(parse(text), Settings(), TOPICS, load_schema("sakai-2023"))
     assert caught.value.allowed == ", ".join(parameter.name for parameter in one.parameters)
 
 

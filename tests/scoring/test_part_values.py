@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from scoring.columns import present_means
+from scoring.columns import means_over_topics, present_means
 from scoring.measures.usefulness import share, shares
-from scoring.summaries import means_over_topics
 
 shapes = arrays.array_shapes(min_dims=2, max_dims=2, max_side=40)
 numbers = st.one_of(st.floats(0, 1), st.just(math.nan))

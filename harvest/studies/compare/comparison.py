@@ -25,7 +25,6 @@ from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.paired import Estimand, Guard
 from scoring.measure import Declaration, Measure
-from scoring.measures.usefulness import RECOVERY
 from scoring.notation import Term
 from scoring.settings import Settings
 from scoring.statistics.standardisation import Standard
@@ -174,7 +173,7 @@ def compare_runs(
                     align,
                     topics,
                     chosen,
-                    pooled=measure.declaration is RECOVERY,
+                    pooled=measure.declaration.pooled,
                     continued=continued,
                     clusters=of.clusters,
                     times=times,

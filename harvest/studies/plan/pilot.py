@@ -11,6 +11,7 @@ from harvest.studies.scores import trial_values
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key
+from scoring.inference.aligned import Cell, Trial
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
 from scoring.library import read_term
@@ -85,9 +86,15 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
         raise InputError(f"{where}: no trial has a value of {trial_values.key_name(key)}", advice="plan without --from")
-    tables, pooled = list(by_system.values()), measure.declaration is RECOVERY
+    tables, recovery = list(by_system.values()), measure.declaration is RECOVERY
+    pooled = measure.declaration.pooled
     mean = float(np.nanmean([np.nanmean(table if pooled else _topic_means(table)) for table in tables]))
-    coming = _recovery_shares(material, list(by_system), where) if pooled else None
+    if pooled and not recovery:
+        said = (
+            "planned by the part of each trial in the error of the ratio; with few topics, compare's interval is wider"
+        )
+        notes = (*notes, f"{trial_values.key_name(key)} is a ratio of sums: {said}")
+    coming = _recovery_shares(material, list(by_system), where) if recovery else None
     if len(tables) > 1:
         cells = np.stack(tables)
         split = across_systems(cells, level=_UPPER_LEVEL)
@@ -130,9 +137,13 @@ def pilot_cells(
     tables: dict[str, Floats] = {}
     for name in systems:
         cells = np.full((len(rows), most), np.nan)
-        for (topic, trial), (value, over) in values[name].get(key, {}).items():
-            if over > 0:
-                cells[rows[topic], trial - 1] = value
+        own = values[name].get(key, {})
+        ratio, weight = _ratio_of_sums(own) if measure.declaration.pooled and not shares else (0.0, 0.0)
+        for (topic, trial), (value, over) in own.items():
+            if weight > 0 and not math.isnan(value):
+                cells[rows[topic], trial - 1] = ratio + (value - ratio * over) / weight
+            elif over > 0:
+                cells[rows[topic], trial - 1] = value / over
         if not np.isnan(cells).all():
             tables[name] = cells
     lost = (
@@ -141,6 +152,13 @@ def pilot_cells(
         if name in material.cut_short
     )
     return tables, (*notes, *lost)
+
+
+def _ratio_of_sums(cells: Mapping[Trial, Cell]) -> tuple[float, float]:
+    """Return the ratio R of the sums of (above, below), and the mean of below. A trial's part in the error of R is then
+    that of R + (above - R · below) / mean of below, whose mean is R: a figure that can be planned as a mean."""
+    above, below = np.array([cell for cell in cells.values() if not math.isnan(cell[0])]).reshape(-1, 2).T
+    return (float(above.sum() / below.sum()), float(below.mean())) if below.sum() > 0 else (0.0, 0.0)
 
 
 def _topic_means(cells: Floats) -> Floats:
@@ -160,6 +178,8 @@ def _size_text(value: float, key: Key) -> str:
 def _shape(declaration: Declaration) -> Shape:
     if declaration is USEFUL or declaration is RECOVERY or declaration.event:
         return "yes or no"
+    if declaration.pooled:  # planned by the parts of trials in its error, which have no bounds
+        return "unbounded"
     low, high = declaration.range
     return "bounded" if math.isfinite(high - low) else "unbounded"
 
@@ -187,7 +207,7 @@ def assumed_components(
     `follows`. `stated` has `mean` and the standard deviations `between`, `interaction` and `within`, which
     replace estimates of the pilot. Raises InputError if the measure's variance is unknown, and for impossible
     values."""
-    pooled, shape = declaration is RECOVERY, _shape(declaration)
+    recovery, shape = declaration is RECOVERY, _shape(declaration)
     low, high = declaration.range if shape != "unbounded" else (-math.inf, math.inf)
     if shape == "yes or no" and "within" in stated:
         raise InputError(
@@ -196,7 +216,7 @@ def assumed_components(
             advice="leave it out",
         )
     squares = {name: stated[name] ** 2 for name in ("between", "interaction", "within") if name in stated}
-    if pilot is None and (pooled or shape != "yes or no"):
+    if pilot is None and (recovery or shape != "yes or no"):
         missing = [f"--{name}" for name in _required_options(declaration) if name not in stated]
         if missing and declaration is not MEAN_USEFUL:  # for which tau-bench has data
             raise InputError(
@@ -233,7 +253,7 @@ def assumed_components(
             f"--interaction: {_size_text(math.sqrt(both), key)} is more than the spread between topics of one system",
             allowed=f"up to {_size_text(math.sqrt(between), key)}, a part of --between",
         )
-    if pilot and shape == "yes or no" and "mean" not in stated and not pooled:
+    if pilot and shape == "yes or no" and "mean" not in stated and not recovery:
         # The mean, on the same side of one half, at which yes or no varies this much: for systems at different levels,
         # that is not their mean.
         away = math.sqrt(max(0.0, 0.25 - max(between / _LARGEST_PART, between + within)))

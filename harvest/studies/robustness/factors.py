@@ -17,7 +17,6 @@ from harvest.studies.scores.trial_values import Key, key_name
 from scoring.inference.losses import Gain, SideWithLosses
 from scoring.inference.matched import Combination, Difference, Levels, compare_family, factorial_effects, is_crossed
 from scoring.measure import Measure
-from scoring.measures.usefulness import RECOVERY
 from topics.identity import generator
 
 GROUP, ARM = "group", "arm"
@@ -81,7 +80,7 @@ def factor_study(armed: GatheredArms, *, seed: int = 0) -> FactorStudy | None:
             left_out.append(f"{name} − {other}: {why}" if other else f"{name}: {why}")
             continue
         for key, measure in armed.wanted.items():
-            if measure.declaration is not RECOVERY:  # a ratio of sums over conversations is not a mean over trials
+            if not measure.declaration.pooled:  # a ratio of sums over conversations is not a mean over trials
                 pair = (systems[name], systems[other] if other else None)
                 found.append(
                     FactorEffects(key, measure, name, other, _effects(armed, levels, key, measure, pair, seed))

@@ -12,7 +12,6 @@ from harvest.tables.comparison_words import bounds_words, difference_words, foun
 from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from scoring.inference.interval import METHOD
-from scoring.measures.usefulness import RECOVERY
 from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, format_change
@@ -68,7 +67,7 @@ def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
     """Yield explanations of the columns."""
     together = any(one.system.continued for one in found)
     measures = [measure for one in found for measure in one.measures]
-    ratios = list(dict.fromkeys(one.label for one in measures if one.measure.declaration is RECOVERY))
+    ratios = list(dict.fromkeys(one.label for one in measures if one.measure.declaration.pooled))
     test = "paired randomisation test over topics"
     if ratios:
         test = (

@@ -14,7 +14,6 @@ from scoring.figure import Good
 from scoring.inference.matched import compare_family
 from scoring.inference.paired import Estimand
 from scoring.measure import Measure
-from scoring.measures.usefulness import RECOVERY
 from topics.identity import generator
 
 Depends = Literal["which", "how much", ""]
@@ -127,7 +126,7 @@ def _compare_pair(
         generator(seed, "arms", "ranking", one.name, two.name, *map(str, key)),
         level=armed.settings.level,
         reach=declared.reach,
-        pooled=declared is RECOVERY,
+        pooled=declared.pooled,
         continued=one.continued or two.continued,
         clusters=material.topics.clusters,
         invalid={arm: lost[name] + lost[two.names[arm]] for arm, name in one.names.items()},

@@ -29,7 +29,6 @@ from scoring.inference.losses import End, SideWithLosses
 from scoring.inference.matched import Difference, compare_family, difference, simultaneous_level, within_bounds
 from scoring.inference.spreads import Range
 from scoring.measure import Measure
-from scoring.measures.usefulness import RECOVERY
 from scoring.settings import Settings
 from scoring.statistics.flips import Flips, count_flips
 from topics.identity import generator
@@ -159,7 +158,7 @@ def _compare_arms(
                 generator(seed, "arms", "exchange", system.name, *map(str, key), arm),
                 level=level,
                 reach=declared.reach,
-                pooled=declared is RECOVERY,
+                pooled=declared.pooled,
                 continued=system.continued,
                 clusters=material.topics.clusters,
                 invalid=lost[base] + lost[other],
@@ -225,7 +224,7 @@ def _compare_in_measure(
     interval_of: Callable[[str, float], Interval],
     rng: np.random.Generator,
 ) -> MeasureOverArms:
-    pooled = measure.declaration is RECOVERY
+    pooled = measure.declaration.pooled
     cells = {arm: values[name].get(key, {}) for arm, name in system.names.items()}
     own = {arm: align(topics, (arm,), {arm: each}, pooled=pooled) for arm, each in cells.items()}
     sign = 1.0 if measure.declaration.better(measure.term) == "low" else -1.0
@@ -260,7 +259,7 @@ def _spread_of_arms(
     measure: Measure, cells: Mapping[str, Mapping[Trial, Cell]], topics: Sequence[str], settings: Settings
 ) -> Component:
     """Return the variance component of arms. For a ratio of sums, it is undefined, as in `harvest variance`."""
-    if measure.declaration is RECOVERY:
+    if measure.declaration.pooled:
         return Component(math.nan, no_interval("a ratio over all conversations is no mean over trials"))
     trials = sorted({trial for own in cells.values() for _, trial in own})
     table = np.full((len(cells), len(topics), len(trials)), np.nan)

@@ -116,6 +116,8 @@ def _bound_lost(
     of_share = measure.declaration in SHARES
     ends = (0.0, 1.0) if of_share else _lowest_and_highest(key, measure, values)
     known = values[system].get(key, {}) if system in values else {}
+    # In a ratio of sums, a lost trial may have had as much below as any other.
+    most = max((below for _, below in known.values()), default=1.0) if measure.declaration.pooled else 1.0
     low: dict[Trial, Cell] = {}
     high: dict[Trial, Cell] = {}
     for trial, attempts in gone.items():
@@ -129,7 +131,7 @@ def _bound_lost(
             )
             best = max((_cell(key, measure, fill_labels(one, turns, fill), turns) for one in attempts), key=_share_in)
         else:
-            worst, best = (ends[0], 1.0), (ends[1], 1.0)
+            worst, best = (ends[0] * most, most), (ends[1] * most, most)
         if worst != best or known.get(trial) != worst:
             low[trial], high[trial] = worst, best
     valued = frozenset(trial for trial in known.keys() & low.keys() if known[trial][0] == known[trial][0])

@@ -16,7 +16,7 @@ from recordings.conversations.endings import is_cut_short
 from scoring.figure import Good
 from scoring.library import list_forms, read_term, single_measures
 from scoring.measure import Measure
-from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -104,7 +104,7 @@ def _mean(by_topic: Mapping[str, Sequence[float]]) -> float:
 
 
 def _by_topic(figure: Figure, cells: Mapping[tuple[str, int], tuple[float, float]]) -> dict[str, list[float]]:
-    pooled = figure.measure.declaration is RECOVERY
+    pooled = figure.measure.declaration.pooled
     found: dict[str, list[float]] = {}
     for (topic, _), (above, below) in sorted(cells.items()):
         if below > 0 and not math.isnan(above):

@@ -10,7 +10,7 @@ from harvest.studies.scores.scorecard import Judges, Material
 from scoring.asked import AskedMeasures
 from scoring.conversations import joint_columns
 from scoring.inference.aligned import Cell, Trial
-from scoring.library import list_forms, measures, single_measures
+from scoring.library import declared, list_forms, measures, single_measures
 from scoring.material import Judged
 from scoring.material import Material as Ground
 from scoring.measure import Declaration, Measure
@@ -88,8 +88,9 @@ def row_values(system: str, table: ScoreTable) -> Values:
     trials = [(key.topic, key.trial) for key in own.keys]
     found: Values = {}
     for measure in own.order:
-        at, values = own.values(measure)
-        found[measure, None] = {trials[i]: (value, 1.0) for i, value in zip(at.tolist(), values.tolist(), strict=True)}
+        declaration = declared(measure)
+        at, cells = own.cells(measure, pooled=declaration is not None and declaration.pooled)
+        found[measure, None] = {trials[i]: (above, below) for i, (above, below) in zip(at.tolist(), cells.tolist())}
     return found
 
 
@@ -125,17 +126,18 @@ def measure_values(
         if measures and one.key.system in found
     ]
     quick = [one for one in measures if one.declaration.columns is not None and one.settings == settings]
-    cells: list[dict[str, float]] = [{} for _ in grounds]
+    cells: list[dict[str, Cell]] = [{} for _ in grounds]
     for column in joint_columns(grounds, quick) if quick else ():
         for at, value in zip(column.at.tolist(), column.value.tolist(), strict=True):
-            cells[at][column.measure] = value
+            cells[at][column.measure] = value, 1.0
     asked = AskedMeasures(tuple(measures), judged)
-    names = dict.fromkeys(one.base_name for one in measures)
+    names = {one.base_name: one.declaration.pooled for one in measures}
     for ground, cell in zip(grounds, cells, strict=True):
-        cell.update((figure.measure, figure.value) for figure in asked.figures(ground, cell))
+        figures = asked.figures(ground, cell)
+        cell.update((one.measure, one.cell(pooled=names.get(one.measure, False))) for one in figures)
         key = ground.conversation.key
         for name in (name for name in names if name in cell):
-            found[key.system].setdefault((name, None), {})[key.topic, key.trial] = (cell[name], 1.0)
+            found[key.system].setdefault((name, None), {})[key.topic, key.trial] = cell[name]
     asked.refuse_unsettled()
     return found, (*asked.notes(), *_missing_input_notes(measures, material))
 

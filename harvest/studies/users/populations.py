@@ -35,7 +35,7 @@ from scoring.inference.foretold import WeightedMean, weighted_ratio
 from scoring.inference.interval import no_interval
 from scoring.inference.losses import WITHIN, End, SideWithLosses, needs_bounds
 from scoring.measure import Measure
-from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
+from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from topics.errors import InputError, Place
@@ -250,7 +250,7 @@ def _weigh_members(
     }
     drawn = Counter(topic for topic, _ in of)
     rows: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
-    pooled = measure.declaration is RECOVERY
+    pooled = measure.declaration.pooled
     for trial, (value, over) in cells.items():
         weight = factor.get(of.get(trial, ""), 0.0)
         # In a mean over topics, each counts the same, however often it was played.

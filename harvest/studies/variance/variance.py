@@ -284,7 +284,7 @@ class _Study:
         cells = np.full((len(rows), len(columns)), np.nan)
         for (topic, trial), (value, over) in own.items():
             if over > 0:
-                cells[rows[topic], columns[trial]] = value
+                cells[rows[topic], columns[trial]] = value / over
         return cells
 
     def _passes(self, system: str, cells: Floats) -> dict[int, Figure]:

@@ -26,7 +26,7 @@ def legend(run: Path, *measures: str) -> str:
 def test_what_is_assumed_of_some_measures_alone_names_them(run: Path) -> None:
     both = legend(run, "%useful S1", "%recovery", "%useful S2")
     assert "may lie anywhere in the range (%useful S1, %useful S2)" in both
-    assert "may recover never or always (%recovery)" in both
+    assert "may have a ratio of 0 or 1 (%recovery)" in both
 
 
 @pytest.mark.parametrize("measure", ["%useful S2", "%recovery"])
