@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from scoring.inference.differences import guarded_differences
-from scoring.inference.likeness import Likeness, compare_likeness, within
+from scoring.inference.likeness import Likeness, apart_interval, compare_likeness, within
 from tests.support.exposure_worlds import WORLDS, Counts, ExposureWorld
 from topics.arrays import Floats
 from topics.identity import generator
@@ -73,15 +72,38 @@ def test_alike_systems_are_not_told_apart(world: ExposureWorld, size: tuple[int,
     covered = rejected = told = 0
     for number in range(studies):
         found = compared(world, world, *size, number)
-        apart = found.apart[~np.isnan(found.apart)][:, None]
-        interval = guarded_differences(apart, np.ones_like(apart), level=0.95, reach=1.0)
-        covered += bool(interval.low[0] <= 0 <= interval.high[0])
+        apart = found.apart[~np.isnan(found.apart)]
+        interval, outside = apart_interval(apart, np.ones_like(apart))
+        covered += interval.contains(0.0)
         rejected += found.p <= 0.05
-        told += bool(found.p <= 0.05 and interval.low[0] > 0)
+        told += found.p <= 0.05 and outside <= 0.05
     error = 2 * math.sqrt(0.05 * 0.95 / studies)
     assert covered / studies >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / studies)
     assert rejected / studies <= 0.05 + error
     assert told <= max(1, 0.05 * studies)
+
+
+def true_apart(one: ExposureWorld, other: ExposureWorld) -> float:
+    """What two systems whose topics all have one law are apart: exactly so, with one citation an answer."""
+    return float(np.square(one.law - other.law).sum() / 2)
+
+
+@pytest.mark.parametrize(
+    ("topics", "trials", "studies"),
+    [(8, 2, 40), *(pytest.param(*size, 400, marks=pytest.mark.soak) for size in ((8, 3), (15, 2), (45, 3)))],
+)
+def test_intervals_cover_how_far_systems_are_apart(topics: int, trials: int, studies: int) -> None:
+    one = ExposureWorld(name="one law alone", domains=6, exponent=2.0, cites=0.0)
+    other = ExposureWorld(name="other law alone", domains=6, exponent=0.0, cites=0.0)
+    truth, covered = true_apart(one, other), 0
+    for number in range(studies):
+        apart = compared(one, other, topics, trials, number).apart
+        covered += apart_interval(apart, np.ones_like(apart))[0].contains(truth)
+    assert covered / studies >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / studies)
+
+
+def test_few_topics_have_no_interval() -> None:
+    assert apart_interval([0.1, 0.2, 0.3], [1.0, 1.0, 1.0])[0].note == "3 topics: too few to resample"
 
 
 def test_systems_that_cite_other_domains_are_told_apart() -> None:
