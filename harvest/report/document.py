@@ -18,6 +18,7 @@ from harvest.report.finding import Finding, main_measure, shown_path, single_fin
 from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence
 from harvest.report.opening import bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
+from harvest.report.sources import source_blocks
 from harvest.report.transcripts import transcripts
 from harvest.report.watch_finding import most_serious, unmeasured_finding, watch_finding
 from harvest.report.watched import history_blocks, watched_blocks
@@ -101,7 +102,8 @@ def make_report(
     said = _choose_finding(gathered, scores, found, study, watched, matters)
     by_judges = judged_sentence(judged, scores.joint, scores.coverage)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
-    blessed = add_blessed(gathered, watched, read(before) if before is not None and watched is not None else None)
+    earlier = read(before) if before is not None else None
+    blessed = add_blessed(gathered, watched, earlier if watched is not None else None)
     if watched is not None and watched.systems and (link := blessed.first_link(most_serious(watched)[0])):
         said = replace(said, link=link)
     kept = transcripts(
@@ -126,6 +128,7 @@ def make_report(
         ("users", "Users worded by a model", as_blocks(card_tables(material.user_card), "Rates of the users' turns")),
         ("grid", "Topics and turns", grid_blocks(material, scores.joint)),
         ("trees", "Conversation trees", trees.blocks),
+        ("sources", "Sources", source_blocks(gathered, drawn, earlier, seed)),
         ("fairness", "R and GF", sections.fairness_blocks(material, scores)),
         ("judged", "Judged by criteria", judged_blocks(judged, material, scores)),
         ("spread", "Distributions", sections.distribution_blocks(scores, useful)),

@@ -1,0 +1,154 @@
+"""The section of sources: who is shown, where systems differ, and what is new since an earlier run."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from harvest.report.bars import PERCENT, UNIT, Bar, difference_scale
+from harvest.report.blocks import Block, as_blocks, details, text
+from harvest.report.finding import MOST_SYSTEMS, safe_name
+from harvest.report.forest import forest
+from harvest.studies.scores.gathered import Gathered, gather_runs
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.sources.basis import Described
+from harvest.studies.sources.exposure import ColumnSources, SourceStudy, study_sources
+from harvest.studies.sources.figures import (
+    described,
+    news_sentences,
+    pair_sentence,
+    share_words,
+    single_sentence,
+    source_tables,
+)
+from harvest.studies.sources.news import News, find_news
+from harvest.studies.sources.pairings import Pairing
+from harvest.tables.comparison_words import difference_words, found_word, p_text
+from recordings.log.run_folder import Run
+from topics.errors import InputError
+
+_MOST_PAIRS = 3  # of systems, whose differences are drawn
+
+
+def source_blocks(gathered: Gathered, drawn: Sequence[str], before: Run | None, seed: int) -> Iterator[Block]:
+    """Yield who is shown, by domain and by each column of the table of sources, then how systems differ, then what is
+    new since `before`. `drawn` are the systems in the order of drawing. Yields nothing if the runs have no table of
+    sources and no system names sources beside its answers: links that an audit asks for are no sources."""
+    if not _has_sources(gathered.material):
+        return
+    try:
+        study = study_sources(gathered, systems=drawn, seed=seed)
+    except InputError as refused:  # no answer has a source, or no trial is valid
+        yield text(f"Not said here: {refused.what}.", "dim")
+        return
+    news = _find_news(gathered, before, study, seed)
+    for column in study.columns:
+        if column.names:
+            head = "What was looked up" if column.is_looked_up else "Who is shown"
+            yield text(f"{head}, by {column.column}", "heading")
+            yield _shown_forest(column)
+            yield from (
+                text(f"{safe_name(one.system)}: {said}")
+                for one in column.systems[:MOST_SYSTEMS]
+                if (said := single_sentence(one))
+            )
+            yield from _difference_blocks(column)
+    domains = study.columns[0]
+    if domains.names:
+        yield text("How concentrated, and how alike", "heading")
+        yield _index_forest(domains)
+    for one in news:
+        yield text(f"New since the earlier run, {safe_name(one.system)}, by {one.column}", "heading")
+        yield from map(text, news_sentences(one))
+    tables = [part for part in as_blocks(source_tables(study, news), "Sources shown") if part.get("tone") != "dim"]
+    yield details("In words and figures", tables)
+    yield text(
+        "A source is a page that an answer links to or that the system names beside it, once in each answer. Lines are "
+        f"{100 * study.settings.level:g}% intervals for topics like these, each by itself. A difference is found if p "
+        f"and its interval, both corrected over all {study.family} differences, tell it from 0.",
+        "dim",
+    )
+    yield from (text(note, "dim") for note in study.notes)
+
+
+def _has_sources(material: Material) -> bool:
+    return bool(material.topics.sources.entries) or any(
+        turn.reply is not None and turn.reply.answer.sources for one in material.finished for turn in one.turns
+    )
+
+
+def _find_news(gathered: Gathered, before: Run | None, study: SourceStudy, seed: int) -> tuple[News, ...]:
+    if before is None or before.path.resolve() in [run.path.resolve() for run in gathered.runs]:
+        return ()
+    earlier = gather_runs([before], sources=gathered.material.topics.sources)
+    try:
+        return find_news(gathered, earlier, study.systems, study.groupings, seed=seed)
+    except InputError:  # the earlier run has none of these systems
+        return ()
+
+
+def _shown_forest(column: ColumnSources) -> Block:
+    systems = column.systems[:MOST_SYSTEMS]
+    bars = [
+        PERCENT.bar(
+            safe_name(name) if series == 0 else "",
+            share_words(shown.answers, shown.answers_interval),
+            (shown.answers, shown.answers_interval.low, shown.answers_interval.high),
+            of=safe_name(one.system) if len(systems) > 1 else "",
+            series=series,
+        )
+        for at, name in enumerate(column.names)
+        for series, one in enumerate(systems)
+        for shown in (one.shown[at],)
+    ]
+    caption = f"Share of answers that show each {column.column}"
+    return forest(bars, caption, ("system", "of answers [low, high]"), first=column.column)
+
+
+def _difference_blocks(column: ColumnSources) -> Iterator[Block]:
+    """Yield a sentence for each pair of systems, and the differences of the pairs in which one is found; the others,
+    closed."""
+    drawn = column.pairs[:_MOST_PAIRS]
+    found = [any(one.beyond for one in pair.shares.values()) for pair in drawn]
+    for pair, some in zip(drawn, found, strict=True):
+        yield text(f"{safe_name(pair.second)} − {safe_name(pair.first)}: {pair_sentence(pair, column)}")
+        if some:
+            yield _difference_forest(pair, column.column)
+    if rest := [pair for pair, some in zip(drawn, found, strict=True) if not some]:
+        yield details(f"Differences by {column.column}", [_difference_forest(pair, column.column) for pair in rest])
+
+
+def _difference_forest(pair: Pairing, column: str) -> Block:
+    ends = [end for one in pair.shares.values() for end in (one.value, one.interval.low, one.interval.high)]
+    scale = difference_scale(ends, share=True)
+    bars = [
+        scale.difference(
+            safe_name(name),
+            difference_words(one, share=True),
+            (one.value, one.interval.low, one.interval.high),
+            math.nan,
+            filled=one.beyond is True,
+            more=(p_text(one.adjusted), found_word(one)),
+        )
+        for name, one in pair.shares.items()
+    ]
+    head = ("", f"{safe_name(pair.second)} − {safe_name(pair.first)} [low, high]", "p", "found")
+    return forest(bars, f"Differences of shares by {column}", head, first=column)
+
+
+def _index_forest(column: ColumnSources) -> Block:
+    systems = column.systems[:MOST_SYSTEMS]
+    figures = {
+        f"same {column.column} in two topics": [one.same for one in systems],
+        "largest share": [one.largest for one in systems],
+        **{f"two trials alike, {name}": [one.alike[name] for one in systems] for name in systems[0].alike},
+    }
+    bars = [
+        _index_bar(label if series == 0 else "", found, safe_name(one.system) if len(systems) > 1 else "", series)
+        for label, each in figures.items()
+        for series, (one, found) in enumerate(zip(systems, each, strict=True))
+    ]
+    return forest(bars, "Concentration and overlap", ("system", "value [low, high]"), first="figure")
+
+
+def _index_bar(label: str, found: Described, system: str, series: int) -> Bar:
+    ends = found.value, found.interval.low, found.interval.high
+    return UNIT.bar(label, described(found), ends, of=system, series=series)
