@@ -38,8 +38,8 @@ _WORDS: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
         ),
     }
 )
-# The country whose sources an assistant prefers in a language.
-_HOME = MappingProxyType({"en": "United Kingdom", "de": "Germany"})
+# The country whose sources an assistant prefers in a language, as tables of sources name it.
+_HOME = MappingProxyType({"en": "United Kingdom of Great Britain and Northern Ireland", "de": "Germany"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ def test_profiles_differ_in_what_they_say_they_differ_in() -> None:
     assert partial.source_share(lantern, "en") > plain.source_share(lantern, "en") + 0.15
     assert local.source_share(german, "de") > local.source_share(german, "en") + 0.3
     assert plain.source_share(german, "de") == plain.source_share(german, "en")
+    assert local.source_share(german, "en") < plain.source_share(german, "en") - 0.15
     before, after = (demo_newsroom("drifting", week).source_share(authority, "en") for week in (2, 3))
     assert before == plain.source_share(authority, "en") > after + 0.08
 
