@@ -5,13 +5,23 @@ that cannot work is rejected, with file:line:column, before anything is sent.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from harvest.audits.arms import Arm, read_arms
-from harvest.audits.audit_file import AuditFile, Member, Order, Threshold, draw_member, read_audit, read_population
+from harvest.audits.audit_file import (
+    AuditFile,
+    Member,
+    Order,
+    Threshold,
+    draw_member,
+    read_audit,
+    read_population,
+    read_trials_of,
+)
 from harvest.audits.caps import read_caps
 from harvest.audits.design import Design, read_design
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
@@ -50,15 +60,15 @@ class Audit:
     is the number of trials of each topic with each system, from 1; `trials_of` maps the ids of some topics to
     different numbers. `max_invalid` is the largest allowed share of invalid attempts, in [0, 1]. `scoring` has the
     scoring settings in the audit, and `thresholds` the bounds that figures must keep. `secrets` are values to redact.
-    `drivers`, by system name, are built but not yet opened. `users` are the simulated users of the protocol by name,
-    and `endpoints` the models that word their turns. Every system meets each of the `groups` of users. `order` is the
-    order of the topics within a trial. Every system is played in each of the `arms`, with the control first. Each
-    trial draws a user from the `population`. With `placebo`, `harvest watch run` also plays a placebo, a system with
-    known answers. `exposures` describe the effects of each system and each endpoint on this machine. `harm` is
-    "declared" if the audit declares that its users ask for harm. `imports` is True if the code that the audit names
-    was imported. `shard` is the part of the trials to play on this machine, with this machine's limits, or None for
-    all trials. `caps` is the most that the whole audit may take, or None. `design` has the words and places of its
-    arms, or is None.
+    `drivers`, by system name, are built but not yet opened (see `equipped`). `users` are the simulated users of the
+    protocol by name, and `endpoints` the models that word their turns. Every system meets each of the `groups` of
+    users. `order` is the order of the topics within a trial. Every system is played in each of the `arms`, with the
+    control first. Each trial draws a user from the `population`. With `placebo`, `harvest watch run` also plays a
+    placebo, a system with known answers. `exposures` describe the effects of each system and each endpoint on this
+    machine. `harm` is "declared" if the audit declares that its users ask for harm. `imports` is True if the code that
+    the audit names was imported. `shard` is the part of the trials to play on this machine, with this machine's limits,
+    or None for all trials. `caps` is the most that the whole audit may take, or None. `design` has the words
+    and places of its arms, or is None. `plays` counts how often the audit is played.
     """
 
     document: Document
@@ -91,6 +101,7 @@ class Audit:
     harm: Literal["declared"] | None = None
     caps: Caps | None = None
     design: Design | None = None
+    plays: Iterator[int] = field(default_factory=itertools.count, repr=False, compare=False)
 
     def trials_with(self, topic: Topic) -> int:
         """Return the number of trials of `topic` with each system."""
@@ -170,6 +181,16 @@ class Audit:
         options_loc = (*system.loc, "options")
         loc = options_loc if options_loc in self.document.marks else system.loc
         return build_driver(system.driver, system.options, surroundings, document=self.document, loc=loc)
+
+    def equipped(self) -> "Audit":
+        """Return the audit with drivers and endpoints for one play, which closes them. The first play gets those that
+        the audit was checked with, and each later one its own: a driver remembers what it learned about its system, and
+        its connections belong to the event loop of one play."""
+        if next(self.plays) == 0:  # one step, so that two threads cannot both be the first
+            return self
+        equipped = replace(self, drivers={}, endpoints=self.endpoints.renewed())
+        _build_drivers(equipped)
+        return equipped
 
     def as_json(self) -> dict[str, Any]:
         """Return the resolved audit as JSON values for the header of a run."""
@@ -327,7 +348,7 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
         placebo=file.placebo,
         arms=arms,
         population=read_population(document, file.population or {}, protocol, topics.topics),
-        trials_of=_read_trials_of(document, file, whole, topics) if trials is None else {},
+        trials_of=read_trials_of(document, file, whole, topics) if trials is None else {},
         harm=file.harm,
         design=design,
     )
@@ -338,22 +359,6 @@ def _load_named(document: Document, key: str, name: str, folder: Path, load: Cal
     is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv", ".tsv"))
     with document.add_place((key,)):
         return load(str(beside) if is_path or beside.is_file() else name)
-
-
-def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics: TopicSet) -> dict[str, int]:
-    own = file.trials_of or {}
-    for topic_id in own:
-        with document.add_place(("trials_of", topic_id)):
-            known[topic_id]
-        if file.only is not None and topic_id not in file.only:
-            raise document.error(
-                ("trials_of", topic_id),
-                f"topic {topic_id!r} is not played, so it cannot have a number of trials",
-                allowed=", ".join(file.only),
-                advice="add it to `only`, or leave it out here",
-                key=True,
-            )
-    return {topic.id: own[topic.id] for topic in topics.topics if topic.id in own}
 
 
 def _build_drivers(audit: Audit) -> None:

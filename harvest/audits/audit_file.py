@@ -26,7 +26,7 @@ from topics.document import (
 from topics.errors import InputError, Place
 from topics.identity import generator
 from topics.names import LONGEST
-from topics.topic import Topic
+from topics.topic import Topic, TopicSet
 
 FORMAT = "harvest-audit/1"
 
@@ -268,3 +268,21 @@ def _folder_error(folder: Path) -> InputError:
         place=Place(str(folder)),
         advice=f"give the audit in it: {inside}" if inside.is_file() else "give an audit file; harvest init writes one",
     )
+
+
+def read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics: TopicSet) -> dict[str, int]:
+    """Return the numbers of trials of the played `topics` that the audit gives one of their own. `known` are all topics
+    of the set. Raises InputError, with its place."""
+    own = file.trials_of or {}
+    for topic_id in own:
+        with document.add_place(("trials_of", topic_id)):
+            known[topic_id]
+        if file.only is not None and topic_id not in file.only:
+            raise document.error(
+                ("trials_of", topic_id),
+                f"topic {topic_id!r} is not played, so it cannot have a number of trials",
+                allowed=", ".join(file.only),
+                advice="add it to `only`, or leave it out here",
+                key=True,
+            )
+    return {topic.id: own[topic.id] for topic in topics.topics if topic.id in own}

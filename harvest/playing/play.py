@@ -1,6 +1,7 @@
 """Playing of an audit into a run folder, which may contain an earlier part of the run."""
 
 import sys
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -14,6 +15,7 @@ from harvest.playing.meter import make_meter
 from harvest.playing.plan import Plan, Work, make_plan, refuse_small_cap
 from harvest.playing.runner import Runner, Watcher
 from harvest.systems.limits import Gates, local_gate
+from harvest.terminal import printable
 from recordings.conversations.conversation import Outcome
 from recordings.judged.gold_layers import keep_gold
 from recordings.judged.source_layers import keep_sources
@@ -22,6 +24,7 @@ from recordings.log.own_loop import run_to_end
 from recordings.log.run_folder import Run, event_file_sizes, is_run, read
 from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
+from topics.counting import pluralize
 from topics.errors import HarvestError
 
 # Creates the watcher of a run, from its plan and the damage found so far.
@@ -48,15 +51,19 @@ def play(audit: Audit | str | PathLike[str], out: str | PathLike[str], *, progre
     `audit` is an audit, its file, or a shipped name such as `demo`. Finished trials are skipped; invalid and
     interrupted trials are tried again. `progress` is whether to show on standard error how far the run is; by default,
     only notebooks show it. In a notebook, or wherever else an event loop is running, the loop waits until the run has
-    ended; await `aplay` to let it go on. Raises InputError if the audit cannot be played, and RunError if the run
-    belongs to another audit.
+    ended; await `aplay` to let it go on. Warns of a system without any valid attempt. Raises InputError if the audit
+    cannot be played, and RunError if the run belongs to another audit.
     """
-    return run_to_end(aplay(audit, out, progress=progress))
+    return _warn_of_silence(run_to_end(_play_and_read(audit, out, progress)))
 
 
 async def aplay(audit: Audit | str | PathLike[str], out: str | PathLike[str], *, progress: bool | None = None) -> Run:
     """Play as `play` does, in the running event loop. If the task is cancelled, the current turns are given up, and
     every earlier turn is in the run."""
+    return _warn_of_silence(await _play_and_read(audit, out, progress))
+
+
+async def _play_and_read(audit: Audit | str | PathLike[str], out: str | PathLike[str], progress: bool | None) -> Run:
     shown = _in_notebook() if progress is None else progress
     resolved, folder = audit if isinstance(audit, Audit) else load_audit(str(audit)), _absolute(out)
     try:
@@ -64,6 +71,22 @@ async def aplay(audit: Audit | str | PathLike[str], out: str | PathLike[str], *,
     except* HarvestError as group:
         raise first_error(group) from None
     return read(out)
+
+
+def _warn_of_silence(run: Run) -> Run:
+    """Warn the caller of `play` or `aplay` of each system that was tried and has no valid attempt, because a program
+    does not look at the run's invalid attempts as people look at the output of `harvest run`."""
+    heard = {one.key.system for one in run.finished}
+    invalid: dict[str, list[Outcome]] = {}
+    for one in run.conversations:
+        if one.key.system not in heard and one.outcome is not None:
+            invalid.setdefault(one.key.system, []).append(one.outcome)
+    for system, outcomes in invalid.items():
+        tried, last = pluralize(len(outcomes), "invalid attempt"), outcomes[-1]
+        why = f"{last.why}: {last.detail}" if last.detail else last.why
+        told = f"{run.path}: the system {system!r} has no valid attempt, so no figures; {tried}, the last: {why}"
+        warnings.warn(printable(told, line=True), stacklevel=3)
+    return run
 
 
 def _in_notebook() -> bool:
@@ -127,6 +150,7 @@ async def play_audit(
             recorded = read(folder, turns_of=turns_of)
             plan = make_plan(audit, recorded.conversations)
         damage = recorded.damage
+        audit = audit.equipped()
         meter = make_meter(audit, recorded, writer)
         del recorded
         _keep_gold(audit, folder)

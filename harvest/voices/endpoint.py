@@ -92,6 +92,7 @@ class Endpoint:
         """Prepare the endpoint. Raises InputError if its key is not set. `surroundings` is the source of the key and
         has the secrets to redact. `does` is the purpose of the endpoint, for messages."""
         self.name, self._options, self._does = name, options, does
+        self.renewed = partial(Endpoint, name, options, surroundings, does=does)
         wire = {key: getattr(options, key) for key in WireOptions.model_fields}
         asked = ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire)
         self.exposure = Exposure.from_options(f"endpoint {name}", options)

@@ -40,6 +40,10 @@ class Endpoints:
     def __bool__(self) -> bool:
         return bool(self._endpoints)
 
+    def renewed(self) -> Endpoints:
+        """Return endpoints with the same options, none of them closed."""
+        return Endpoints({name: endpoint.renewed() for name, endpoint in self._endpoints.items()})
+
     def report_waits(self, tell: Callable[[str, str], object]) -> None:
         """Call `Endpoint.report_waits` for each endpoint."""
         for endpoint in self._endpoints.values():
