@@ -99,7 +99,7 @@ def make_report(
         study = refused.what
     watched, looks = _watch_runs(gathered, baseline, history, matters)
     matters = (watched.smallest_effect if watched is not None else MATTERS) if matters is None else matters
-    said = _choose_finding(gathered, scores, found, study, watched, matters)
+    said = _choose_finding(gathered, scores, found, study, watched, matters, baseline)
     by_judges = judged_sentence(judged, scores.joint, scores.coverage)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     earlier = read(before) if before is not None else None
@@ -237,12 +237,13 @@ def _choose_finding(
     study: VarianceStudy | str,
     watched: Watched | None,
     matters: float,
+    baseline: Path | None,
 ) -> Finding:
     material, paths = gathered.material, [run.path for run in gathered.runs]
     if not material.finished:
         return unmeasured_finding(material, paths, baseline=watched is not None)
     if watched is not None:
-        return watch_finding(watched, material, paths[0])
+        return watch_finding(watched, material, paths[0], _audit_words(baseline))
     if isinstance(found, Comparison):
         return comparison_finding(found, material, matters, paths)
     system = material.finished[0].key.system
@@ -251,6 +252,17 @@ def _choose_finding(
     each = study.each.get((measure, None), ()) if isinstance(study, VarianceStudy) else ()
     spread = next((one for one in each if one.system == system), None)
     return single_finding(system, material, scores, spread, folder, own)
+
+
+def _audit_words(baseline: Path | None) -> Sequence[str]:
+    """Return the audit beside a baseline of the default name, as a command takes it, or else a placeholder."""
+    if baseline is None:
+        return ("AUDIT",)
+    for suffix in (".yaml", ".yml"):
+        audit = baseline.with_name(baseline.name.removesuffix(".baseline.json") + suffix)
+        if audit.is_file():
+            return (shown_path(audit),)
+    return ("AUDIT", "--baseline", shown_path(baseline))
 
 
 def _top_bars(

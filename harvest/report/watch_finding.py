@@ -56,8 +56,9 @@ def _tried_systems(material: Material) -> list[str]:
     return list(dict.fromkeys(one.key.system for one in material.conversations))
 
 
-def watch_finding(found: Watched, material: Material, run: Path) -> Finding:
-    """Return the finding about the system with the most serious verdict."""
+def watch_finding(found: Watched, material: Material, run: Path, audit: Sequence[str] = ("AUDIT",)) -> Finding:
+    """Return the finding about the system with the most serious verdict. `audit` is the audit, as a
+    command that plays it again names it."""
     if not found.systems:
         return Finding("cannot tell", "The baseline has no system of this run.", f"{trial_count(material)}.")
     first, figure = most_serious(found)
@@ -65,8 +66,8 @@ def watch_finding(found: Watched, material: Material, run: Path) -> Finding:
     also = [f"{safe_name(one.name)}: {_WORDS[_system_word(one)]}" for one in others[:_MOST]]
     also += [f"{len(others) - _MOST} more systems below"] if len(others) > _MOST else []
     verdict = _system_word(first)
-    drives = [*_driver_words(first), *([f"Also {', '.join(also)}."] if also else ())]
-    following, command, link = _next_step(verdict, first, figure, run, found.rules)
+    drives = [*_driver_words(first, moved=verdict in MOVED), *([f"Also {', '.join(also)}."] if also else ())]
+    following, command, link = _next_step(verdict, first, figure, run, _audit_command(audit, found.rules))
     return Finding(
         "nothing" if verdict == "not measured" else verdict,
         _finding_sentence(verdict, first, figure, found, turns_words(material, [first.name])),
@@ -85,6 +86,9 @@ def most_serious(found: Watched) -> tuple[WatchedSystem, WatchedFigure | None]:
     figures = (one for one in first.figures if one.gated)
     return first, min(figures, key=lambda one: (words.index(one.word), one.name != MEAN_USEFUL.name), default=None)
 
+
+# Verdicts that say or suspect a change.
+MOVED = ("changed", "alarm", "fell", "rose")
 
 _WORDS = {
     "changed": "changed",
@@ -149,8 +153,8 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
                 f"{name} may have {way} since the baseline: {did}. The last {one.gathered[3]} audits together: "
                 f"{together}, which is not enough for an alarm ({evidence})."
             )
-        way = _way(one.difference.value)
-        return f"{name} may have {way} since the baseline: {did}. One audit is not enough for an alarm ({evidence})."
+        few = watch_words.too_little_words(one)
+        return f"{name} may have {_way(one.difference.value)} since the baseline: {did}. {few[0].upper()}{few[1:]}."
     if kind == "perhaps back":
         near = f"{did}{watch_words.joined_words(one)}"
         return f"{name} is perhaps back near the baseline: {near}. Another audit has to confirm it.{since}"
@@ -160,6 +164,8 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
     if kind == "same":
         small = f"{100 * found.smallest_effect:g} points"
         return f"{name} is the same as at the baseline, within {small}: {did}."
+    if passing := watch_words.passing_words(one):
+        return f"Whether {name} changed since the baseline cannot be told: {did}. {passing[0].upper()}{passing[1:]}."
     if since:
         return f"Whether {name} is back at the baseline cannot be told: {did}.{since}"
     return f"Whether {name} changed since the baseline cannot be told: {did}."
@@ -190,7 +196,9 @@ def _first_topics(topics: Sequence[str]) -> str:
     return join_names([safe_name(topic) for topic in topics[:_MOST]]) + more
 
 
-def _driver_words(system: WatchedSystem) -> list[str]:
+def _driver_words(system: WatchedSystem, *, moved: bool) -> list[str]:
+    """Return sentences on what may explain the verdict. Topics and turns explain a change, so they are left out unless
+    the system `moved`: a few conversations that went on otherwise are no reason why nothing is known."""
     parts = []
     was, now = system.models
     if was and now and was != now:
@@ -201,33 +209,33 @@ def _driver_words(system: WatchedSystem) -> list[str]:
         parts.append(f"Without a valid trial now: {_first_topics(system.lost)}.")
     if system.unasked:
         parts.append(f"Not asked now: {_first_topics(system.unasked)}.")
-    if system.topics:
+    if moved and system.topics:
         topics = []
         for topic in system.topics[:_MOST]:
             (a, n), (b, m) = topic.before, topic.now
             useful = f"first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
             topics.append(f"{safe_name(topic.topic)} ({useful})")
         parts.append(f"Most on {join_names(topics)}.")
-    if system.turns:
+    if moved and system.turns:
         turn = system.turns[0]
         before, share = (f"{100 * share:.0f}%" for share in turn.portion)
         parts.append(f"Conversations part at {answer_place(turn.turns, turn.branch)} in {share}, before in {before}.")
     return parts
 
 
-def _audit_command(rules: WatchRules, *more: str) -> str:
-    words = ["harvest", "watch", "run", "AUDIT", *more]
+def _audit_command(audit: Sequence[str], rules: WatchRules) -> str:
+    words = ["harvest", "watch", "run", *audit]
     for option, value, usual in (
         ("--matters", rules.matters, MATTERS),
         ("--looks", rules.looks, LOOKS),
         ("--confirm-after", rules.apart, APART),
     ):
         words += [option, f"{value:g}"] if value != usual else []
-    return " ".join([*words, *(["--enforce"] if rules.enforce else [])])
+    return shlex.join([*words, *(["--enforce"] if rules.enforce else [])])
 
 
 def _next_step(
-    kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, rules: WatchRules
+    kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, again: str
 ) -> tuple[str, str, str]:
     topic = system.topics[0].topic if system.topics else ""
     show = f"harvest show {shlex.quote(shown_path(run))} --system {shlex.quote(system.name)}"
@@ -242,23 +250,26 @@ def _next_step(
         )
     if kind == "alarm":
         return (
-            "Play the audit again at another hour: it confirms the alarm, or does not. Meanwhile read what changed.",
-            _audit_command(rules),
+            "Play the audit again within hours, at another hour: it confirms the alarm, or does not. A week is too "
+            "slow, as the cause may be gone by then. Meanwhile read what changed.",
+            again,
             link,
         )
     if kind in ("fell", "rose"):
         return (
-            "Play the audit again at another hour: an alarm needs the evidence of more than one.",
-            _audit_command(rules),
+            "Play the audit again within hours, at another hour: an alarm needs the evidence of more than one audit. A "
+            "week is too slow, as a fall of three weeks may be over before it is confirmed.",
+            again,
             link,
         )
     if kind == "perhaps back" or (kind == "cannot tell" and one is not None and one.state.is_changed):
         return (
             "Play the audit again at another hour: a second one near the baseline shows that it is back.",
-            _audit_command(rules),
+            again,
             "",
         )
-    if kind in ("same", "back"):
+    passing = kind == "cannot tell" and one is not None and watch_words.passing_words(one)
+    if kind in ("same", "back") or passing:
         return "Nothing needs to be done: the next audit of the schedule looks again.", "", ""
     if system.incomparable:
         return "Bless runs of the audit as it is now, and compare later ones with them.", "harvest watch bless RUN…", ""
@@ -270,5 +281,5 @@ def _next_step(
         )
     settles = one.settles if one is not None else Settling()
     words = watch_words.settling_words(settles) if settles.most else "play the audit again"
-    extend = _audit_command(rules, "--extend", str(settles.trials)) if settles.trials else ""
+    extend = f"{again} --extend {settles.trials}" if settles.trials else ""
     return f"{words[0].upper()}{words[1:]}.", extend, ""

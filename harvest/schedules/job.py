@@ -22,7 +22,7 @@ BUSY = 75
 
 _MINUTES = tuple(minute for minute in range(1, 60) if minute % 15)
 _HOURS = (4, 5)  # at night, but not in hours that a change of clocks skips or repeats
-_CONFIRM_AFTER = 6  # hours after an audit, another one confirms its alarm
+_CONFIRM_AFTER = 6  # hours after an audit, another one follows its alarm or its fall
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -86,9 +86,17 @@ class Job:
 
     @property
     def confirms(self) -> bool:
-        """True if the job only confirms an alarm. It then runs at a different hour from the job that raised the
-        alarm."""
+        """True if the job only follows an alarm or a fall. It then runs at another hour than the job it follows."""
         return "--if-alarm" in self.words
+
+    @property
+    def follow_up(self) -> "Job | None":
+        """The job that plays again, hours later and then daily, where an alarm or a fall waits for another audit: with
+        weeks between its audits, a fall that lasts three weeks may be over before it is confirmed. None if the job is
+        itself such a job, or plays every hour."""
+        if self.confirms or self.every == "hour":
+            return None
+        return replace(self, every="day", words=(*self.words, "--if-alarm"))
 
     @property
     def slot(self) -> Slot:
@@ -105,7 +113,7 @@ class Job:
     @property
     def sentence(self) -> str:
         """A description of the job and its time."""
-        only = " if an alarm waits to be confirmed" if self.confirms else ""
+        only = ", but only if an alarm or a fall waits for another audit" if self.confirms else ""
         return f"{self.name} is audited again every {self.every}{only}; the minute is drawn from its name."
 
 

@@ -1,6 +1,7 @@
 """A service and a timer for systemd, as a script that installs both as the user's own units."""
 
 import re
+from collections.abc import Sequence
 
 from harvest.schedules.job import BUSY, Job
 
@@ -8,8 +9,14 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri")
 _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 
 
-def systemd(job: Job, flock: str) -> str:
-    """Return a shell script that installs the job: `harvest watch schedule AUDIT --systemd | sh`."""
+def systemd(jobs: Sequence[Job], flock: str) -> str:
+    """Return a shell script that installs the jobs: `harvest watch schedule AUDIT --systemd | sh`."""
+    return "".join(_installation(job, flock) for job in jobs) + (
+        "# So that it also runs when you are not logged in: loginctl enable-linger\n"
+    )
+
+
+def _installation(job: Job, flock: str) -> str:
     unit = job.unit
     needs = ""
     if job.variables:
@@ -24,7 +31,6 @@ cat > "$units"/{unit}.timer <<'END'
 {timer(job)}END
 systemctl --user daemon-reload
 systemctl --user enable --now {unit}.timer
-# So that it also runs when you are not logged in: loginctl enable-linger
 """
 
 

@@ -33,14 +33,19 @@ def workflow(job: Job, *, folder: PurePosixPath, history: PurePosixPath, runs: P
     secrets = "".join(f"\n          {one}: ${{{{ secrets.{one} }}}}" for one in job.variables)
     environment = f"\n        env:{secrets}" if secrets else ""
     command = shlex.join([*job.words, "--github", "--junit", junit])
+    times = [cron_time(job.slot, every)]
+    if job.follow_up is not None:  # in the same workflow, because each has its own history
+        times.append(cron_time(job.follow_up.slot, job.follow_up.every))
+        command += f" ${{{{ github.event.schedule == '{times[1]}' && '--if-alarm' || '' }}}}"
+    also = "\n# The second time plays only if an alarm or a fall waits for another audit." if job.follow_up else ""
+    schedule = "".join(f'\n    - cron: "{time}"' for time in times)
     return f"""\
 # .github/workflows/{unit}.yml: {name} is audited again every {every}, at a minute drawn from its name.
 # GitHub keeps this time in UTC, only for the default branch, often late, and in a public repository not at all once
-# nothing was committed for 60 days.
+# nothing was committed for 60 days.{also}
 name: {json.dumps(unit)}
 on:
-  schedule:
-    - cron: "{cron_time(job.slot, every)}"
+  schedule:{schedule}
   workflow_dispatch:
 permissions:
   actions: read # to bring the history of earlier audits

@@ -82,6 +82,7 @@ class WatchState:
     - `near`, `is_near`: when the first audit was perhaps back, and whether the last audit was.
     - `back`, `ended`: when the figure was last back, and when the alarm of the change before that was raised.
     - `levels`: the evidence for a drop and for a rise, as a share of the threshold.
+    - `began`: when the first of the audits behind the evidence on this side was played.
     - `joined`: if the last audit was near the baseline, the difference, low, high and number of audits taken together.
     - `kept`: the accumulated evidence.
 
@@ -101,6 +102,7 @@ class WatchState:
     ended: float = math.nan
     levels: tuple[float, float] = (0.0, 0.0)
     joined: tuple[float, float, float, int] = (math.nan, math.nan, math.nan, 0)
+    began: float = math.nan
     kept: Floats = field(default_factory=initial_evidence)
     audits: tuple[tuple[float, float], ...] = ()
     stretch: tuple[tuple[float, float], ...] = ()
@@ -170,9 +172,11 @@ def advance(
         name: State = "alarm" if top >= 1 else "watching"
         return replace(after, name=name, audits=(*state.audits, own), gathered=(*state.gathered, own))
     gathered = (*(state.gathered if side == state.side else ()), own) if top > 0 else ()
+    began = math.nan if not gathered else seen.at if len(gathered) == 1 else state.began
+    after = replace(after, side=side, gathered=gathered, began=began)
     if top < 1:
-        return replace(after, name="watching", side=side, raised=math.nan, audits=(), gathered=gathered)
-    return replace(after, name="alarm", side=side, raised=seen.at, audits=(own,), gathered=gathered)
+        return replace(after, name="watching", raised=math.nan, audits=())
+    return replace(after, name="alarm", raised=seen.at, audits=(own,))
 
 
 def _change_state(after: WatchState, raised: float, seen: AuditResult, *, times: int) -> WatchState:

@@ -24,8 +24,8 @@ from scoring.inference.watch_state import Around, AuditResult, WatchState, advan
 Verdict = Literal["changed", "same", "cannot tell"]
 
 # `fell`, `rose`: the interval of this audit, or of the audits behind the evidence together, lies beyond what matters,
-# but the evidence is not enough for an alarm. `back`: from now on. `cannot tell`, after a change: whether the figure is
-# back. All other words are verdicts and states.
+# but the evidence is not enough for an alarm. An audit near the baseline is never called so for the audits before it.
+# `back`: from now on. `cannot tell`, after a change: whether the figure is back. Other words are verdicts and states.
 Word = Literal["changed", "same", "cannot tell", "alarm", "fell", "rose", "perhaps back", "back"]
 
 
@@ -105,9 +105,15 @@ def audit_word(
     if found.is_beyond(matters):
         return "fell" if found.value < 0 else "rose"
     value, low, high = gathered
-    if low > matters or high < -matters:
+    if (low > matters or high < -matters) and not is_near_baseline(found, value, matters):
         return "fell" if value < 0 else "rose"
     return "cannot tell"
+
+
+def is_near_baseline(found: Difference, gathered: float, matters: float) -> bool:
+    """Return True if an audit lies within what matters of the baseline, or on the other side of it from `gathered`, the
+    mean of the audits behind the evidence. A change that they show may then be over."""
+    return found.value > -matters if gathered < 0 else found.value < matters
 
 
 def judge(

@@ -19,7 +19,9 @@ def test_the_line_of_cron_is_the_one_that_is_printed() -> None:
     folder = Path("/home/me/audits")
     words = ("/home/me/.venv/bin/harvest", "watch", "run", "audit.yaml", "--prometheus", "weekly.prom")
     lock, log, environment = (folder / f"audit.{end}" for end in ("lock", "log", "env"))
-    assert crontab(Job("weekly", "week", words, folder, lock, log, environment), "/usr/bin/flock") in PAGE
+    job = Job("weekly", "week", words, folder, lock, log, environment)
+    assert job.follow_up is not None
+    assert crontab(job, "/usr/bin/flock") + crontab(job.follow_up, "/usr/bin/flock") in PAGE
 
 
 def test_every_metric_and_option_that_is_named_is_there() -> None:

@@ -35,8 +35,9 @@ _KEYS = {
 
 
 def as_cron_reads(text: str) -> tuple[tuple[str, ...], str]:
-    """The five fields of the only entry, and what it hands to `sh -c`."""
-    (entry,) = [line for line in text.splitlines() if line and not line.startswith("#")]
+    """The five fields of the first entry, and what it hands to `sh -c`; a second one follows alarms and falls."""
+    entry, *more = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert ["--if-alarm" in line for line in more] in ([], [True])
     assert text.endswith("\n"), "cron does not read a last line without an end"
     *time, command = entry.split(" ", 5)
     for field, (least, most) in zip(time, _RANGES, strict=True):

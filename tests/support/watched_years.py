@@ -1,7 +1,8 @@
 """Years of weekly audits of a system that changes or does not: when the watch of `scoring.inference` alarms, whether it
 says that a repair is one, and how often its intervals and *same* are right.
 
-    python -m tests.support.watched_years [--years 1000] [--further | --settling | --repaired | --single] [--write]
+    python -m tests.support.watched_years [--years 1000] [--further | --followed | --settling | --repaired | --single]
+        [--write]
 
 prints the tables; --write puts them into docs/reaudit.md.
 
@@ -45,6 +46,7 @@ FURTHER = "<!-- further years -->\n"
 SETTLING = "<!-- settling -->\n"
 REPAIRED = "<!-- repaired -->\n"
 SINGLE = "<!-- single -->\n"
+FOLLOWED = "<!-- followed -->\n"
 RULES = JudgingRules(MATTERS, looks=LOOKS)
 
 APART = (-3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -280,17 +282,29 @@ def same(world: World, apart: float, matters: float, count: int, extensions: Seq
 
 
 def year(
-    size: int, trials: int, spread: float, rng: np.random.Generator, change: Change | None = None, looks: int = LOOKS
+    size: int,
+    trials: int,
+    spread: float,
+    rng: np.random.Generator,
+    change: Change | None = None,
+    looks: int = LOOKS,
+    *,
+    again: int = 0,
 ) -> int | None:
-    """The look (from 1) at which a change was confirmed; None for never."""
+    """The week (from 1) in which a change was confirmed; None for never. again: so many days of a week may have another
+    audit, as the printed schedule plays one where an alarm or a fall waits (`--if-alarm`)."""
     chances = topics(size, rng)
     known = baseline([audit(chances, trials, spread, rng) for _ in range(RUNS)])
     state = WatchState()
     for look in range(looks):
-        seen = audit(change(chances, look) if change else chances, trials, spread, rng)
-        state = judge(state, known, list(seen), RULES, at=float(look)).state
-        if state.is_changed:
-            return look + 1
+        for day in range(1 + again):
+            seen = audit(change(chances, look) if change else chances, trials, spread, rng)
+            one = judge(state, known, list(seen), RULES, at=look + day / 7)
+            state = one.state
+            if state.is_changed:
+                return look + 1
+            if one.word(MATTERS) not in ("alarm", "fell", "rose"):
+                break
     return None
 
 
@@ -401,6 +415,36 @@ def upper(share: float, count: int) -> float:
     """The upper 95% limit of a share (Clopper and Pearson, one side)."""
     hits = round(share * count)
     return 1.0 if hits == count else float(beta_quantile(0.95, hits + 1, count - hits))
+
+
+def three_weeks(chances: Floats, look: int) -> Floats:
+    """Down to .45 in the fourth, fifth and sixth week."""
+    return with_mean(chances, 0.45) if 3 <= look < 6 else chances
+
+
+def followed_table(count: int) -> str:
+    lines = [
+        "| topics × trials | τ | false alarm in a year (upper limit) | .60 → .45 for three weeks: confirmed, if played "
+        "weekly | with `--if-alarm` every day |",
+        "|---|---|---|---|---|",
+    ]
+    for size, trials in SIZES:
+        for spread in SPREADS:
+            name = (f"{size}x{trials}", int(1000 * spread))
+            null = [year(size, trials, spread, generator(n, "null year", *name), again=6) for n in range(count)]
+            false = sum(one is not None for one in null) / count
+            found = [
+                sum(
+                    year(size, trials, spread, generator(n, "three weeks", *name), three_weeks, 9, again=again)
+                    is not None
+                    for n in range(count)
+                )
+                for again in (0, 6)
+            ]
+            shares = " | ".join(_share(one, count) for one in found)
+            lines.append(f"| {size} × {trials} | {spread:g} | {false:.3f} ({upper(false, count):.3f}) | {shares} |")
+            print(lines[-1], file=sys.stderr, flush=True)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def table(count: int) -> str:
@@ -554,6 +598,9 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--further", action="store_true", help="the second table, not the first")
     parser.add_argument("--settling", action="store_true", help="what settles what cannot be told, with so many audits")
+    parser.add_argument(
+        "--followed", action="store_true", help="years in which an alarm or a fall is followed up daily"
+    )
     parser.add_argument("--repaired", action="store_true", help="years with a change and its repair")
     parser.add_argument(
         "--single", action="store_true", help="how often the interval of one audit covers the true value"
@@ -563,6 +610,8 @@ def main() -> None:
         begin, made, what = REPAIRED, repaired_table(chosen.years), "years"
     elif chosen.single:
         begin, made, what = SINGLE, single_table(chosen.years), "audits"
+    elif chosen.followed:
+        begin, made, what = FOLLOWED, followed_table(chosen.years), "years"
     elif chosen.settling:
         begin, made, what = SETTLING, settling_tables(chosen.years), "audits"
     elif chosen.further:

@@ -8,15 +8,12 @@ from pathlib import Path
 from harvest.cli.next_steps import Step, print_next_steps, report_step, write_run_report
 from harvest.cli.watch.looking import Reaudit, rule_options
 from harvest.report.finding import Finding
-from harvest.report.watch_finding import most_serious, watch_finding
+from harvest.report.watch_finding import MOVED, most_serious, watch_finding
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.watch.blessed_run import BeforeAndNow, find_blessed_run
 from harvest.studies.watch.watched import Watched, WatchedSystem
 from harvest.terminal import people_console
 from recordings.log.run_folder import Run, read
-
-# Verdicts that say or suspect a change.
-_MOVED = ("changed", "alarm", "fell", "rose")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class Conclusion:
 
     @classmethod
     def of(cls, found: Watched, run: Run, named: Path, this: Reaudit) -> "Conclusion":
-        finding = watch_finding(found, gather_runs(run).material, named)
+        finding = watch_finding(found, gather_runs(run).material, named, (this.audit, *this.further))
         return cls(found, named, this, finding, most_serious(found)[0] if found.systems else None)
 
     @property
@@ -40,7 +37,7 @@ class Conclusion:
         """Why, and what to do next: the second and third sentence after the verdict."""
         of = f" ({self.system.name})" if self.system is not None and len(self.found.systems) > 1 else ""
         why = self.finding.drives
-        if not why and self.finding.verdict in _MOVED:
+        if not why and self.finding.verdict in MOVED:
             why = "No single topic and no single turn shows the change by itself."
         named = (("Why", why), ("Next", self.finding.next))
         return [f"{name}{of}: {sentence}" for name, sentence in named if sentence]
@@ -55,7 +52,7 @@ class Conclusion:
         verdict, system, name = self.finding.verdict, self.system, shlex.quote(str(self.named))
         blessed = find_blessed_run(self.this.blessed, self.this.base.parent, self.named)
         if reported:
-            beside = ", and conversations from before beside those of now" if blessed and verdict in _MOVED else ""
+            beside = ", and conversations from before beside those of now" if blessed and verdict in MOVED else ""
             yield report_step(self.named, f"what was found{beside or ', and every conversation behind it'}")
         rules = rule_options(self.this.rules, self.this.given)
         again = shlex.join(["harvest", "watch", "run", self.this.audit, *self.this.further, *rules])
@@ -66,11 +63,11 @@ class Conclusion:
             yield "what went wrong", f"harvest show {name} --all"
             yield "the audit again, once the cause is removed", again
             return
-        if verdict in _MOVED:
+        if verdict in MOVED:
             if system is not None:
                 yield self._conversations(system, run, blessed)
             if verdict != "changed":
-                yield "another audit, at another hour, which confirms it or does not", again
+                yield "another audit, within hours, which confirms it or does not", again
             elif blessed is not None:
                 whose = "whose change it was: the system's, the users', the rules' or the reader's"
                 yield whose, f"harvest attribute {shlex.quote(str(blessed))} {name}"

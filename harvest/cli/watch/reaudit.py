@@ -66,7 +66,7 @@ from topics.errors import InputError, Place
     help="Seconds before another audit can confirm an alarm.",
 )
 @click.option("--enforce", is_flag=True, help="Count alarms although the baseline has fewer than 4 runs.")
-@click.option("--if-alarm", is_flag=True, help="Play only if an alarm waits for another audit to confirm it.")
+@click.option("--if-alarm", is_flag=True, help="Play only if an alarm or a fall waits for another audit.")
 @click.option("--strict", is_flag=True, help="Exit with 3 also if it is undecided whether anything changed.")
 @click.option("--explain", is_flag=True, help="Explain the words and columns, as the first audit does.")
 @click.option("--report/--no-report", default=True, help="Whether to write RUN/report.html [default: yes].")
@@ -154,7 +154,7 @@ def command(
             runs = out or Path("runs") / file.name
             this.print_unjudged(runs, past, placebo=file.placebo, but=stopped)
             if if_alarm and not alarm_waits(mine):
-                console.print("no alarm waits to be confirmed, so nothing is played")
+                console.print("no alarm and no fall waits to be confirmed, so nothing is played")
                 return 0
             resolved = load_audit(audit, keys_in_clear=keys_in_clear)
             if around := enclosing_run(runs):

@@ -46,7 +46,8 @@ def command(
 ) -> None:
     """Print a schedule for cron, systemd or GitHub Actions.
 
-    The schedule plays the audit again with `harvest watch run`, from the folder in which this command is run. Options
+    The schedule plays the audit again with `harvest watch run`, from the folder in which this command is run, and once
+    more within hours if that shows an alarm or a fall. Options
     of `harvest watch run`, such as --strict and --prometheus FILE, can be given here and become part of the schedule.
     """
     if cron + as_units + github != 1:
@@ -79,7 +80,7 @@ def command(
         if job.confirms:
             raise InputError(
                 "a second workflow cannot confirm an alarm, because each workflow has its own history",
-                advice="start the workflow by hand, an hour after an alarm, or let it play more often: --every day",
+                advice="leave out --if-alarm: the workflow plays again by itself, within hours of an alarm or a fall",
             )
         _relative_path(audit)
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
@@ -96,7 +97,9 @@ def command(
         flock = shutil.which("flock")
         if flock is None:
             _print_hint("flock(1), which keeps audits from overlapping, is not on this machine: install util-linux")
-        text = (crontab if cron else systemd)(job, flock or _FLOCK)
+        after = None if options["output"].form else job.follow_up  # a document needs an audit
+        jobs, locking = [job, *([after] if after else [])], flock or _FLOCK
+        text = "".join(crontab(one, locking) for one in jobs) if cron else systemd(jobs, locking)
     click.echo(text, nl=False)
 
 

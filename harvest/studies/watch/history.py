@@ -171,10 +171,10 @@ class Look(StrictModel):
 
 
 def alarm_waits(looks: Sequence[Look]) -> bool:
-    """Return true if the last measured look left an alarm to be confirmed. All `looks` must be against one
-    baseline."""
+    """Return true if the last measured look left an alarm to be confirmed, or showed a fall or a rise that is not yet
+    enough for an alarm: a week later its cause may be gone. All `looks` must be against one baseline."""
     last = next((one.figures for one in reversed(looks) if one.figures), ())
-    return any(one.is_waiting for one in last)
+    return any(one.is_waiting or one.word in ("fell", "rose") for one in last)
 
 
 @dataclass(frozen=True)

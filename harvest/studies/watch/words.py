@@ -7,6 +7,7 @@ from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from recordings.files.times import stamp
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling
+from scoring.inference.watched_audit import is_near_baseline
 from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, format_change
@@ -59,7 +60,9 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
         if not one.difference.is_beyond(found.smallest_effect):
             short = f"which is not enough for an alarm ({evidence_words(one)})"
             return f"{name} {one.word} by {gathered_words(one)}, this one by itself {moved}, {short}{since}"
-        return f"{name} {_moved_by_words(one)}; one audit is not enough for an alarm ({evidence_words(one)}){since}"
+        return f"{name} {_moved_by_words(one)}; {too_little_words(one)}{since}"
+    if passing := passing_words(one):
+        return f"{name}: {passing}{since}"
     _, low, high, audits = one.gathered
     if high < 0 or low > 0:
         moved += f"; the last {audits} audits together: {gathered_words(one, of=False)}, {evidence_words(one)}"
@@ -73,6 +76,37 @@ def is_shown_by_itself(one: WatchedFigure) -> bool:
     if one.judged is None:
         return low > 0 or high < 0
     return low > 0 if one.state.side else high < 0
+
+
+def too_little_words(one: WatchedFigure) -> str:
+    """Say that what this audit shows by itself is not enough for an alarm, and what the audits before it add."""
+    _, low, high, audits = one.gathered
+    if high < 0 or low > 0:
+        together = gathered_words(one, of=False)
+        return f"the last {audits} audits together: {together}, not enough for an alarm ({evidence_words(one)})"
+    return f"one audit is not enough for an alarm ({evidence_words(one)})"
+
+
+def passing_words(one: WatchedFigure) -> str:
+    """Describe an audit near the baseline after audits that showed a change, or after an alarm that nothing confirmed.
+    Returns "" for any other audit."""
+    if one.judged is None or one.alarm or one.state.is_changed:
+        return ""
+    raised, began = one.judged.before.raised, one.state.began
+    value, low, high, audits = one.gathered
+    shown = (high < 0 or low > 0) and is_near_baseline(one.difference, value, one.matters)
+    if not shown and math.isnan(raised):
+        return ""
+    alarm = "" if math.isnan(raised) else f"the alarm of {moment_text(raised)} was not confirmed: "
+    if not shown:
+        near = "is near the baseline" if abs(one.difference.value) < one.matters else "does not show it"
+        return f"{alarm}this audit {near} ({shift_words(one)})"
+    way = "fallen" if value < 0 else "risen"
+    return (
+        f"{alarm}this audit is near the baseline ({shift_words(one)}); between {moment_text(began)} and now it may "
+        f"have {way} and recovered (the last {audits} audits together: {gathered_words(one, of=False)}, "
+        f"{evidence_words(one)})"
+    )
 
 
 def evidence_words(one: WatchedFigure) -> str:

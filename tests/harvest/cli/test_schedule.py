@@ -179,7 +179,10 @@ def test_each_form_is_printed_without_any_secret_at_hand(folder: Path, monkeypat
             "there is no baseline yet; before the first audit: harvest watch bless RUN --out audit.bas" in done.stderr
         )
         assert ("put KEY_OF_A_MACHINE into" in done.stderr) == (form != "--github")
-        (program,) = re.findall(r"(\S+) watch run audit\.yaml --strict", done.stdout)
+        found = re.findall(r"(\S+) watch run audit\.yaml --strict", done.stdout)
+        program = found[0]
+        assert found == [program] * (1 if form == "--github" else 2)
+        assert done.stdout.count("--if-alarm") == 1
         assert program == "harvest" if form == "--github" else Path(program).is_file()
 
 

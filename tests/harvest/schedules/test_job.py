@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,16 @@ def test_what_confirms_an_alarm_is_played_at_another_hour_beside_the_other() -> 
     assert abs(second.slot.minute - first.slot.minute) == 30, "also where both are played every hour"
     assert (first.unit, second.unit) == ("harvest-weekly", "harvest-weekly-confirm")
     assert (first.lock, first.log) == (second.lock, second.log), "they never overlap"
+
+
+def test_an_audit_is_followed_within_hours_if_an_alarm_or_a_fall_waits() -> None:
+    weekly = job("harvest", "watch", "run", "audit.yaml")
+    after = weekly.follow_up
+    assert after is not None
+    assert (after.every, after.words) == ("day", (*weekly.words, "--if-alarm"))
+    assert (after.slot.hour - weekly.slot.hour, after.lock) == (6, weekly.lock)
+    assert after.follow_up is None
+    assert replace(weekly, every="hour").follow_up is None, "which is often enough"
 
 
 def test_a_unit_has_a_name_that_every_scheduler_takes() -> None:

@@ -23,7 +23,7 @@ def installed(made: Job, folder: Path) -> tuple[Path, Path]:
     (tools / "systemctl").write_text(f'#!/bin/sh\necho "$*" >> {folder}/told\n')
     (tools / "systemctl").chmod(0o755)
     environment = {"HOME": str(folder), "PATH": f"{tools}:/usr/bin:/bin"}
-    subprocess.run(["/bin/sh"], input=systemd(made, FLOCK), env=environment, text=True, check=True, timeout=20)
+    subprocess.run(["/bin/sh"], input=systemd([made], FLOCK), env=environment, text=True, check=True, timeout=20)
     units = folder / ".config" / "systemd" / "user"
     return units / "harvest-weekly.service", units / "harvest-weekly.timer"
 

@@ -43,7 +43,13 @@ def test_github_would_take_it(tmp_path: Path, every: str, variables: tuple[str, 
     assert whole["concurrency"] == {"group": "harvest-weekly", "cancel-in-progress": False}
     assert whole["jobs"]["reaudit"]["timeout-minutes"] <= 360
     play = steps(text)["Play the audit again"]
-    assert play["run"] == "harvest watch run audits/a.yaml --github --junit harvest-weekly.xml\n"
+    command, _, follows = play["run"].strip().partition(" ${{ ")
+    assert command == "harvest watch run audits/a.yaml --github --junit harvest-weekly.xml"
+    times = [one["cron"] for one in whole[True]["schedule"]]  # YAML takes `on` for true
+    if every == "hour":
+        assert (len(times), follows) == (1, "")
+    else:
+        assert follows == f"github.event.schedule == '{times[1]}' && '--if-alarm' || '' }}}}"
     assert play.get("env", {}) == {name: f"${{{{ secrets.{name} }}}}" for name in variables}
     assert (
         steps(text)["Keep the history, which contains no texts"]["with"]["path"]

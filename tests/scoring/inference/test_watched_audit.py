@@ -43,6 +43,18 @@ def test_what_is_near_is_the_same_or_cannot_be_told() -> None:
     assert judge(WatchState(), FLAT, trials(16), JudgingRules(0.1), at=0.0).word(0.1) == "same"
 
 
+def test_a_fall_of_three_weeks_is_not_called_a_fall_once_it_is_over() -> None:
+    """As somebody met it: the newest audits were at the baseline, and the word was *fell* for weeks."""
+    state, words, began = WatchState(), list[str](), list[float]()
+    for week, useful in enumerate([16, 14, 14, 14, 16, 16]):
+        one = judge(state, FLAT, trials(useful), RULES, at=float(week))
+        state = one.state
+        words.append(one.word(MATTERS))
+        began.append(state.began)
+    assert words == ["cannot tell", "fell", "fell", "fell", "cannot tell", "cannot tell"]
+    assert began[1:5] == [1.0] * 4
+
+
 SMALL = World(8, 5, 0.0, 4, 0.85)
 
 

@@ -117,11 +117,71 @@ def test_a_fall_beyond_what_matters_is_named_and_one_of_these_runs_is_named_so()
     )
 
 
+def test_two_audits_that_fell_are_not_called_one() -> None:
+    found, state = moved(-0.133, -0.2, -0.066), WatchState(raised=float("nan"))
+    seen = AuditResult(START, found.value, *found.printed_ends, 0.001, None)
+    judged = Judged(found, seen, state, state, (-0.133, -0.2, -0.066, 1), (-0.12, -0.168, -0.072, 2))
+    one = replace(figure("cannot tell"), difference=found, judged=judged, alarm=False, levels=(0.85, 0.0))
+    assert figure_sentence(one, watched(system(one))) == (
+        "ave%useful fell by 13.3 points [-20.0, -6.6]; the last 2 audits together: -12.0 points [-16.8, -7.2], not "
+        "enough for an alarm (evidence 85%)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "raised", "word", "said"),
+    [
+        (
+            -0.001,
+            START + 14 * DAY,
+            "cannot tell",
+            "ave%useful: the alarm of 2026-01-22 00:00 was not confirmed: this audit is near the baseline (-0.1 points "
+            "[-6.8, +6.6]); between 2026-01-08 00:00 and now it may have fallen and recovered (the last 4 audits "
+            "together: -10.1 points [-15.0, -5.2], evidence 97%)",
+        ),
+        (
+            0.04,
+            float("nan"),
+            "cannot tell",
+            "ave%useful: this audit is near the baseline (+4.0 points [-2.7, +10.7]); between 2026-01-08 00:00 and now "
+            "it may have fallen and recovered (the last 4 audits together: -10.1 points [-15.0, -5.2], evidence 97%)",
+        ),
+        (
+            -0.05,
+            START + 14 * DAY,
+            "fell",
+            "ave%useful fell by 10.1 points [-15.0, -5.2] over the last 4 audits, this one ",
+        ),
+    ],
+)
+def test_an_audit_near_the_baseline_is_not_called_a_fall_for_the_audits_before_it(
+    value: float, raised: float, word: str, said: str
+) -> None:
+    found = moved(value, value - 0.067, value + 0.067)
+    before = WatchState(name="alarm", raised=raised)
+    seen = AuditResult(START + 21 * DAY, value, *found.printed_ends, 0.001, None)
+    after = replace(before, name="watching", began=START)
+    judged = Judged(found, seen, before, after, (value, 0, 0, 1), (-0.101, -0.15, -0.052, 4))
+    one = replace(figure("cannot tell"), difference=found, judged=judged, alarm=False, levels=(0.97, 0.0))
+    assert one.word == word
+    assert figure_sentence(one, watched(system(one)), settling=False).startswith(said)
+
+
+def test_an_alarm_whose_evidence_is_gone_is_said_not_to_have_been_confirmed() -> None:
+    found, before = moved(0.02, -0.047, 0.087), WatchState(name="alarm", raised=START)
+    said = sentence(found, WatchState(), before)
+    assert "cannot tell" not in said
+    assert said == (
+        "ave%useful: the alarm of 2026-01-08 00:00 was not confirmed: this audit is near the baseline (+2.0 points "
+        "[-4.7, +8.7])"
+    )
+
+
 def test_a_fall_that_several_audits_show_together_is_named_with_their_interval() -> None:
     found, state = moved(-0.12, -0.25, 0.01), WatchState()
     seen = AuditResult(START, found.value, *found.printed_ends, 0.001, None)
 
-    def said(*gathered: float) -> tuple[str, str]:
+    def said(*gathered: float, found: Difference = found) -> tuple[str, str]:
         judged = Judged(found, seen, state, state, (-0.12, -0.25, 0.01, 1), (*gathered[:3], 4))  # type: ignore[arg-type]
         one = replace(figure("cannot tell"), difference=found, judged=judged, alarm=False, levels=(0.51, 0.0))
         return one.word, figure_sentence(one, watched(system(one)), settling=False)
@@ -136,7 +196,9 @@ def test_a_fall_that_several_audits_show_together_is_named_with_their_interval()
         "ave%useful: cannot tell whether it changed (-12.0 points [-25.0, +1.0]; the last 4 audits together: -10.0 "
         "points [-19.0, -1.0], evidence 51%)",
     )
-    assert said(0.15, 0.05, 0.25)[1].startswith("ave%useful rose by 15.0 points [+5.0, +25.0] over the last 4 audits")
+    assert said(0.15, 0.05, 0.25, found=moved(0.12, -0.01, 0.25))[1].startswith(
+        "ave%useful rose by 15.0 points [+5.0, +25.0] over the last 4 audits"
+    )
     assert "together" not in said(-0.1, -0.21, 0.01)[1]
 
 
