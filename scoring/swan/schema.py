@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from os import PathLike, fspath
@@ -126,11 +126,12 @@ class Criterion:
 class Schema:
     """The criteria by which SWAN judges a conversation, in the order of their file ([SWAN]: see docs/swan.md).
     `schema["Correctness"]` is one criterion; a number as a string works too. `about` is one sentence about the
-    schema."""
+    schema. `scale` has the scores that people can give unless others are asked for, or is ()."""
 
     name: str
     criteria: tuple[Criterion, ...]
     about: str = ""
+    scale: tuple[float, ...] = ()
 
     def __getitem__(self, name: str) -> Criterion:
         """Return the criterion of that name, written name or number. Raises InputError with the nearest name."""
@@ -153,6 +154,14 @@ class Schema:
     def weights(self) -> dict[str, float]:
         """The weight CW of each criterion, by name."""
         return {one.name: one.weight for one in self.criteria}
+
+
+SCALES = "2 to 9 numbers from 0 to 1 in ascending order, as in 0,0.5,1"
+
+
+def is_scale(scores: Sequence[float]) -> bool:
+    """Return whether people can be asked for these scores."""
+    return 2 <= len(scores) <= 9 and list(scores) == sorted(set(scores)) and 0 <= scores[0] < scores[-1] <= 1
 
 
 def write_name(name: str) -> str:
@@ -185,6 +194,7 @@ class _SchemaFile(StrictModel):
     format: Literal["harvest-schema/1"]
     name: str = Field(min_length=1, max_length=80)
     about: str = ""
+    scale: tuple[float, ...] | None = None
     criteria: tuple[_CriterionFile, ...]
 
 
@@ -193,6 +203,8 @@ def read_schema(document: Document) -> Schema:
     file = document.validate_as(_SchemaFile)
     if not file.criteria:
         raise document.error(("criteria",), "criteria: the list is empty")
+    if file.scale is not None and not is_scale(file.scale):
+        raise document.error(("scale",), "scale: this is not a scale", allowed=SCALES)
     seen: dict[tuple[str, str | int], int] = {}
     for i, one in enumerate(file.criteria):
         for key, value in (("name", _fold_name(one.name)), ("number", one.number)):
@@ -219,6 +231,7 @@ def read_schema(document: Document) -> Schema:
         file.name,
         tuple(_build_criterion(document, ("criteria", i), one) for i, one in enumerate(file.criteria)),
         file.about,
+        file.scale or (),
     )
 
 

@@ -9,7 +9,12 @@ from harvest.terminal import print_message, printable
 from recordings.log.run_folder import Run, read
 
 schema_option = click.option(
-    "--schema", default="sakai-2023", show_default=True, type=NameOrFile(), metavar="NAME|FILE", help="The criteria."
+    "--schema",
+    default="sakai-2023",
+    show_default=True,
+    type=NameOrFile(),
+    metavar="NAME|FILE",
+    help="The criteria; `useful` asks yes or no for each answer.",
 )
 nuggets_option = click.option(
     "--nuggets", default="", metavar="NAME", help="Whose nuggets are judged; also sentences or turns [rules]."

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.judge.options import nuggets_option, port_option, read_reporting_damage, schema_option, words_option
-from harvest.cli.judge.serving import SCALE, read_scale, serve_page
+from harvest.cli.judge.serving import SCALE, serve_page
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.short_help import ShortHelp
 from scoring.swan.schema import load_schema
@@ -18,7 +18,9 @@ from topics.errors import InputError
     "--criterion", "names", multiple=True, metavar="NAME", help="A criterion to ask about; may be repeated, or `all`."
 )
 @click.option("--author", "authors", multiple=True, metavar="NAME", help="Who judges; may be repeated.")
-@click.option("--scale", default=SCALE, show_default=True, metavar="A,B,...", help="The scores that can be given.")
+@click.option(
+    "--scale", default="", metavar="A,B,...", help=f"The scores that can be given [those of the schema, or {SCALE}]."
+)
 @click.option(
     "--sample",
     type=WholeNumberRange(1),
@@ -81,7 +83,7 @@ def command(
         nuggets=nuggets,
         port=port,
         language=words,
-        scale=read_scale(scale),
+        scale=scale,
         schema_option=schema,
         same="trial" if each else "words" if once else "node",
         adjudicate=adjudicate,

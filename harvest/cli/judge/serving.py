@@ -27,7 +27,7 @@ from scoring.annotations.agreement import Agreement
 from scoring.measures.wan import WAN
 from scoring.scores import SHIPPED
 from scoring.swan.precedence import FOLDINGS
-from scoring.swan.schema import Schema
+from scoring.swan.schema import SCALES, Schema, is_scale
 from topics.counting import pluralize
 from topics.decimals import decimal
 from topics.errors import InputError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # the page is made where it is served
     from harvest.judging.serving.questions import Question, Sameness
 
 SCALE = "0,0.5,1"
+_YES_OR_NO = (0, 1)
 
 
 def read_scale(text: str) -> tuple[float, ...]:
@@ -47,11 +48,8 @@ def read_scale(text: str) -> tuple[float, ...]:
         found = tuple(float(part) for part in text.split(","))
     except ValueError:
         found = ()
-    if not 2 <= len(found) <= 9 or list(found) != sorted(set(found)) or not 0 <= found[0] < found[-1] <= 1:
-        raise InputError(
-            f"--scale: {text[:60]!r} is not a scale",
-            allowed="2 to 9 numbers from 0 to 1 in ascending order, as in 0,0.5,1",
-        )
+    if not is_scale(found):
+        raise InputError(f"--scale: {text[:60]!r} is not a scale", allowed=SCALES)
     return found
 
 
@@ -68,14 +66,17 @@ def serve_page(
     nuggets: str,
     port: int,
     language: str,
-    scale: Sequence[float],
+    scale: str,
     same: Sameness,
     schema_option: str,
     adjudicate: bool = False,
 ) -> None:
     """Serve a page with questions on the criteria in `names`, and print a link to the page for each judge in
     `people`. With `adjudicate`, the page shows only items that people judged differently, with their judgments.
-    `schema_option` is what `--schema` said, for the commands that are printed at the end."""
+    `schema_option` and `scale` are what `--schema` and `--scale` said, for the commands that are printed at the end."""
+    scores = read_scale(scale) if scale else schema.scale or read_scale(SCALE)
+    if not names and len(schema.criteria) == 1:
+        names = [one.name for one in schema]  # there is nothing to choose
     if names:  # without any, the criteria are listed, for which nobody is needed yet
         people = check_people(people)
     from harvest.judging.serving.desk import scale_choices, value_choices
@@ -103,7 +104,7 @@ def serve_page(
         run,
         asked,
         people,
-        scale_choices(scale, words.words),
+        scale_choices(scores, words.words),
         known,
         values={one.name: value_choices(words.values(one), words.words) for one in schema if one.values},
         told=told,
@@ -113,7 +114,7 @@ def serve_page(
         adjudicating=adjudicate,
         words=words,
     )
-    print_judged(run, schema, [one.criterion for one in asked], schema_option, nuggets)
+    print_judged(run, schema, [one.criterion for one in asked], schema_option, nuggets, scale=scale, scores=scores)
 
 
 def check_people(people: Sequence[str]) -> list[str]:
@@ -252,10 +253,19 @@ _FEW_RARE = 10
 
 
 def print_judged(
-    run: Path, schema: Schema, criteria: Iterable[str], schema_option: str, nuggets: str, *, sheet: bool = False
+    run: Path,
+    schema: Schema,
+    criteria: Iterable[str],
+    schema_option: str,
+    nuggets: str,
+    *,
+    sheet: bool = False,
+    scale: str = "",
+    scores: Sequence[float] = (),
 ) -> None:
     """Print how far judges agree, if at least two people judged the same item, and the commands that follow.
-    `schema_option` and `nuggets` are what these options said, and `sheet` is True if people judge on sheets."""
+    `schema_option`, `nuggets` and `scale` are what these options said, and `scores` those that could be given. `sheet`
+    is True if people judge on sheets."""
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     asked = list(dict.fromkeys(criteria))
     found = agreements(people, asked)
@@ -273,10 +283,17 @@ def print_judged(
     if differing and not adjudicated:
         kind, on = ("sheet", ["--export", "open.csv"]) if sheet else ("page", ["--author", "NAME"])
         names = [word for name in differing for word in ("--criterion", name)]
-        decide = ["harvest", "judge", kind, str(run), *options, *names, "--adjudicate", *on]
+        asked_for = ["--scale", scale] if scale else []
+        decide = ["harvest", "judge", kind, str(run), *options, *names, *asked_for, "--adjudicate", *on]
         steps.append(("where people differ, somebody else decides, with a reason", decide))
     score = ["harvest", "score", str(run), *options, "-m", ", ".join(measures)]
-    steps.append(("the scores", [*score, *(["--judgments", "adjudicated"] if adjudicated else [])]))
+    what = "the share of answers judged 1 (yes)" if tuple(scores) == _YES_OR_NO else "the scores"
+    if not adjudicated:
+        until = ", in which all who judged an answer count alike" if differing else ""
+        steps.append((f"{what}{until}", score))
+    if adjudicated or differing:
+        after = "" if adjudicated else ", once the differences are decided"
+        steps.append((f"{what}{after}", [*score, "--judgments", "adjudicated"]))
     print_message("what to do next:")
     for what, command in steps:
         print_message(f"  {what}:")

@@ -46,7 +46,7 @@ class Words(StrictModel):
     unsure_ones: _Word = "Unsure:"
     deciding: _Word = "{person}, deciding where people differ"
     progress: _Word = "{done} of {of}"
-    progress_of_all: _Word = "all {people}: {done} of {of}"
+    progress_of_all: _Word = "{people} people together: {done} of {of}"
     minutes_left: _Word = "about {n} min left"
     hours_left: _Word = "about {n} h left"
     place: _Word = "{n} of {of}"

@@ -59,7 +59,7 @@ def test_the_20_plus_1_criteria_of_table_1_of_swan_come_with_harvest_under_their
     assert all(one.sampling in SAMPLINGS and one.question and one.judges for one in schema)
     assert all(one.weight == 1 and one.weighting == Uniform() for one in schema)
     shipped = ("beyond-table-1", "dialeval-nuggets", "dialeval-quality", "news", "sakai-2023", "sakai-2023-rules")
-    assert shipped_schemas() == (*shipped, "sakai-2023-table-1", "structured-answers")
+    assert shipped_schemas() == (*shipped, "sakai-2023-table-1", "structured-answers", "useful")
 
 
 def test_the_schema_of_exactly_table_1_has_every_rule_and_what_is_beyond_it_is_apart() -> None:
