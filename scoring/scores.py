@@ -349,7 +349,7 @@ def _notes(
     if invalid:
         yield (
             f"{pluralize(invalid, 'trial')} without a valid attempt (failed by the infrastructure, interrupted, or "
-            "without an answer): in no figure."
+            "without an answer, as in a replay that goes on otherwise): in no figure."
         )
     if missing:
         yield f"{pluralize(missing, 'planned trial')} not played yet: in no figure."

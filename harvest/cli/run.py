@@ -25,6 +25,7 @@ from harvest.playing.plan import Plan, make_plan
 from harvest.playing.play import Tracing, untraced
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
+from harvest.systems.driver import UNRECORDED
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, people_console, printable
 from protocols.labels import NOT_USEFUL
@@ -275,15 +276,26 @@ def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -
         people.print(f"[yellow]{escape(sentence)}[/]", soft_wrap=True)
     if len(capped) == 1 and not capped[0].stopped:
         people.print(escape(capped[0].progress), soft_wrap=True)
-    if plan.to_play:
+    open_trials = {work.key for sittings in plan.sittings.values() for one in sittings for work in one.works}
+    reasons = {one.key: one.outcome.reason for one in run.conversations if one.outcome and one.key in open_trials}
+    unrecorded = frozenset(key for key, reason in reasons.items() if reason in UNRECORDED)
+    if unrecorded:
+        people.print(
+            f"[red]not in the recording: {len(unrecorded)} of {pluralize(plan.planned, 'trial')}[/]: they would have "
+            "gone on otherwise under this protocol, and are in no figure. Trying again changes nothing; harvest "
+            "relabel RUN --protocol FILE, of the run that is replayed, bounds what the figures could be",
+            soft_wrap=True,
+        )
+    elsewhere = plan.without(unrecorded)
+    if elsewhere.to_play:
         # If a system was given up or never worked, merely trying again would not help.
         working = {one.key.system for one in run.finished}
         stuck = {one.name for one in resolved.played if one.asked in left or one.name not in working}
-        helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)
+        helps = any(sittings for name, sittings in elsewhere.sittings.items() if name not in stuck)
         advice = "the same command tries them again" + ("" if helps else ", once the cause is removed")
-        where = escape(printable(_open_by_system(plan, run), line=True))
+        where = escape(printable(_open_by_system(elsewhere, run), line=True))
         people.print(
-            f"[red]no valid attempt: {plan.to_play} of {pluralize(plan.planned, 'trial')}[/] ({where}); {advice}"
+            f"[red]no valid attempt: {elsewhere.to_play} of {pluralize(plan.planned, 'trial')}[/] ({where}); {advice}"
         )
     cut = sum(is_cut_short(one.outcome) for one in run.finished if one.key not in prevented)
     if cut:

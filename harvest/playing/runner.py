@@ -17,7 +17,7 @@ from typing import Protocol as Seam
 from harvest.audits.system import System
 from harvest.playing.attempt import AttemptState, Lease, Player
 from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
-from harvest.systems.driver import Driver, Opening
+from harvest.systems.driver import UNRECORDED, Driver, Opening
 from harvest.systems.limits import BusyTracker, Gate, Gates, OpeningQueue, local_gate
 from harvest.systems.load import Load
 from harvest.systems.toll import CapReached
@@ -216,6 +216,8 @@ class Runner:
     def _judge_attempt(self, desk: _Desk, work: Work, played: AttemptState) -> bool:
         if played.outcome.valid:
             desk.invalid_in_a_row = 0
+            return False
+        if played.outcome.reason in UNRECORDED:  # no sign of trouble
             return False
         desk.invalid_in_a_row += 1
         desk.tries[work.key] = desk.tries.get(work.key, 0) + 1

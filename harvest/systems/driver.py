@@ -42,6 +42,10 @@ __all__ = [
 ]
 
 
+# Reasons of attempts for which a recording has no reply. Trying again would find none either.
+UNRECORDED = frozenset({"diverged", "not-recorded"})
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """The capabilities of a driver. An audit is refused if its protocol or sessions need a capability that its driver

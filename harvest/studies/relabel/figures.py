@@ -1,7 +1,7 @@
 """Printed sentences, tables and long-form rows of runs whose answers were labelled again."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from harvest.tables.figures import shown_with_interval
 from harvest.tables.long_rows import LongRow, interval_cells, score_cells, unit_of
 from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
+from protocols.labels import NOT_USEFUL, USEFUL
 from protocols.library import protocol_hash
 from protocols.route_words import decision_words
 from scoring.table import ScoreRow, is_percentage
@@ -34,7 +35,10 @@ _COURSES: dict[Course, str] = {
     "shorter": "would have ended earlier, and {is_} known as far as {it} would have gone",
     "unknown": "would have gone on otherwise",
 }
-_LEGEND = "[low, high]: {level:g}% interval for {of}; change: over the same conversations, of percentages in points"
+_LEGEND = (
+    "change: of these very answers, for which it is known {known}; of percentages in points; [low, high]: what to "
+    "expect beyond them, the {level:g}% interval for {of}"
+)
 _BOUNDS = (
     "a value A to B: conversations would have gone on otherwise, and nobody knows how; A counts each of their unknown "
     "turns as useless, B as useful, and the interval holds both"
@@ -103,9 +107,13 @@ def _figure_parts(one: Relabelling) -> Iterator[RenderableType]:
                     table.add_row(Text(f"  {printable(system, line=True)}"), *map(Text, _cells(key, figure)))
         yield table
         kind = "these topics" if one.settings.estimand == "these" else "topics like these"
-        yield Text(_LEGEND.format(level=100 * one.settings.level, of=kind), style="dim")
+        exact = all(figure.is_known for figure in shown.values())
+        known = "exactly" if exact else "exactly, or from A to B"
+        yield Text(_LEGEND.format(level=100 * one.settings.level, of=kind, known=known), style="dim")
         if any(len(figure.after) > 1 for figure in shown.values()):
             yield Text(_BOUNDS, style="dim")
+        if fallen := _fallen(one, shown):
+            yield Text(fallen, style="dim")
         withheld = [f"{key_name(key)} of {system}" for (system, key), figure in shown.items() if not figure.after]
         if withheld:
             named = printable(", ".join(withheld), line=True)
@@ -113,6 +121,21 @@ def _figure_parts(one: Relabelling) -> Iterator[RenderableType]:
     if same:
         verb = "is" if same == 1 else "are"
         yield Text(f"{pluralize(same, 'figure')} {verb} the same before and after", style="dim")
+
+
+def _fallen(one: Relabelling, shown: Mapping[tuple[str, Key], Figure]) -> str:
+    """Explain how a share can fall although all changed labels are better, or return "" if none does."""
+    if set(one.kinds) != {(NOT_USEFUL, USEFUL)}:
+        return ""
+    fell = {at: figure for at, figure in shown.items() if min((end.value for end in figure.change), default=0.0) < 0}
+    named = printable(", ".join(f"{key_name(key)} of {system}" for system, key in fell), line=True)
+    if not fell:
+        return ""
+    if any(figure.is_known for figure in fell.values()):
+        how = "a conversation with a better label has other turns: it ends elsewhere, or is asked fewer or later ones"
+    else:
+        how = "a conversation with a better label goes on otherwise, and A counts each of its unknown turns as useless"
+    return f"{named} can fall although each changed label goes {NOT_USEFUL} → {USEFUL}: {how}"
 
 
 def _has_value(figure: Figure) -> bool:
