@@ -22,7 +22,7 @@ from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.validity.user_card_figures import card_document
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.figures import ordered_rows
-from harvest.tables.long_rows import csv_rows, latex_table
+from harvest.tables.long_rows import LATEX_NEEDS, csv_rows, latex_table
 from harvest.terminal import people_console, print_message
 from recordings.log.run_folder import read
 from scoring.scores import SHIPPED
@@ -156,6 +156,7 @@ def command(
         click.echo(csv_rows(table.stream()), nl=False)
     elif as_latex:
         click.echo(latex_table(ordered_rows(table.joint, every=every, asked=names), material.systems), nl=False)
+        click.echo(LATEX_NEEDS, err=True)
     else:
         print_scores(
             people,

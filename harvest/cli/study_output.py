@@ -43,6 +43,8 @@ class Output:
                 people.print(part, soft_wrap=whole)
         if self.form:
             click.echo(FORMS[self.form].write(study), nl=False)
+            if FORMS[self.form].needs:
+                click.echo(FORMS[self.form].needs, err=True)
         if self.figures and study.chart is None:
             raise InputError("this study has no picture", advice="leave out --figure")
         if study.chart is not None:

@@ -26,6 +26,9 @@ _SPECIAL = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
 TOPRULE = r"\toprule  % needs \usepackage{booktabs}"  # LaTeX shows this line where the package is missing
+# The first line of each table, since who pastes a table reads that line; also said beside it, see `LATEX_NEEDS`.
+LATEX_HEAD = r"% Needs \usepackage{booktabs} in the preamble."
+LATEX_NEEDS = r"the table needs \usepackage{booktabs} in the preamble; names in other scripts than Latin need XeLaTeX"
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")  # also the wide ones of East Asian keyboards
 
 
@@ -64,6 +67,7 @@ def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
     columns = [system for system in systems if any(row.system == system for row in rows)]
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     lines = [
+        LATEX_HEAD,
         r"\begin{tabular}{l" + "rlr" * len(columns) + "}",
         TOPRULE,
         "measure" + "".join(rf" & {latex_text(one)} & & $n$" for one in columns) + r" \\",
@@ -259,6 +263,7 @@ def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = 
     runs with their dates and the hashes of their protocols and topics."""
     columns = [(heading, cell) for heading, cell in _COLUMNS if any(cell(row) for row in rows)]
     lines = [
+        LATEX_HEAD,
         r"\begin{tabular}{" + "".join("r" if heading in _RIGHT_ALIGNED else "l" for heading, _ in columns) + "}",
         TOPRULE,
         " & ".join(heading for heading, _ in columns) + r" \\",

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from harvest.tables.long_rows import LongRow, csv_rows, long_latex
+from harvest.tables.long_rows import LATEX_NEEDS, LongRow, csv_rows, long_latex
 from recordings.files.json_text import Json
 from recordings.log.header import software
 
@@ -49,10 +49,12 @@ class StudyForm:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of output, with the help text of its option and the function that writes a study."""
+    """A form of output, with the help text of its option, the function that writes a study, and what is printed beside
+    it on what its reader needs."""
 
     words: str
     write: Callable[[StudyForm], str]
+    needs: str = ""
 
 
 FORMS: Mapping[str, Form] = MappingProxyType(
@@ -65,8 +67,11 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "latex": Form(
             "A table for a paper, in LaTeX, on standard output.",
             lambda study: study.paper() if study.paper is not None else _long_table(study),
+            LATEX_NEEDS,
         ),
-        "long": Form("A table of all figures in LaTeX on standard output.", lambda study: _long_table(study)),
+        "long": Form(
+            "A table of all figures in LaTeX on standard output.", lambda study: _long_table(study), LATEX_NEEDS
+        ),
     }
 )
 

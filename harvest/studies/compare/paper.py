@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harvest.studies.compare.comparison import Comparison
 from harvest.tables.comparison_words import measure_name, p_text, signed
-from harvest.tables.long_rows import TOPRULE, latex_text, source_comments
+from harvest.tables.long_rows import LATEX_HEAD, TOPRULE, latex_text, source_comments
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.inference.ratios import Ratio
@@ -26,6 +26,7 @@ def comparison_latex(found: Comparison) -> str:
     headings = ["measure", *pair_heading, *names, f"{names[0]} $-$ {names[1]}", "interval", "$p$", "effect", "topics"]
     headings += ["ratio"] if ratios else []
     lines = [
+        LATEX_HEAD,
         r"\begin{table}",
         r"\centering\small\setlength{\tabcolsep}{3pt}",  # so that two systems fit the width of article
         rf"\caption{{{_caption(found)}}}",
@@ -45,7 +46,8 @@ def comparison_latex(found: Comparison) -> str:
 def _lines(found: Comparison, *, two: bool) -> Iterator[str]:
     for measure in found.measures:
         for at, pair in enumerate(measure.pairs):
-            name = latex_text(measure_name(measure)) if at == 0 else ""
+            common = ", in common" if measure.left_out and measure.topics else ""
+            name = latex_text(f"{measure_name(measure)}{common}") if at == 0 else ""
             systems = [] if two else [f"{latex_text(pair.first)}, {latex_text(pair.second)}"]
             yield " & ".join([name, *systems, *_cells(measure, pair)]) + r" \\"
         if not two and measure is not found.measures[-1]:
@@ -75,6 +77,11 @@ def _caption(found: Comparison) -> str:
     method = next((one.interval.method for each in found.measures for one in each.pairs if one.interval.method), "")
     systems = latex_text(", ".join(found.systems[:-1]) + f" and {found.systems[-1]}")
     points = any(is_percentage(one.measure) for one in found.measures)
+    shared = any(one.left_out and one.topics for one in found.measures)
+    missing: dict[str, list[str]] = {}  # why, and of which measures
+    for measure in found.measures:
+        for why in dict.fromkeys(pair.interval.note for pair in measure.pairs if math.isnan(pair.interval.low)):
+            missing.setdefault(why or "it is undefined", []).append(measure_name(measure))
     sentences = [
         f"{systems} over {pluralize(topics, 'topic')} with {trials} of each.",
         f"Intervals ({latex_text(f'{100 * found.settings.level:g}%')}"
@@ -84,6 +91,8 @@ def _caption(found: Comparison) -> str:
         *([f"{latex_text(found.standardised.sentence)}."] if found.standardised else []),
         f"$p$: {latex_text(name_test(found))}.",
         r"Effect: $|A - B| / \sqrt{V_{E2}}$, by the residual variance of a two-way analysis of variance.",
+        *(["In common: over the topics for which each system has a value."] if shared else []),
+        *(f"No interval for {latex_text(', '.join(names))}: {latex_text(why)}." for why, names in missing.items()),
     ]
     return " ".join(sentences)
 

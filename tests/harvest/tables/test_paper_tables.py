@@ -70,7 +70,8 @@ def test_json_names_the_runs_and_the_software(run: Path) -> None:
 def test_a_table_in_latex_has_the_figures_of_the_screen(run: Path) -> None:
     table = harvest("score", str(run), "--latex").stdout
     lines = table.splitlines()
-    assert lines[:2] == [r"\begin{tabular}{lrlrrlr}", r"\toprule  % needs \usepackage{booktabs}"]
+    needs = r"% Needs \usepackage{booktabs} in the preamble."
+    assert lines[:3] == [needs, r"\begin{tabular}{lrlrrlr}", r"\toprule  % needs \usepackage{booktabs}"]
     assert lines[2] == r"measure & A\_1 & & $n$ & B & & $n$ \\"
     overall = {
         (row["measure"], row["turn"], row["system"]): row

@@ -176,7 +176,7 @@ def test_the_command_prints_it_in_every_form_and_refuses_what_does_not_belong(
     assert (document["format"], len(document["long"])) == ("harvest-allocation/1", 4 + 3 * 6)
     rows = said(*base, "--csv")[1].splitlines()
     assert len(rows) == 1 + 4 + 3 * 6
-    assert said(*base, "--latex")[1].startswith(r"\begin{tabular}")
+    assert said(*base, "--latex")[1].splitlines()[1].startswith(r"\begin{tabular}")
     assert "--detect has no effect on --allocate" in said(*base, "--detect", "5")[2]
     assert "give --from RUN" in said("plan", base[1], "--allocate")[2]
     assert "the difference to detect is missing" in said("plan", base[1])[2]
