@@ -23,18 +23,30 @@ if TYPE_CHECKING:
     from scoring.settings import Estimand
     from scoring.table import ScoreRow
 
-    Playing: TypeAlias = Callable[[Audit | str | PathLike[str]], "AuditedRun"]
+    Playing: TypeAlias = Callable[..., "AuditedRun"]
+
+
+@pytest.fixture(scope="session")
+def _harvest_shared() -> dict[Path, AuditedRun]:
+    """The audits that were played once for all tests of the session, by file."""
+    return {}
 
 
 @pytest.fixture
-def harvest_audit(tmp_path: Path, request: pytest.FixtureRequest) -> Playing:
+def harvest_audit(
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    _harvest_shared: dict[Path, AuditedRun],
+) -> Playing:
     """Play an audit in a temporary folder, or read a recorded run, and return an `AuditedRun`.
 
     The argument of the fixture is an audit, its file, the name of a shipped audit, or a run folder, which is scored as
-    it is. Relative paths start at the folder of the test's file, or else at the working directory.
+    it is. Relative paths start at the folder of the test's file, or else at the working directory. With `once=True`, an
+    audit's file is played once for all tests of the session that say so.
     """
 
-    def audited(what: Audit | str | PathLike[str]) -> AuditedRun:
+    def audited(what: Audit | str | PathLike[str], *, once: bool = False) -> AuditedRun:
         from harvest.audits.audit import Audit
         from harvest.playing.play import play
         from recordings.log.run_folder import is_run, read
@@ -45,7 +57,12 @@ def harvest_audit(tmp_path: Path, request: pytest.FixtureRequest) -> Playing:
         place = beside if beside.exists() else Path(what)
         if is_run(place):
             return AuditedRun(read(place))
-        return AuditedRun(play(str(place), tmp_path / f"run-{place.stem}"))
+        if not once:
+            return AuditedRun(play(str(place), tmp_path / f"run-{place.stem}"))
+        if (file := place.absolute()) not in _harvest_shared:
+            folder = tmp_path_factory.mktemp("harvest") / f"run-{place.stem}"
+            _harvest_shared[file] = AuditedRun(play(str(place), folder))
+        return _harvest_shared[file]
 
     return audited
 

@@ -22,6 +22,9 @@ systems: [{name: A, driver: parrot, options: {profile: steady}}]
 thresholds: [{measure: "%useful", turn: 1, at_least: 0.5, estimand: these}]
 """
 PASSING = f"""\
+SHARED = []
+
+
 def test_a_fresh_run(harvest_audit):
     audited = harvest_audit("audit.yaml")
     figure = audited.figure("%useful", turn=1)
@@ -32,6 +35,16 @@ def test_a_fresh_run(harvest_audit):
     audited.check("%useful S1", at_least=0.5, strict=True)
     audited.check_thresholds()
     assert len(audited.run.finished) == 24
+
+
+def test_several_tests_share_what_is_played_once(harvest_audit):
+    SHARED.append(harvest_audit("audit.yaml", once=True).run.path)
+
+
+def test_and_this_is_another_of_them(harvest_audit):
+    SHARED.append(harvest_audit("audit.yaml", once=True).run.path)
+    assert SHARED == [SHARED[0]] * 2
+    assert harvest_audit("audit.yaml").run.path != SHARED[0]
 
 
 def test_a_recorded_run(harvest_audit):
@@ -109,7 +122,7 @@ def project(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
 
 def test_figures_are_asserted_with_their_intervals(tmp_path: Path) -> None:
     done = project(tmp_path, PASSING)
-    assert "2 passed" in done.stdout, done.stdout
+    assert "4 passed" in done.stdout, done.stdout
 
 
 def test_what_fails_says_the_figure_and_the_bound(tmp_path: Path) -> None:
