@@ -111,8 +111,9 @@ def _displayed(audit: Audit, plan: Plan, damage: tuple[str, ...]) -> AbstractCon
     from harvest.playing.progress import Display
 
     # A notebook says that it is a terminal, and shows every frame of a bar.
-    lines = False if _in_notebook() else None
-    return Display(Console(stderr=True, force_jupyter=False, force_terminal=lines), audit.played, plan)
+    notebook = _in_notebook()
+    console = Console(stderr=True, force_jupyter=False, force_terminal=False if notebook else None)
+    return Display(console, audit.played, plan, overwrites=notebook)
 
 
 async def play_audit(

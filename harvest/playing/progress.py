@@ -37,9 +37,19 @@ class _Bars(Progress):
 
 class Display:
     """A `harvest.playing.runner.Watcher` that draws on a terminal, or else writes plain lines. `labels` has the
-    number of each label so far, by system. `left` has the systems that were given up."""
+    number of each label so far, by system. `left` has the systems that were given up. With `overwrites`, a line takes
+    the place of the one before it, which notebooks show although they are no terminal."""
 
-    def __init__(self, console: Console, systems: tuple[System, ...], plan: Plan, clock: Clock = REAL_CLOCK) -> None:
+    def __init__(
+        self,
+        console: Console,
+        systems: tuple[System, ...],
+        plan: Plan,
+        clock: Clock = REAL_CLOCK,
+        *,
+        overwrites: bool = False,
+    ) -> None:
+        self._overwrites, self._drawn = overwrites, 0
         self._console, self._clock, self._began = console, clock, clock.monotonic()
         self.labels: dict[str, Counter[str]] = {system.name: Counter() for system in systems}
         self.left: set[str] = set()
@@ -57,7 +67,7 @@ class Display:
             disable=not console.is_terminal,
         )
         self._tasks: dict[str, TaskID] = {}
-        self._done, self._total, self._tenth = 0, plan.to_play, 0
+        self._done, self._total, self._step = 0, plan.to_play, 0
         for system in systems:
             works = sum(len(sitting.works) for sitting in plan.sittings.get(system.name, ()))
             # The end of a long name is kept, since versions and dates come last.
@@ -79,6 +89,7 @@ class Display:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+        self._end_line()
 
     def turn_asked(self, work: Work) -> None:
         self.labels[work.key.system]["turns"] += 1
@@ -98,7 +109,7 @@ class Display:
             row = next(one for one in self._progress.tasks if one.id == task)
             self._progress.update(task, count=f"{row.completed:g}/{row.total:g}")
             self._progress.ending = self._describe_end()
-            self._print_tenth()
+            self._print_step()
         self._redraw_labels(work.key.system)
 
     def _print_once(self, system: str, outcome: Outcome) -> None:
@@ -106,14 +117,17 @@ class Display:
         if (system, outcome.reason) not in self._said:
             self._said.add((system, outcome.reason))
             why = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
+            self._end_line()
             self._console.print(f"[yellow]{escape(printable(f'{system}: an attempt failed: {why}', line=True))}[/]")
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left.add(system)
         told = printable(f"{system} is not contacted again: {reason}; trials left: {unplayed}", line=True)
+        self._end_line()
         self._console.print(f"[yellow]{escape(told)}[/]")
 
     def pace_lowered(self, system: str, why: str) -> None:
+        self._end_line()
         self._console.print(f"[yellow]{escape(printable(f'{system} {why}', line=True))}[/]")
 
     def _describe_end(self) -> str:
@@ -126,11 +140,12 @@ class Display:
         at = f"{ends:%H:%M}" if seconds < 86400 else f"{ends:%Y-%m-%d %H:%M}"
         return f"ends about {at}, in {count_time(seconds)}"
 
-    def _print_tenth(self) -> None:
-        """Print a line after every tenth of the trials if nothing can be drawn, as in a scheduled job's log."""
-        tenth = 10 * self._done // max(1, self._total)
-        if tenth > self._tenth and not self._console.is_terminal:
-            self._tenth = tenth
+    def _print_step(self) -> None:
+        """Print a line after every tenth of the trials if nothing can be drawn, as in a scheduled job's log, or after
+        every hundredth if it takes the place of the line before it."""
+        step = (100 if self._overwrites else 10) * self._done // max(1, self._total)
+        if step > self._step and not self._console.is_terminal:
+            self._step = step
             told = {
                 system: ", ".join(f"{kind} {counts[kind]}" for kind in (USEFUL, NOT_USEFUL, "invalid") if counts[kind])
                 for system, counts in self.labels.items()
@@ -139,7 +154,19 @@ class Display:
             seen = "; ".join(f"{system}: {kinds}" for system, kinds in told.items() if kinds)
             done = f"{self._done} of {pluralize(self._total, 'trial')}" + (f" ({seen})" if seen else "")
             ending = self._describe_end()
-            self._console.print(done + (f"; {ending}" if ending else ""), markup=False, soft_wrap=True)
+            line = printable(done + (f"; {ending}" if ending else ""), line=True)
+            if not self._overwrites:
+                self._console.print(line, markup=False, soft_wrap=True)
+                return
+            self._console.file.write(f"\r{line:<{self._drawn}}")  # rich leaves out a carriage return
+            self._console.file.flush()
+            self._drawn = len(line)
+
+    def _end_line(self) -> None:
+        """End a line that would be overwritten, because another one follows."""
+        if self._drawn:
+            self._console.file.write("\n")
+            self._drawn = 0
 
     def _redraw_labels(self, system: str) -> None:
         counts = self.labels[system]
