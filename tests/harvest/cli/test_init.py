@@ -48,7 +48,7 @@ def test_the_audit_that_is_written_is_taken_as_it_is(
     ended("init", tmp_path / "new", "--driver", driver)
     audit = load_audit(str(tmp_path / "new" / "audit.yaml"))
     assert [system.driver for system in audit.systems] == [driver]
-    assert audit.protocol.name == "first"
+    assert audit.protocol.name == "first-protocol"
     assert len(audit.topics.topics) == 2
     written = [file for file in (tmp_path / "new").iterdir() if file.name != "__pycache__"]  # kept of bot.py by Python
     assert all(len(line) <= 120 for file in written for line in file.read_text().splitlines())

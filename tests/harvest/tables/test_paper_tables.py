@@ -72,7 +72,7 @@ def test_a_table_in_latex_has_the_figures_of_the_screen(run: Path) -> None:
     lines = table.splitlines()
     needs = r"% Needs \usepackage{booktabs} in the preamble."
     assert lines[:3] == [needs, r"\begin{tabular}{lrlrrlr}", r"\toprule  % needs \usepackage{booktabs}"]
-    assert lines[2] == r"measure & A\_1 & & $n$ & B & & $n$ \\"
+    assert lines[3] == r"measure & A\_1 & & $n$ & B & & $n$ \\"
     overall = {
         (row["measure"], row["turn"], row["system"]): row
         for row in json.loads(harvest("score", str(run), "--json").stdout)["rows"]
