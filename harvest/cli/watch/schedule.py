@@ -19,6 +19,7 @@ from harvest.schedules.crontab import crontab
 from harvest.schedules.job import EVERY, Every, Job
 from harvest.schedules.systemd import systemd
 from harvest.schedules.workflow import workflow
+from harvest.tables.study_form import FORMS
 from harvest.terminal import printable
 from topics.errors import InputError
 
@@ -97,7 +98,8 @@ def command(
         flock = shutil.which("flock")
         if flock is None:
             _print_hint("flock(1), which keeps audits from overlapping, is not on this machine: install util-linux")
-        after = None if options["output"].form else job.follow_up  # a document needs an audit
+        document_asked = any(options[f"as_{name}"] for name in FORMS)  # which needs an audit
+        after = None if document_asked else job.follow_up
         jobs, locking = [job, *([after] if after else [])], flock or _FLOCK
         text = "".join(crontab(one, locking) for one in jobs) if cron else systemd(jobs, locking)
     click.echo(text, nl=False)

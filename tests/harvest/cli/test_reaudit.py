@@ -152,7 +152,7 @@ def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there
         return done.returncode, done.stderr
 
     code, said = if_alarm()
-    assert (code, "no alarm waits to be confirmed, so nothing is played" in said) == (0, True)
+    assert (code, "no alarm and no fall waits to be confirmed, so nothing is played" in said) == (0, True)
     assert not (blessed / "runs" / "watched").exists()
     becomes(blessed, useful=10)
     alarms: list[bool] = []
