@@ -174,7 +174,8 @@ def alarm_waits(looks: Sequence[Look]) -> bool:
     """Return true if the last measured look left an alarm to be confirmed, or showed a fall or a rise that is not yet
     enough for an alarm: a week later its cause may be gone. All `looks` must be against one baseline."""
     last = next((one.figures for one in reversed(looks) if one.figures), ())
-    return any(one.is_waiting or one.word in ("fell", "rose") for one in last)
+    # A figure that is only shown can fall, too, but no audit can confirm that.
+    return any(one.is_waiting or (one.evidence is not None and one.word in ("fell", "rose")) for one in last)
 
 
 @dataclass(frozen=True)

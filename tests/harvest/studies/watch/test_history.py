@@ -86,9 +86,13 @@ def look(one: LookFigure) -> Look:
         (figure(alarm=True, verdict="changed"), False),
         (figure(alarm=True, verdict="changed", waits=True), True),
         (figure(alarm=False, waits=False), False),
+        (figure(word="fell", evidence=((0.0,), (0.0,))), True),
+        (figure(word="rose", evidence=((0.0,), (0.0,))), True),
+        (figure(word="cannot tell", evidence=((0.0,), (0.0,))), False),
+        (figure(word="fell"), False),  # a figure that is only shown
     ],
 )
-def test_an_alarm_waits_also_for_a_second_change(one: LookFigure, waits: bool) -> None:
+def test_an_alarm_waits_also_for_a_second_change_and_so_does_a_fall(one: LookFigure, waits: bool) -> None:
     assert alarm_waits([look(one)]) == waits
 
 
