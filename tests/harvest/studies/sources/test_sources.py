@@ -173,6 +173,13 @@ def test_systems_in_arms_are_compared_within_each_system(tmp_path: Path) -> None
     }
 
 
+def test_runs_of_a_system_are_compared(tmp_path: Path) -> None:
+    each = [record_cited(tmp_path / name, drawn(seed), topics=6, trials=2) for seed, name in enumerate(("may", "june"))]
+    (pair,) = study_sources(gather_runs(each, {"replications": 200}), most=1).columns[0].pairs
+    assert (pair.facet, pair.first, pair.second) == ("run", "A@may", "A@june")
+    assert not pair.apart["Jaccard"].beyond
+
+
 def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     with pytest.raises(SystemExit) as ended:
         main(["sources", *map(str, words)])
