@@ -22,6 +22,8 @@ Trial = tuple[str, int]
 # denominator of 0, without a value. The figure of a topic is the ratio of its sums.
 Cell = tuple[float, float]
 
+_FEW_OF_A_KIND = 10  # conversations: with fewer, t over trials covers too little
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligned:
@@ -34,6 +36,8 @@ class Aligned:
     - `pooled`: True if figures are ratios of sums over all conversations, False if they are means over topics.
     - `sessions`: (m,) numbers of sessions that run through all topics; 0 if each conversation has its own session.
     - `shared`: (m,) variances of the figure over other sessions; NaN with fewer than two sessions.
+    - `scarce`: (m,) True for a ratio of sums to which conversations contribute several things each, if too few
+      conversations have things of one kind: their things depend on each other, and the number of things says little.
     - `clusters`: (T,) cluster numbers of the topics; None if all topics are independent.
     - `in_time`: by system with known times, the test of dependence in time. If its p is at most .05, trials near each
       other are treated as alike, and `noise` is multiplied by the inflation.
@@ -51,6 +55,7 @@ class Aligned:
     pooled: bool
     sessions: npt.NDArray[np.int64]
     shared: Floats
+    scarce: npt.NDArray[np.bool_]
     clusters: npt.NDArray[np.int64] | None = None
     in_time: Mapping[str, TimeDependence] = field(default_factory=dict)
     moments: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
@@ -124,6 +129,7 @@ def align(
     if not pooled:
         above, below = above / np.maximum(below, 1), np.ones(shape)
     whole, figures = below.sum(axis=0), _ratio(above, below)
+    scarce = np.zeros(len(systems), dtype=bool)
     hanging, moments = dict[str, TimeDependence](), dict[str, tuple[Floats, Floats]]()
     played = sorted({number for own in numbers.values() for side in own for number in side})
     places = {number: at for at, number in enumerate(played)}
@@ -131,6 +137,10 @@ def align(
     for column, system in enumerate(systems):
         if not whole[column] > 0:
             continue  # without a figure there is no variance
+        if pooled:
+            over = np.concatenate([own[column] for own in common.values()])
+            kinds = (over[:, 0] > 0).sum(), (over[:, 1] > over[:, 0]).sum()
+            scarce[column] = over[:, 1].max() > 1 and min(kinds) < _FEW_OF_A_KIND
         moved: dict[int, float] = {}
         apart: dict[Trial, float] = {}
         for row, (topic, own) in enumerate(common.items()):
@@ -169,6 +179,7 @@ def align(
         pooled,
         sessions,
         shared,
+        scarce,
         cluster_numbers(tuple(common), clusters or {}),
         hanging,
         moments,

@@ -2,7 +2,7 @@
 
     figure             topics like these                              these topics
     mean over topics   unseen topic (or t), exchanging sides          t over trials within topics
-    ratio of sums      each ratio's own interval, squared and added   exact if turns are few, else t over trials
+    ratio of sums      each ratio's own interval, squared and added   t over trials; exact, or none, if turns are few
     continued sessions t clustered by topic and session               t clustered by session
 
 Studies pass the sides and the estimand, and choose no method themselves.
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from scoring.inference.aligned import Aligned
 from scoring.inference.differences import smallest_p
-from scoring.inference.interval import Interval
+from scoring.inference.interval import Interval, no_interval
 from scoring.inference.paired import Estimand, Guard, PairedTest, compare_like_these, compare_these
 from scoring.inference.ratio_differences import exact_ratios, has_few_turns, ratios_like_these
 from scoring.inference.sessions import compare_sessions
@@ -96,6 +96,9 @@ def _compare_fresh(
         return compare_like_these(each, rng, level=level, reach=reach, guard=guard, clusters=clusters)
     value = float(each.mean()) + 0.0
     if estimand == "these":
+        if aligned.scarce[sides].any():
+            why = "too few conversations of a kind, which count several times each"
+            return PairedTest(value, no_interval(why), math.nan, math.nan, 0.0)
         if not has_few_turns(above.sum(axis=0), below.sum(axis=0)):
             return compare_these(each, noise, trials, level=level, reach=reach)
         interval, p = exact_ratios(above.sum(axis=0), below.sum(axis=0), level=level)
