@@ -50,7 +50,7 @@ class SourceEntry:
 class SourceTable:
     """What is known about sources: `entries` by domain, in file order; `columns` besides `domain`; `attributes`, which
     are attribute sets with the shares that the groups of a column should have; and `rules` for redirects, which are
-    tried before those that come with Harvest. `name` is that of its file, as whoever gave it wrote it. Without entries,
+    tried before those that come with Harvest. `name` is the name of its file as written. Without entries,
     all sources are unknown."""
 
     entries: Mapping[str, SourceEntry] = field(default_factory=lambda: MappingProxyType({}))

@@ -32,7 +32,11 @@ def sides(*values: Floats, **design: object) -> Aligned:
 def ratios_of_sums(above: Floats, below: Floats) -> Aligned:
     """Two systems with (topics, 2) recoveries of failed turns."""
     cells = {
-        name: {(f"T{row:03}", 1): (float(above[row, at]), float(below[row, at])) for row in range(len(above))}
+        name: {
+            (f"T{row:03}", trial): (float(trial <= above[row, at]), 1.0)
+            for row in range(len(above))
+            for trial in range(1, int(below[row, at]) + 1)
+        }
         for at, name in enumerate(NAMES)
     }
     return align([f"T{row:03}" for row in range(len(above))], NAMES, cells, pooled=True)
