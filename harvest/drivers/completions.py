@@ -86,6 +86,10 @@ class Completion:
         return f"{self._model} {self._fingerprint}".strip()
 
     @property
+    def ends_with_body(self) -> bool:
+        return False
+
+    @property
     def is_complete(self) -> bool:
         """True after `[DONE]`, or after a chunk with a finish_reason unless every chunk has a finish_reason."""
         return self._done or (bool(self.finish) and not self._ends_often)

@@ -51,16 +51,18 @@ Form = Literal["body", "events", "messages"]
 class StreamShape:
     """How the events of a stream are read. `names` are the paths of an event's name; by default, its name in the stream
     and its keys `event` and `type` are its names. `ends` are the names of events that end the reply, and `end` is a
-    condition that does. `replace` finds texts that replace the text so far, `fail` messages of errors, and `messages`
-    the ids of the messages that events belong to. `patch` finds a document, or patches of it, which is read at the end
-    like an event called `document`. `media_type` is used instead of the declared one if it is not ""."""
+    condition that does; without both, the response ends it. `replace` finds texts that replace the text so far, `fail`
+    messages of errors, `messages` the ids of the messages that events belong to; `begin` holds of one that begins
+    another message. `patch` finds a document, or patches of it, which is read at the end like an event `document`.
+    `media_type` is used instead of the declared one if it is not ""."""
 
-    ends: frozenset[str]
+    ends: frozenset[str] = frozenset()
     end: Condition = NEVER
     names: tuple[ReplyPath, ...] = ()
     replace: PartPaths = NO_PATHS
     fail: PartPaths = NO_PATHS
     messages: tuple[ReplyPath, ...] = ()
+    begin: Condition = NEVER
     patch: PartPaths = NO_PATHS
     media_type: str = ""
 
@@ -146,6 +148,11 @@ class DescribedReply:
         return self._described.stream.media_type if self._described.stream is not None else ""
 
     @property
+    def ends_with_body(self) -> bool:
+        stream = self._described.stream
+        return stream is not None and not (stream.ends or stream.end.terms)
+
+    @property
     def partial(self) -> str:
         return self._parts.received_text.encode("utf-8", "replace").decode("utf-8")
 
@@ -166,9 +173,10 @@ class DescribedReply:
             value = self._parse(event, data)
             names = self._names(event, value)
             self._check_event(names, value, data)
-            self.add(value, names, addressed=may_contain_urls(data))
             if self._patch_document(value, names) and watch is not None:
                 watch.mark()
+            if not any(one is value for one in self._document):  # an intermediate state is not an event
+                self.add(value, names, addressed=may_contain_urls(data))
             self.is_complete = stream is not None and (
                 not stream.ends.isdisjoint(names) or stream.end.holds(value) or text in stream.ends
             )
@@ -215,7 +223,7 @@ class DescribedReply:
         try:
             if self._form == "events" and not self.is_complete:
                 marked = any(self.read_event(one.name, one.data) for one in events_in(received.text(), media_type))
-                if not marked and described.stream is not None:
+                if not marked and described.stream is not None and not self.ends_with_body:
                     raise Unanswered("broken-stream", "the stream ended before the reply was complete")
                 if not marked and not received.is_delimited:
                     self._parts.note(UNMARKED_END)
@@ -278,6 +286,7 @@ class DescribedReply:
         if stream is not None and (found := first_found(stream.messages, value)):
             self._apart = self._apart or (self._message is not None and found[0] != self._message)
             self._message = found[0]
+        self._apart = self._apart or (stream is not None and bool(self._parts.pieces) and stream.begin.holds(value))
         return paths if replaces else ()
 
     def _patch_document(self, value: object, names: EventNames) -> bool:

@@ -92,6 +92,11 @@ class Events(Protocol):
         ...
 
     @property
+    def ends_with_body(self) -> bool:
+        """True if no event completes the reply, but the end of the response does."""
+        ...
+
+    @property
     def partial(self) -> str:
         """The text received so far."""
         ...

@@ -60,17 +60,18 @@ Kept = Annotated[
 class Stream(StrictModel):
     """How a reply in a stream of events is read. The paths of the options are tried on each event."""
 
-    end: Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(as_tuple)]
+    end: Annotated[Annotated[tuple[str, ...], Field(min_length=1)] | None, BeforeValidator(as_tuple)]
     name: Paths = ()
     replace: EventPaths = ()
     fail: EventPaths = ()
     messages: Paths = ()
+    begin: ConditionOption = ()
     patch: EventPaths = ()
     form: Literal["events", "lines"] | None = None
 
     @model_validator(mode="after")
     def _check_end(self) -> Self:
-        for end in self.end:
+        for end in self.end or ():
             if end.startswith("$"):
                 check_path(end)
         return self
@@ -84,7 +85,7 @@ class ReplyOptions(WireOptions):
     )
     join: str = Field("\n\n", description="separator between several texts or messages of one reply")
     stream: Stream | None = Field(
-        None, description="how a stream of events is read: end, name, replace, fail, messages, patch, form"
+        None, description="how a stream of events is read: end, name, replace, fail, messages, begin, patch, form"
     )
     links: EventPaths = Field(
         (), description="paths of links that are not in the text: URLs, or objects with `url` and `title`"
@@ -148,12 +149,13 @@ def parse_kept(kept: Mapping[str, tuple[str | None, ...]]) -> Mapping[str, tuple
 
 def _stream_shape(stream: Stream) -> StreamShape:
     return StreamShape(
-        ends=frozenset(end for end in stream.end if not end.startswith("$")),
-        end=Condition.parse(tuple(end for end in stream.end if end.startswith("$"))),
+        ends=frozenset(end for end in stream.end or () if not end.startswith("$")),
+        end=Condition.parse(tuple(end for end in stream.end or () if end.startswith("$"))),
         names=tuple(map(ReplyPath.parse, stream.name)),
         replace=PartPaths.parse(stream.replace),
         fail=PartPaths.parse(stream.fail),
         messages=tuple(map(ReplyPath.parse, stream.messages)),
+        begin=Condition.parse(stream.begin),
         patch=PartPaths.parse(stream.patch),
         media_type=_FORMS[stream.form] if stream.form is not None else "",
     )

@@ -23,7 +23,7 @@ OTHER_URLS = (
 # Keys of a body whose addresses are not sources but those of pictures, tools, faults or the API.
 NO_SOURCES = frozenset(
     {"refusal", "tool_calls", "function_call", "images", "image_url", "audio", "file", "error"}
-    | {"favicon", "icon", "thumbnail", "logo", "image", "_links", "$schema", "@context"}
+    | {"favicon", "icon", "thumbnail", "logo", "image", "_links", "$schema", "@context", "langgraph_api_url"}
 )
 
 _LONGEST_ADDRESS = 4096  # characters of an address

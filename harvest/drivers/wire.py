@@ -284,10 +284,10 @@ class Wire:
                             continue
                         break
             except Unanswered:
-                if not text.ended or events.is_complete:
+                if not text.ended or events.is_complete or events.ends_with_body:
                     raise
                 # The last event was cut in the middle: that is the stream's fault, not that of its JSON.
-            if not events.is_complete:
+            if not (events.is_complete or events.ends_with_body):
                 raise Unanswered("broken-stream", "the stream ended before the reply was complete")
             if not text.ended:
                 await self._continue_reading(chunks)

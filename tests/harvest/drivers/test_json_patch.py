@@ -125,3 +125,27 @@ def test_the_document_of_a_stream_is_read_when_it_is_whole() -> None:
 def test_a_patch_that_fails_is_a_fault() -> None:
     with pytest.raises(Unanswered, match="bad-patch"):
         _turn([GROWS[0], {"type": "delta", "ops": [_op("remove", "/none")]}, {"type": "bye"}])
+
+
+def test_an_intermediate_state_is_neither_an_answer_nor_a_failure() -> None:
+    options = Options.model_validate(
+        {
+            "url": "http://127.0.0.1/",
+            "body": {"q": "{{ text }}"},
+            "reply": {"piece": "$.text"},
+            "tools": "$.said[-1].calls",
+            "fail": {"$.said[-1].by": "user"},
+            "stream": {"end": None, "patch": {"state": "$"}, "replace": {"document": "$.said[-1].text"}},
+        }
+    )
+    asked = {"type": "state", "said": [{"by": "user", "text": "Where?"}]}
+    answer = {"by": "bot", "text": "By the mill.", "calls": [{"name": "find", "args": {}}]}
+    reply = DescribedReply(reply_description(options))
+    for event in (asked, {"type": "piece", "text": "By the"}, {**asked, "said": [*asked["said"], answer]}):
+        assert not reply.read_event("", json.dumps(event))
+    turn = reply.turn(Stopwatch()).turn
+    assert (turn.answer.text, len(turn.answer.calls)) == ("By the mill.", 1)
+    unanswered = DescribedReply(reply_description(options))
+    unanswered.read_event("", json.dumps(asked))
+    with pytest.raises(Unanswered, match="system-error"):
+        unanswered.turn(Stopwatch())
