@@ -10,7 +10,7 @@ import pytest
 
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Reply, Surroundings, Unanswered
-from tests.harvest.drivers.test_recipes import CASES, conversation, documented_options, opened, truth_in
+from tests.harvest.drivers.test_recipes import CASES, OF_THE_SESSION, conversation, documented_options, opened, truth_in
 from tests.servers.doors import DOORS, KEY, Door
 from tests.servers.doors.assistants import Described
 from tests.servers.doors.guard import TOKENS, Gate
@@ -20,7 +20,6 @@ ENVIRONMENT: dict[str, str] = {"PATH": "/usr/bin:/bin"}
 # How a token comes that renews. The header is the one of the key, unless the vendor takes tokens in another.
 BY_SERVER = ("a2a", "ag-ui", "azure", "dify", "flowise", "gemini", "ollama", "openai-responses")
 BY_PROGRAM = ("a2a-0.3", "anthropic", "langgraph", "perplexity", "rasa", "vertex", "voiceflow")
-OF_THE_SESSION = ("botpress", "direct-line")
 
 
 def renewing(name: str, url: str, gate: Gate) -> dict[str, Any]:

@@ -61,7 +61,9 @@ class Flowise(Door):
 
 
 class LangGraph(Door):
-    """package langgraph-sdk 0.4.14: threads.create, runs.wait; a run that fails is 200 with `__error__`."""
+    """package langgraph-sdk 0.4.14: threads.create, runs.wait, runs.stream; a run that fails is 200 with `__error__`,
+    or an event `error`. A stream has the state before and after each step, and what every model writes. As in
+    langgraph-api 0.16.7, no event ends it."""
 
     recipe, model, key_header = "langgraph", "gpt-9", ("x-api-key", "")
     parts: ClassVar = frozenset({"calls", "end", "tokens"})
@@ -76,8 +78,9 @@ class LangGraph(Door):
         return None
 
     def heard(self, asked: Asked) -> tuple[str, int]:
-        _, threads, thread, runs, wait = asked.path.split("/")
-        assert (threads, runs, wait, thread in self.counts) == ("threads", "runs", "wait", True)
+        _, threads, thread, runs, way = asked.path.split("/")
+        assert (threads, runs, way in ("wait", "stream"), thread in self.counts) == ("threads", "runs", True, True)
+        assert (way == "stream") == (asked.json.get("stream_mode") == ["messages-tuple", "values"])
         assert asked.json["assistant_id"] == "agent"
         (message,) = asked.json["input"]["messages"]
         return self.next_turn(thread, message["content"])
@@ -91,10 +94,26 @@ class LangGraph(Door):
             "response_metadata": {"finish_reason": self.ends[one.end], "model_name": self.model},
             "usage_metadata": {"input_tokens": one.tokens[0], "output_tokens": one.tokens[1]},
         }
-        return self.whole({"messages": [*asked_before, message], "other": {"messages": []}})
+        state = {"messages": [*asked_before, message], "other": {"messages": []}}
+        if not asked.path.endswith("/stream"):
+            return self.whole(state)
+        step = {"langgraph_node": "agent"}
+        planned = {"type": "AIMessageChunk", "id": "p", "content": "Let me look. "}
+        pieces = [{"type": "AIMessageChunk", "id": "a", "content": piece} for piece in one.pieces]
+        return self.stream(
+            {"metadata": {"run_id": "r", "attempt": 1}},
+            {"values": {"messages": [*asked_before[:-1], {"type": "human", "content": "…"}]}},
+            *({"messages": [chunk, step]} for chunk in (planned, *pieces, {**message, "id": "a"})),
+            {"values": state},
+        )
+
+    def event(self, value: Any) -> bytes:
+        ((name, data),) = value.items()
+        return f"event: {name}\r\ndata: {json.dumps(data)}\r\n\r\n".encode()
 
     def own_fault(self, asked: Asked) -> bytes:
-        return self.whole({"__error__": {"error": "KeyError", "message": "'mill'"}})
+        error = {"error": "KeyError", "message": "'mill'"}
+        return self.stream({"error": error}) if asked.path.endswith("/stream") else self.whole({"__error__": error})
 
 
 class Dify(Door):
@@ -167,6 +186,53 @@ class Voiceflow(Door):
 
     def own_fault(self, asked: Asked) -> bytes:
         return self.whole({"code": 400, "status": "BAD_REQUEST", "data": "no such version"}, "400 Bad Request")
+
+
+class VoiceflowV4(Voiceflow):
+    """docs.voiceflow.com, api-reference, "Start session", "Interact (stream)", "Completion events": a key for each
+    session; the stream begins with an empty line and ends with `end`; what a model writes comes in pieces."""
+
+    recipe = "voiceflow-v4"
+
+    def other(self, asked: Asked) -> bytes | None:
+        if asked.path.endswith("/session"):
+            assert asked.path == "/v4/project/6542f1c3a9d0e7b8c4f5a601/environment/main/session"
+            assert asked.headers["authorization"] == KEY
+            self.counts[key := f"session-key-{len(self.counts)}-0123456789"] = 0
+            assert asked.json["userID"]
+            return self.whole({"sessionKey": key})
+        if asked.json["action"] == {"type": "launch"}:
+            traces = [{"type": "text", "payload": {"message": "Welcome!"}}]
+            return self.traces(asked, traces)
+        return None
+
+    def heard(self, asked: Asked) -> tuple[str, int]:
+        assert asked.headers["authorization"] in self.counts
+        action = asked.json["action"]
+        return self.next_turn(asked.headers["authorization"], action.get("payload", action["type"]))
+
+    def traces(self, asked: Asked, traces: list[dict[str, Any]]) -> bytes:
+        if asked.path == "/v4/interact":
+            return response("200 OK", json.dumps({"traces": traces}, ensure_ascii=False).replace("\\n", "\n"))
+        assert asked.path == "/v4/interact/stream"
+        return self.stream(*(("trace", trace) for trace in traces), ("state", {"variables": {}}), ("end", {}))
+
+    def shape(self, asked: Asked, one: Said) -> bytes:
+        first, *others = one.text.split("\n\n")
+        texts = [{"type": "text", "payload": {"message": text}} for text in others]
+        if asked.json.get("config", {}).get("completionEvents"):
+            states = [{"state": "content", "content": piece} for piece in replace(one, text=first).pieces]
+            written = [{"state": "start"}, *states, {"state": "end"}]
+            before = [{"type": "completion", "payload": payload} for payload in written]
+        else:
+            before = [{"type": "text", "payload": {"message": first}}]
+        buttons = [{"name": title, "request": {"type": value}} for title, value in one.offers]
+        choice = [{"type": "choice", "payload": {"buttons": buttons}}] if buttons else []
+        return self.traces(asked, [{"type": "path", "payload": {"path": "reprompt"}}, *before, *texts, *choice])
+
+    def event(self, value: Any) -> bytes:
+        name, data = value
+        return f"\nevent: {name}\nid: 1\ndata: {json.dumps(data)}\n\n".encode()
 
 
 class Described(Door):
@@ -291,6 +357,22 @@ class A2A03(Described):
 
 class DirectLine(Described):
     recipe, api = "direct-line", described_apis.DirectLine
+
+
+class _CopilotStudio(described_apis.DirectLine):
+    """MicrosoftDocs, Copilot Studio, "Publish an agent to mobile or custom apps": a GET without a key gives a token."""
+
+    async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.method == "GET" and asked.query == {"api-version": ["2022-03-01-preview"]}:
+            assert asked.path == "/"
+            assert "authorization" not in asked.headers
+            writer.write(response("200 OK", json.dumps({**self._issue(""), "conversationId": "unused"})))
+        else:
+            await super().answer(asked, writer)
+
+
+class CopilotStudio(Described):
+    recipe, api = "copilot-studio", _CopilotStudio
 
 
 class Botpress(Described):
