@@ -2,7 +2,8 @@
 
 Figures that weight trials equally within a topic, and topics equally (such as %useful, ave%useful and GF), have
 values by topic. %recovery is a ratio over all conversations that failed first. It has values only for such
-conversations, all under the name `""`, so that their mean is the figure that `harvest score` prints.
+conversations, all under the name `""`, so that their mean is the figure that `harvest score` prints. Of a ratio whose
+conversations weigh differently (%citations), each trial has its own share, whose mean is not that figure.
 """
 
 import math
@@ -104,7 +105,7 @@ def _mean(by_topic: Mapping[str, Sequence[float]]) -> float:
 
 
 def _by_topic(figure: Figure, cells: Mapping[tuple[str, int], tuple[float, float]]) -> dict[str, list[float]]:
-    pooled = figure.measure.declaration.pooled
+    pooled = figure.measure.declaration.pooled and figure.measure.declaration in SHARES
     found: dict[str, list[float]] = {}
     for (topic, _), (above, below) in sorted(cells.items()):
         if below > 0 and not math.isnan(above):
