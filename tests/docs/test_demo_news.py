@@ -1,10 +1,25 @@
-"""The truth about the assistants of the worked audit. `python -m tests.docs.test_demo_news` writes its table anew."""
+"""The worked audit: the table of its truth, and that an audit finds it.
 
+`python -m tests.docs.test_demo_news` writes the table anew.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harvest.playing.play import play
 from tests.support.checkout import DOCS
-from tests.support.newsroom_truth import truth_table
+from tests.support.command_line import harvest
+from tests.support.newsroom_truth import belongs_to, demo_newsroom, truth_table
 
 PAGE = DOCS / "demo-news.md"
 BEGIN, END = "<!-- truth -->\n", "\n<!-- end of truth -->"
+PROFILES = {"Atlas": "plain", "Beacon": "partial", "Comet": "plain", "Delta": "local", "Ember": "drifting"}
+MEASURES = {
+    '%citations(owner, "Lantern Group")': ("owner", "Lantern Group"),
+    "%citations(kind, authority)": ("kind", "authority"),
+}
 
 
 def page() -> str:
@@ -15,6 +30,37 @@ def page() -> str:
 
 def test_the_table_of_the_page_is_the_truth() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "renew it with: python -m tests.docs.test_demo_news"
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return play("demo-news", tmp_path_factory.mktemp("news") / "news").path
+
+
+def test_intervals_hold_the_truth_in_every_cell(news: Path) -> None:
+    """Of these 20 intervals one is expected to miss, if they are no wider than they say."""
+    rows = json.loads(harvest("score", news, "-m", ", ".join(MEASURES), "--json").stdout)["rows"]
+    held = []
+    for row in rows:
+        if row["measure"] in MEASURES and row["topic"] is row["topic_type"] is row["trial"] is None:
+            system, _, language = row["system"].removesuffix("]").partition(" [")
+            truth = demo_newsroom(PROFILES[system]).source_share(belongs_to(*MEASURES[row["measure"]]), language)
+            held.append(row["low"] <= truth <= row["high"])
+    assert len(held) == 20
+    assert sum(held) >= 18
+
+
+def test_what_the_page_says_is_found(news: Path) -> None:
+    owner = next(iter(MEASURES))
+    words = ("-m", owner, "--estimand", "these")
+    beacon, comet = (
+        harvest("compare", news, "--systems", f"Atlas [en],{name} [en]", *words, width=200).stdout
+        for name in ("Beacon", "Comet")
+    )
+    assert "Beacon [en] is higher in" in beacon
+    assert "cannot tell in" in comet.splitlines()[0]
+    studied = harvest("robustness", news, "-m", "%citations(country, Germany)").stdout
+    assert "found to differ: Delta: de − en" in studied
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What the assistants of the audit `demo-news` show by chance, as a table of the documentation."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from harvest.audits.audit import load_audit
 from harvest.parrot.newsroom import LAWS, Newsroom
@@ -21,6 +22,7 @@ def belongs_to(column: str, group: str) -> Callable[[SourceEntry], bool]:
     return lambda source: source.groups.get(column) == group
 
 
+@cache
 def demo_newsroom(profile: str, week: int = 1) -> Newsroom:
     audit = load_audit("demo-news")
     return Newsroom(audit.topics.topics, audit.topics.sources, LAWS[profile], week)
