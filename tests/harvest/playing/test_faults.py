@@ -32,6 +32,8 @@ MEMORY = "-kept"
 """At the end of the name of a system that remembers."""
 LARGEST = 100_000
 """Bytes of a reply that is sent to a system that remembers, too."""
+LATE = 12.0
+"""Seconds until a reply that never ends is given up."""
 ANSWERS = {
     *("good", "rate_once", "error_500_once", "reset_once", "filtered", "redirect_here", "reset_behind", "text_type"),
     *("no_type", "null_content", "nul", "surrogate", "ten_megabytes_allowed", "no_done", "no_finish", "no_blank_line"),
@@ -95,7 +97,7 @@ async def ways() -> AsyncIterator[dict[str, dict[str, Any]]]:
 
 
 def systems(name: str, fault: Fault, url: str) -> list[dict[str, Any]]:
-    reached = {"timeout": 6.0 if fault.late else 60.0} | ({"max_reply": fault.most} if fault.most else {})
+    reached = limits(name, fault)
     plain = {"base_url": f"{url}/{name}", "model": "m", "stream": fault.stream, **reached}
     found: list[dict[str, Any]] = [{"name": name, "driver": "openai", "options": plain}]
     if remembered(fault):
@@ -103,6 +105,19 @@ def systems(name: str, fault: Fault, url: str) -> list[dict[str, Any]]:
         asked = {"url": f"{url}/{name}{MEMORY}/", "body": {"text": "{{ text }}"}, "reply": path, **reached}
         found.append({"name": f"{name}{MEMORY}", "driver": "http", "options": asked})
     return found
+
+
+def limits(name: str, fault: Fault) -> dict[str, float]:
+    """Long enough for a busy machine to connect, and to send what there is to send, among all the others.
+
+    What waits only for silence counts from the last piece, so a late start does not use up its limit.
+    """
+    given = {"timeout": 300.0, "connect_timeout": 300.0}
+    if fault.late and name in ANSWERS:
+        given["read_timeout"] = LATE
+    elif fault.late:
+        given |= {"timeout": LATE, "connect_timeout": LATE}
+    return given | ({"max_reply": fault.most} if fault.most else {})
 
 
 def remembered(fault: Fault) -> bool:
