@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 
 from harvest.cli.main import main
 from harvest.cli.users import check, fit
+from harvest.studies.users import played_users
+from recordings.acts.dialogue import Dialogue
+from scoring.simulation.act_model import acts_in
 from scoring.simulation.realism import BEHAVIOUR
+from simulators.hidden.fitting import Recipe, fit_hidden
+from simulators.hidden.model import HiddenModel
 from tests.benchmarks import simulation as simulation_bench
 from tests.benchmarks.simulation import SIZES, TABLES, Rows, estimators, floors, realism, recovery, written
 from tests.support.checkout import DOCS
@@ -72,6 +78,8 @@ def test_the_page_says_where_the_fitted_user_is_not_like_people() -> None:
 def test_the_command_prints_the_stop_models_of_the_page_and_no_name_is_cut(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # These rows count no hidden states, whose best number takes longer to find than all the rest.
+    monkeypatch.setattr(played_users, "learn_hidden", one_hidden_state_model)
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as left:
         main(["users", "fit", str(IARD), "--folds", "2"])
@@ -82,6 +90,13 @@ def test_the_command_prints_the_stop_models_of_the_page_and_no_name_is_cut(
         (row,) = re.findall(rf"^\| {model} \| ([a-z]+ .*) \|$", TEXT, re.MULTILINE)
         line, *_ = [line for line in printed.splitlines() if line.strip().startswith(model)]  # then by its bits
         assert line.split()[1:] == [word for word in row.split() if word != "|"]
+
+
+def one_hidden_state_model(dialogues: Sequence[Dialogue], **_: object) -> HiddenModel:
+    """A model of one size from one start, fitted without a search."""
+    smallest = Recipe(weights=(1.0, 0.0, 0.0))
+    people = played_users.people_of(dialogues)
+    return fit_hidden(people, acts_in(dialogues), smallest, np.random.default_rng(0), starts=1)
 
 
 def test_every_measure_of_behaviour_is_explained() -> None:
