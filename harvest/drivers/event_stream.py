@@ -1,4 +1,4 @@
-"""Streams of events: server-sent events, or one JSON value on each line.
+"""Streams of events: server-sent events, or one JSON value on each line, also as frames of Amazon's services.
 
 `events_in` reads a complete stream, such as stored evidence. `EventParser`, `Events` and `StrictText` are for streams
 that `drivers/wire.py` reads as they arrive.
@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from harvest.drivers.amazon_frames import AMAZON_FRAMES, FramedText
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 
@@ -19,7 +20,9 @@ SERVER_SENT_EVENTS = "text/event-stream"
 JSON_LINES = "application/x-ndjson"
 
 _LINE_END = re.compile(r"\r\n|\n|\r")  # the only line ends of a stream: U+2028 may occur in a text
-_LINE_TYPES = frozenset({JSON_LINES, "application/ndjson", "application/jsonl", "application/stream+json"})
+_LINE_TYPES = frozenset(
+    {AMAZON_FRAMES, JSON_LINES, "application/ndjson", "application/jsonl", "application/stream+json"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +128,8 @@ class StrictText:
                 yield text
         self.ended = True
         yield "\n\n"  # some servers end right after the last event, without the empty line that closes it
+
+
+def text_of(chunks: AsyncIterator[bytes], media_type: str) -> StrictText | FramedText:
+    """Return the text of a stream of this type as it arrives."""
+    return FramedText(chunks) if media_type == AMAZON_FRAMES else StrictText(chunks)

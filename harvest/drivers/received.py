@@ -26,6 +26,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import TypeVar
 
+from harvest.drivers.amazon_frames import AMAZON_FRAMES, framed_lines
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.systems.timing import Stopwatch
 from recordings.log.long_work import run_long_work
@@ -135,7 +136,9 @@ class Received:
         return kind(reason, detail, partial=partial, exhibits=self.exhibits)
 
     def text(self) -> str:
-        """Decode the body strictly. Raises Unanswered (`unknown-charset`, `not-utf8`, `bad-encoding`)."""
+        """Decode the body strictly. Raises Unanswered (`unknown-charset`, `not-utf8`, `bad-encoding`, `bad-frame`)."""
+        if self.media_type == AMAZON_FRAMES:
+            return framed_lines(self.body)
         charset = self.charset
         try:
             codec = codecs.lookup(charset)

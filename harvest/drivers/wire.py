@@ -31,7 +31,7 @@ from harvest.drivers.connection_faults import (
     message_of,
     refuses_client,
 )
-from harvest.drivers.event_stream import EventParser, Events, StrictText, is_stream
+from harvest.drivers.event_stream import EventParser, Events, is_stream, text_of
 from harvest.drivers.options import FromEnvironment, WireOptions, resolve_text, resolve_texts
 from harvest.drivers.received import Received, excerpt
 from harvest.systems.driver import Denied, DriverError, Surroundings, Unanswered
@@ -272,7 +272,7 @@ class Wire:
                 async for _ in chunks:
                     transfer.watch.mark()
                 return
-            text, parser = StrictText(chunks), EventParser(media_type)
+            text, parser = text_of(chunks, media_type), EventParser(media_type)
             try:
                 async with aclosing(text.pieces()) as pieces:
                     async for piece in pieces:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import struct
+from binascii import crc32
 from typing import Any, ClassVar
 
-from tests.servers.doors.door import KEY, Door, Said, bearer
+from tests.servers.doors.door import KEY, STREAM_HEAD, Door, Said, bearer
 from tests.servers.local_http import Asked, response
 
 
@@ -209,7 +211,8 @@ class Gemini(Door):
         return self.in_parts(asked, asked.json["contents"], "model")
 
     def in_parts(self, asked: Asked, contents: list[dict[str, Any]], role: str) -> tuple[str, int]:
-        assert asked.path in (f"{self.path}:generateContent", f"{self.path}:streamGenerateContent", self.path)
+        ways = (":generateContent", ":streamGenerateContent", "", "-stream")
+        assert asked.path in [f"{self.path}{way}" for way in ways]
         return self.told_before(contents, role)
 
     def words(self, message: dict[str, Any]) -> str:
@@ -253,6 +256,18 @@ class Vertex(Gemini):
         return self.in_parts(asked, asked.json["contents"], "model")
 
 
+def amazon_frame(name: str, value: Any, kind: str = "event") -> bytes:
+    """A frame of application/vnd.amazon.eventstream."""
+    headers = {":message-type": kind, f":{kind}-type": name, ":content-type": "application/json"}
+    head = b"".join(
+        struct.pack(">B", len(k)) + k.encode() + struct.pack(">BH", 7, len(v)) + v.encode() for k, v in headers.items()
+    )
+    payload = json.dumps(value).encode()
+    prelude = struct.pack(">II", 16 + len(head) + len(payload), len(head))
+    frame = prelude + struct.pack(">I", crc32(prelude)) + head + payload
+    return frame + struct.pack(">I", crc32(frame))
+
+
 class Bedrock(Gemini):
     """package botocore 1.44.8, data/bedrock-runtime/2023-09-30/service-2.json: Converse."""
 
@@ -272,7 +287,23 @@ class Bedrock(Gemini):
         content += [{"toolUse": {"toolUseId": "t", "name": name, "input": given}} for name, given in one.calls]
         usage = {"inputTokens": one.tokens[0], "outputTokens": one.tokens[1]}
         message = {"role": "assistant", "content": content}
-        return self.whole({"output": {"message": message}, "stopReason": self.ends[one.end], "usage": usage})
+        if not asked.path.endswith("-stream"):
+            return self.whole({"output": {"message": message}, "stopReason": self.ends[one.end], "usage": usage})
+        deltas: list[dict[str, Any]] = [{"reasoningContent": {"text": one.thoughts}}] if one.thoughts else []
+        deltas += [{"text": piece} for piece in one.pieces]
+        events: list[tuple[str, Any]] = [("messageStart", {"role": "assistant"})]
+        events += [("contentBlockDelta", {"delta": delta, "contentBlockIndex": 0, "p": "abc"}) for delta in deltas]
+        for name, given in one.calls:
+            events.append(("contentBlockStart", {"start": {"toolUse": {"toolUseId": "t", "name": name}}}))
+            events.append(("contentBlockDelta", {"delta": {"toolUse": {"input": json.dumps(given)}}}))
+        events.append(("messageStop", {"stopReason": self.ends[one.end]}))
+        return self.stream(*events, ("metadata", {"usage": usage}))
+
+    def stream(self, *events: Any) -> bytes:
+        whole = b"".join(amazon_frame(name, value) for name, value in events)
+        pieces = [whole[at : at + 37] for at in range(0, len(whole), 37)]
+        chunks = [b"%x\r\n%s\r\n" % (len(one), one) for one in pieces]
+        return STREAM_HEAD % b"application/vnd.amazon.eventstream" + b"".join(chunks) + b"0\r\n\r\n"
 
     def expired(self) -> bytes:
         """AWS, "Common errors": ExpiredTokenException."""
