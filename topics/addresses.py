@@ -18,7 +18,8 @@ TRACKING = frozenset(
 
 # The part between `//` and the path.
 AUTHORITY = re.compile(
-    r"(?:[\w.~!$&'*+,;=:%@-]*@)?"  # the user; the host follows the last @
+    # The user, whose password a recording may have redacted; the host follows the last @.
+    r"(?:(?:[\w.~!$&'*+,;=:%@-]|\[redacted:[\w-]+\])*@)?"
     r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)"
     r"(?::(?P<port>[0-9]*))?"
 )

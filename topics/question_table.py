@@ -72,6 +72,9 @@ def read_questions(path: str | PathLike[str]) -> TopicSet:
             raise _error(where, name, what, advice=advice)
         _add_translations(topics[name.text], given, loc, marks, where)
     types = dict.fromkeys(str(topic["type"]) for topic in topics.values())
+    marks["types",] = 1, 1
+    for number, topic in enumerate(topics.values()):
+        marks.setdefault(("types", topic["type"]), marks.get(("topics", number, "type"), (1, 1)))
     value = {
         "format": FORMAT,
         "name": _set_name(path),
@@ -82,8 +85,8 @@ def read_questions(path: str | PathLike[str]) -> TopicSet:
 
 
 def _read_head(head: Sequence[Cell], path: str) -> tuple[_Column, ...]:
-    columns: list[_Column] = []
-    for cell in head:
+    columns: dict[tuple[str, str], _Column] = {}
+    for number, cell in enumerate(head):
         name, colon, language = (part.strip() for part in cell.text.partition(":"))
         if colon and not _TAG.fullmatch(language):
             what = f"the column {cell.text!r} has no language behind its colon"
@@ -93,14 +96,14 @@ def _read_head(head: Sequence[Cell], path: str) -> tuple[_Column, ...]:
         column = _Column(_OTHER_NAMES.get(name, name), language, cell)
         if colon and column.name in ("id", "type", "cluster", _LANGUAGE):
             raise _error(path, cell, f"the column {name!r} is the same in all languages, so it has no translations")
-        twin = next((one for one in columns if (one.name, one.language) == (column.name, language) and name), None)
-        if twin is not None:
+        # Languages that differ in capitals alone are one; columns without a name are not read.
+        twin = columns.setdefault((column.name, language.casefold() if name else str(number)), column)
+        if twin is not column:
             raise _error(path, cell, f"the columns {twin.cell.text!r} and {cell.text!r} hold the same")
-        columns.append(column)
-    names = {column.name for column in columns}
+    names = {column.name for column in columns.values()}
     for needed in ("id", QUESTION):
         if needed not in names:
-            seen = [column.cell.text for column in columns if column.cell.text]
+            seen = [column.cell.text for column in columns.values() if column.cell.text]
             raise InputError(
                 f"the table has no column {needed!r}{suggestion(needed, seen)}",
                 place=Place(path, 1, 1),
@@ -108,12 +111,11 @@ def _read_head(head: Sequence[Cell], path: str) -> tuple[_Column, ...]:
                 "your own",
                 advice="name the column so in the first line",
             )
-    for column in columns:
-        plain = any(one.name == column.name and not one.language for one in columns)
-        if column.language and column.name != QUESTION and not plain:
+    for column in columns.values():
+        if column.language and column.name != QUESTION and (column.name, "") not in columns:
             what = f"there is no column {column.name!r} that {column.cell.text!r} could translate"
             raise _error(path, column.cell, what + suggestion(column.name, sorted(names - {column.name})))
-    return tuple(columns)
+    return tuple(columns.values())
 
 
 _Given = Mapping[tuple[str, str], Cell]

@@ -48,7 +48,7 @@ _OF: Mapping[str, str] = {
     "host": "the beginning of names of parameters, or an empty cell",
     "as": "a host",
 }
-_MOST_STEPS = 5  # redirects within redirects: a cache of a translated page of an archive has three
+_MOST_STEPS = 20  # a cache of a translated page of an archive has three; rules that lead to each other never end
 _SCHEME = re.compile(r"(https?):/{1,2}", re.IGNORECASE)  # some servers make one slash of two
 
 
@@ -107,7 +107,7 @@ class Redirect:
             case "host":
                 label = parts.host.partition(".")[0].replace("--", " ").replace("-", ".").replace(" ", "-")
                 kept = [one for one in parts.query.split("&") if not (self.of and one.startswith(self.of))]
-                return parts._replace(host=label, query="&".join(kept)).url
+                return parts._replace(host=label, query="&".join(kept)).url if "." in label else ""
             case "as":
                 return parts._replace(host=self.of).url
             case "hidden":
@@ -147,14 +147,13 @@ class Redirects:
         if parts is None:
             return None
         through: list[str] = []
-        for _ in range(_MOST_STEPS):
-            name, within = self._step(parts)
-            if within == parts:
-                break
+        name, within = self._step(parts)
+        while within != parts:
             through.append(name)
-            if within is None:
+            if within is None or len(through) == _MOST_STEPS:
                 return Page(_identity(parts), "", "", "", tuple(through))
             parts = within
+            name, within = self._step(parts)
         return Page(_identity(parts), parts.host, parts.path, registrable_domain(parts.host), tuple(through))
 
     def _step(self, parts: Address) -> tuple[str, Address | None]:
@@ -165,7 +164,7 @@ class Redirects:
             if written == "":
                 return rule.name, None
             within = None if written is None else address(written)
-            if within is not None:
+            if within is not None and within != parts:  # else the rule leads here, and another may lead on
                 return rule.name, within
         return "", parts
 

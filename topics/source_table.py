@@ -31,6 +31,7 @@ from topics.shown_names import shorten
 from topics.suggestions import nearest_name
 
 DOMAIN, OFFICIAL = "domain", "official"
+UNKNOWN = "unknown"  # how measures call the sources that have no group in a column
 _KNOWN = ("kind", "owner", "country", OFFICIAL)
 _OFFICIAL = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
 _LARGEST = 16 * 2**20  # bytes, as for every text file of Harvest
@@ -94,6 +95,11 @@ class SourceTable:
         return AttributeSet(column, "nominal", named, uniform_shares(len(named)))
 
 
+def fold_name(name: str) -> str:
+    """Return a name of a column or group in the form in which measures compare it."""
+    return name.casefold().replace("_", " ")
+
+
 def read_source_table(path: str | PathLike[str]) -> SourceTable:
     """Read the table in the CSV file at `path`. Raises InputError, with line and column, for the first fault."""
     data, name = read_bytes(path, "a CSV table", largest=_LARGEST), Place.of(path).path
@@ -133,13 +139,23 @@ def parse_source_table(text: str, path: str) -> SourceTable:
 
 def _read_head(head: Iterable[Cell], path: str) -> tuple[str, ...]:
     names: list[str] = []
+    seen: dict[str, str] = {}
+    written = {cell.text.casefold() for cell in head}
     for cell in head:
         place = Place(path, cell.line, cell.column)
         name = cell.text.casefold() if cell.text.casefold() in (DOMAIN, *_KNOWN) else cell.text
-        if name and name in names:
-            raise InputError(f"column {name!r} occurs twice", place=place)
+        folded = fold_name(name)
+        if name and folded in seen:
+            raise InputError(
+                f"columns {seen[folded]!r} and {name!r} have the same name"
+                if seen[folded] != name
+                else f"column {name!r} occurs twice",
+                place=place,
+                advice="rename one: capitals, blanks and _ make no difference",
+            )
+        seen[folded] = name
         meant = nearest_name(name, [DOMAIN, *_KNOWN]) if name else None
-        if meant not in (None, name) and meant not in [other.text.casefold() for other in head]:
+        if meant not in (None, name) and meant not in written:
             raise InputError(
                 f"column {name!r} looks like {meant!r}, which the table lacks",
                 place=place,
@@ -156,7 +172,7 @@ def _read_domain(cell: Cell, path: str) -> str:
     """Return a host and the beginning of a path as addresses have them."""
     written = cell.text if "://" in cell.text else f"https://{cell.text}"
     parts = address(written.replace("://*.", "://").replace("://.", "://"))
-    if not cell.text or parts is None or parts.query or "?" in cell.text or "#" in cell.text:
+    if not cell.text or parts is None or parts.query or parts.port or any(sign in cell.text for sign in "?#@"):
         raise InputError(
             f"{shorten(cell.text, 100)!r} is not a domain" if cell.text else "the domain is missing",
             place=Place(path, cell.line, cell.column),
@@ -171,6 +187,11 @@ def _read_group(name: str, cell: Cell, path: str) -> str:
     if ";" in text:
         what = f"{name}: {shorten(text, 60)!r} has several groups"
         raise InputError(what, place=place, allowed="one group, without ;", advice="add a column for each way to group")
+    if text.casefold() == UNKNOWN:
+        what = f"{name}: {text!r} is what sources without a group are called"
+        raise InputError(
+            what, place=place, advice="leave the cell empty if the group is unknown, or write another word"
+        )
     if name == OFFICIAL and text:
         if text.casefold() not in _OFFICIAL:
             raise InputError(f"{OFFICIAL}: {text!r} is not allowed", place=place, allowed="yes, no, or an empty cell")

@@ -27,13 +27,11 @@ from scoring.measure import (
 from scoring.notation import Term
 from topics.addresses import address
 from topics.errors import InputError
-from topics.source_table import DOMAIN, OFFICIAL, SourceTable
+from topics.source_table import DOMAIN, OFFICIAL, UNKNOWN, SourceTable, fold_name
 from topics.suggestions import suggestion
 
 if TYPE_CHECKING:
     from scoring.material import Material
-
-UNKNOWN = "unknown"
 
 
 def read_column(term: Term, table: SourceTable) -> str:
@@ -51,8 +49,7 @@ def read_column(term: Term, table: SourceTable) -> str:
 
 def _find(written: str, known: Sequence[str]) -> str | None:
     """Return the known name, which may be written in other capitals and with _ for a blank."""
-    folded = {name.casefold().replace("_", " "): name for name in known}
-    return folded.get(written.casefold().replace("_", " "))
+    return {fold_name(name): name for name in known}.get(fold_name(written))
 
 
 def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:

@@ -62,6 +62,8 @@ def test_a_set_with_translations_is_kept_in_a_run(tmp_path: Path) -> None:
         ("id,question\nQ 1,Who?\n", "2:1: id: has characters that are not allowed here"),
         ("id,question,question:deutsch!\nQ1,Who?,Wer?\n", "1:13: the column 'question:deutsch!' has no language"),
         ("id,question,prompt\nQ1,Who?,Wer?\n", "1:13: the columns 'question' and 'prompt' hold the same"),
+        ("id,question,question:DE,question:de\nQ1,Who?,Wer?,Wer?\n", "1:25: the columns 'question:DE' and"),
+        ("id,question,type\nQ1,Who?,a\nQ2,What?,Type B\n", "3:10: Type B: has characters that are not allowed"),
         ("id,question,type:de\nQ1,Who?,Wer?\n", "1:13: the column 'type' is the same in all languages"),
         ("id,question,party:de\nQ1,Who?,Wer?\n", "1:13: there is no column 'party' that 'party:de'"),
         ("id,language,question\nQ1,en,Who?\nQ1,en,Who\n", "3:7: the question of 'Q1' in 'en' is there twice"),

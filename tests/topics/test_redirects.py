@@ -115,6 +115,39 @@ def test_a_rule_that_leads_to_itself_ends() -> None:
     assert found.host == "a.example.org"
 
 
+def test_redirects_within_redirects_are_followed_or_hide_the_page() -> None:
+    def wrapped(times: int) -> str:
+        return "https://web.archive.org/web/2020/" * times + "https://example.org/x"
+
+    followed, endless = SHIPPED.page(wrapped(12)), SHIPPED.page(wrapped(50))
+    assert followed is not None
+    assert endless is not None
+    assert followed.domain == "example.org"
+    assert endless.hidden  # and not a page of the archive's
+
+
+def test_rules_that_lead_to_each_other_hide_the_page() -> None:
+    text = "name,host,path,way,of\nx,a.example,,as,b.example\nx,b.example,,as,a.example\n"
+    found = Redirects(tuple(parse_redirects(text, "r.csv"))).page("https://a.example/1")
+    assert found is not None
+    assert found.hidden
+
+
+def test_a_rule_that_changes_nothing_leaves_the_address_to_the_next() -> None:
+    text = "name,host,path,way,of\nx,example.org,,as,www.example.org\ny,example.org,/out,query,to\n"
+    found = Redirects(tuple(parse_redirects(text, "r.csv"))).page(
+        "https://example.org/out?to=https%3A%2F%2Fother.example"
+    )
+    assert found is not None
+    assert (found.domain, found.through) == ("other.example", ("x", "y"))
+
+
+def test_a_label_that_is_no_host_hides_the_page() -> None:
+    found = SHIPPED.page("https://x.translate.goog/news")
+    assert found is not None
+    assert found.hidden
+
+
 @given(st.text(max_size=60), st.sampled_from([one.host.replace("*", "a") for one in shipped_redirects()]))
 def test_no_address_raises(text: str, host: str) -> None:
     for url in (
@@ -150,3 +183,9 @@ def test_a_rule_that_cannot_be_used(text: str, message: str) -> None:
 def test_shipped_rules_fit_what_they_name() -> None:
     assert len(COLUMNS) == 5
     assert all(rule.name and (rule.way != "query" or rule.of) for rule in shipped_redirects())
+
+
+def test_a_page_is_known_though_the_password_in_its_address_was_redacted() -> None:
+    found = SHIPPED.page("https://user:[redacted:password]@www.example.org/2")
+    assert found is not None
+    assert found.url == "https://www.example.org/2"

@@ -113,8 +113,10 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
         for cells in reader:
             if not header:
                 header = [cell.strip() for cell in cells]
-                if repeated := next((name for name in header if name and header.count(name) > 1), ""):
-                    raise InputError(f"the column {repeated!r} is there twice", place=Place(path, line))
+                if repeated := [
+                    name for name, times in Counter(map(str.casefold, header)).items() if name and times > 1
+                ]:
+                    raise InputError(f"the column {repeated[0]!r} is there twice", place=Place(path, line))
             elif any(cell.strip() for cell in cells):
                 if len(cells) > len(header) and any(cell.strip() for cell in cells[len(header) :]):
                     what = f"the row has {len(cells)} cells, but there are {len(header)} columns"
