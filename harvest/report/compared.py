@@ -27,7 +27,7 @@ from topics.decimals import decimal
 
 _MOST_TOPICS = 60  # bars; the topics between the largest and the smallest share one line
 _MOST_SENTENCES = 3  # of pairs, that are shown at once
-_MOST_PAIRS = 6  # of systems, whose turns are listed
+MOST_PARTED = 6  # pairs of systems, whose turns are listed
 
 
 def compared_blocks(found: Comparison, matters: float) -> Iterator[Block]:
@@ -45,8 +45,10 @@ def compared_blocks(found: Comparison, matters: float) -> Iterator[Block]:
     yield from difference_forest(found, matters, turned=turned)
     if main is not None and len(found.systems) == 2:
         yield from _topic_blocks(found, main, turned=turned)
-    for parted in found.parted[:_MOST_PAIRS]:
+    for parted in found.parted:
         yield from _parted_blocks(parted, found.settings.level, alone=len(found.parted) == 1)
+    if found.parted and (others := math.comb(len(found.systems), 2) - len(found.parted)):
+        yield text(f"Where {others:,} other pairs part: harvest compare with two of the systems in --systems.", "dim")
     yield from (part for part in rest if "table" not in part)
     if len(sentences) > _MOST_SENTENCES:
         yield details(f"{len(sentences)} pairs in words", sentences)

@@ -12,7 +12,7 @@ from harvest.report.bars import Bar
 from harvest.report.blessed import add_blessed
 from harvest.report.blocks import Block, arrange, as_blocks, details, table, text
 from harvest.report.branches import Branches, branches
-from harvest.report.compared import compared_blocks, parted_paths
+from harvest.report.compared import MOST_PARTED, compared_blocks, parted_paths
 from harvest.report.compared_finding import comparison_finding
 from harvest.report.finding import Finding, main_measure, shown_path, single_finding
 from harvest.report.grid import grid_blocks
@@ -203,7 +203,13 @@ def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparis
         return ""
     again = len({gathered.recorded[name][1] for name in played}) == 1
     try:
-        return compare_runs(gathered, estimand="these" if again else "like-these", seed=seed, scored=scores)
+        return compare_runs(
+            gathered,
+            estimand="these" if again else "like-these",
+            seed=seed,
+            scored=scores,
+            most_parted=MOST_PARTED,
+        )
     except InputError as refused:
         return refused.what
 

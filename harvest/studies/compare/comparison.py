@@ -129,6 +129,7 @@ def compare_runs(
     seed: int = 0,
     scored: ScoreTable | None = None,
     judges: Judges | None = None,
+    most_parted: int | None = None,
 ) -> Comparison:
     """Compare systems over the topics that all systems tried in the same wording, as `harvest compare` does.
 
@@ -141,7 +142,8 @@ def compare_runs(
     run may then have topics of its own, and the comparison is over all of them and over those of each run. `changes`
     override the audits' scoring settings. If `scored` has scores of these runs under the audits' settings, they are
     reused.
-    `judges` selects whose judgments SWAN and WAN use (see `measure_values`).
+    `judges` selects whose judgments SWAN and WAN use (see `measure_values`). Where conversations part is described for
+    the first `most_parted` pairs, or for all.
 
     Raises InputError for fewer than two systems, for a reference group of fewer than three, for a measure that has no
     value for a single topic, and for runs that cannot be compared.
@@ -193,7 +195,7 @@ def compare_runs(
             for key, measure in keys.items()
         ]
         found = [submit(*one, estimand) for one in asked]
-        parted, none = _part_systems(of.first, chosen, continued, seed) if len(of.sets) == 1 else ((), ())
+        parted, none = _part_systems(of.first, chosen, continued, seed, most_parted) if len(of.sets) == 1 else ((), ())
         compared = tuple(one.result() for one in found)
         # Few topics say little about others, and often much about themselves.
         again = [
@@ -283,7 +285,7 @@ def compare_cells(
 
 
 def _part_systems(
-    gathered: Gathered, chosen: Sequence[str], continued: Collection[str], seed: int
+    gathered: Gathered, chosen: Sequence[str], continued: Collection[str], seed: int, most: int | None
 ) -> tuple[tuple[PartedSystems, ...], tuple[str, ...]]:
     """Return where the conversations of each pair diverge, or a note on why this is unknown."""
     finished, level = gathered.material.finished, gathered.settings.level
@@ -296,7 +298,7 @@ def _part_systems(
         if isinstance(own, dict):
             states.update(dict.fromkeys(names.values(), tuple(own)))
     try:
-        found = parted_systems(finished, chosen, level=level, seed=seed, continued=continued, states=states)
+        found = parted_systems(finished, chosen, level=level, seed=seed, continued=continued, states=states, most=most)
     except InputError as refused:
         return (), (f"it cannot be said where the conversations part: {refused.what}",)
     return found, ()

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -91,8 +91,9 @@ def parted_systems(
     draws: int = DRAWS,
     continued: Collection[str] = (),
     states: Mapping[str, Collection[str]] | None = None,
+    most: int | None = None,
 ) -> tuple[PartedSystems, ...]:
-    """Compare each pair of `systems`, in their order.
+    """Compare each pair of `systems`, in their order, or the first `most` pairs.
 
     `conversations` are the first valid attempts of trials, possibly also of other systems. `merge` is a merge key
     that pools topics. A p of at most 1 - `level` is significant. `continued` has the systems whose sessions
@@ -114,10 +115,11 @@ def parted_systems(
     if not any(one.valid for one in own):
         raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
     tree, told, how = builder.tree(), _first_answers(own), ending_names(own)
-    sides = [both_sides(tree, *pair, how) for pair in combinations(systems, 2)]
+    pairs = list(islice(combinations(systems, 2), most))
+    sides = [both_sides(tree, *pair, how) for pair in pairs]
     alpha = round(1 - level, 12)
     with cores() as pool:
-        texts = pool.submit(_test_texts, told, systems, seed)
+        texts = pool.submit(_test_texts, told, pairs, seed)
         tests = [pool.submit(_test_trees, both, alpha, seed, draws) for both in sides]
         found = [
             _describe_divergence(both, one.result(), texts.result()[both.names], alpha)
@@ -142,15 +144,13 @@ def _path_turns(conversation: Conversation, merging: Merging) -> Iterable[PathTu
 
 
 def _test_texts(
-    told: Mapping[tuple[str, str], Sequence[str]], systems: Sequence[str], seed: int
+    told: Mapping[tuple[str, str], Sequence[str]], pairs: Sequence[tuple[str, str]], seed: int
 ) -> dict[tuple[str, str], SameSource]:
     topics = sorted({topic for _, topic in told})
-    sides = [[told.get((name, topic), ()) for topic in topics] for name in systems]
-    rngs = {
-        pair: generator(seed, "same source", systems[pair[0]], systems[pair[1]])
-        for pair in combinations(range(len(systems)), 2)
-    }
-    return {(systems[one], systems[two]): found for (one, two), found in same_sources(sides, rngs).items()}
+    places = {name: place for place, name in enumerate(dict.fromkeys(name for pair in pairs for name in pair))}
+    sides = [[told.get((name, topic), ()) for topic in topics] for name in places]
+    rngs = {(places[one], places[other]): generator(seed, "same source", one, other) for one, other in pairs}
+    return dict(zip(pairs, same_sources(sides, rngs).values(), strict=True))
 
 
 def _remove_tests(found: PartedSystems, why: str) -> PartedSystems:

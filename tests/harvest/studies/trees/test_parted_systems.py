@@ -55,6 +55,13 @@ def test_turns_that_tell_two_parrots_apart_come_first_with_what_shows_them() -> 
     assert found.texts.n == 120
 
 
+def test_the_first_pairs_alone_are_what_they_are_among_all() -> None:
+    three = [*played("steady", "A"), *played("erratic", "B"), *played("steady", "C", seed=2)]
+    every = parted_systems(three, ["A", "B", "C"], draws=99)
+    assert [(one.first, one.second) for one in every] == [("A", "B"), ("A", "C"), ("B", "C")]
+    assert repr(parted_systems(three, ["A", "B", "C"], draws=99, most=2)) == repr(every[:2])
+
+
 def test_a_parrot_and_itself_do_not_part() -> None:
     (found,) = parted_systems([*played("steady", "A"), *played("steady", "B", seed=2)], ["A", "B"], draws=999)
     assert min(found.p, found.texts.p) > 0.05
