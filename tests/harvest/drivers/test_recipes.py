@@ -38,7 +38,7 @@ def documented_options(name: str, url: str, **more: Any) -> dict[str, Any]:
     (system,) = yaml.safe_load(starter_system(name))
     described = read_recipe(name).options
     shorter = {key: value for key, value in {"quiet": 0.2, "every": 0.05}.items() if key in described}
-    addresses = {key: url for key, option in described.items() if option.type == "url"}
+    addresses = {key: f"{url}/{key}" for key, option in described.items() if option.type == "url"} | {"base_url": url}
     return {**system["options"], **addresses, "timeout": 10, **shorter, **more}
 
 

@@ -364,7 +364,7 @@ class _CopilotStudio(described_apis.DirectLine):
 
     async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
         if asked.method == "GET" and asked.query == {"api-version": ["2022-03-01-preview"]}:
-            assert asked.path == "/"
+            assert asked.path == "/token_url"
             assert "authorization" not in asked.headers
             writer.write(response("200 OK", json.dumps({**self._issue(""), "conversationId": "unused"})))
         else:
