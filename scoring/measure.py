@@ -297,12 +297,14 @@ def apply_parameters(declaration: Declaration, term: Term, settings: Settings) -
 
 
 def refuse_parameters(term: Term, allowed: Collection[str]) -> None:
-    """Raise InputError for a parameter that is not `allowed`."""
+    """Raise InputError for a parameter that is not `allowed`, and for a turn that is not a number from 1."""
     for name, _ in term.parameters:
         if name not in allowed:
             raise InputError(
                 f"{term}: {term.name} has no parameter {name}", allowed=", ".join(allowed) or "no parameters"
             )
+    if term.turn is None and term.get("turn") is not None:
+        raise InputError(f"{term}: `turn` must be the number of a system turn", allowed="a whole number from 1")
 
 
 def refuse_arguments(declaration: Declaration, term: Term) -> None:

@@ -23,11 +23,14 @@ from topics.topic import TopicSet
 
 
 class Options(StrictModel):
-    """Options of a newsroom. `profile` is the law by which it shows sources. `week` is the week in which it is asked,
-    from 1: the profile `drifting` shows fewer authorities from week 3 on."""
+    """Options of a newsroom: the law by which it shows sources, and the week in which it is asked."""
 
-    profile: Literal["plain", "partial", "local", "drifting"] = "plain"
-    week: int = Field(default=1, ge=1, le=10_000)
+    profile: Literal["plain", "partial", "local", "drifting"] = Field(
+        default="plain", description="The law by which sources are shown: see docs/demo-news.md."
+    )
+    week: int = Field(
+        default=1, ge=1, le=10_000, description="The week: `drifting` shows fewer authorities from week 3 on."
+    )
 
 
 class NewsroomDriver(NothingHeld):

@@ -67,7 +67,8 @@ def watch_finding(found: Watched, material: Material, run: Path, audit: Sequence
     also += [f"{len(others) - _MOST} more systems below"] if len(others) > _MOST else []
     verdict = _system_word(first)
     drives = [*_driver_words(first, moved=verdict in MOVED), *([f"Also {', '.join(also)}."] if also else ())]
-    following, command, link = _next_step(verdict, first, figure, run, _audit_command(audit, found.rules))
+    again = _audit_command(audit, found.rules)
+    following, command, link = _next_step(verdict, first, figure, run, again, found.rules.apart)
     return Finding(
         "nothing" if verdict == "not measured" else verdict,
         _finding_sentence(verdict, first, figure, found, turns_words(material, [first.name])),
@@ -235,7 +236,7 @@ def _audit_command(audit: Sequence[str], rules: WatchRules) -> str:
 
 
 def _next_step(
-    kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, again: str
+    kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, again: str, apart: float
 ) -> tuple[str, str, str]:
     topic = system.topics[0].topic if system.topics else ""
     show = f"harvest show {shlex.quote(shown_path(run))} --system {shlex.quote(system.name)}"
@@ -243,15 +244,16 @@ def _next_step(
     link = address(system=system.name, topic=topic or None)
     if kind == "changed":
         return (
-            "Read the conversations that changed. If the change is wanted, bless the new state: "
-            "harvest watch bless takes the runs since.",
+            "Read the conversations that changed. If the change is wanted, bless runs of several days since then as "
+            "the new baseline: harvest watch bless RUN… --out BASELINE --replace. Its history begins anew.",
             show,
             link,
         )
     if kind == "alarm":
         return (
-            "Play the audit again within hours, at another hour: it confirms the alarm, or does not. A week is too "
-            "slow, as the cause may be gone by then. Meanwhile read what changed.",
+            f"Play the audit again within hours{f', {watch_words.apart_words(apart)}' if apart >= 60 else ''}: it "
+            "confirms the alarm, or does not. Sooner is too soon, and a week is too slow, as the cause may be gone by "
+            "then. Meanwhile read what changed.",
             again,
             link,
         )
@@ -272,7 +274,11 @@ def _next_step(
     if kind in ("same", "back") or passing:
         return "Nothing needs to be done: the next audit of the schedule looks again.", "", ""
     if system.incomparable:
-        return "Bless runs of the audit as it is now, and compare later ones with them.", "harvest watch bless RUN…", ""
+        return (
+            "Bless runs of the audit as it is now, and compare later ones with them.",
+            "harvest watch bless RUN… --out BASELINE --replace",
+            "",
+        )
     if kind == "not measured":
         return (
             "Remove the cause, then play the audit again. This says nothing about how good it is.",

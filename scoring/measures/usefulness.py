@@ -39,10 +39,8 @@ from scoring.inference.interval import METHOD, Interval, no_interval, too_few_re
 from scoring.inference.proportions import FEW, clopper_pearson_ends
 from scoring.inference.these_topics import these_interval
 from scoring.inference.unseen_topic import answer_ends, share_ends
-from scoring.measure import Declaration, Measure, Parameter, TermContext, read_plain_term
-from scoring.notation import Term
+from scoring.measure import Declaration, Parameter
 from topics.arrays import Floats
-from topics.errors import InputError
 
 # A reply nobody classified, for example of an imported conversation: neither useful nor useless.
 UNLABELLED = "?"
@@ -319,13 +317,6 @@ def _effective_answers(parts: Floats, weights: Floats, value: float, answers: fl
     return min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
 
 
-def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
-    found = read_plain_term(declaration, term, asking)
-    if term.turn is None and term.get("turn") is not None:
-        raise InputError(f"{term}: `turn` must be the number of a system turn", allowed="a whole number from 1")
-    return found
-
-
 # How many topics (within one topic: trials) with a failed first turn an interval of %recovery needs.
 FEWEST_FAILED = 4
 
@@ -369,7 +360,6 @@ USEFUL = _of_labels(
     example="%useful S1",
     n="answers",
     parameters=(Parameter("turn", "number of a system turn, written S1; without it, one row per turn"),),
-    read=_read_term,
     tallies=_tally_turns,
 )
 MEAN_USEFUL = _of_labels(

@@ -89,8 +89,7 @@ def _legend(found: Watched) -> str:
             "they are extended"
         )
     apart = found.rules.apart
-    later = f", at least {apart / 3600:.3g} h later" if apart >= 3600 else f", at least {apart / 60:.0f} min later"
-    later = later if apart >= 60 else ""
+    later = f", {watch_words.apart_words(apart)}" if apart >= 60 else ""
     return (
         f"changed: an alarm over all looks (the chance of a false one in {pluralize(found.rules.looks, 'audit')} is at "
         f"most {100 * BUDGET:g}%) that another audit confirmed{later}; it lasts until two audits are back near the "

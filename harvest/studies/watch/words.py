@@ -217,7 +217,7 @@ def settling_words(one: Settling) -> str:
     near = one.hindrance == "edge"
     why = "the difference may be as large as what matters" if near else "the baseline is not known well enough"
     instead = "another" if near else "a larger"
-    other = "further audits add evidence" if near else "bless more runs"
+    other = "further audits add evidence" if near else "bless more runs (--replace)"
     return (
         f"{why}, so more trials will hardly settle this (a chance of {100 * one.chance:.0f}% with "
         f"{_more_trials(one.most)}); {other}, or let {instead} difference matter (--matters)"
@@ -226,6 +226,12 @@ def settling_words(one: Settling) -> str:
 
 def _more_trials(number: int) -> str:
     return f"{number:,} more {'trial' if number == 1 else 'trials'} of each topic"
+
+
+def apart_words(seconds: float) -> str:
+    """Return how long after an alarm an audit must be played to confirm it: `at least 1 h later`."""
+    later = f"{seconds / 3600:.3g} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
+    return f"at least {later} later"
 
 
 def moment_text(seconds: float) -> str:

@@ -147,7 +147,7 @@ def test_what_could_not_be_measured_or_compared_is_never_the_same(story: Story) 
     assert down.found == "A could not be measured: none of 18 trials has a valid attempt."
     assert not list(bars_of_watch(changed))
     other, _ = said(story, lambda one: replace(one, incomparable="another protocol than the baseline's"))
-    assert (other.verdict, other.command) == ("nothing", "harvest watch bless RUN…")
+    assert (other.verdict, other.command) == ("nothing", "harvest watch bless RUN… --out BASELINE --replace")
     assert other.found == "A could not be measured against the baseline: another protocol than the baseline's."
 
 

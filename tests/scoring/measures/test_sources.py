@@ -12,15 +12,17 @@ import pytest
 
 from protocols.answer import Answer, Source
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from scoring.library import read_term
 from scoring.notation import parse
 from scoring.scores import score
 from scoring.settings import Settings
+from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable
 from tests.support.scoring_examples import CHAT, topic_set
 from topics.attributes import AttributeSet
 from topics.errors import InputError
 from topics.source_table import SourceTable, parse_source_table
-from topics.topic import Topic
+from topics.topic import Topic, TopicSet
 
 TABLE = parse_source_table(
     "domain,kind,owner,official\na.org,news,X & Co.,no\nb.org,news,Y,no\nc.org,blog,Y,\n"
@@ -226,3 +228,11 @@ def test_without_a_table_sites_can_be_asked_for_and_groups_cannot() -> None:
     assert values(PLAYED, "%citations(a.org)", table=SourceTable()) == {"%citations(a.org)": pytest.approx(2 / 7)}
     with pytest.raises(InputError, match="there is no table of sources"):
         scored(PLAYED, "%citations(kind)", table=SourceTable())
+
+
+@pytest.mark.parametrize(
+    "written", ["%sourced(turn=S9)", "cites(a.org, turn=x)", "%citations(a.org, turn=0)", "%useful(turn=S9)"]
+)
+def test_a_turn_that_is_no_number_is_refused(written: str) -> None:
+    with pytest.raises(InputError, match="`turn` must be the number of a system turn"):
+        read_term(parse(written), Settings(), TopicSet("none", (), {}), load_schema)
