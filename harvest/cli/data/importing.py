@@ -75,7 +75,12 @@ def _format_help() -> str:
 )
 @click.option("--user", metavar="NAME", help="sdialog, convokit: the speaker who is the user [the first].")
 @click.option(
-    "--map", "columns", multiple=True, metavar="MEANING=COLUMN|FILE.yaml", help="table: columns of other names."
+    "--map",
+    "columns",
+    type=NameOrFile(),
+    multiple=True,
+    metavar="MEANING=COLUMN|FILE.yaml",
+    help="table: columns of other names.",
 )
 @click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Also store this gold table in the run.")
 @click.option("--strict", is_flag=True, help="Write nothing if one conversation cannot be read.")

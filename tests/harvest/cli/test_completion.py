@@ -36,7 +36,7 @@ def test_commands_are_completed() -> None:
 
 def test_options_choices_and_files_are_completed() -> None:
     assert "plain,--measure" in completed("score", "--me")
-    assert completed("init", "--driver", "co") == ["plain,command"]
+    assert completed("init", "--driver", "com") == ["plain,command"]
     assert "plain,--author" in completed("judge", "page", "run", "--au")
     assert completed("run", "aud") == ["file,aud"]
     assert completed("score", "run") == ["file,run"]

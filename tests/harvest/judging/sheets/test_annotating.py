@@ -612,7 +612,7 @@ def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: 
     shown = re.search(r"^```\n(agreement of .*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert shown is not None
     assert shown[1] in told
-    decide, score = (line.strip() for line in told.splitlines() if line.startswith("    "))
+    decide, score, *_ = (line.strip() for line in told.splitlines() if line.startswith("    "))
     differing = "--criterion Fluency --criterion Correctness"
     assert decide == f"harvest judge sheet {tmp_path / 'run'} {differing} --adjudicate --export open.csv"
     assert score == f"harvest score {tmp_path / 'run'} -m 'WAN(Fluency), WAN(Correctness)'"
