@@ -121,7 +121,7 @@ def test_a_round_that_the_cap_breaks_off_is_in_no_figure_and_is_played_to_its_en
 
 def test_failed_requests_and_retries_count_as_much_as_the_dearest(here: Path) -> None:
     write_audit(here, function="failing", more="max_invalid: 1\n")
-    with pytest.warns(UserWarning, match="the system 'A' has no valid attempt"):
+    with pytest.warns(UserWarning, match="has no valid attempt"):
         run = played("run", caps={"turns": 80})
     assert not run.finished
     assert len(requests(here)) <= 80

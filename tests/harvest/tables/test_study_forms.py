@@ -248,7 +248,7 @@ def test_numbers_of_latex_are_as_people_read_them() -> None:
             row(),
         ]
     ).splitlines()
-    said = [[cell.strip() for cell in line.rstrip("\\").split("&")][-3:] for line in lines[4:10]]
+    said = [[cell.strip() for cell in line.rstrip("\\").split("&")][-3:] for line in lines[5:11]]
     assert said == [
         [r"12.5\%", "", ""],
         ["$-12.5$ points", "[$-20.0$, 0.0]", "$<$.001"],

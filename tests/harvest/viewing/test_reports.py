@@ -33,7 +33,7 @@ def test_the_report_of_a_watched_run_has_conversations_of_a_blessed_one_and_thei
     reports = Reports(listing)
     (key,) = [one.key for one in listing.runs.values() if "watched" in one.path]
     made = asyncio.run(reports.make([key]))
-    assert "bot (blessed)" in made.html
+    assert "bot (baseline)" in made.html
     assert reports.picture([key], f"runs/base-3/{PICTURE}") == (b"runs/base-3", "image/png")
     assert reports.picture([key], f"runs/base-2/{PICTURE}") is None
     assert reports.picture([key], f"outside/{PICTURE}") is None, "no run is there"
