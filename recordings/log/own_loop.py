@@ -35,28 +35,35 @@ def run_to_end(work: Coroutine[Any, Any, _Result]) -> _Result:
         cancel.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
         return await work
 
-    with ThreadPoolExecutor(1, "harvest") as thread, _interruptible():
+    with ThreadPoolExecutor(1, "harvest") as thread, _interruptible() as interrupted:
         running = thread.submit(copy_context().run, asyncio.run, cancellable())
-        try:
-            # A signal that the system hands to another thread does not end a wait of this one, which must look for it.
-            while not running.done():
-                wait([running], timeout=_LOOK_FOR_SIGNALS)
-            return running.result()
-        except KeyboardInterrupt:
-            with suppress(RuntimeError):  # the loop is closed, because the work has just ended
-                cancel.result()()
-            raise
+        # A signal that the system hands to another thread does not end a wait of this one, which must look for it.
+        while not running.done():
+            wait([running], timeout=_LOOK_FOR_SIGNALS)
+            if interrupted.is_set():
+                with suppress(RuntimeError):  # the loop is closed, because the work has just ended
+                    cancel.result()()
+                wait([running])
+                raise KeyboardInterrupt
+        return running.result()
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGINT raise KeyboardInterrupt, although `asyncio.run` has it cancel the task that waits here, which would
-    only be noticed after the wait."""
+def _interruptible() -> Iterator[threading.Event]:
+    """Note SIGINT, of which a second one raises KeyboardInterrupt: `asyncio.run` would have it cancel the task that
+    waits here, which would only be noticed after the wait."""
+    interrupted = threading.Event()
+
+    def note(number: int, frame: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        yield
+        yield interrupted
         return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, note)
     try:
-        yield
+        yield interrupted
     finally:
         signal.signal(signal.SIGINT, before)
