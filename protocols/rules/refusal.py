@@ -33,8 +33,9 @@ _LIST_LINES = 3  # a list of this many lines is an answer
 _SENTENCE = lazy_pattern(r"[^\s.!?。！？…؟।][^.!?。！？؟।\n]*(?:\.(?=\w)[^.!?。！？؟।\n]*)*")
 _QUOTED = lazy_pattern(r"[\"“”«»「『]")
 _LIST_LINE = lazy_pattern(r"^[ \t]*(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]*\S", re.MULTILINE)
-# Figures are content, except for a year, which may be that of the system's knowledge.
-_FIGURE = lazy_pattern(r"(?<!\d)(?![2۲٢][0۰٠][12۱۲١٢]\d(?!\d))\d")
+# Figures are content, except for a year, which may be that of the system's knowledge, and for parts of a code such as
+# `b997f443`.
+_FIGURE = lazy_pattern(r"(?<![\dA-Za-z])(?![2۲٢][0۰٠][12۱۲١٢]\d(?!\d))\d+(?!\d)(?![A-Za-z]+\d)")
 
 _JAPANESE_APOLOGY = lazy_pattern(
     r"(?:申し?訳(?:ございません|ありません|ない(?:です|の)?)|すみません|ごめんなさい|恐れ入りますが)"

@@ -61,7 +61,7 @@ def same_kind_interval(
     likest = 2 * unseen * np.einsum("i,ib->b", frequent, inside) + np.square(unseen)
     tail = (1 - level) / 2
     low = float(np.quantile(common / (pairs + further), tail))
-    high = float(np.quantile((common + likest) / (pairs + further), 1 - tail))
+    high = min(1.0, float(np.quantile((common + likest) / (pairs + further), 1 - tail)))  # sums are rounded
     # If all topics agreed, another kind may still have had the share that an exact interval allows.
     low = min(low, highest_low_end(units, level) ** 2)
     return Interval(

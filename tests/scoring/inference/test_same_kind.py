@@ -75,3 +75,7 @@ def test_intervals_cover(world: ExposureWorld, size: tuple[int, int], studies: i
     ]
     covered = sum(one.contains(truth) for one in found) / studies
     assert covered >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / studies)
+
+
+def test_rounding_leaves_the_interval_within_its_range() -> None:
+    assert same_kind_interval(as_shares([[0, 0, 1]] * 4)).high == 1
