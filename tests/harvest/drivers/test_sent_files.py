@@ -70,8 +70,6 @@ def test_every_recipe_that_says_how_files_are_sent_is_tested() -> None:
 async def test_a_picture_arrives_in_the_shape_of_the_api_and_stays_in_the_history(
     name: str, streamed: bool, picture: SentFile
 ) -> None:
-    if streamed and "stream" not in read_recipe(name).options:
-        pytest.skip("not streamed")
     async with opened(name, streamed) as (driver, door, server):
         assert driver.capabilities.attaches
         session = await driver.open(Opening("s", "M002", 1, 1))

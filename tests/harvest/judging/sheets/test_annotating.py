@@ -612,10 +612,11 @@ def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: 
     shown = re.search(r"^```\n(agreement of .*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert shown is not None
     assert shown[1] in told
-    decide, score, *_ = (line.strip() for line in told.splitlines() if line.startswith("    "))
+    decide, score, decided = (line.strip() for line in told.splitlines() if line.startswith("    "))
     differing = "--criterion Fluency --criterion Correctness"
     assert decide == f"harvest judge sheet {tmp_path / 'run'} {differing} --adjudicate --export open.csv"
     assert score == f"harvest score {tmp_path / 'run'} -m 'WAN(Fluency), WAN(Correctness)'"
+    assert decided == f"{score} --judgments adjudicated"
     # Fluency: 1 1, 0 0, 1 0. Within: 2/6 · 1; between: 18/30; alpha = 1 - (1/3) / (3/5)
     assert re.search(r"^  Fluency +equal 67% \(n=3\)  alpha 0\.44 \(n=3\)$", told, re.MULTILINE), told
     assert re.search(r"^  Correctness +equal 0% \(n=2\)  alpha n/a \(n=0\)$", told, re.MULTILINE), told

@@ -47,4 +47,4 @@ def test_a_page_of_thousands_of_parts_made_alike_takes_seconds(name: str) -> Non
     find_refusal(page, turn)
     spent = time.process_time() - begun
     assert turn.text.count(part) == MANY
-    assert spent < 30  # seconds of CPU, on a busy machine; quadratic ones take minutes
+    assert spent < 10
