@@ -54,7 +54,7 @@ class LocalServer:
 
     async def idle(self) -> None:
         """Wait (bounded) until no connection is open."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(5):
             await self.quiet.wait()
 
 

@@ -89,10 +89,10 @@ class BackEnd:
 
     def truth(self, after: int = 0) -> list[Truth]:
         """Every turn that has ended, in that order, from number `after` on."""
-        with direct().open(f"{self.url}/truth?after={after}", timeout=60) as response:
+        with direct().open(f"{self.url}/truth?after={after}", timeout=10) as response:
             return [Truth.read(line) for line in response.read().decode().splitlines()]
 
-    def truth_of(self, text: str, session: str | None = None, seconds: float = 60.0) -> Truth:
+    def truth_of(self, text: str, session: str | None = None, seconds: float = 10.0) -> Truth:
         """The newest turn in which `text` was asked; waits until it has ended. Raises AssertionError after that.
 
         Boxes with one line have no line breaks, and some editors double them: white space is not compared."""
@@ -124,7 +124,7 @@ class Interface:
     def truth(self, after: int = 0) -> list[Truth]:
         return self.back_end.truth(after)
 
-    def truth_of(self, text: str, session: str | None = None, seconds: float = 60.0) -> Truth:
+    def truth_of(self, text: str, session: str | None = None, seconds: float = 10.0) -> Truth:
         return self.back_end.truth_of(text, session, seconds)
 
 
@@ -216,7 +216,7 @@ class Pages:
         """As of the scenario server; `kind` is the page's name, `bubbles` are HTML."""
         return self.behind.truth(after)
 
-    def truth_of(self, text: str, session: str | None = None, seconds: float = 60.0) -> Truth:
+    def truth_of(self, text: str, session: str | None = None, seconds: float = 10.0) -> Truth:
         return self.behind.truth_of(text, session, seconds)
 
 

@@ -59,7 +59,7 @@ async def served(run: Path, criteria: Sequence[str]) -> AsyncIterator[ServedPage
     started = asyncio.Event()
     serving = asyncio.create_task(serve_desk(desk_of(run, book, criteria), listening, tokens, started.set))
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(10):
             await started.wait()
         yield ServedPage(run, port, tokens)
     finally:

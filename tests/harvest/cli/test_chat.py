@@ -212,7 +212,7 @@ def test_ctrl_c_breaks_off_at_once_and_keeps_every_turn_that_was_answered(folder
         os.write(typing, b"half a line")
         process.send_signal(signal.SIGINT)
         shown_until(typing, b"interrupted")
-        assert process.wait(120) == 130
+        assert process.wait(30) == 130
     (one,) = read(folder / "run").conversations
     assert [turn.said for turn in one.turns] == ["Any films?"]
     assert one.turns[0].reply is not None
@@ -226,7 +226,7 @@ def test_ctrl_c_before_the_first_turn_says_that_nothing_was_recorded(folder: Pat
         shown_until(typing, b"type your first turn")
         process.send_signal(signal.SIGINT)
         shown_until(typing, b"interrupted; nothing was recorded, and the same command starts again")
-        assert process.wait(120) == 130
+        assert process.wait(30) == 130
 
 
 def test_no_word_is_broken_at_the_edge_of_the_terminal(folder: Path) -> None:
@@ -236,7 +236,7 @@ def test_no_word_is_broken_at_the_edge_of_the_terminal(folder: Path) -> None:
         os.write(typing, said.encode() + b"\n")
         seen = shown_until(typing, b"thoroughly? ").partition(b"you said:")[2].decode()
         os.write(typing, b"/stop\n")
-        process.wait(120)
+        process.wait(30)
     lines = ("you said:" + seen).split("\r\n")
     assert len(lines) > 1
     assert all(len(line) <= 80 for line in lines)
@@ -250,7 +250,7 @@ def test_ctrl_d_on_an_empty_line_ends_as_a_user_ends(folder: Path) -> None:
         shown_until(typing, "you said: 映画は？".encode())
         os.write(typing, b"\x04")
         shown_until(typing, b"person-left")
-        assert process.wait(120) == 0
+        assert process.wait(30) == 0
     (one,) = read(folder / "run").conversations
     assert [turn.said for turn in one.turns] == ["映画は？"]
 
@@ -277,7 +277,7 @@ def test_what_is_typed_at_a_terminal_is_one_turn_and_whole(folder: Path, words: 
             shown_until(typing, b"you said: ", EDITING)
         os.write(typing, b"\x04")
         shown_until(typing, b"person-left")
-        assert process.wait(120) == 0
+        assert process.wait(30) == 0
     (one,) = read(folder / "run").conversations
     assert [turn.said for turn in one.turns] == list(turns.values())
 
@@ -289,7 +289,7 @@ def test_a_terminal_that_knows_no_sequences_is_sent_none(folder: Path) -> None:
         seen += shown_until(typing, b"you said: ac")
         os.write(typing, b"\x04")
         seen += shown_until(typing, b"person-left")
-        assert process.wait(120) == 0
+        assert process.wait(30) == 0
     assert b"\x1b" not in seen
 
 
@@ -333,7 +333,7 @@ async def test_a_character_may_come_in_pieces() -> None:
         waiting = asyncio.create_task(keys.sample(PROMPT))
         await asyncio.sleep(0.05)
         os.write(typing, b"\xa9\n")
-        assert await asyncio.wait_for(waiting, 60) == Sample("café")
+        assert await asyncio.wait_for(waiting, 5) == Sample("café")
 
 
 async def test_waiting_for_a_person_stops_nothing_else_and_can_be_given_up() -> None:

@@ -142,7 +142,7 @@ async def test_what_stops_a_run_stops_a_gate_that_waits_for_its_turn() -> None:
     semaphore.release()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert semaphore.acquire(timeout=60)
+    assert semaphore.acquire(timeout=1)
 
 
 async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_others() -> None:
@@ -162,7 +162,7 @@ async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_ot
     assert not semaphore.acquire(timeout=0.01), "the gap is not over"
     over.set()
     await gates.close()
-    assert semaphore.acquire(timeout=60)
+    assert semaphore.acquire(timeout=1)
 
 
 async def test_a_worker_stops_waiting_for_a_system_that_only_complains_and_lets_the_others_go_on() -> None:

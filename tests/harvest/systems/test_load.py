@@ -206,7 +206,7 @@ async def test_one_that_is_stopped_when_it_has_just_been_let_through_gives_its_p
     await first.__aexit__(None, None, None)
     waiting[0].cancel()
     await asyncio.gather(waiting[0], return_exceptions=True)
-    await asyncio.wait_for(waiting[1], 60)
+    await asyncio.wait_for(waiting[1], 5)
 
 
 def test_a_turn_that_waits_to_be_sent_again_keeps_no_place_and_its_wait_is_no_answer() -> None:

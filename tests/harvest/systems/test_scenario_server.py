@@ -116,7 +116,7 @@ def test_every_page_is_served_and_one_frame_comes_from_another_origin() -> None:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def got(url: str) -> str:
-        with opener.open(url, timeout=60) as response:
+        with opener.open(url, timeout=10) as response:
             return str(response.read().decode())
 
     with awkward_pages() as pages:

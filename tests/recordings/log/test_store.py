@@ -144,7 +144,7 @@ async def test_concurrent_appends_share_fsyncs(tmp_path: Path, monkeypatch: pyte
 
     def slow(descriptor: int) -> None:
         calls.append(descriptor)
-        assert released.wait(60)  # set by the loop, which would stand still if it waited for the disk itself
+        assert released.wait(10)  # set by the loop, which would stand still if it waited for the disk itself
         real(descriptor)
 
     async with RunWriter.create(tmp_path / "run", header()) as writer:

@@ -56,7 +56,7 @@ async def asked(page: ServedPage, data: bytes) -> tuple[int, dict[str, str], byt
     try:
         writer.write(data)
         await writer.drain()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(15):
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             headers = dict(row.lower().split(": ", 1) for row in head[1:] if row)
             length = headers.get("content-length")

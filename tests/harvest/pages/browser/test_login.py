@@ -132,7 +132,7 @@ async def test_closing_the_window_is_as_good_as_enter() -> None:
         waiting = asyncio.create_task(log_in(window, never))
         await person_logs_in(window)
         await window._page.close()
-        assert {COOKIE, TOKEN} <= held(await asyncio.wait_for(waiting, 60))
+        assert {COOKIE, TOKEN} <= held(await asyncio.wait_for(waiting, 20))
 
 
 async def test_a_window_of_a_partner_stays_open_and_what_it_keeps_is_kept() -> None:
@@ -145,7 +145,7 @@ async def test_a_window_of_a_partner_stays_open_and_what_it_keeps_is_kept() -> N
         async def done() -> None:
             """At once."""
 
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(10):
             while POPPED not in held(await log_in(window, done)):  # noqa: ASYNC110 - the partner's page tells nobody
                 await asyncio.sleep(0.1)
 
@@ -156,7 +156,7 @@ async def test_a_browser_that_ends_says_that_nothing_was_kept() -> None:
         await asyncio.sleep(0.2)
         await window._browser.close()
         with pytest.raises(Unanswered, match="before the log-in could be saved"):
-            await asyncio.wait_for(waiting, 60)
+            await asyncio.wait_for(waiting, 20)
 
 
 async def test_a_browser_that_is_found_to_have_ended_only_when_it_is_asked_says_the_same() -> None:
