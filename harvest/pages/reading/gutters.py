@@ -61,14 +61,16 @@ def _neighbours(listing: Node, *, before: bool) -> Iterator[Node]:
     nearest ancestor with such content decides."""
     inner = listing
     for around, _ in zip(listing.ancestors(), range(_LEVELS_AROUND), strict=False):
-        at = around.elements.index(inner)
-        if before and (earlier := [one for one in around.elements[:at] if one.text]):
-            yield earlier[-1]
-            return
-        later = (part for one in around.elements[at + 1 :] for part in one.walk())
-        code = next((part for part in later if part.tag in ("pre", "code") and part.text), None)
-        if not before and code is not None:
-            yield code
+        at = around.children.index(inner)
+        beside = reversed(around.children[:at]) if before else around.children[at + 1 :]
+        elements = (one for one in beside if isinstance(one, Node))
+        if before:
+            found = next((one for one in elements if one.text), None)
+        else:
+            parts = (part for one in elements for part in one.walk())
+            found = next((part for part in parts if part.tag in ("pre", "code") and part.text), None)
+        if found is not None:
+            yield found
             return
         inner = around
 
