@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from types import MappingProxyType
 from typing import Literal
@@ -155,6 +155,8 @@ class AttributeSet:
             if missing:
                 raise ValueError(f"the mapping names groups that do not exist: {', '.join(missing)}")
 
+    # There are few sets, which may be kept, and each value is in many rows and tables.
+    @lru_cache(maxsize=4096)  # noqa: B019
     def membership(self, raw: str) -> tuple[float, ...]:
         """Return the shares in [0, 1] of the groups, summing to 1, for a value as written: a number, names (separated
         by `;` or `,`, with equal shares), or a vector like `(0,1/2,0,1/2)`. Raises ValueError with an explanation if

@@ -36,6 +36,21 @@ def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell,
     position, line, line_start = 0, 1, 0
     row: list[Cell] = []
     while position < len(text) or row:
+        if not row:
+            # Most lines have no quotation mark; their cells need no search each.
+            ended = _LINE_END.search(text, position)
+            plain_line = text[position : ended.start() if ended else len(text)]
+            if '"' not in plain_line:
+                column = 1
+                for value in plain_line.split(separator):
+                    row.append(Cell(value.strip(), line, column))
+                    column += len(value) + 1
+                if len(row) > 1 or row[0].text:
+                    yield tuple(row)
+                row = []
+                position = line_start = ended.end() if ended else len(text)
+                line += 1
+                continue
         start, start_line, column = position, line, position - line_start + 1
         quoted = quotes.match(text, position)
         if quoted:

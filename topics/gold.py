@@ -177,7 +177,6 @@ class _Reader:
         self.path, self.topics, self.columns = path, topics, columns
         self.by_id = {topic.id: topic for topic in topics.topics}
         self.left_out = frozenset(topics.left_out)
-        self.memberships: dict[tuple[str, str], tuple[float, ...]] = {}
         self.skipped = 0
         self.waiting: set[tuple[str, str]] = set()
 
@@ -248,14 +247,10 @@ class _Reader:
                 f"{name} does not apply to topics of the type {topic.type.name}; the cell must be empty",
                 allowed=", ".join(topic.type.attributes) or "no attributes",
             )
-        known = self.memberships.get((name, cell.text))
-        if known is None:
-            try:
-                known = self.topics.attributes[name].membership(cell.text)
-            except ValueError as fault:
-                raise self.error(cell, f"{name}: {fault}") from None
-            self.memberships[name, cell.text] = known
-        return known
+        try:
+            return self.topics.attributes[name].membership(cell.text)
+        except ValueError as fault:
+            raise self.error(cell, f"{name}: {fault}") from None
 
 
 def write_gold(table: GoldTable, path: str | PathLike[str], topics: TopicSet) -> None:

@@ -1,5 +1,6 @@
 """Loading of topic sets and gold tables: shipped files by name, and your own files by path."""
 
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from os import PathLike, fspath
@@ -35,8 +36,7 @@ def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
         if fspath(name_or_path).casefold().endswith(ENDINGS):
             return read_questions(name_or_path)
         return read_topics(read_document(name_or_path))
-    place = f"topics/{file.name}"
-    return read_topics(parse_document(decode(file.read_bytes(), place, "YAML text"), place))
+    return _read_shipped_topics(file.name)
 
 
 def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
@@ -47,6 +47,12 @@ def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
         return read_gold(name_or_path, topics)
     place = f"topics/{file.name}"
     return parse_gold(decode(file.read_bytes(), place, "a CSV table"), topics, place)
+
+
+@cache
+def _read_shipped_topics(file: str) -> TopicSet:
+    place, data = f"topics/{file}", (resources.files("topics") / file).read_bytes()
+    return read_topics(parse_document(decode(data, place, "YAML text"), place))
 
 
 def _shipped_names(end: str) -> tuple[str, ...]:

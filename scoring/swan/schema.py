@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from os import PathLike, fspath
 from types import MappingProxyType
@@ -370,9 +371,7 @@ def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
     Raises InputError for an unknown name, and, with file, line and column, for a file that is missing or wrong."""
     name = fspath(name_or_path)
     if name in shipped_schemas():
-        place = f"scoring/swan/{name}{_EXTENSION}"
-        data = (resources.files("scoring.swan") / f"{name}{_EXTENSION}").read_bytes()
-        return read_schema(parse_document(decode(data, place, "YAML text"), place))
+        return _read_shipped(name)
     if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
         return read_schema(read_document(name_or_path))
     raise InputError(
@@ -380,3 +379,9 @@ def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
         allowed=", ".join(shipped_schemas()),
         advice=f"for a file of your own, write its path with its ending: {name}{_EXTENSION}",
     )
+
+
+@cache
+def _read_shipped(name: str) -> Schema:
+    place, file = f"scoring/swan/{name}{_EXTENSION}", resources.files("scoring.swan") / f"{name}{_EXTENSION}"
+    return read_schema(parse_document(decode(file.read_bytes(), place, "YAML text"), place))
