@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 import signal
-import sys
 from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
@@ -24,8 +23,8 @@ from recordings.log.run_folder import read
 from tests.servers.local_http import Asked, response, serving
 from tests.servers.tracks import TOKEN, InteractiveTask, Track, UserSim
 from tests.support.command_line import harvest
+from tests.support.forked_commands import begin_command
 from tests.support.mutations import mutated
-from tests.support.processes import heeding_signals
 from topics.errors import InputError
 
 GOALS: tuple[dict[str, str], ...] = (
@@ -157,9 +156,6 @@ def test_a_fault_at_any_request_loses_and_doubles_nothing(tmp_path: Path, kind: 
     assert any(one["event"] == "failed" for one in events(tmp_path))
 
 
-PROGRAM = "import sys; from harvest.cli.main import main; main(sys.argv[1:])"
-
-
 @pytest.mark.parametrize("kind", ["hook before", "hook after"])
 def test_killed_at_each_request_and_continued(tmp_path: Path, kind: str) -> None:
     server = usersim(faults=dict.fromkeys(range(1, 15, 2), kind))
@@ -203,10 +199,7 @@ async def _submitted(
 ) -> tuple[int | None, str, str]:
     """Submit in a process, which the server may kill. Returns the exit code and what it prints."""
     words = ("users", "submit", str(file), "--out", str(folder / "out"))
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", PROGRAM, *words), stdout=pipe, stderr=pipe, preexec_fn=heeding_signals
-    )
+    process = begin_command(words)
     if server is not None:
         server.hook = lambda: process.send_signal(by)
     out, err = await process.communicate()

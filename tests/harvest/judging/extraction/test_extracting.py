@@ -6,8 +6,6 @@ import asyncio
 import json
 import shutil
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -32,8 +30,8 @@ from scoring.words import passages
 from tests.servers.local_http import Asked, LocalServer, response, serving
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
+from tests.support.forked_commands import ForkedCommand, begin_command
 from tests.support.nugget_model import Handler, answering, completion, endpoints_file, passage_of, replying, ruled
-from tests.support.processes import heeding_signals
 from tests.support.recorded_run import record
 from topics.errors import InputError
 
@@ -564,14 +562,8 @@ async def test_half_a_line_that_a_killed_command_left_counts_as_not_asked(run: P
     assert [one.name for one in sorted((run / "extraction").rglob("*.jsonl"))] == ["000001.jsonl", "000002.jsonl"]
 
 
-async def started(run: Path, file: Path) -> asyncio.subprocess.Process:
-    pipe = asyncio.subprocess.PIPE
-    command = command_of(run, file)
-    return await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe, preexec_fn=heeding_signals)
-
-
-def command_of(run: Path, file: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "harvest", "judge", "extract", str(run), "--with", str(file), *more]
+def begun(run: Path, file: Path, *more: str) -> ForkedCommand:
+    return begin_command(["judge", "extract", str(run), "--with", str(file), *more])
 
 
 @pytest.mark.parametrize(
@@ -592,14 +584,14 @@ async def test_a_command_that_is_stopped_goes_on_where_it_was_and_asks_nothing_t
 
     async with serving(slow) as server, asyncio.timeout(120):
         file = endpoints_file(run.parent, server.url, concurrency=1, timeout=60)
-        process = await started(run, file)
+        process = begun(run, file)
         await going.wait()  # four are answered, the fifth is under way
         process.send_signal(stop)
         _, told = await process.communicate()
         assert process.returncode == (-stop if stop == signal.SIGKILL else 130), told
         assert models(run) == []
         freed.set()
-        process = await started(run, file)
+        process = begun(run, file)
         out, told = await process.communicate()
     assert (process.returncode, out) == (0, b""), told
     assert sorted(seen.values())[-2:] == [1, 2]  # the one that was under way is asked again
@@ -629,21 +621,20 @@ async def test_two_commands_at_once_do_not_ask_the_same_twice(run: Path) -> None
 
 
 async def test_the_command_takes_one_topic_and_says_with_its_code_that_not_all_is_whole(run: Path) -> None:
-    def call(*more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command_of(run, file, *more), capture_output=True, text=True, check=False)
-
     async with serving(replying(ruled)) as server:
         file = endpoints_file(run.parent, server.url)
-        done = await asyncio.to_thread(call, "--topic", TOPICS[1], "--concurrency", "2")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "2 conversations with" in done.stderr
+        process = begun(run, file, "--topic", TOPICS[1], "--concurrency", "2")
+        out, told = await process.communicate()
+    assert (process.returncode, out) == (0, b"")
+    assert b"2 conversations with" in told
     covered = {judgment.about["trial"] for judgment in models(run)[0].judgments}
     assert covered == {one.trial_id for one in read(run).finished if one.key.topic == TOPICS[1]}
     async with serving(FAILURES["500"]) as server:
         file = endpoints_file(run.parent, server.url)
-        done = await asyncio.to_thread(call)
-    assert done.returncode == 3
-    assert "2 conversations left out as incomplete" in done.stderr
+        process = begun(run, file)
+        _, told = await process.communicate()
+    assert process.returncode == 3
+    assert b"2 conversations left out as incomplete" in told
 
 
 Told = Callable[..., tuple[int, str]]

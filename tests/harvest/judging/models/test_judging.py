@@ -6,7 +6,6 @@ import asyncio
 import json
 import shutil
 import signal
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from recordings.judged.judgments import Layer, read_layers
 from tests.servers.local_http import Asked, response, serving
 from tests.support.checkout import DATA
 from tests.support.command_line import harvest
+from tests.support.forked_commands import ForkedCommand, begin_command
 from tests.support.judge_model import by_length, judge_file, prefers_first, prefers_longer, scoring, shown_to
 from tests.support.nugget_model import Handler, completion, replying
 
@@ -36,17 +36,15 @@ def run(played: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(played, tmp_path / "run"))
 
 
-def command(*words: object) -> list[str]:
-    return [sys.executable, "-m", "harvest", "judge", "model", *map(str, words)]
+def begun(*words: object) -> ForkedCommand:
+    return begin_command(["judge", "model", *map(str, words)])
 
 
 async def judged(handler: Handler, run: Path, *more: object, **options: Any) -> tuple[int, str, list[Asked]]:
     """Exit code, what was told, and what was asked."""
     async with serving(handler) as server, asyncio.timeout(120):
         file = judge_file(run.parent, server.url, **options)
-        done = await asyncio.create_subprocess_exec(
-            *command(run, "--with", file, *more), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-        )
+        done = begun(run, "--with", file, *more)
         out, told = await done.communicate()
     assert out == b""
     assert done.returncode is not None
@@ -208,13 +206,13 @@ async def test_a_command_that_is_killed_goes_on_where_it_was_and_asks_nothing_tw
 
     async with serving(slow) as server, asyncio.timeout(120):
         file = judge_file(run.parent, server.url, criteria=["Correctness"], endpoint={"concurrency": 1, "timeout": 60})
-        process = await asyncio.create_subprocess_exec(*command(run, "--with", file), stderr=asyncio.subprocess.PIPE)
+        process = begun(run, "--with", file)
         await going.wait()  # four are answered, the fifth is under way
         process.send_signal(signal.SIGKILL)
         await process.communicate()
         assert models(run) == []
         freed.set()
-        process = await asyncio.create_subprocess_exec(*command(run, "--with", file), stderr=asyncio.subprocess.PIPE)
+        process = begun(run, "--with", file)
         _, told = await process.communicate()
     assert process.returncode == 0, told
     assert sorted(seen.values())[-2:] == [1, 2]  # the one that was under way is asked again
