@@ -23,6 +23,7 @@ from types import MappingProxyType, ModuleType
 from typing import Literal
 
 from protocols.protocol import Protocol
+from recordings.files.stored_lines import files_of_lines, read_lines
 from simulators.promises import BrokenPromise, initial_state
 from simulators.stopping.hazard import Hazard
 from simulators.user import Scenario, Streams, User
@@ -30,7 +31,7 @@ from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.identity import content_hash
 from topics.plug_ins import entry_source, find_plug_ins, load_entry
-from topics.regular_file import read_inside, read_regular
+from topics.regular_file import read_regular
 from topics.suggestions import suggestion
 from topics.topic import Topic
 
@@ -202,10 +203,10 @@ def _unasked_hazards(name: str, document: Document) -> Iterator[tuple[str, Hazar
 
 
 def _content_hash(path: Path) -> str:
-    files = [path] if path.is_file() else sorted((*path.glob("run.json"), *path.glob("trials-*.jsonl")))
+    files = [path] if path.is_file() else sorted((*path.glob("run.json"), *files_of_lines(path, "trials-*.jsonl")))
     digests = []
     for file in files:
-        content = read_regular(file) if file == path else read_inside(path, file.name)
+        content = read_regular(file) if file == path else read_lines(path, file.name)
         digests.append([file.name, hashlib.blake2b(content, digest_size=16).hexdigest()])
     return content_hash("user-file", [digest if path.is_dir() else digest[1:] for digest in digests])
 

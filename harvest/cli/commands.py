@@ -74,7 +74,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
             },
         ),
         "data": Entry(
-            "Import, export, merge and verify runs.",
+            "Import, export, merge, verify and compress runs.",
             commands={
                 "import": Entry(
                     "Make a run from files of conversations, whose format is recognised.", "harvest.cli.data.importing"
@@ -84,6 +84,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
                 ),
                 "merge": Entry("Merge the runs of several machines into a new one.", "harvest.cli.data.merging"),
                 "verify": Entry("Verify recorded runs and reports, offline.", "harvest.cli.data.verify"),
+                "compact": Entry("Compress the events and the evidence of runs.", "harvest.cli.data.compacting"),
             },
         ),
         "pages": Entry(

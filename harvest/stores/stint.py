@@ -11,15 +11,16 @@ from pathlib import Path
 from harvest.stores.store import run_concurrently
 from harvest.stores.stored_run import FILE, Stint, StoredRun, piece_name
 from recordings.files.errors import RunError, StoreError
-from recordings.files.evidence import refuse_links, write_safely
+from recordings.files.evidence import has_exhibit, read_stored, refuse_links, write_safely
 from recordings.files.lock import Lock
-from recordings.log.chain import chain_file
+from recordings.files.stored_lines import open_lines, read_lines
+from recordings.log.chain import open_chain
 from recordings.log.header import Header
 from recordings.log.inventory import INVENTORY, add_file, begin_inventory
 from recordings.log.run_folder import event_files, is_run
 from recordings.log.store import CLAIM
 from topics.errors import HarvestError, InputError, Place
-from topics.regular_file import list_entries, open_inside, read_inside
+from topics.regular_file import list_entries, read_inside
 
 _ADDRESS = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]+\.[a-z.]+")
 
@@ -78,7 +79,7 @@ def take_over(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
             stints = stored.seal_before(number)
             files, header = stored.files(stints, begins), stored.header(stints)
             aside = None
-            if any(files.get(file.name) != read_inside(folder, file.name) for file in event_files(folder)):
+            if any(files.get(file.name) != read_lines(folder, file.name) for file in event_files(folder)):
                 names = (f"{folder.name}.before-{number}" + (f"-{more}" if more else "") for more in count())
                 aside = folder.rename(next(path for name in names if not (path := folder.with_name(name)).exists()))
                 lock.release()
@@ -139,7 +140,7 @@ def _belongs_to_stint(stored: StoredRun, folder: Path, name: str, stint: Stint, 
     """Return True if a file of events was recorded in this stint. `there` are the stint's events that the store
     already has. Another store may have a stint with the same number; its file differs in the first line or, if no
     line was sent yet, in the claim."""
-    here = read_inside(folder, name)
+    here = read_lines(folder, name)
     if here and there:
         return here.startswith(there) or there.startswith(here)
     claim = read_inside(folder, CLAIM) if (folder / CLAIM).exists() else b""
@@ -168,7 +169,7 @@ class Sender:
             events = self._events_file()
             if events is not None:
                 # The chain first: it must not cover lines that arrive before the events are read.
-                chain = self._unsent_lines(chain_file(events), "chain")
+                chain = self._unsent_lines(events, "chain")
                 lines = self._unsent_lines(events, "trials")
                 if lines and not self._header:
                     name, data = f"stints/{self._number:06d}/run.json", read_inside(self._folder, "run.json")
@@ -192,9 +193,9 @@ class Sender:
                 return file
         return None
 
-    def _unsent_lines(self, file: Path, kind: str) -> bytes:
+    def _unsent_lines(self, events: Path, kind: str) -> bytes:
         try:
-            with open_inside(self._folder, file.name) as opened:
+            with open_chain(events) if kind == "chain" else open_lines(self._folder, events.name) as opened:
                 opened.seek(self._at[kind])
                 data = opened.read()
         except FileNotFoundError:  # a process may be killed before it has begun a chain
@@ -212,8 +213,8 @@ class Sender:
             ) from None
         named = {address for row in rows if isinstance(row["evidence"], dict) for address in row["evidence"].values()}
         # The exhibits of an attempt that continues one of another worker are not here but in the store.
-        new = sorted(one for one in named - self._known if _ADDRESS.fullmatch(one) and (self._folder / one).exists())
-        run_concurrently(lambda name: self._stored.put_new(name, read_inside(self._folder, name)), new)
+        new = sorted(one for one in named - self._known if _ADDRESS.fullmatch(one) and has_exhibit(self._folder, one))
+        run_concurrently(lambda name: self._stored.put_new(name, read_stored(self._folder, name)), new)
         self._known.update(new)
 
     def _send_pieces(self, kind: str, data: bytes) -> None:

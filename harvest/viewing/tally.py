@@ -6,7 +6,6 @@ skipped, not decoded. Nothing is written, and no lock is needed.
 
 import json
 import math
-import os
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,8 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from recordings.conversations.conversation import INVALID
+from recordings.files.stored_lines import open_lines
 from recordings.files.times import unix_seconds
-from topics.regular_file import open_inside
+from recordings.log.run_folder import event_file_sizes
 
 # Bytes that are read and decoded at a time.
 _BLOCK = 2**20
@@ -107,12 +107,7 @@ class Tally:
     def read_on(self) -> bool:
         """Read what was added to the files, and return whether anything was. If a file was replaced by a shorter one,
         everything is read again. Raises OSError if a file cannot be read."""
-        with os.scandir(self.folder) as entries:
-            sizes = {
-                entry.name: entry.stat(follow_symlinks=False).st_size
-                for entry in entries
-                if entry.name.startswith("trials-") and entry.name.endswith(".jsonl")
-            }
+        sizes = event_file_sizes(self.folder)
         if any(sizes.get(name, 0) < read for name, read in self._read.items()):
             self._begin()
         grown = sorted(name for name, size in sizes.items() if size > self._read.get(name, 0))
@@ -123,7 +118,7 @@ class Tally:
 
     def _read_file(self, name: str) -> None:
         at = self._read.get(name, 0)
-        with open_inside(self.folder, name) as file:
+        with open_lines(self.folder, name) as file:
             file.seek(at)
             begun = b""
             while data := file.read(_BLOCK):

@@ -13,7 +13,9 @@ from pathlib import Path
 
 from recordings.files.digests import content_digest, read_object
 from recordings.files.errors import RunError
-from recordings.files.evidence import evidence_fault
+from recordings.files.evidence import evidence_fault, list_exhibits, named_exhibits
+from recordings.files.segments import segment_fault, segment_of
+from recordings.files.stored_lines import has_lines
 from recordings.judged.decisions import FOLDER as DECISIONS
 from recordings.judged.decisions import read_decisions
 from recordings.judged.judgments import layer_fault
@@ -74,11 +76,8 @@ class RecordingFindings:
 
     def add_missing(self, chains: Iterable[Path]) -> list[ChainedFile]:
         """Record the missing files whose chains remain, and return the findings of those chains."""
-        gone = [
-            check_gone(chain.with_suffix(".jsonl"))
-            for chain in sorted(chains)
-            if not chain.with_suffix(".jsonl").exists()
-        ]
+        files = sorted({chain.with_suffix(".jsonl") for chain in chains})
+        gone = [check_gone(file) for file in files if not has_lines(file)]
         self.gone += [one.name for one in gone]
         return gone
 
@@ -114,18 +113,18 @@ class RecordingFindings:
             return []
         files = list_entries(run, DECISIONS, "*.jsonl")
         later = reports_in_later_chains(files)
-        checked = [check_file(file, later.get(file.name, ()), declared=declared)[0] for file in files]
+        checked = [check_file(file, later.get(file.name, ()), declared=declared) for file in files]
         checked += self.add_missing(list_entries(run, DECISIONS, "*.chain"))
         self.take(checked)
         return checked
 
     def check_closed(self, one: ChainedFile, lines: int, head: str) -> None:
         """Check that neither a closed file nor its chain was changed."""
-        if one.closing and (len(one.hashes), one.head) == (lines, head):
+        if one.closing and (one.expected, one.head) == (lines, head):
             return
-        if len(one.hashes) < lines or not one.closing:
+        if one.expected < lines or not one.closing:
             what = (
-                f"the file was closed with {pluralize(lines, 'line')}, but this chain has {len(one.hashes)} hashes and "
+                f"the file was closed with {pluralize(lines, 'line')}, but this chain has {one.expected} hashes and "
                 f"{'an' if one.closing else 'no'} end: changes to the other lines cannot be detected"
             )
             if one.opening or not one.gaps:  # otherwise it was reported
@@ -175,7 +174,7 @@ class RecordingFindings:
             name
             for name, one in files.items()
             if one.closing and name not in inventory.closed and name not in inventory.copied
-            if (run / name).exists() and declares_chain(run / name)
+            if declares_chain(run / name)
         ]
         written = [name for name in unlisted if name in files and files[name].lines > 1]
         if written or (unclosed and len({*unlisted, *unclosed}) > 1):
@@ -219,19 +218,15 @@ def check_recording(run: Path) -> RecordingFindings:
     if strange:  # reading a pipe would never end, and a link leads out of the folder
         return RecordingFindings("", gaps=strange)
     found, named = _check_journal(run)
-    there = {
-        file.relative_to(run).as_posix()
-        for file in list_entries(run, "evidence", "??", "*")
-        if not file.name.startswith(".")
-    }
-    for address in sorted(there):
+    there = list_exhibits(run)
+    for address in there:
         fault = evidence_fault(run, address)
         if fault:
             found.faults.append(Fault(address, None, fault))
         else:
             found.evidence += 1
     found.faults += [
-        Fault(address, None, "an event refers to it, but it is missing") for address in sorted(named - there)
+        Fault(address, None, "an event refers to it, but it is missing") for address in sorted(named.difference(there))
     ]
     for one in read_findings(run):
         (found.gaps if one.open else found.notes).append(Fault("run.json", None, str(one)))
@@ -245,8 +240,13 @@ def check_written(run: Path) -> RecordingFindings:
 
 
 def _check_journal(run: Path) -> tuple[RecordingFindings, set[str]]:
-    found = RecordingFindings(recording_hash(run))
     files = event_files(run)
+    segments = {segment_of(file).name: segment_fault(file) for file in files if not file.exists()}
+    if any(segments.values()):
+        return RecordingFindings(
+            "", faults=[Fault(name, None, fault) for name, fault in segments.items() if fault]
+        ), set()
+    found = RecordingFindings(recording_hash(run))
     inventory = read_inventory(run)
     later = reports_in_later_chains(files)
     header = read_object(read_inside(run, "run.json")) or {}
@@ -254,12 +254,15 @@ def _check_journal(run: Path) -> tuple[RecordingFindings, set[str]]:
     named: set[str] = set()
     chained: list[ChainedFile] = []
     for file in files:
-        one, lines = check_file(file, later.get(file.name, ()), declared=declared)
-        chained.append(one)
-        for data in lines:
-            evidence = (read_object(data) or {}).get("evidence") if b'"evidence"' in data else None
-            named.update(map(str, evidence.values()) if isinstance(evidence, dict) else ())
-    chained += found.add_missing(run.glob("trials-*.chain"))
+        chained.append(
+            check_file(
+                file,
+                later.get(file.name, ()),
+                declared=declared,
+                take=lambda data: named.update(named_exhibits(data)),
+            )
+        )
+    chained += found.add_missing((*run.glob("trials-*.chain"), *run.glob("trials-*.links")))
     found.lines, found.chained = sum(one.lines for one in chained), sum(one.covered for one in chained)
     found.take(chained)
     headers = [str(one.opening["header"]) for one in chained if "header" in one.opening]

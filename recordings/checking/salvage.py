@@ -53,7 +53,7 @@ def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]
     header = read_header(folder)
     contradictions = Contradictions(header)
     files = [_Trusted(file, contradictions) for file in event_files(folder)]
-    faults = [read_events(file.path, file) for file in files]
+    faults = [read_events(file.path, file, mend=True) for file in files]
     attempts = _unite_attempts(files)
     told = [(*more, *file.describe_faults()) for more, file in zip(faults, files, strict=True)]
     damaged = tuple(DamagedFile(file.path, sentences) for file, sentences in zip(files, told, strict=True) if sentences)

@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from recordings.files.stored_lines import open_lines
 
 # Bytes of a hash.
 SIZE = 16
@@ -22,11 +25,16 @@ def next_link(head: bytes, data: bytes) -> bytes:
 
 
 def content_digest(path: Path) -> str:
-    """Return the hash of a whole file as 32 hex digits. Raises OSError."""
+    """Return the hash of a whole file as 32 hex digits, also if the file was compacted. Raises OSError."""
+    with path.open("rb") if path.exists() else open_lines(path.parent, path.name) as file:
+        return digest_blocks(iter(lambda: file.read(_BLOCK_SIZE), b""))
+
+
+def digest_blocks(blocks: Iterable[bytes]) -> str:
+    """Return the hash of a file that consists of these blocks, as `content_digest` does."""
     digest = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
-    with path.open("rb") as file:
-        while data := file.read(_BLOCK_SIZE):
-            digest.update(data)
+    for data in blocks:
+        digest.update(data)
     return digest.hexdigest()
 
 

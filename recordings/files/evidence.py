@@ -3,7 +3,7 @@
 Each exhibit is stored once, under the hash of its content. Its address is the file's path inside the run folder,
 `evidence/ab/ab….json`, so a person can open the file and check the content against the name. Pages are compressed
 (`….xhtml.gz`), because every turn keeps a page and few pages are ever read; uncompressed pages of older runs can be
-read.
+read. Exhibits of compacted events are in their segments, unless they were compressed already.
 
 A writer keeps its temporary file locked until it renames the file. So a temporary file that can be locked was left by a
 killed writer, on whichever machine or in whichever container, and the next writer removes the file. On a disk without
@@ -22,10 +22,12 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
+from recordings.files.digests import read_object
 from recordings.files.errors import RunError
 from recordings.files.lock import flock
+from recordings.files.segments import list_packed, read_packed
 from topics.errors import Place
-from topics.regular_file import read_inside
+from topics.regular_file import list_entries, read_inside
 
 _EXTENSIONS = {
     "application/gzip": "gz",
@@ -78,15 +80,27 @@ def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
     """Write `data` to the disk, unless it was kept before, and return its address. Raises OSError."""
     kept, extension = _stored_form(data, media_type)
     address = _address(kept, extension)
+    if not _is_there(str(run / address), len(kept)):
+        _write_stored(run, address, kept)
+    return address
+
+
+def keep_stored(run: Path, address: str, data: bytes) -> None:
+    """Write the stored form of an exhibit at its address, unless it is there. Raises ValueError if `address` is not
+    that of `data`, and OSError."""
+    if _digest(data) != address.rpartition("/")[2].partition(".")[0]:
+        raise ValueError(f"the content of {address} does not match its name")
+    if not _is_there(str(run / address), len(data)):
+        _write_stored(run, address, data)
+
+
+def _write_stored(run: Path, address: str, data: bytes) -> None:
     path = run / address
-    if _is_there(str(path), len(kept)):
-        return address
     made = [folder for folder in (run / "evidence", path.parent) if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     for folder in made:
         fsync_folder(folder.parent)
-    write_safely(path, kept)
-    return address
+    write_safely(path, data)
 
 
 def stored_address(run: Path, data: bytes, media_type: str) -> str | None:
@@ -104,6 +118,38 @@ def _is_there(path: str, size: int) -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_size == size  # a link would not be read: it is replaced
 
 
+def list_exhibits(run: Path) -> list[str]:
+    """Return the addresses of all exhibits, in an order in which they are read quickly. An exhibit that is not at its
+    address is in a segment. Raises OSError if a segment is damaged."""
+    files = list_entries(run, "evidence", "??", "*")
+    alone = [file.relative_to(run).as_posix() for file in files if not file.name.startswith(".")]
+    return list(dict.fromkeys((*alone, *list_packed(run))))
+
+
+def has_exhibit(run: Path, address: str) -> bool:
+    """Return True if there is something in the place of the exhibit, or if it is in a segment. Raises OSError."""
+    return os.path.lexists(run / address) or read_packed(run, address) is not None
+
+
+def read_stored(run: Path, address: str) -> bytes:
+    """Return the bytes of an exhibit as they are stored at its address, or were before it was compacted. Raises
+    OSError."""
+    try:
+        return read_inside(run, address)
+    except FileNotFoundError:
+        found = read_packed(run, address)
+        if found is None:
+            raise
+        return found
+
+
+def named_exhibits(line: bytes) -> list[str]:
+    """Return the addresses of the exhibits that a line of events names."""
+    row = read_object(line) if b'"evidence"' in line else None
+    evidence = row.get("evidence") if row and row.get("event") in ("turn", "failed") else None
+    return [address for address in evidence.values() if isinstance(address, str)] if isinstance(evidence, dict) else []
+
+
 def refuse_links(run: Path) -> None:
     """Raise RunError if a folder of evidence is a link or is not a folder."""
     evidence = inner_folder(run, "evidence", "evidence")
@@ -117,7 +163,7 @@ def read_exhibit(run: Path, address: str, *, largest: int = _MOST_UNCOMPRESSED) 
     its name; the message gives the reason."""
     path = run / address
     try:
-        data = read_inside(run, address)
+        data = read_stored(run, address)
     except OSError as fault:
         raise ValueError(f"cannot be read: {fault.strerror}") from fault
     name, _, extension = path.name.partition(".")

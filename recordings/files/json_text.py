@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from recordings.files.errors import RunError
+from recordings.files.segments import SegmentError
+from recordings.files.stored_lines import open_lines
 from topics.errors import Place
-from topics.regular_file import open_inside, open_regular
+from topics.regular_file import open_regular
 
 # A JSON value: dict with text keys, list, text, number, true, false, null.
 Json = object
@@ -90,12 +92,15 @@ def parse_value(data: bytes, place: Place) -> Json:
 BLOCK = 2**17
 
 
-def read_blocks(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
+def read_blocks(
+    path: Path, folder: Path | None = None, *, size: int = BLOCK, mend: bool = False
+) -> Iterator[tuple[int, int, bytes]]:
     """Yield the complete lines of a file in blocks of about `size` bytes: the number of the first line, the number of
     line ends, and the lines with their line ends. A last line without a line end, left by a killed writer, is a
-    separate block. No link below `folder` is followed. Raises RunError if the file cannot be read."""
+    separate block. In a `folder`, a file that was compacted is read from its segment, with `mend` as `open_lines` does,
+    and no link is followed. Raises RunError if the file cannot be read."""
     try:
-        with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
+        with open_regular(path) if folder is None else open_lines(folder, path.relative_to(folder), mend=mend) as file:
             number, begun = 1, []
             while data := file.read(size):
                 end = data.rfind(b"\n") + 1
@@ -109,7 +114,10 @@ def read_blocks(path: Path, folder: Path | None = None, *, size: int = BLOCK) ->
             if begun:
                 yield number, 0, b"".join(begun)
     except OSError as fault:
-        raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(path))) from None
+        advice = "harvest data merge RUN --salvage --out NEW saves the rest in a new run; this run is not changed"
+        broken = isinstance(fault, SegmentError)
+        what = f"cannot be read: {fault.strerror}"
+        raise RunError(what, place=Place(str(path)), advice=advice if broken else None) from None
 
 
 def iterate_lines(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:

@@ -8,21 +8,29 @@ line (`recordings.checking.chain_check`). Files of decisions have chains of the 
 
 A line of events is on the disk before its hash. A killed process leaves at most `FLUSH` lines without a hash, and the
 next process that records into the run covers them. Older runs have no chains, and readers need none.
+
+Of a compacted file, `trials-000001.links` keeps the hash of every few thousandth line, from which the chain is made
+again with the lines: hashes cannot be compressed, and would take a tenth of what a compacted run takes.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from binascii import hexlify
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from recordings.files.digests import SIZE, content_digest, next_link, read_object
 from recordings.files.errors import StoreError
 from recordings.files.evidence import fsync_file, write_safely
 from recordings.files.json_text import encode_line
+from recordings.files.stored_lines import files_of_lines, has_lines, open_lines, size_of_lines
 from recordings.log.header import Header
 from recordings.log.inventory import CHAINED, add_closed_file, add_file, begin_inventory
 from topics.regular_file import open_inside
@@ -30,11 +38,19 @@ from topics.regular_file import open_inside
 FORMAT = "harvest-chain/1"
 # The most lines that a killed process leaves outside the chain: no more are written at once.
 FLUSH = 16
+_HASH_LINE = 2 * SIZE + 1
+_HASHES = re.compile(rb"(?:[0-9a-f]{32}\n)*")
+_LINK = re.compile(rb'\{"lines":([0-9]{1,15}),"hash":"([0-9a-f]{32})"\}\n')
 
 
 def chain_file(events: Path) -> Path:
     """Return the path of the chain of a file of events."""
     return events.with_suffix(".chain")
+
+
+def links_file(events: Path) -> Path:
+    """Return the path of what is kept of the chain of a compacted file of events."""
+    return events.with_suffix(".links")
 
 
 def run_of(chained: Path) -> Path:
@@ -47,11 +63,11 @@ def declare_chains(header: Header) -> Header:
     return replace(header, extra={**header.extra, CHAINED: FORMAT})
 
 
-def closed_lines(chain: Path) -> int | None:
+def closed_lines(events: Path) -> int | None:
     """Return the number of lines that a file of events had when it was closed, from the last line of its chain. Returns
     None if the file was not closed or if its chain cannot be read."""
     try:
-        with open_inside(chain.parent, chain.name) as file:  # no link, no pipe: the folder may be a stranger's
+        with _open_kept(events)[0] as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - 2**16))
             last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     except OSError:
@@ -59,6 +75,103 @@ def closed_lines(chain: Path) -> int | None:
     said = read_object(last) if last.startswith(b'{"closed"') else None
     lines = said.get("lines") if said else None
     return lines if isinstance(lines, int) else None
+
+
+def read_chain(events: Path) -> bytes:
+    """Return the chain of a file of events, as `open_chain` opens it, or b"" if it has none. Raises OSError."""
+    try:
+        with open_chain(events) as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def open_chain(events: Path) -> BinaryIO:
+    """Open the chain of a file of events. The chain of a compacted file is made again from its lines; a hash that was
+    kept stays, so lines that do not lead to it are found. Raises OSError."""
+    file, kept = _open_kept(events)
+    if not kept:
+        return file
+    with file:
+        return BytesIO(_chain_of_links(file.read(), events))
+
+
+def read_opening(events: Path) -> dict[str, Any]:
+    """Return the first line of the chain of a file of events, or {} if there is none. Raises OSError."""
+    try:
+        with _open_kept(events)[0] as file:
+            return read_object(file.readline()) or {}
+    except FileNotFoundError:
+        return {}
+
+
+def kept_lines(events: Path) -> list[int]:
+    """Return the numbers of the lines whose hashes were kept when the file was compacted. Raises OSError."""
+    with suppress(FileNotFoundError):
+        file, kept = _open_kept(events)
+        with file:
+            return [int(link[1]) for link in _LINK.finditer(file.read())] if kept else []
+    return []
+
+
+def _open_kept(events: Path) -> tuple[BinaryIO, bool]:
+    """Open the chain of a file of events, or what was kept of it, and return which. No link is followed, because the
+    folder may be a stranger's."""
+    for _ in range(2):  # in between, the file may be compacted, or written back
+        for kept in (chain_file(events), links_file(events)):
+            with suppress(FileNotFoundError):
+                return open_inside(kept.parent, kept.name), kept.suffix == links_file(events).suffix
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(chain_file(events)))
+
+
+def _chain_of_links(data: bytes, events: Path) -> bytes:
+    opening, end, rest = data.partition(b"\n")
+    chain, head, count = [opening + end], next_link(b"", opening + end), 0
+    with open_lines(events.parent, events.name) if has_lines(events) else BytesIO() as lines:
+        while link := _LINK.match(rest):
+            rest = rest[link.end() :]
+            until, hashes = int(link[1]), list[bytes]()
+            while count < until and (line := lines.readline()).endswith(b"\n"):
+                head = next_link(head, line)
+                hashes.append(head)
+                count += 1
+            if count < until:  # lines are gone; the hash of the last one stays, as the end of the chain
+                hashes.append(head)
+                link = [*_LINK.finditer(data)][-1]
+                rest = rest[max(0, link.end() - len(data) + len(rest)) :]
+            if hashes:
+                hashes[-1] = head = bytes.fromhex(link[2].decode())
+                chain.append(hexlify(b"".join(hashes), b"\n", -SIZE) + b"\n")
+    return b"".join(chain) + rest
+
+
+class KeptLinks:
+    """What is kept of the chain of a file of events that is compacted. Its lines are added in order."""
+
+    def __init__(self, chain: bytes) -> None:
+        opening, end, rest = chain.partition(b"\n")
+        found = _HASHES.match(rest)
+        self._hashes = found[0] if found else b""
+        self._tail = rest[len(self._hashes) :]
+        self._kept = [opening + end]
+        self._head, self._lines, self._hashed = next_link(b"", opening + end), 0, len(self._hashes) // _HASH_LINE
+
+    def add(self, lines: Iterable[bytes]) -> int:
+        """Keep the hash of the last of these lines that has one. Returns the number of the first line that does not
+        lead to its hash, 0 if all do."""
+        for data in lines:
+            if self._lines < self._hashed and data.endswith(b"\n"):
+                self._head = next_link(self._head, data)
+                at = self._lines * _HASH_LINE
+                self._lines += 1
+                if self._hashes[at : at + _HASH_LINE - 1] != hexlify(self._head):
+                    return self._lines
+        self._kept.append(b'{"lines":%d,"hash":"%b"}\n' % (self._lines, hexlify(self._head)))
+        return 0
+
+    def end(self) -> bytes | None:
+        """Return what is kept, or None if the chain has hashes of further lines."""
+        return b"".join((*self._kept, self._tail)) if self._lines == self._hashed else None
 
 
 class Chain:
@@ -135,11 +248,11 @@ def _write_all(descriptor: int, data: bytes) -> None:
 def _opening_line(events: Path) -> Mapping[str, Any]:
     run = run_of(events)
     series = "trials-*.jsonl" if run == events.parent else "*.jsonl"
-    others = [file for file in sorted(events.parent.glob(series)) if file != events]
+    others = [file for file in files_of_lines(events.parent, series) if file != events]
     before = {
-        file.name: {"bytes": file.stat().st_size, "hash": content_digest(file)}
+        file.name: {"bytes": size_of_lines(file), "hash": content_digest(file)}
         for file in others
-        if closed_lines(chain_file(file)) is None
+        if closed_lines(file) is None
     }
     header = run / "run.json"  # decisions may be about pairs, in a folder that is not a run
     return {"format": FORMAT, **({"header": content_digest(header)} if header.exists() else {}), "before": before}

@@ -1,13 +1,24 @@
 """Checks of one file of lines against its chain: lines that were changed, and lines that no chain covers."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from recordings.files.digests import content_digest, next_link, read_object
-from recordings.log.chain import FLUSH, chain_file, closing_line, run_of
+from recordings.files.stored_lines import open_lines
+from recordings.log.chain import (
+    FLUSH,
+    chain_file,
+    closing_line,
+    kept_lines,
+    links_file,
+    read_chain,
+    read_opening,
+    run_of,
+)
 from recordings.log.inventory import declares_chain
 from topics.counting import pluralize
 
@@ -33,7 +44,8 @@ class ChainedFile:
 
     `name` is its path in the run. `opening`, `hashes` and `closing` are the parts of its chain, empty if missing.
     `lines` is the number of complete lines, and `covered` the number of lines that its chain or the chain of a later
-    file covers. `faults`, `gaps` and `notes` are explained in `recordings.checking.chain_check`.
+    file covers. `faults`, `gaps` and `notes` are explained in `recordings.checking.chain_check`. `kept` are the numbers
+    of the lines whose hashes were kept when the file was compacted, () for a whole chain.
     """
 
     name: str
@@ -45,6 +57,7 @@ class ChainedFile:
     faults: list[Fault] = field(default_factory=list)
     gaps: list[Fault] = field(default_factory=list)
     notes: list[Fault] = field(default_factory=list)
+    kept: Sequence[int] = ()
 
     @property
     def chain(self) -> str:
@@ -55,10 +68,16 @@ class ChainedFile:
         """The last hash of the chain, as written in the file; "" if there is no hash."""
         return self.hashes[-1].decode("ascii", "replace") if self.hashes else ""
 
+    @property
+    def expected(self) -> int:
+        """The number of lines that the chain covers."""
+        return self.kept[-1] if self.kept else len(self.hashes)
+
     def check_without_chain(
         self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool, begun: bool
     ) -> None:
-        if begun and chain_file(file).exists():  # without lines, its writer stopped before the first one
+        if begun and (chain_file(file).exists() or links_file(file).exists()):
+            # without lines, its writer stopped before the first one
             self.faults.append(Fault(self.chain, 1, "its first line is not the first line of a chain"))
             return
         if later:
@@ -73,18 +92,18 @@ class ChainedFile:
     def check_end(self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool) -> None:
         """Check the lines after the last hash. A killed process leaves only a few such lines; if there are more, the
         end of the chain was removed or the power failed."""
-        outside = self.lines - len(self.hashes)
+        outside = self.lines - self.expected
         if outside > FLUSH and declared and not self.closing:
             what = (
                 f"{pluralize(outside, 'line')} from here on are outside its chain, but a killed process leaves at most "
                 f"{FLUSH}: changes to them cannot be detected (the end of the chain was removed, or the power failed)"
             )
-            self.gaps.append(Fault(self.name, len(self.hashes) + 1, what))
+            self.gaps.append(Fault(self.name, self.expected + 1, what))
         if later:
             _check_unclosed(file, later, self)
         elif self.closing and outside > 0:
             what = "lines were added after the file was closed"
-            self.faults.append(Fault(self.name, len(self.hashes) + 1, what))
+            self.faults.append(Fault(self.name, self.expected + 1, what))
         elif not self.closing:
             tail = f"its last {pluralize(outside, 'line')}" if outside > 0 else "none of its lines"
             what = (
@@ -93,17 +112,21 @@ class ChainedFile:
             )
             self.notes.append(Fault(self.name, None, what))
 
-    def find_breaks(self, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
+    def find_breaks(self, head: bytes, lines: Iterable[bytes]) -> Iterator[Fault]:
         """Yield the places where lines and hashes disagree. A changed line or hash does not affect later places."""
         hashes = self.hashes
-        for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
+        ahead = iter(lines)
+        after = next(ahead, None)
+        for place, said in enumerate(hashes):
+            data, after = after, next(ahead, None)
+            if data is None:
+                return
             own = next_link(head, data)
             stored = bytes.fromhex(said.decode()) if _HASH.fullmatch(said) else b""
             if own == stored:
                 head = own
                 continue
             following = hashes[place + 1] if place + 1 < len(hashes) else b""
-            after = lines[place + 1] if place + 1 < len(lines) else None
             if after is not None and next_link(own, after).hex().encode() == following:
                 yield Fault(self.chain, place + 2, "this hash was changed; the line of events was not")
                 head = own
@@ -111,12 +134,18 @@ class ChainedFile:
                 yield Fault(self.chain, place + 2, "this is not a hash; the line of events cannot be checked")
                 head = own
             elif after is None or next_link(stored, after).hex().encode() == following:
-                yield Fault(self.name, place + 1, "this line was changed")
+                yield Fault(self.name, place + 1, self._describe_change(place + 1))
                 head = stored
             else:
                 what = "from here on, lines were changed, moved or removed"
                 yield Fault(self.name, place + 1, what)
                 return
+
+    def _describe_change(self, line: int) -> str:
+        before = max((kept for kept in self.kept if kept < line), default=0)
+        if not self.kept or before + 1 == line:
+            return "this line was changed"
+        return f"this line was changed, or one of the {pluralize(line - before - 1, 'line')} before it"
 
 
 def reports_in_later_chains(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
@@ -124,7 +153,7 @@ def reports_in_later_chains(files: Sequence[Path]) -> dict[str, list[Mapping[str
     closed when the later file was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
-        before = _read_chain(file)[0].get("before")
+        before = read_opening(file).get("before")
         if isinstance(before, dict):
             for other in files:
                 said = before.get(other.name, {} if _file_number(other) < _file_number(file) else None)
@@ -140,46 +169,65 @@ def _file_number(file: Path) -> int:
 
 
 def check_file(
-    file: Path, accounts: Sequence[Mapping[str, Any]], *, declared: bool = False
-) -> tuple[ChainedFile, list[bytes]]:
-    """Check a file of events or of decisions, and return the findings and the complete lines. `accounts` are the
-    reports of `reports_in_later_chains` on the file. `declared` is True if the run declares chains for all files.
-    Raises OSError."""
+    file: Path,
+    accounts: Sequence[Mapping[str, Any]],
+    *,
+    declared: bool = False,
+    take: Callable[[bytes], None] = lambda _: None,
+) -> ChainedFile:
+    """Check a file of events or of decisions, and return the findings. `accounts` are the reports of
+    `reports_in_later_chains` on the file. `declared` is True if the run declares chains for all files. `take` is called
+    with each complete line. Raises OSError."""
     # The chain first: a writer may be at work, and lines come before their hashes.
-    opening, hashes, closing = _read_chain(file)
-    with file.open("rb") as opened:
-        lines = list(opened)
-    whole = [data for data in lines if data.endswith(b"\n")]
-    found = ChainedFile(file.relative_to(run_of(file)).as_posix(), opening, hashes, closing, len(whole))
-    declared = declares_chain(file) or (declared and bool(lines))
+    chain = read_chain(file)
+    found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_parse_chain(chain), kept=kept_lines(file))
+    first = next_link(b"", chain.partition(b"\n")[0] + b"\n")
+    torn = False
+    with open_lines(file.parent, file.name) as opened:
+
+        def whole() -> Iterator[bytes]:
+            nonlocal torn
+            for data in opened:
+                torn = not data.endswith(b"\n")
+                if not torn:
+                    found.lines += 1
+                    take(data)
+                    yield data
+
+        lines = whole()
+        breaks = list(found.find_breaks(first, lines)) if found.opening else []
+        deque(lines, 0)
+    begun = torn or found.lines > 0
+    declared = declares_chain(file) or (declared and begun)
     later = [said for said in accounts if said]
-    if opening and not closing and len(later) < len(accounts):
+    if found.opening and not found.closing and len(later) < len(accounts):
         what = (
             "it was closed when a later file was started, but its chain has no end, so missing lines cannot be detected"
         )
         found.gaps.append(Fault(found.chain, None, what))
-    if not opening:
-        found.check_without_chain(file, later, declared=declared, begun=bool(lines))
-        return found, whole
-    first = next_link(b"", chain_file(file).read_bytes().partition(b"\n")[0] + b"\n")
-    found.faults += found.find_breaks(first, whole)
-    found.covered = min(len(whole), len(hashes))
-    if len(hashes) > len(whole):
-        lost = len(hashes) - len(whole)
+    if not found.opening:
+        found.check_without_chain(file, later, declared=declared, begun=begun)
+        return found
+    found.faults += breaks
+    found.covered = min(found.lines, found.expected)
+    if found.expected > found.lines:
+        lost = found.expected - found.lines
         lines_were = "line is" if lost == 1 else "lines are"
-        found.faults.append(Fault(found.name, len(whole) + 1, f"{lost} {lines_were} missing at its end"))
-    if closing and not _is_valid_closing(closing, hashes, first):
-        found.faults.append(Fault(found.chain, len(hashes) + 2, "its last line was changed"))
-    if closing and len(whole) < len(lines):
-        found.faults.append(Fault(found.name, len(lines), "something was written after the file was closed"))
+        found.faults.append(Fault(found.name, found.lines + 1, f"{lost} {lines_were} missing at its end"))
+    if found.closing and not _is_valid_closing(found, first):
+        found.faults.append(Fault(found.chain, found.expected + 2, "its last line was changed"))
+    if found.closing and torn:
+        found.faults.append(Fault(found.name, found.lines + 1, "something was written after the file was closed"))
     found.check_end(file, later, declared=declared)
-    return found, whole
+    return found
 
 
 def check_gone(file: Path) -> ChainedFile:
     """Return the findings on a missing file whose chain remains. Raises OSError."""
-    found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_read_chain(file))
-    what = f"it is missing; its chain is here and covers {pluralize(len(found.hashes), 'line')}"
+    found = ChainedFile(
+        file.relative_to(run_of(file)).as_posix(), *_parse_chain(read_chain(file)), kept=kept_lines(file)
+    )
+    what = f"it is missing; its chain is here and covers {pluralize(found.expected, 'line')}"
     found.gaps.append(Fault(found.name, None, what))
     return found
 
@@ -192,11 +240,8 @@ def _check_unclosed(file: Path, later: Sequence[Mapping[str, Any]], found: Chain
         found.faults.append(Fault(found.name, None, what))
 
 
-def _read_chain(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]]:
-    path = chain_file(events)
-    if not path.is_file():
-        return {}, [], {}
-    rows = path.read_bytes().split(b"\n")
+def _parse_chain(data: bytes) -> tuple[dict[str, Any], list[bytes], dict[str, Any]]:
+    rows = data.split(b"\n")
     torn = rows.pop()  # "" if the last line is complete
     opening = read_object(rows[0]) if rows else None
     hashes = rows[1:] if opening is not None else rows
@@ -211,9 +256,9 @@ def _read_chain(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, An
     return opening or {}, hashes, closing or {}
 
 
-def _is_valid_closing(closing: Mapping[str, Any], hashes: Sequence[bytes], first: bytes) -> bool:
-    head = bytes.fromhex(hashes[-1].decode()) if hashes and _HASH.fullmatch(hashes[-1]) else first
+def _is_valid_closing(found: ChainedFile, first: bytes) -> bool:
+    head = bytes.fromhex(found.head) if found.hashes and _HASH.fullmatch(found.hashes[-1]) else first
     try:
-        return read_object(closing_line(head, len(hashes), list(closing["layers"]))) == closing
+        return read_object(closing_line(head, found.expected, list(found.closing["layers"]))) == found.closing
     except (KeyError, TypeError):
         return False

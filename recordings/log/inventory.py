@@ -18,6 +18,7 @@ from recordings.files.digests import content_digest, next_link, read_object
 from recordings.files.errors import StoreError
 from recordings.files.evidence import fsync_file, fsync_folder
 from recordings.files.json_text import encode_line
+from recordings.files.stored_lines import files_of_lines, read_lines
 from topics.regular_file import list_entries, open_inside, read_inside
 
 INVENTORY = "inventory.jsonl"
@@ -171,13 +172,13 @@ def _opening_row(run: Path, files: Origin) -> Mapping[str, Any]:
 
 
 def _growing_files(run: Path) -> list[Path]:
-    return [*sorted(run.glob("trials-*.jsonl")), *list_entries(run, "decisions", "*.jsonl")]
+    return [*files_of_lines(run, "trials-*.jsonl"), *list_entries(run, "decisions", "*.jsonl")]
 
 
 def declares_chain(file: Path) -> bool:
     """Return True if the first line of a file of events or decisions declares a chain."""
     try:
-        first = read_inside(file.parent, file.name, _OPENING_BYTES).partition(b"\n")[0]
+        first = read_lines(file.parent, file.name, _OPENING_BYTES).partition(b"\n")[0]
     except OSError:
         return False
     return CHAINED in (read_object(first) or {})

@@ -20,13 +20,14 @@ from recordings.events.typed_lines import decode_line, decode_lines
 from recordings.files.digests import read_object
 from recordings.files.errors import RunError
 from recordings.files.json_text import BLOCK, Json, parse_row, read_blocks, read_unended
-from recordings.log.chain import chain_file, closed_lines
+from recordings.files.stored_lines import files_of_lines, has_lines, read_lines, size_of_lines
+from recordings.log.chain import closed_lines
 from recordings.log.header import DISTRIBUTION, Header, topic_order
 from recordings.log.store import read_header
 from topics.counting import plural, pluralize
 from topics.errors import Place
 from topics.html_table import html_table
-from topics.regular_file import open_inside, read_inside
+from topics.regular_file import open_inside
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,8 +158,9 @@ OPENING = 2**16
 
 
 def event_files(run: Path) -> list[Path]:
-    """Return the files of events in a run folder, in the order in which each worker began them."""
-    return sorted(run.glob("trials-*.jsonl"))
+    """Return the files of events in a run folder, in the order in which each worker began them. Of a file that was
+    compacted there is only a segment, which `recordings.files.stored_lines` reads."""
+    return files_of_lines(run, "trials-*.jsonl")
 
 
 def count_begun_files(run: Path) -> int:
@@ -167,7 +169,7 @@ def count_begun_files(run: Path) -> int:
     count = 0
     for file in event_files(run):
         with suppress(OSError):
-            _, _, rest = read_inside(run, file.name, OPENING).partition(b"\n")
+            _, _, rest = read_lines(run, file.name, OPENING).partition(b"\n")
             count += bool(rest)
     return count
 
@@ -175,17 +177,18 @@ def count_begun_files(run: Path) -> int:
 def event_file_sizes(run: str | PathLike[str]) -> dict[str, int]:
     """Return the size in bytes of each file of events in a run folder, by name. Files only grow, so equal sizes mean
     that nothing was recorded in between."""
-    return {file.name: file.lstat().st_size for file in event_files(Path(run))}
+    return {file.name: size_of_lines(file) for file in event_files(Path(run))}
 
 
-def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> list[str]:
-    """Add the events of a file to `attempts`, reading `block_size` bytes at a time. Lines that cannot be read are
-    passed to `attempts`. Other errors are returned as sentences: an incomplete last line, an empty file, unknown
-    events. Raises RunError if the file cannot be read, if its version is unknown, or if `attempts` raises it."""
+def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK, mend: bool = False) -> list[str]:
+    """Add the events of a file to `attempts`, reading `block_size` bytes at a time; `mend` is as in `open_lines`. Lines
+    that cannot be read are passed to `attempts`. Other errors are returned as sentences: an incomplete last line, an
+    empty file, unknown events. Raises RunError if the file cannot be read, if its version is unknown, or if `attempts`
+    raises it."""
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
-    closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines
-    for number, ends, data in read_blocks(file, file.parent, size=block_size):
+    closed = closed_lines(file)  # first: while it is not closed, a writer may add lines
+    for number, ends, data in read_blocks(file, file.parent, size=block_size, mend=mend):
         block, whole, lines = data, bool(ends), number - 1 + ends
         if first:
             opening, end, block = data.partition(b"\n")
@@ -296,7 +299,7 @@ def harvest_versions(run: Run) -> tuple[str, ...]:
         said = [_software_of(part) for part in run.header.parts]
     for file in event_files(run.path):
         with suppress(OSError, RunError):  # damage is reported when the run is read
-            first = read_inside(run.path, file.name, OPENING).partition(b"\n")[0]
+            first = read_lines(run.path, file.name, OPENING).partition(b"\n")[0]
             said.append(_software_of(parse_row(first, Place(str(file), 1))))
     found = {str(one.get(DISTRIBUTION, "")) for one in said if isinstance(one, Mapping)}
     return tuple(sorted(found - {""}))
@@ -313,9 +316,9 @@ def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
         names = sorted(entry.name for entry in inside if entry.name.startswith("trials-"))
     for name in names:
         file = run / name
-        if file.suffix == ".chain":
+        if file.suffix in (".chain", ".links"):
             events = file.with_suffix(".jsonl")
-            if events.name not in names and not os.path.lexists(events):
+            if not has_lines(events):
                 yield events, f"this file of events is missing, but its chain ({name}) is still here"
         elif file.suffix == ".jsonl" and _is_empty(file) and _had_lines(file, names) and _is_empty(file):
             yield file, "this file of events is empty, but a chain shows that it had lines"
@@ -330,10 +333,10 @@ def _is_empty(file: Path) -> bool:
 
 
 def _had_lines(events: Path, names: list[str]) -> bool:
-    if closed_lines(chain_file(events)) is not None:
+    if closed_lines(events) is not None:
         return True
     for name in names:
-        if name.endswith(".chain"):
+        if name.endswith((".chain", ".links")):
             try:
                 with open_inside(events.parent, name) as file:
                     opening = read_object(file.readline()) or {}

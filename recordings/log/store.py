@@ -40,7 +40,7 @@ from topics.regular_file import list_entries, read_inside
 
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
-_SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")
+_SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl(?:\.zst)?")
 _NAME_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 # Characters of a name with the number that a store adds to it.
 _LONGEST_NAME = 70

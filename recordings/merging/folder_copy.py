@@ -13,8 +13,9 @@ from typing import Any
 
 from recordings.events.attempts import AttemptId
 from recordings.files.errors import StoreError
-from recordings.files.evidence import evidence_fault, fsync_folder, write_safely
+from recordings.files.evidence import evidence_fault, fsync_folder, list_exhibits, read_stored, write_safely
 from recordings.files.json_text import encode_document, encode_line
+from recordings.files.segments import segment_of
 from recordings.judged.judgments import Layer, put_layer, read_layers, write_layer
 from recordings.log.chain import FORMAT as CHAIN_FORMAT
 from recordings.log.chain import declare_chains, write_chain
@@ -127,16 +128,14 @@ def copy_contents(run: Run, building: Path, numbers: Numbers | None = None) -> l
     `numbers` has the new number of every attempt, which judgments get too; None keeps the numbers."""
     faults: list[str] = []
     named = _named_exhibits(row for attempt in run.attempts for row in attempt.rows)
-    for file in list_entries(run.path, "evidence", "??", "*"):
-        address = file.relative_to(run.path).as_posix()
-        if file.name.startswith("."):
-            continue  # left by a killed writer; no event names it
+    there = list_exhibits(run.path)
+    for address in there:
         fault = evidence_fault(run.path, address)
         if fault:  # it is not what was kept
-            faults.append(f"{file}: {fault}; it was left out")
+            faults.append(f"{run.path / address}: {fault}; it was left out")
         else:
-            _write_copy(building / address, read_inside(run.path, address))
-    for address in sorted(named):
+            _write_copy(building / address, read_stored(run.path, address))
+    for address in sorted(named.difference(there)):
         if not os.path.lexists(run.path / address):
             faults.append(f"{run.path / address}: an event refers to it, but it is missing")
     for layer in read_layers(run.path):
@@ -189,9 +188,10 @@ def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
     """Copy a damaged file of events, or the chain of a lost file, unchanged into a folder made from the undamaged
     parts. `told` has sentences on the damage, which are written next to the copy."""
-    data = read_inside(file.parent, file.name)
+    stored = file if os.path.lexists(file) else segment_of(file)
+    data = read_inside(stored.parent, stored.name)
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
-    copy = building / DAMAGED / f"{file.stem}-{digest}{file.suffix}"
+    copy = building / DAMAGED / f"{file.stem}-{digest}{stored.name.removeprefix(file.stem)}"
     _write_copy(copy, data)
     _write_copy(
         copy.with_suffix(".txt"), "".join(f"{sentence}\n" for sentence in told).encode("utf-8", "surrogateescape")

@@ -20,14 +20,14 @@ from recordings.events.event_lines import FORMAT, encode
 from recordings.events.events import Answered, Routed, TrialEnded
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json, encode_line
+from recordings.files.stored_lines import read_lines
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.header import software
 from recordings.log.noted import add_findings
-from recordings.log.run_folder import Run, harvest_versions
+from recordings.log.run_folder import Run, event_files, harvest_versions
 from recordings.merging.folder_copy import atomic_folder, copy_contents, write_run
 from recordings.secrets.redaction import Redactor, count_marks
 from topics.errors import Place
-from topics.regular_file import read_inside
 
 _TURN_KEYS = ("text", "links")
 _EMPTY_PARTS: Mapping[str, Json] = {**{key: [] for key in PARTS}, "thoughts": "", "refused": False, "refusal": ""}
@@ -96,8 +96,8 @@ def write_revision(
         "run": run.path.resolve().name,
         "created_at": run.header.created_at,
         "files": {
-            file.name: hashlib.blake2b(read_inside(run.path, file.name), digest_size=20).hexdigest()
-            for file in sorted(run.path.glob("trials-*.jsonl"))
+            file.name: hashlib.blake2b(read_lines(run.path, file.name), digest_size=20).hexdigest()
+            for file in event_files(run.path)
         },
         "at": stamp(clock()),
         "software": dict(software()),

@@ -106,6 +106,7 @@ def _verify_run(path: Path, wanted: str | None) -> _CheckResult:
     found.recording = checked.hash or None
     if found.recording is None:
         found.open, found.gaps = True, [str(gap) for gap in checked.gaps]
+        found.faults += map(str, checked.faults)
         return found
     found.faults += map(str, checked.faults)
     found.gaps += map(str, checked.gaps)

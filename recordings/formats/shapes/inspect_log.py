@@ -3,9 +3,8 @@
     {"eval": {"model": "openai/gpt-4o", …}, "samples": [{"id": 1, "epoch": 1, "messages": […], "scores": {…}}, …]}
 
 A `.eval` file is a ZIP archive with the same content: `header.json`, and a member `samples/ID_epoch_N.json` for each
-sample. It is read one sample at a time. Inspect compresses the members by zstd, which Python reads from 3.14 on, and
-earlier with the package backports.zstd. A sample is a topic, and an epoch a trial. A message may be stored once for the
-whole sample, as `attachment://HASH`.
+sample. It is read one sample at a time. Inspect compresses the members by zstd. A sample is a topic, and an epoch a
+trial. A message may be stored once for the whole sample, as `attachment://HASH`.
 """
 
 import io
@@ -35,15 +34,11 @@ from topics.json_value import JsonValue
 _ATTACHMENT = "attachment://"
 # Samples whose text is longer are refused. Archives may contain more than the machine can hold.
 _LARGEST_MEMBER = 256 * 2**20
-_ZSTD = 93  # the number of this compression in ZIP archives
 
 
 def _zip_module() -> Any:
-    """Return the module for ZIP archives, with zstd if it is there."""
-    try:
-        return import_module("zipfile" if sys.version_info >= (3, 14) else "backports.zstd.zipfile")
-    except ImportError:
-        return import_module("zipfile")
+    """Return the module for ZIP archives that reads zstd."""
+    return import_module("zipfile" if sys.version_info >= (3, 14) else "backports.zstd.zipfile")
 
 
 def _holds(value: Json) -> bool:
@@ -79,7 +74,6 @@ _COPY = "copy the file again from where it was written"
 
 def _member(archive: Any, member: Any, path: str, refuse: Refuse) -> Iterator[JsonValue]:
     name = f"{path}/{member.filename}"
-    advice: str | None = _COPY
     try:
         if member.file_size > _LARGEST_MEMBER:
             raise ValueError(f"it has more than {_LARGEST_MEMBER // 2**20} MiB")
@@ -88,12 +82,7 @@ def _member(archive: Any, member: Any, path: str, refuse: Refuse) -> Iterator[Js
         if len(data) > _LARGEST_MEMBER:
             raise ValueError(f"it has more than {_LARGEST_MEMBER // 2**20} MiB")
     except Exception as fault:  # of a decompressor, which has errors of its own
-        what = f"the member cannot be read: {fault}"
-        if member.compress_type == _ZSTD and isinstance(fault, NotImplementedError):
-            what = "the log is compressed by zstd, which this Python cannot read"
-            advice = "pip install backports.zstd, or write the log as JSON: inspect log convert --to json"
-            raise InputError(what, place=Place(path), advice=advice) from None
-        refuse(InputError(what, place=Place(name), advice=advice))
+        refuse(InputError(f"the member cannot be read: {fault}", place=Place(name), advice=_COPY))
     else:
         try:
             yield from json_values(data, name, refuse)

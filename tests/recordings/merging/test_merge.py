@@ -300,7 +300,7 @@ def test_a_folder_of_a_run_that_cannot_be_read_is_named(tmp_path: Path, monkeypa
     def refused(run: Path, *parts: str) -> list[Path]:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(run / parts[0]))
 
-    monkeypatch.setattr("recordings.merging.folder_copy.list_entries", refused)
+    monkeypatch.setattr("recordings.files.evidence.list_entries", refused)
     with pytest.raises(StoreError, match=f"^cannot read {one}/evidence: Permission denied"):
         merge([one], tmp_path / "both")
     assert list(tmp_path.iterdir()) == [one]

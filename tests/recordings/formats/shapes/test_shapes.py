@@ -304,16 +304,6 @@ def test_a_log_compressed_by_zstd_is_read(tmp_path: Path) -> None:
     assert reply(found).answer.text == "At nine."
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python reads zstd")
-def test_without_the_package_for_zstd_a_log_is_refused_with_what_helps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = written(tmp_path, zstd_archive(), "file.eval")
-    monkeypatch.setitem(sys.modules, "backports.zstd.zipfile", None)
-    with pytest.raises(InputError, match=r"compressed by zstd.*\n  do: pip install backports.zstd"):
-        imported("inspect", file)
-
-
 def test_a_damaged_member_is_left_out_and_named(tmp_path: Path) -> None:
     data = archive({**ZSTD_MEMBERS, "samples/b.json": dumped(INSPECT_SAMPLES[1])}, zipfile.ZIP_STORED)
     found = imported("inspect", written(tmp_path, data.replace(b'"When?"', b'"Whin?"'), "file.eval"))
