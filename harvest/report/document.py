@@ -249,7 +249,8 @@ def _choose_finding(
     if not material.finished:
         return unmeasured_finding(material, paths, baseline=watched is not None)
     if watched is not None:
-        return watch_finding(watched, material, paths[0], _audit_words(baseline))
+        base = "BASELINE" if baseline is None else baseline.name
+        return watch_finding(watched, material, paths[0], _audit_words(baseline), base)
     if isinstance(found, Comparison):
         return comparison_finding(found, material, matters, paths)
     system = material.finished[0].key.system

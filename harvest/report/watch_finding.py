@@ -1,5 +1,6 @@
 """The finding about a run that was compared with a baseline, and about runs without any measured value."""
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -56,9 +57,11 @@ def _tried_systems(material: Material) -> list[str]:
     return list(dict.fromkeys(one.key.system for one in material.conversations))
 
 
-def watch_finding(found: Watched, material: Material, run: Path, audit: Sequence[str] = ("AUDIT",)) -> Finding:
-    """Return the finding about the system with the most serious verdict. `audit` is the audit, as a
-    command that plays it again names it."""
+def watch_finding(
+    found: Watched, material: Material, run: Path, audit: Sequence[str] = ("AUDIT",), base: str = "BASELINE"
+) -> Finding:
+    """Return the finding about the system with the most serious verdict. `audit` is the audit, and `base`
+    the baseline's file, as commands name them."""
     if not found.systems:
         return Finding("cannot tell", "The baseline has no system of this run.", f"{trial_count(material)}.")
     first, figure = most_serious(found)
@@ -68,7 +71,8 @@ def watch_finding(found: Watched, material: Material, run: Path, audit: Sequence
     verdict = _system_word(first)
     drives = [*_driver_words(first, moved=verdict in MOVED), *([f"Also {', '.join(also)}."] if also else ())]
     again = _audit_command(audit, found.rules)
-    following, command, link = _next_step(verdict, first, figure, run, again, found.rules.apart)
+    bless = f"harvest watch bless RUN… --out {shlex.quote(base)} --replace"
+    following, command, link = _next_step(verdict, first, figure, run, again, bless, found.rules.apart)
     return Finding(
         "nothing" if verdict == "not measured" else verdict,
         _finding_sentence(verdict, first, figure, found, turns_words(material, [first.name])),
@@ -136,7 +140,7 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
         if one.judged is not None and one.judged.rests_on_several:
             together = f" Together with the audits before it: {watch_words.changed_by_words(one)}."
             change = one.judged.together[0]
-        return f"{name} has {_way(change)} since the baseline: {did}{watch_words.change_words(one)}.{together}"
+        return f"{name} has {_way(change)} since the baseline: {did}{watch_words.change_words(one, found)}.{together}"
     if kind == "alarm":
         if watch_words.is_shown_by_itself(one):
             way = _way(one.difference.value)
@@ -214,9 +218,11 @@ def _driver_words(system: WatchedSystem, *, moved: bool) -> list[str]:
         topics = []
         for topic in system.topics[:_MOST]:
             (a, n), (b, m) = topic.before, topic.now
-            useful = f"first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
+            useful = f"in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
             topics.append(f"{safe_name(topic.topic)} ({useful})")
-        parts.append(f"Most on {join_names(topics)}.")
+        # One topic may show it by itself although all of them moved.
+        words = watch_words.moved_topics_words(system.moved) or "first answers changed"
+        parts.append(f"{words[0].upper()}{words[1:]}, most clearly on {join_names(topics)}.")
     if moved and system.turns:
         turn = system.turns[0]
         before, share = (f"{100 * share:.0f}%" for share in turn.portion)
@@ -236,37 +242,37 @@ def _audit_command(audit: Sequence[str], rules: WatchRules) -> str:
 
 
 def _next_step(
-    kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, again: str, apart: float
+    kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, again: str, bless: str, apart: float
 ) -> tuple[str, str, str]:
     topic = system.topics[0].topic if system.topics else ""
     show = f"harvest show {shlex.quote(shown_path(run))} --system {shlex.quote(system.name)}"
     show += f" --topic {shlex.quote(topic)}" if topic else ""
     link = address(system=system.name, topic=topic or None)
+    later = watch_words.later_audit(math.nan if one is None else one.waits_since, apart)
     if kind == "changed":
         return (
             "Read the conversations that changed. If the change is wanted, bless runs of several days since then as "
-            "the new baseline: harvest watch bless RUN… --out BASELINE --replace. Its history begins anew.",
+            f"the new baseline: {bless}. Its history begins anew.",
             show,
             link,
         )
     if kind == "alarm":
         return (
-            f"Play the audit again within hours{f', {watch_words.apart_words(apart)}' if apart >= 60 else ''}: it "
-            "confirms the alarm, or does not. Sooner is too soon, and a week is too slow, as the cause may be gone by "
-            "then. Meanwhile read what changed.",
+            f"Play the audit again within hours: {later} confirms the alarm, or does not. A week is too slow, as the "
+            "cause may be gone by then. Meanwhile read what changed.",
             again,
             link,
         )
     if kind in ("fell", "rose"):
         return (
-            "Play the audit again within hours, at another hour: an alarm needs the evidence of more than one audit. A "
-            "week is too slow, as a fall of three weeks may be over before it is confirmed.",
+            f"Play the audit again within hours: an alarm needs the evidence of more than one audit, and {later} adds "
+            "to it. A week is too slow, as a fall of three weeks may be over before it is confirmed.",
             again,
             link,
         )
     if kind == "perhaps back" or (kind == "cannot tell" and one is not None and one.state.is_changed):
         return (
-            "Play the audit again at another hour: a second one near the baseline shows that it is back.",
+            f"Play the audit again: if {later} is near the baseline, too, it is back.",
             again,
             "",
         )
@@ -276,7 +282,7 @@ def _next_step(
     if system.incomparable:
         return (
             "Bless runs of the audit as it is now, and compare later ones with them.",
-            "harvest watch bless RUN… --out BASELINE --replace",
+            bless,
             "",
         )
     if kind == "not measured":

@@ -48,7 +48,7 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
         rows.append([safe_name(one.topic), now, before, p_text(one.p), link])
     if rows:
         head = ["topic", "first answers useful now", "at the baseline", "p", "conversations"]
-        yield table(head, rows, right, f"Topics of {name} that changed")
+        yield table(head, rows, right, f"Topics of {name} that show a change by themselves")
     rows = []
     for turn in system.turns:
         before, now = (f"{100 * share:.0f}% of {came}" for share, came in zip(turn.portion, turn.came, strict=True))

@@ -13,7 +13,7 @@ from topics.errors import InputError
 # Characters of a command: cron of Debian and of BSD silently cuts longer ones.
 LONGEST_LINE = 998
 
-_MAILED_LINES = 40  # lines
+_MAILED_LINES = 60  # lines
 
 
 def crontab(job: Job, flock: str) -> str:

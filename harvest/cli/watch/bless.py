@@ -1,6 +1,7 @@
 """`harvest watch bless`: make runs the baseline of later audits."""
 
 import getpass
+import shlex
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from harvest.cli.parameters import PathArgument, check_output_file
 from harvest.cli.setting_options import measures_option
 from harvest.studies.watch.baseline import GATED, is_baseline, make_baseline
 from harvest.studies.watch.sensitivity import sensitivity_sentences
+from harvest.studies.watch.watch import SHADOW
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import print_message
 from recordings.files.shared_file import shared_file
@@ -55,3 +57,6 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
     print_message(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}")
     for sentence in sensitivity_sentences(found):
         print_message(sentence)
+    if len(runs) < SHADOW:
+        words = shlex.join(["harvest", "watch", "bless", *map(str, runs), "RUN…", "--out", str(out), "--replace"])
+        print_message(f"to bless further runs, too: {words.replace(shlex.quote('RUN…'), 'RUN…')}")

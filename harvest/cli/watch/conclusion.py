@@ -1,5 +1,6 @@
 """What a re-audit leads to: why it found what it found, the next step, and three things to look at."""
 
+import math
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from harvest.report.watch_finding import MOVED, most_serious, watch_finding
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.watch.blessed_run import BeforeAndNow, find_blessed_run
 from harvest.studies.watch.watched import Watched, WatchedSystem
+from harvest.studies.watch.words import later_audit
 from harvest.terminal import people_console
 from recordings.log.run_folder import Run, read
 
@@ -29,7 +31,8 @@ class Conclusion:
 
     @classmethod
     def of(cls, found: Watched, run: Run, named: Path, this: Reaudit) -> "Conclusion":
-        finding = watch_finding(found, gather_runs(run).material, named, (this.audit, *this.further))
+        audit, base = (this.audit, *this.further), str(this.base)
+        finding = watch_finding(found, gather_runs(run).material, named, audit, base)
         return cls(found, named, this, finding, most_serious(found)[0] if found.systems else None)
 
     @property
@@ -59,7 +62,7 @@ class Conclusion:
         series = ("how the figures went, audit by audit", f"harvest watch history {shlex.quote(str(self.this.log))}")
         if verdict == "nothing":
             if system is not None and system.incomparable:
-                yield "runs of the audit as it is now, for a new baseline", "harvest watch bless RUN… --out FILE"
+                yield "runs of the audit as it is now, for a new baseline", self.finding.command
             yield "what went wrong", f"harvest show {name} --all"
             yield "the audit again, once the cause is removed", again
             return
@@ -67,7 +70,9 @@ class Conclusion:
             if system is not None:
                 yield self._conversations(system, run, blessed)
             if verdict != "changed":
-                yield "another audit, within hours, which confirms it or does not", again
+                figure = most_serious(self.found)[1]
+                first = math.nan if figure is None else figure.waits_since
+                yield f"{later_audit(first, self.found.rules.apart)}, which confirms it or does not", again
             elif blessed is not None:
                 whose = "whose change it was: the system's, the users', the rules' or the reader's"
                 yield whose, f"harvest attribute {shlex.quote(str(blessed))} {name}"

@@ -29,6 +29,8 @@ from harvest.studies.watch.dated_runs import free_name, new_dated_run
 from harvest.studies.watch.document import watch_form
 from harvest.studies.watch.harness import Harness, compare_with_placebo
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
+from harvest.studies.watch.watch import confirmable_from
+from harvest.studies.watch.words import later_audit
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, print_message, printable
 from recordings.log.caps import standings, stop_sentences
@@ -117,7 +119,7 @@ def command(
         raise InputError(
             "there is no baseline",
             place=Place(str(base)),
-            advice=f"play the audit, look at it, then: harvest watch bless RUN --out {base}",
+            advice=f"play the audit on four days, look at the runs, then: harvest watch bless RUN… --out {base}",
         )
     blessed = read_baseline(base)
     log = history or history_path(base)
@@ -156,6 +158,13 @@ def command(
             if if_alarm and not alarm_waits(mine):
                 console.print("no alarm and no fall waits to be confirmed, so nothing is played")
                 return 0
+            begins = confirmable_from(mine, blessed, this.rules)
+            if now < begins and not (extend or stopped):
+                which = later_audit(begins - confirm_after, confirm_after)
+                if if_alarm:
+                    console.print(f"too soon: what waits can be confirmed by {which}, so nothing is played")
+                    return 0
+                print_message(f"note: this audit is too soon to confirm what waits; {which} can")
             resolved = load_audit(audit, keys_in_clear=keys_in_clear)
             if around := enclosing_run(runs):
                 raise InputError(

@@ -63,7 +63,7 @@ def command(
     words, folder, beside = ("watch", "run", audit, *further), Path.cwd(), Path(audit).absolute()
     base = options["baseline"] or baseline_path(audit)
     if not base.exists():
-        _print_hint(f"there is no baseline yet; before the first audit: harvest watch bless RUN --out {base}")
+        _print_hint(f"there is no baseline yet; before the first audit: harvest watch bless RUN… --out {base}")
     # This very installation, called from anywhere.
     script = Path(sys.executable).with_name("harvest")
     installed = (str(script),) if script.is_file() else (sys.executable, "-m", "harvest")

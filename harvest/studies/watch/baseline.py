@@ -302,10 +302,10 @@ def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> 
             f"this run is of the audit {name!r}, but the baseline is of the audit {baseline.audit!r}",
             place=place,
             allowed=f"{baseline.audit!r}, or an audit of its protocol, topics and systems under another name",
-            advice="use the baseline of this audit, or bless a run of it: harvest watch bless RUN --out FILE",
+            advice="use the baseline of this audit, or bless a run of it: harvest watch bless RUN… --out FILE",
         )
 
 
 def read_baseline(path: str | PathLike[str]) -> BaselineFile:
     """Read a baseline. Raises InputError for an invalid file."""
-    return read_json_document(path, BaselineFile, "a baseline", "harvest watch bless RUN --out FILE")
+    return read_json_document(path, BaselineFile, "a baseline", "harvest watch bless RUN… --out FILE")

@@ -57,6 +57,23 @@ def _useful_counts(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
     return sum(n for way, n in taken.items() if first[way] == USEFUL), sum(taken.values())
 
 
+@dataclass(frozen=True, slots=True)
+class MovedTopics:
+    """On how many topics first answers were useful `less` and `more` often than at the baseline, of how many asked at
+    both times."""
+
+    less: int = 0
+    more: int = 0
+    topics: int = 0
+
+    @classmethod
+    def between(cls, before: Ways, now: Ways) -> "MovedTopics":
+        both = before.keys() & now.keys()
+        counts = [(_useful_counts(before[topic]), _useful_counts(now[topic])) for topic in both]
+        moves = [useful * of - was * trials for (was, of), (useful, trials) in counts]
+        return cls(sum(one < 0 for one in moves), sum(one > 0 for one in moves), len(both))
+
+
 def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
     """Yield the topics whose first answers changed significantly, by ascending p."""
     found: list[ChangedTopic] = []

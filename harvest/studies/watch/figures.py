@@ -136,6 +136,8 @@ def _figure_table(system: WatchedSystem) -> Table:
 def system_details(system: WatchedSystem) -> Iterator[Text]:
     """Yield lines about a system's coverage, the models it names, and the topics and turns that changed."""
     yield from _system_warnings(system)
+    if system.topics and (words := watch_words.moved_topics_words(system.moved)):
+        yield Text(printable(f"  {words}; by themselves it shows on:", line=True))
     for topic in system.topics:
         (a, n), (b, m) = topic.before, topic.now
         said = f"{topic.topic}: first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"

@@ -100,6 +100,12 @@ class LookFigure(StrictModel):
         """True if an alarm is yet to be confirmed."""
         return self.alarm and self.verdict != "changed" if self.waits is None else self.waits
 
+    @property
+    def needs_audit(self) -> bool:
+        """True if another audit can confirm what this one left: an alarm, or a fall or a rise that raised none yet."""
+        # A figure that is only shown can fall, too, but no audit can confirm that.
+        return self.is_waiting or (self.evidence is not None and self.word in ("fell", "rose"))
+
     def remaining_budget(self, n: int) -> float:
         """Return the error budget of *same* that is left for a look at the same run with `n` trials."""
         if self.left is None or self.spent is None:  # earlier looks used all they could
@@ -173,9 +179,13 @@ class Look(StrictModel):
 def alarm_waits(looks: Sequence[Look]) -> bool:
     """Return true if the last measured look left an alarm to be confirmed, or showed a fall or a rise that is not yet
     enough for an alarm: a week later its cause may be gone. All `looks` must be against one baseline."""
-    last = next((one.figures for one in reversed(looks) if one.figures), ())
-    # A figure that is only shown can fall, too, but no audit can confirm that.
-    return any(one.is_waiting or (one.evidence is not None and one.word in ("fell", "rose")) for one in last)
+    last = last_measured(looks)
+    return last is not None and any(one.needs_audit for one in last.figures)
+
+
+def last_measured(looks: Sequence[Look]) -> Look | None:
+    """Return the last look that measured anything, or None."""
+    return next((one for one in reversed(looks) if one.figures), None)
 
 
 @dataclass(frozen=True)

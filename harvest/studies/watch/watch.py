@@ -20,7 +20,7 @@ from harvest.studies.validity.concentrations import changed_losses, loss_table
 from harvest.studies.validity.user_card import changed_users
 from harvest.studies.watch import history as past_looks
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
-from harvest.studies.watch.changes import changed_topics, changed_turns
+from harvest.studies.watch.changes import MovedTopics, changed_topics, changed_turns
 from harvest.studies.watch.history import Look, LookSystem, WatchRules
 from harvest.studies.watch.watched import TopicChanges, Watched, WatchedFigure, WatchedSystem
 from recordings.files.times import unix_seconds
@@ -71,6 +71,25 @@ def watch(
     shadow = not rules.enforce and len(baseline.runs) < SHADOW
     systems = tuple(one for one, _ in found.values())
     return Watched(baseline, shadow, len(past) + 1, rules, settings.level, systems, line)
+
+
+def confirmable_from(looks: Sequence[Look], baseline: BaselineFile, rules: WatchRules) -> float:
+    """Return the time in seconds from which an audit can confirm what the last measured look left, an alarm or a fall
+    without one; NaN if nothing waits. All `looks` must be against this baseline."""
+    last = past_looks.last_measured(looks)
+    level = Settings.of(baseline.scoring, {}).level
+    judging = JudgingRules(rules.matters, level, rules.looks, 1 / len(baseline.gated), rules.apart)
+    first = math.nan
+    for system, seen in ({} if last is None else last.systems).items():
+        for name, one in seen.figures.items():
+            if last is None or not one.needs_audit:
+                continue
+            known = baseline.systems[system].figures[name]
+            state = past_looks.state_after(looks, system, name, known.select_topics(list(known.topics)), judging)
+            # A fall without an alarm is as new as the audit that shows it.
+            since = unix_seconds(last.at) if math.isnan(state.raised) else state.raised
+            first = since if math.isnan(first) else min(first, since)
+    return first + rules.apart
 
 
 @dataclass(frozen=True)
@@ -152,6 +171,7 @@ class _Audit:
                 *told,
                 self._is_continued(name),
                 (before.models, models_of(own)),
+                MovedTopics.between(before.counted(), now),
             ),
             LookSystem(planned=planned, valid=valid, figures=noted),
         )

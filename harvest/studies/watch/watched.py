@@ -1,11 +1,11 @@
 """The result of comparing an audit with its baseline: verdicts on figures, on systems, and on the audit."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harvest.studies.watch import history
 from harvest.studies.watch.baseline import BaselineFile
-from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
+from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, MovedTopics
 from harvest.studies.watch.history import Look, LookFigure, WatchRules
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
@@ -83,6 +83,15 @@ class WatchedFigure:
         """The state of the watch after this audit."""
         return WatchState() if self.judged is None else self.judged.state
 
+    @property
+    def waits_since(self) -> float:
+        """When the audit began that another one, somewhat later, has to confirm: that of the alarm, or the first that
+        was perhaps back; for a fall without an alarm, this audit."""
+        if self.state.name == "perhaps back":
+            return self.state.near
+        this = math.nan if self.judged is None else self.judged.seen.at
+        return this if math.isnan(self.state.raised) else self.state.raised
+
     def history_entry(self) -> LookFigure:
         """Return the figure's part of a line in the history."""
         kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
@@ -115,7 +124,8 @@ class WatchedSystem:
     now. `lost` has the baseline topics that were asked and have no valid trial, and `unasked` the baseline topics
     that were not asked. `coverage` is true if the share of valid trials fell significantly (p ≤ .01). `continued`
     is true if sessions continue from topic to topic, so that trials depend on each other. `models` are the names of
-    the models that answered, before and now, or () if the system named no model.
+    the models that answered, before and now, or () if the system named no model. `topics` are those that changed by
+    themselves, and `moved` counts all that went one way.
     """
 
     name: str
@@ -130,6 +140,7 @@ class WatchedSystem:
     turns: tuple[ChangedTurn, ...] = ()
     continued: bool = False
     models: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    moved: MovedTopics = field(default_factory=MovedTopics)
 
     @property
     def is_measured(self) -> bool:

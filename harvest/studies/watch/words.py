@@ -3,8 +3,9 @@
 import math
 from datetime import UTC, datetime
 
+from harvest.studies.watch.changes import MovedTopics
 from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
-from recordings.files.times import stamp
+from recordings.files.times import stamp, unix_seconds
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling
 from scoring.inference.watched_audit import is_near_baseline
@@ -13,7 +14,7 @@ from topics.counting import pluralize
 from topics.decimals import decimal, format_change
 
 _MINUTE = len("2026-01-31T12:00")
-_AGAIN = "to be confirmed by an audit at another hour"
+_ONE_MINUTE = 60.0  # seconds
 
 
 def system_sentence(system: WatchedSystem, found: Watched, *, settling: bool = True) -> str:
@@ -35,11 +36,12 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
     moved, name, state = shift_words(one), one.name, one.state
     base = value_text(one.before, name)
     if one.word == "changed":
-        return f"{name} changed by {changed_by_words(one)} since the baseline ({base}){change_words(one)}"
+        return f"{name} changed by {changed_by_words(one)} since the baseline ({base}){change_words(one, found)}"
     if one.word == "perhaps back":
         had = had_changed_words(one)
         return (
-            f"{name} is perhaps back near the baseline ({moved}{joined_words(one)}), {_AGAIN}; it had changed by {had}"
+            f"{name} is perhaps back near the baseline ({moved}{joined_words(one)}), {confirming_words(one, found)}; "
+            f"it had changed by {had}"
         )
     if one.word == "back":
         return f"{name} is back near the baseline ({moved}{joined_words(one)}); {recovery_words(one)}"
@@ -51,10 +53,10 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
         return f"{name} is the same within {100 * found.smallest_effect:g} points{since}"
     if one.word == "alarm":
         if is_shown_by_itself(one):
-            return f"{name}: alarm ({_moved_by_words(one)}), {_AGAIN}{since}"
+            return f"{name}: alarm ({_moved_by_words(one)}), {confirming_words(one, found)}{since}"
         return (
-            f"{name}: alarm over the audits until now ({evidence_words(one)}), {_AGAIN}; this audit by itself does not "
-            f"show it ({moved}){since}"
+            f"{name}: alarm over the audits until now ({evidence_words(one)}), {confirming_words(one, found)}; this "
+            f"audit by itself does not show it ({moved}){since}"
         )
     if one.word in ("fell", "rose"):
         if not one.difference.is_beyond(found.smallest_effect):
@@ -163,14 +165,14 @@ def changed_by_words(one: WatchedFigure) -> str:
     return f"{mean} over {pluralize(audits, 'audit')}, this one by itself {shift_words(one)},"
 
 
-def change_words(one: WatchedFigure) -> str:
+def change_words(one: WatchedFigure, found: Watched) -> str:
     """Say when the change was found, and whether there is another alarm. Returns "" if the state is unknown."""
     state = one.state
     if math.isnan(state.confirmed):
         return ""
     ordinal = {2: "second", 3: "third"}.get(state.times, f"{state.times}th")
     again = f", {ordinal} change" if state.times > 1 else ""
-    waits = f"; alarm for a change further away, {_AGAIN}" if state.awaits_confirmation else ""
+    waits = f"; alarm for a change further away, {confirming_words(one, found)}" if state.awaits_confirmation else ""
     return f"; alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}{again}{waits}"
 
 
@@ -203,6 +205,13 @@ def topic_change_words(one: WatchedFigure) -> str:
     return f"{one.name} is compared over {both}; {now}, {before}"
 
 
+def moved_topics_words(moved: MovedTopics) -> str:
+    """Say on how many topics first answers moved the same way, or return "" if none moved."""
+    number, way = max((moved.less, "less"), (moved.more, "more"))
+    of = pluralize(moved.topics, "topic")
+    return f"first answers were useful {way} often on {number} of {of}" if number else ""
+
+
 def settling_words(one: Settling) -> str:
     """Say how many more trials would decide the figure, or what else would help."""
     if one.trials:
@@ -212,12 +221,12 @@ def settling_words(one: Settling) -> str:
     if one.hindrance == "runs":
         return (
             "a baseline of so few runs does not show how much audits differ by themselves, so how many more trials "
-            f"would settle it is unknown: bless {FEWEST_RUNS} runs or more"
+            f"would settle it is unknown: bless {FEWEST_RUNS} runs or more, all of them at once"
         )
     near = one.hindrance == "edge"
     why = "the difference may be as large as what matters" if near else "the baseline is not known well enough"
     instead = "another" if near else "a larger"
-    other = "further audits add evidence" if near else "bless more runs (--replace)"
+    other = "further audits add evidence" if near else "bless more runs, together with these"
     return (
         f"{why}, so more trials will hardly settle this (a chance of {100 * one.chance:.0f}% with "
         f"{_more_trials(one.most)}); {other}, or let {instead} difference matter (--matters)"
@@ -226,6 +235,21 @@ def settling_words(one: Settling) -> str:
 
 def _more_trials(number: int) -> str:
     return f"{number:,} more {'trial' if number == 1 else 'trials'} of each topic"
+
+
+def confirming_words(one: WatchedFigure, found: Watched) -> str:
+    """Say which audit can confirm what this one or an earlier one showed, and whether this one came too soon for it."""
+    first, apart, now = one.waits_since, found.rules.apart, unix_seconds(found.noted.at)
+    soon = f" (this one is too soon after that of {moment_text(first)})" if first < now < first + apart else ""
+    return f"to be confirmed by {later_audit(first, apart)}{soon}"
+
+
+def later_audit(first: float, apart: float) -> str:
+    """Name an audit at least `apart` seconds after that at `first`: `an audit from 2026-01-08 05:13 UTC on`."""
+    if apart < _ONE_MINUTE or not math.isfinite(first):
+        return "another audit"
+    # The minute is rounded up: an audit within it could still be too soon.
+    return f"an audit from {moment_text(math.ceil((first + apart) / _ONE_MINUTE) * _ONE_MINUTE)} UTC on"
 
 
 def apart_words(seconds: float) -> str:

@@ -147,8 +147,8 @@ def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(bless
 
 
 def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there_is_none(blessed: Path) -> None:
-    def if_alarm() -> tuple[int, str]:
-        done = harvest("watch", "run", "audit.yaml", "--if-alarm", "--confirm-after", "0", cwd=blessed)
+    def if_alarm(apart: int = 0) -> tuple[int, str]:
+        done = harvest("watch", "run", "audit.yaml", "--if-alarm", "--confirm-after", str(apart), cwd=blessed)
         return done.returncode, done.stderr
 
     code, said = if_alarm()
@@ -161,6 +161,10 @@ def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there
         _, found, _ = reaudit(blessed)
         (system,) = found["systems"]
         alarms = [*alarms, any(one["alarm"] for one in system["figures"])]
+    code, said = if_alarm(3600)
+    assert code == 0
+    soon = r"too soon: what waits can be confirmed by an audit from .* UTC on, so nothing is played"
+    assert re.search(soon, " ".join(said.split()))
     becomes(blessed, useful=10, down=True)
     assert if_alarm()[0] == 3
     becomes(blessed, useful=10)
@@ -243,7 +247,7 @@ def test_nothing_is_said_of_a_system_whose_losses_depend_on_its_answers(blessed_
 def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     done = harvest("watch", "run", "audit.yaml", cwd=folder)
     assert done.returncode == 2
-    assert "harvest watch bless RUN --out audit.baseline.json" in done.stderr
+    assert "harvest watch bless RUN… --out audit.baseline.json" in done.stderr
     (folder / "audit.baseline.json").write_text('{"format": "harvest-baseline/1"}')
     done = harvest("watch", "run", "audit.yaml", cwd=folder)
     assert done.returncode == 2
@@ -430,7 +434,7 @@ def test_a_line_of_the_history_that_was_changed_and_a_baseline_that_is_none_say_
     assert "check which file is meant: harvest watch run writes a history" in other.stderr
     none = harvest("watch", "run", "audit.yaml", "--baseline", "audit.yaml", cwd=folder)
     assert "audit.yaml:1:1: the file is not a baseline: not valid JSON" in none.stderr
-    assert "do: write one with `harvest watch bless RUN --out FILE`" in none.stderr
+    assert "do: write one with `harvest watch bless RUN… --out FILE`" in none.stderr
 
 
 PARROT = """\

@@ -176,7 +176,7 @@ def test_each_form_is_printed_without_any_secret_at_hand(folder: Path, monkeypat
         assert done.returncode == 0, done.stderr
         assert wanted in done.stdout
         assert (
-            "there is no baseline yet; before the first audit: harvest watch bless RUN --out audit.bas" in done.stderr
+            "there is no baseline yet; before the first audit: harvest watch bless RUN… --out audit.bas" in done.stderr
         )
         assert ("put KEY_OF_A_MACHINE into" in done.stderr) == (form != "--github")
         found = re.findall(r"(\S+) watch run audit\.yaml --strict", done.stdout)

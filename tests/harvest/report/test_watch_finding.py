@@ -16,7 +16,7 @@ from harvest.report.watched import watched_blocks
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch.baseline import read_baseline
-from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
+from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, MovedTopics
 from harvest.studies.watch.watch import watch
 from harvest.studies.watch.watched import Watched, WatchedSystem
 from recordings.log.run_folder import read
@@ -56,14 +56,18 @@ def test_a_change_is_said_with_the_figures_the_difference_and_what_to_read(story
     turn = ChangedTurn(("U ask",), "S o", (0.9, 0.3), (24, 18), 0.01)
     fell = Difference(-0.6, -0.7, -0.5, -0.7, -0.5, 0.05, 0.0, False, 0.001)
     figures = gated(verdict="changed", alarm=True, difference=fell)
-    found, changed = said(story, lambda one: replace(figures(one), topics=(topic,), turns=(turn,)))
+    found, changed = said(
+        story, lambda one: replace(figures(one), topics=(topic,), turns=(turn,), moved=MovedTopics(7, 1, 8))
+    )
     assert found.verdict == "changed"
     assert found.found.startswith("A has fallen since the baseline: it answered usefully in ")
     assert "% of turns, at the baseline in " in found.found
     assert "points [" in found.found
     assert "interval for these topics" in found.scope
     assert "look 1 at a baseline of 1 run" in found.scope
-    assert "M001 (first answers useful in 1 of 6, before in 20 of 24" in found.drives
+    assert found.drives.startswith(
+        "First answers were useful less often on 7 of 8 topics, most clearly on M001 (in 1 of 6, before in 20 of 24; p "
+    )
     assert "Conversations part at answer 1: useful in 30%, before in 90%." in found.drives
     assert found.command.endswith("--system A --topic M001")
     assert found.link == "#system=A&topic=M001"

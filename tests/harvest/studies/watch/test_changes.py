@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harvest.studies.watch.baseline import SystemBaseline, Ways, ways
-from harvest.studies.watch.changes import changed_turns
+from harvest.studies.watch.changes import MovedTopics, changed_turns
 from recordings.conversations.conversation import Conversation, Outcome
 from tests.support.tree_examples import conversation
 
@@ -46,6 +46,18 @@ def test_conversations_that_end_otherwise_after_the_same_label_changed_there(
     assert (sorted(turn.portion), turn.came) == ([0, 1], (30, 30))
     assert turn.p <= 0.01
     assert not [*changed_turns(ways(talked(now)), ways(talked(now)), 0.95, 0)]
+
+
+def test_topics_are_counted_by_the_way_that_their_first_answers_moved() -> None:
+    def taken(*useful: int) -> Ways:
+        """Of each topic, so many of ten first answers are useful."""
+        return {
+            f"T{place}": {(("user", "ask"), ("system", "o")): number, (("user", "ask"), ("system", "x")): 10 - number}
+            for place, number in enumerate(useful)
+        }
+
+    assert MovedTopics.between(taken(9, 8, 7, 5), taken(8, 1, 7, 6)) == MovedTopics(less=2, more=1, topics=4)
+    assert MovedTopics.between(taken(9), {}) == MovedTopics()
 
 
 @pytest.mark.parametrize("reason", ["no-words", "endpoint-failed", "user-fault"])

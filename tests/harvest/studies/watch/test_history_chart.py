@@ -81,6 +81,18 @@ def test_where_nothing_moved_or_too_little_was_seen_that_is_said(dropped: tuple[
     assert none.startswith("no change point is found")
 
 
+def test_a_change_that_was_soon_repaired_is_not_denied_by_looking_back() -> None:
+    told = list[Look]()
+    for week, word in enumerate(["cannot tell"] * 3 + ["fell", "alarm", "changed", "perhaps back", "back"]):
+        one = look(week, 0.75 if word in ("fell", "alarm", "changed") else 0.9)
+        figure = one.systems["bot"].figures[NAME].model_copy(update={"word": word})
+        system = one.systems["bot"].model_copy(update={"figures": {NAME: figure}})
+        told.append(one.model_copy(update={"systems": {"bot": system}}))
+    assert not find_moves(told, "bot", NAME)
+    (last,) = [part.plain for part in history_tables(told, "bot", NAME) if isinstance(part, Text)]
+    assert "finds no change point, which does not deny the verdicts above" in last
+
+
 def test_looks_of_one_minute_are_known_by_their_runs(dropped: tuple[Look, ...]) -> None:
     again = replace_at(dropped[0], "2026-01-01T03:17:40.000Z", "run-b")
     assert audit_times((dropped[0], again, dropped[1])) == ["run-0", "run-b", "2026-01-08 03:17"]

@@ -46,7 +46,8 @@ def test_a_change_is_said_with_its_interval_and_when_it_was_found() -> None:
     )
     second = replace(CHANGED, times=2, raised=START)
     said = sentence(moved(-0.4, -0.5, -0.3), second)
-    assert said.endswith("second change; alarm for a change further away, to be confirmed by an audit at another hour")
+    waits = "to be confirmed by an audit from 2026-01-08 01:00 UTC on"
+    assert said.endswith(f"second change; alarm for a change further away, {waits}")
 
 
 def test_a_change_that_rests_on_several_audits_says_their_interval() -> None:
@@ -65,9 +66,9 @@ def test_a_change_that_rests_on_several_audits_says_their_interval() -> None:
             "ave%useful: cannot tell whether it is back at the baseline (-2.0 points [-7.2, +3.2]); it had changed by ",
         ),
         (
-            replace(CHANGED, name="perhaps back", is_near=True, stretch=((-0.02, 0.001),)),
-            "ave%useful is perhaps back near the baseline (-2.0 points [-7.2, +3.2]), to be confirmed by an audit at "
-            "another hour; it had changed by ",
+            replace(CHANGED, name="perhaps back", is_near=True, near=START, stretch=((-0.02, 0.001),)),
+            "ave%useful is perhaps back near the baseline (-2.0 points [-7.2, +3.2]), to be confirmed by an audit from "
+            "2026-01-08 01:00 UTC on; it had changed by ",
         ),
         (
             WatchState(back=START + 21 * DAY, ended=START),
@@ -97,14 +98,33 @@ def test_audits_that_are_near_the_baseline_only_together_say_their_interval() ->
 def test_an_alarm_says_whether_this_audit_shows_it() -> None:
     alarm = WatchState(name="alarm", raised=START)
     shown = sentence(moved(-0.182, -0.25, -0.11), alarm, levels=(1.1, 0.0))
-    assert shown == (
-        "ave%useful: alarm (fell by 18.2 points [-25.0, -11.0]), to be confirmed by an audit at another hour"
-    )
+    confirmed = "to be confirmed by an audit from 2026-01-08 01:00 UTC on"
+    assert shown == f"ave%useful: alarm (fell by 18.2 points [-25.0, -11.0]), {confirmed}"
     held = sentence(moved(-0.02, -0.072, 0.032), alarm, levels=(1.1, 0.0))
     assert held == (
-        "ave%useful: alarm over the audits until now (evidence 110%), to be confirmed by an audit at another hour; "
-        "this audit by itself does not show it (-2.0 points [-7.2, +3.2])"
+        f"ave%useful: alarm over the audits until now (evidence 110%), {confirmed}; this audit by itself does not "
+        "show it (-2.0 points [-7.2, +3.2])"
     )
+
+
+def test_an_alarm_says_from_when_it_can_be_confirmed_and_which_audit_was_too_soon() -> None:
+    def said(raised: float, apart: float = 3600.0) -> str:
+        state, fell = WatchState(name="alarm", raised=raised), moved(-0.182, -0.25, -0.11)
+        judged = Judged(
+            fell, AuditResult(START, -0.18, -0.25, -0.11, 0.001, None), state, state, (-0.15, -0.2, -0.1, 3)
+        )
+        one = replace(figure("cannot tell"), difference=fell, judged=judged, alarm=True)
+        found = watched(system(one))
+        noted = found.noted.model_copy(update={"at": "2026-01-08T00:00:00Z"})
+        rules = found.rules.model_copy(update={"apart": apart})
+        return figure_sentence(one, replace(found, noted=noted, rules=rules)).partition("), to be ")[2]
+
+    assert said(START + 20.0) == "confirmed by an audit from 2026-01-08 01:01 UTC on", "a minute too early is too soon"
+    assert said(START - 720.0) == (
+        "confirmed by an audit from 2026-01-08 00:48 UTC on (this one is too soon after that of 2026-01-07 23:48)"
+    )
+    assert said(START - 7200.0) == "confirmed by an audit from 2026-01-07 23:00 UTC on"
+    assert said(START, apart=0.0) == "confirmed by another audit"
 
 
 def test_a_fall_beyond_what_matters_is_named_and_one_of_these_runs_is_named_so() -> None:
