@@ -32,8 +32,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
-from scoring.statistics.beta import student_quantile
+from scoring.inference.differences import as_interval, guarded_differences
+from scoring.inference.interval import Interval, no_interval
 from topics.arrays import Floats
 
 SOURCES = ("system", "users", "rules", "reading", "topics")
@@ -90,10 +90,13 @@ class Attribution:
         return max(known, key=lambda source: known[source]) if known else ""
 
 
-def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_users: bool, level: float) -> Attribution:
+def attribute(
+    before: Side, after: Side, *, same_topics: Sequence[str], other_users: bool, level: float, reach: float
+) -> Attribution:
     """Split the difference between two audits by cause. The `level` of the intervals is in (0, 1).
 
     `same_topics` are the topics worded alike in both audits. `other_users` is True if the simulated user was changed.
+    `reach` is the largest possible difference of a topic, infinite if values never come near the end of the range.
     """
     ways = ("recorded", "decided", "read", "crossed")
     old, new = (
@@ -123,7 +126,7 @@ def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_us
     shares = {source: float(own.mean()) for source, own in each.items()}
     apart = (figures[1] - float(f[:, 0].mean())) - (figures[0] - float(e[:, 0].mean()))
     shares["topics"] = float(_drop_rounding(np.array(apart), (e, f)))
-    intervals = {source: _t_interval(own, level) for source, own in each.items()}
+    intervals = {source: _interval(own, level, reach) for source, own in each.items()}
     intervals["topics"] = no_interval("what these topics add")
     unmatched = sum(math.isnan(one) for one in matched)
     return Attribution(figures[0], figures[1], shares, intervals, len(common), alone, unmatched)
@@ -164,14 +167,12 @@ def _group_by_words(trials: Sequence[TrialValues]) -> dict[Words, list[float]]:
     return found
 
 
-def _t_interval(own: Floats, level: float) -> Interval:
+def _interval(own: Floats, level: float, reach: float) -> Interval:
+    """Return the interval of a share, as of any difference for topics like these: a change may concern a kind of topic
+    that was not asked."""
     if not own.any():
         return no_interval("nothing")
-    if len(own) < FEWEST:
-        return no_interval(too_few_reason(len(own)))
-    error = float(own.std(ddof=1)) / math.sqrt(len(own))
-    if not error > 1e-12:
-        return no_interval("every topic has the same")
-    reach = student_quantile(0.5 + level / 2, len(own) - 1) * error
-    middle = float(own.mean())
-    return Interval(middle - reach, middle + reach, "t", "topics")
+    # Two causes that cancel each other can each have more than the whole range.
+    reach = max(reach, float(np.abs(own).max()))
+    found = guarded_differences(own[:, None], np.ones((len(own), 1)), level=level, reach=reach)
+    return as_interval(found, 0, reach=reach, units=len(own))

@@ -196,7 +196,14 @@ class _Study:
         same = [topic for topic, own in now[0].items() if now[1].get(topic) == own]
         keys = [key for key in told[0] if key in told[1]]
         each = {
-            key: attribute(told[0][key], told[1][key], same_topics=same, other_users=other, level=self.settings.level)
+            key: attribute(
+                told[0][key],
+                told[1][key],
+                same_topics=same,
+                other_users=other,
+                level=self.settings.level,
+                reach=self._measure(key).declaration.reach,
+            )
             for key in keys
         }
         cut = self._cut_short(name, keys)
@@ -209,10 +216,13 @@ class _Study:
             reading=(readings[0], readings[1]),
         )
 
+    def _measure(self, key: Key) -> Measure:
+        return next(one for one in self.measures if key[0] in (one.name, one.declaration.name))
+
     def _cut_short(self, name: str, keys: Sequence[Key]) -> frozenset[Key]:
         found = set()
         for key in keys:
-            measure = next(one for one in self.measures if key[0] in (one.name, one.declaration.name))
+            measure = self._measure(key)
             sides = []
             for side in self.sides:
                 values = self._values(name, side)

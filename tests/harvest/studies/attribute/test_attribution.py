@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from scoring.inference.attribution import SOURCES, TrialValues, attribute
 from scoring.notation import parse_all
 from tests.support.changed_worlds import CHANGES, two_audits
 from topics.errors import InputError
+from topics.identity import generator
 
 KEY = ("%useful", 1)
 
@@ -34,7 +36,7 @@ _sides = st.dictionaries(st.sampled_from("PQRST"), _trials)
 
 @given(before=_sides, after=_sides, other=st.booleans())
 def test_shares_add_up_to_the_difference_or_there_are_none(before: object, after: object, *, other: bool) -> None:
-    found = attribute(before, after, same_topics="PQRS", other_users=other, level=0.95)  # type: ignore[arg-type]
+    found = attribute(before, after, same_topics="PQRS", other_users=other, level=0.95, reach=1.0)  # type: ignore[arg-type]
     assert set(found.shares) == set(found.intervals) == set(SOURCES)
     if not found.topics:
         assert all(map(math.isnan, found.shares.values()))
@@ -53,13 +55,28 @@ def test_where_nothing_changed_no_share_is_left_over_by_rounding(values: tuple[f
     mean = math.fsum(values) / 3
     more = {**side, "S": [TrialValues(mean, mean, mean, mean)]}
     for before, after in ((side, dict(reversed(side.items()))), (side, more)):
-        found = attribute(before, after, same_topics="PQR", other_users=False, level=0.95)
+        found = attribute(before, after, same_topics="PQR", other_users=False, level=0.95, reach=1.0)
         assert found.shares == dict.fromkeys(SOURCES, 0.0)
         assert found.largest_source == ""
         said = _sentence(found, ("R", None)) + _sentence(found, KEY)
         assert "-0" not in said
         assert said.count("Nothing changed.") == 2
         assert [_with_interval(found, source, KEY) for source in SOURCES] == ["none"] * 5
+
+
+def test_an_interval_of_a_share_allows_for_topics_that_were_not_asked() -> None:
+    """One topic of ten fell, and 15 were asked: a t interval over these topics covered .80."""
+    covered = 0
+    for number in range(200):
+        rng = generator(number, "rare change")
+        after = np.where(rng.random(15) < 0.1, 0.0, 0.8 + rng.choice([-0.04, 0.0, 0.04], 15))
+        sides = [
+            {f"T{place}": [TrialValues(one, one, one, one)] for place, one in enumerate(side)}
+            for side in ([0.8] * 15, after.tolist())
+        ]
+        found = attribute(*sides, same_topics=list(sides[0]), other_users=False, level=0.95, reach=1.0)
+        covered += found.intervals["system"].low <= -0.08 <= found.intervals["system"].high
+    assert covered >= 0.95 * 200
 
 
 @pytest.mark.parametrize("changed", CHANGES)
