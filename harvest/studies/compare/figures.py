@@ -51,6 +51,7 @@ def comparison_tables(
         for one in measure.pairs:
             table.add_row(*map(Text, _pair_cells(measure, one)))
     yield table
+    yield from _undecided_reasons(found)
     for line in _legend(found):
         yield Text(line, style="dim")
     yield from _ratio_table(found)
@@ -143,7 +144,15 @@ def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
         value += f" [{signed(measure, interval.low)}, {signed(measure, interval.high)}]"
     effect = decimal(pair.effect, 2)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
-    return name, value, p_text(pair.corrected), effect, counts, better_system(pair)
+    # A small p beside "?" has its reason in a note.
+    return (
+        name,
+        value,
+        p_text(pair.corrected),
+        effect,
+        counts,
+        better_system(pair) + "*" * bool(pair.why and pair.corrected == pair.corrected),
+    )
 
 
 def _ratio_table(found: Comparison) -> Iterator[RenderableType]:
@@ -242,8 +251,8 @@ def _without_interval(found: Comparison) -> dict[str, list[str]]:
     return names
 
 
-def _explain_undecided(found: Comparison) -> Iterator[Text]:
-    """Yield notes on undecided pairs whose p or figures suggest a difference, on losses, and on typical differences."""
+def _undecided_reasons(found: Comparison) -> Iterator[Text]:
+    """Yield why pairs are undecided although their p or figures suggest a difference."""
     said: dict[str, list[str]] = {}
     without = _without_interval(found)
     for measure in found.measures:
@@ -251,7 +260,11 @@ def _explain_undecided(found: Comparison) -> Iterator[Text]:
             if pair.why and pair.why not in without:
                 said.setdefault(pair.why, []).append(_name_pair(measure, pair, found))
     for why, names in said.items():
-        yield Text(f"{_first_names(names)}: cannot tell: {why}", style="yellow")
+        yield Text(f"*: {_first_names(names)}: cannot tell, whatever p: {why}", style="yellow")
+
+
+def _explain_undecided(found: Comparison) -> Iterator[Text]:
+    """Yield notes on losses, and on typical differences."""
     for measure in found.measures:
         for system, note in measure.in_time.items():
             yield Text(f"{measure_name(measure)}, {printable(system, line=True)}: {note}", style="yellow")

@@ -82,6 +82,10 @@ def _caption(found: Comparison) -> str:
     for measure in found.measures:
         for why in dict.fromkeys(pair.interval.note for pair in measure.pairs if math.isnan(pair.interval.low)):
             missing.setdefault(why or "it is undefined", []).append(measure_name(measure))
+    held: dict[str, list[str]] = {}  # why a small p is no difference, and of which measures
+    for measure in found.measures:
+        for why in dict.fromkeys(pair.why for pair in measure.pairs if pair.why and not math.isnan(pair.interval.low)):
+            held.setdefault(why, []).append(measure_name(measure))
     sentences = [
         f"{systems} over {pluralize(topics, 'topic')} with {trials} of each.",
         f"Intervals ({latex_text(f'{100 * found.settings.level:g}%')}"
@@ -91,6 +95,10 @@ def _caption(found: Comparison) -> str:
         *([f"{latex_text(found.standardised.sentence)}."] if found.standardised else []),
         f"$p$: {latex_text(name_test(found))}.",
         r"Effect: $|A - B| / \sqrt{V_{E2}}$, by the residual variance of a two-way analysis of variance.",
+        *(
+            f"Whatever $p$, nothing is found in {latex_text(', '.join(names))}: {latex_text(why)}."
+            for why, names in held.items()
+        ),
         *(["In common: over the topics for which each system has a value."] if shared else []),
         *(f"No interval for {latex_text(', '.join(names))}: {latex_text(why)}." for why, names in missing.items()),
     ]
