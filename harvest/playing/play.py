@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from harvest.audits.audit import Audit, load_audit
 from harvest.playing.attempt import Player
@@ -113,7 +113,23 @@ def _displayed(audit: Audit, plan: Plan, damage: tuple[str, ...]) -> AbstractCon
     # A notebook says that it is a terminal, and shows every frame of a bar.
     notebook = _in_notebook()
     console = Console(stderr=True, force_jupyter=False, force_terminal=False if notebook else None)
-    return Display(console, audit.played, plan, overwrites=notebook)
+    return Display(console, audit.played, plan, rewrite=_line_of_notebook() if notebook else None)
+
+
+def _line_of_notebook() -> Callable[[str], None]:
+    """Return what shows a line in place of the one before it. A saved notebook would keep each line that a carriage
+    return overwrites as an output of its own."""
+    from IPython.display import DisplayHandle  # a kernel has it
+
+    handle: Any = DisplayHandle()  # type: ignore[no-untyped-call]
+    show = handle.display
+
+    def rewrite(line: str) -> None:
+        nonlocal show
+        show({"text/plain": line}, raw=True)
+        show = handle.update
+
+    return rewrite
 
 
 async def play_audit(

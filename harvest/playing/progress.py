@@ -1,7 +1,7 @@
 """The live progress display on standard error: a bar for each system, labels so far, errors, and the likely end."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
@@ -37,8 +37,8 @@ class _Bars(Progress):
 
 class Display:
     """A `harvest.playing.runner.Watcher` that draws on a terminal, or else writes plain lines. `labels` has the
-    number of each label so far, by system. `left` has the systems that were given up. With `overwrites`, a line takes
-    the place of the one before it, which notebooks show although they are no terminal."""
+    number of each label so far, by system. `left` has the systems that were given up. `rewrite` shows a
+    line in the place of the one before it, which notebooks can although they are no terminal."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class Display:
         plan: Plan,
         clock: Clock = REAL_CLOCK,
         *,
-        overwrites: bool = False,
+        rewrite: Callable[[str], None] | None = None,
     ) -> None:
-        self._overwrites, self._drawn = overwrites, 0
+        self._rewrite = rewrite
         self._console, self._clock, self._began = console, clock, clock.monotonic()
         self.labels: dict[str, Counter[str]] = {system.name: Counter() for system in systems}
         self.left: set[str] = set()
@@ -89,7 +89,6 @@ class Display:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
-        self._end_line()
 
     def turn_asked(self, work: Work) -> None:
         self.labels[work.key.system]["turns"] += 1
@@ -117,17 +116,14 @@ class Display:
         if (system, outcome.reason) not in self._said:
             self._said.add((system, outcome.reason))
             why = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
-            self._end_line()
             self._console.print(f"[yellow]{escape(printable(f'{system}: an attempt failed: {why}', line=True))}[/]")
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left.add(system)
         told = printable(f"{system} is not contacted again: {reason}; trials left: {unplayed}", line=True)
-        self._end_line()
         self._console.print(f"[yellow]{escape(told)}[/]")
 
     def pace_lowered(self, system: str, why: str) -> None:
-        self._end_line()
         self._console.print(f"[yellow]{escape(printable(f'{system} {why}', line=True))}[/]")
 
     def _describe_end(self) -> str:
@@ -143,7 +139,7 @@ class Display:
     def _print_step(self) -> None:
         """Print a line after every tenth of the trials if nothing can be drawn, as in a scheduled job's log, or after
         every hundredth if it takes the place of the line before it."""
-        step = (100 if self._overwrites else 10) * self._done // max(1, self._total)
+        step = (100 if self._rewrite else 10) * self._done // max(1, self._total)
         if step > self._step and not self._console.is_terminal:
             self._step = step
             told = {
@@ -155,18 +151,10 @@ class Display:
             done = f"{self._done} of {pluralize(self._total, 'trial')}" + (f" ({seen})" if seen else "")
             ending = self._describe_end()
             line = printable(done + (f"; {ending}" if ending else ""), line=True)
-            if not self._overwrites:
+            if self._rewrite:
+                self._rewrite(line)
+            else:
                 self._console.print(line, markup=False, soft_wrap=True)
-                return
-            self._console.file.write(f"\r{line:<{self._drawn}}")  # rich leaves out a carriage return
-            self._console.file.flush()
-            self._drawn = len(line)
-
-    def _end_line(self) -> None:
-        """End a line that would be overwritten, because another one follows."""
-        if self._drawn:
-            self._console.file.write("\n")
-            self._drawn = 0
 
     def _redraw_labels(self, system: str) -> None:
         counts = self.labels[system]

@@ -65,7 +65,9 @@ def test_the_page_shows_what_a_notebook_shows(tmp_path: Path) -> None:
 
 def test_runs_tables_and_comparisons_are_tables_in_a_notebook_and_play_says_how_far_it_is(tmp_path: Path) -> None:
     played, run, scores, comparison, awaited = executed(TABLES.split("---\n"), tmp_path)
-    assert "12 of 12 trials (A: o " in "".join(one.text for one in played if one.output_type == "stream")
+    (progress,) = [one for one in played if one.output_type == "display_data"]
+    assert progress.data["text/plain"].startswith("12 of 12 trials (A: o "), "one line, in the place of those before it"
+    assert not [one for one in played if one.output_type == "stream"]
     for (one,), heading in ((run, "finished trials"), (scores, "low"), (comparison, "p, corrected")):
         assert len(one.data["text/plain"]) < 120
         assert f">{heading}</th>" in one.data["text/html"]
