@@ -156,10 +156,15 @@ class AuditedRun:
 
     def _require(self, thresholds: Sequence[Threshold], *, strict: bool) -> None:
         __tracebackhide__ = True
-        from harvest.studies.scores.bound_lines import bound_lines
+        import click
+
+        from harvest.studies.scores.bound_lines import bound_lines, noticed_words
 
         failing = {"missed", "not measured", *(["cannot tell"] if strict else [])}
-        failed = [one for one in self._checked(thresholds) if one.verdict in failing]
+        checked = self._checked(thresholds)
+        for sentence in filter(None, map(noticed_words, checked)):
+            click.echo(sentence)  # pytest shows it with -rP, and of a test that fails
+        failed = [one for one in checked if one.verdict in failing]
         if failed:
             raise AssertionError("\n".join(line.plain for line in bound_lines(failed)))
 

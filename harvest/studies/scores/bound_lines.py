@@ -1,5 +1,6 @@
 """Printed lines with the thresholds of an audit and their figures."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text
@@ -18,6 +19,25 @@ def bound_lines(found: Sequence[CheckedBound]) -> Iterator[Text]:
         for one in found:
             if one.verdict == verdict:
                 yield Text(printable(f"threshold {verdict}: {bound_words(one)}", line=True), style=style)
+
+
+def noticed_words(one: CheckedBound) -> str:
+    """Say about how far beyond its bound a share must be for the check to fail, or return "" if nothing is known.
+
+    The check fails once the whole interval is beyond the bound, so this is half an interval as wide as it would be
+    there: a share's interval is wider near one half.
+    """
+    bound, row = one.bound, one.row
+    limit = bound.at_most if bound.at_least is None else bound.at_least
+    if row is None or limit is None or bound.judge == "estimate" or not is_percentage(bound.measure.partition(" ")[0]):
+        return ""
+    half, spread = (row.high - row.low) / 2, row.value * (1 - row.value)
+    if not half > 0 or not spread > 0 or not 0 < limit < 1:
+        return ""
+    far = half * math.sqrt(limit * (1 - limit) / spread)
+    noticed = max(0.0, limit - far) if bound.at_most is None else min(1.0, limit + far)
+    side = "below" if bound.at_most is None else "above"
+    return f"{bound_words(one)}: with so many trials the check fails {side} about {100 * noticed:.0f}%"
 
 
 def bound_words(one: CheckedBound) -> str:
