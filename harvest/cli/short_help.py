@@ -15,11 +15,13 @@ WHOLE = "harvest.whole_help"
 
 class ShortHelp(click.Command):
     """A command with a short help. Options that many commands share, and those in `rare`, are left out of it, as are
-    the paragraphs of the description after the first `paragraphs`. The whole help has them under “More options”."""
+    the paragraphs of the description after the first `paragraphs`. The whole help has them under “More options”. Shared
+    options in `common` are listed after all."""
 
-    def __init__(self, *arguments: Any, rare: str = "", paragraphs: int = 99, **others: Any) -> None:
+    def __init__(self, *arguments: Any, rare: str = "", common: str = "", paragraphs: int = 99, **others: Any) -> None:
         super().__init__(*arguments, **others)
         self.own_rare = set(rare.split())
+        self._rare = (_SHARED | self.own_rare).difference(common.split())
         self._paragraphs = paragraphs
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
@@ -54,4 +56,4 @@ class ShortHelp(click.Command):
                     formatter.write_dl(records)
 
     def _is_rare(self, one: click.Parameter) -> bool:
-        return not (_SHARED | self.own_rare).isdisjoint(one.opts)
+        return not self._rare.isdisjoint(one.opts)

@@ -12,7 +12,7 @@ from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
 
-@click.command(cls=ShortHelp, rare="--each --once --version --port")
+@click.command(cls=ShortHelp, rare="--each --once --version --port", common="--schema")
 @click.argument("run", type=PathArgument())
 @click.option(
     "--criterion", "names", multiple=True, metavar="NAME", help="A criterion to ask about; may be repeated, or `all`."
