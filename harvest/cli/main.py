@@ -92,6 +92,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
         if not {sys.argv[1] if sys.argv[1:] else "", " ".join(sys.argv[1:3])} & _PIPE_COMMANDS:
             # End quietly with the reader, as `| head` expects, unless a pipe may be a system's or a browser's.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    named = False
     try:
         # Click's own `main` would turn a reader that goes away into an exit code.
         try:
@@ -115,8 +116,8 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
     except BrokenPipeError:
         code = _READER_GONE
     except OSError as fault:
-        reason, advice = describe_fault(fault)
-        _echo(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
+        _echo_fault(fault)
+        named = not fault.filename  # what could not be written is still in the stream, and fails again below
         code = 2
     except BaseException as fault:  # also SystemExit, which code that a command calls may raise
         if isinstance(fault.__context__, BrokenPipeError):  # raised by rich when the reader is gone
@@ -125,25 +126,31 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
             _echo(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
             code = _BUG_CODE
     unwritten = _flush()
+    if unwritten is not None and not named:
+        _echo_fault(unwritten)
     if arguments is None:
         gc.freeze()  # no garbage collection at the end, which would go through everything
-    sys.exit(code if isinstance(code, int) and code else unwritten)
+    sys.exit(code if isinstance(code, int) and code else 2 if unwritten else 0)
 
 
-def _flush() -> int:
-    """Flush the output streams. Returns 2 if the disk is full, else 0. A closed stream is redirected to the null
+def _flush() -> OSError | None:
+    """Flush the output streams, and return the error if the disk is full. A closed stream is redirected to the null
     device, because flushing a closed stream at exit would change the exit code."""
-    code = 0
+    full = None
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError) as fault:
             if isinstance(fault, OSError) and fault.errno in _DISK_FULL:
-                _echo("error: the output: {}\n  do: {}".format(*describe_fault(fault)))
-                code = 2
+                full = fault
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return code
+    return full
+
+
+def _echo_fault(fault: OSError) -> None:
+    reason, advice = describe_fault(fault)
+    _echo(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
 
 
 def _echo(message: str | Callable[..., None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import signal
 import subprocess
@@ -65,20 +66,34 @@ def test_the_exit_code_comes_through_where_nothing_can_be_printed_any_more() -> 
     assert done.returncode == 70
 
 
-@pytest.mark.parametrize("command", ["--help", "check demo", "completion bash"])
-def test_an_output_on_a_full_disk_is_one_message_and_exits_with_2(command: str) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_output_on_a_full_disk_is_one_message_and_exits_with_2(unbuffered: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "harvest", *command.split()],
+            [sys.executable, "-m", "harvest", "check", "demo"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             timeout=120,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert done.returncode == 2
     assert done.stderr.count("error: the output: No space left on device") == 1
     assert "free some space" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["--help", "check demo", "completion bash", "measures"])
+@pytest.mark.parametrize("buffering", [1, 2**20], ids=["at once", "at the end"])
+def test_a_full_disk_is_named_once_whenever_the_output_reaches_it(
+    command: str, buffering: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Path("/dev/full").open("w", buffering) as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as ended:
+            main(command.split())
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("error: the output: No space left on device") == 1
 
 
 @pytest.mark.parametrize(
