@@ -30,16 +30,18 @@ if TYPE_CHECKING:  # jinja takes 40 ms to import, and most commands render nothi
 # The parts of `topic` that a template may use; `topic.fields.NAME` gives the file's own texts.
 TOPIC_WORDS = ("asks_for", "fields", "id", "request", "subject", "turns", "type")
 
+# Length of the longest text that a template may produce, in characters.
+LONGEST = 100_000
+
 # The filters a template may use: those of Jinja that are pure and need no quoted names.
 FILTERS = frozenset(
     {"capitalize", "default", "first", "indent", "int", "join", "last", "length", "lower", "replace", "reverse"}
     | {"round", "sort", "string", "title", "trim", "truncate", "unique", "upper", "wordcount"}
 )
 
-# Length of the longest text that a template may produce, in characters.
-LONGEST = 100_000
-
 _LONGEST_TEMPLATE = 20_000  # characters: templates are other people's, and run here
+_OWN_WORDS = ("asks_for", "id", "request", "subject")
+_HOLE = re.compile(r"\{\{ *(turn|item|topic\.(?:asks_for|id|request|subject|type|fields\.[a-z][a-z0-9_]*)) *\}\}")
 _SPECIAL = re.compile(r"[{\r]")  # of templates; and line ends, which they normalise
 _LARGEST_NUMBER = 1_000_000  # `'a' * 10**9` fills the memory
 _DEEPEST = 40  # Jinja compiles by recursion
@@ -74,8 +76,12 @@ class Fault:
 def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
     """Return the words of the state about `topic` as user turn `turn` (from 1), without surrounding white space.
     Raises InputError if a value is missing or the text is empty."""
-    if not _SPECIAL.search(wording.template) and wording.template.strip() and len(wording.template) <= LONGEST:
-        return wording.template.strip()  # said unchanged
+    words = {"turn": str(turn), "item": item if wording.each else ""}
+    words |= _words_of(topic) | {f"topic.fields.{name}": word for name, word in topic.fields.items()}
+    if (parts := _plain_parts(wording.template)) and all(words.get(name, "").strip() for name in parts[1::2]):
+        text = "".join(words[part] if place % 2 else part for place, part in enumerate(parts)).strip()
+        if 0 < len(text) <= LONGEST:
+            return text
     from jinja2 import TemplateError
 
     _WORK.set(0)
@@ -111,6 +117,13 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
             f"topic {topic.id!r}: the template gives no text", advice="write a template that produces text"
         )
     return text
+
+
+@lru_cache(maxsize=256)
+def _plain_parts(template: str) -> list[str] | None:
+    """Return the texts and, between them, the names of words, or None if Jinja has to fill in the template."""
+    parts = _HOLE.split(template)
+    return None if any(_SPECIAL.search(text) for text in parts[::2]) else parts
 
 
 @lru_cache(maxsize=256)  # users check their templates again for every conversation
@@ -298,15 +311,12 @@ def fields_used(wording: Wording) -> frozenset[str]:
 def _topic_view(topic: Topic) -> SimpleNamespace:
     """Return the parts of a topic that templates may use, without gold, URL kinds and attribute sets. Empty texts are
     left out, because a template with an empty text would send a sentence with a gap."""
-    words = {
-        "id": topic.id,
-        "type": topic.type.name,
-        "request": topic.request,
-        "subject": topic.subject,
-        "asks_for": topic.asks_for,
-    }
-    said = {name: word for name, word in words.items() if word.strip()}
+    said = {name.removeprefix("topic."): word for name, word in _words_of(topic).items() if word.strip()}
     return SimpleNamespace(turns=topic.turns, fields=SimpleNamespace(**topic.fields), **said)
+
+
+def _words_of(topic: Topic) -> dict[str, str]:
+    return {"topic.type": topic.type.name, **{f"topic.{name}": getattr(topic, name) for name in _OWN_WORDS}}
 
 
 @lru_cache(maxsize=1)

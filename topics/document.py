@@ -121,7 +121,7 @@ class StrictModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or value.keys() <= cls.model_fields.keys():
             return value
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in value:

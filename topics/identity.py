@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most commands draw nothing
     import numpy
 
+# Made once: to make one takes as long as to encode a trial.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
 
 def canonical_json(value: object) -> str:
     """Return JSON with sorted keys, unescaped characters, no spaces and no NaN: equal values give equal text."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def content_hash(tag: str, value: object, *, size: int = 16) -> str:

@@ -100,8 +100,9 @@ class Plan:
         return replace(self, sittings=kept, planned=self.planned - len(prevented))
 
 
-def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
-    """Return the plan for `audit`. `recorded` has all attempts recorded so far, in any state."""
+def make_plan(audit: Audit, recorded: Iterable[Conversation] = (), *, counted: bool = False) -> Plan:
+    """Return the plan for `audit`. `recorded` has all attempts recorded so far, in any state. A plan that is only
+    `counted` has no identities of trials, which take as long as the rest of it."""
     finished: dict[TrialKey, Conversation] = {}
     attempts: dict[TrialKey, list[Conversation]] = defaultdict(list)
     for conversation in recorded:
@@ -112,7 +113,7 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
     sittings: dict[str, tuple[Sitting, ...]] = {}
     most_turns = most_requests = planned = done = 0
     for system in audit.played:
-        identity = trial_identities(audit.protocol, system.definition())
+        identity = None if counted else trial_identities(audit.protocol, system.definition())
         made: list[Sitting] = []
         for trial in range(1, audit.trial_range[1] + 1):
             topics = [
@@ -133,7 +134,8 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
                         done += 1
                         heard.append(finished[key])
                         continue
-                    works.append(_work(audit, system, topic, key, identity(topic, trial), attempts.get(key, ())))
+                    named = identity(topic, trial) if identity is not None else ""
+                    works.append(_work(audit, system, topic, key, named, attempts.get(key, ())))
                     turns = audit.protocol.most_turns(topic)
                     most_turns += turns
                     most_requests += turns * (1 + system.limits.retries) * system.limits.attempts

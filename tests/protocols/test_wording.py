@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from protocols import wording
 from protocols.wording import Wording, render, template_faults
 from topics.errors import InputError
 from topics.topic import Topic, TopicType
 
+HOLES = (
+    *("{{topic.request}}", "{{ topic.subject }}", "{{ topic.type }}", "{{ topic.id }}", "{{ topic.fields.a }}"),
+    *(
+        "{{ topic.fields.b }}",
+        "{{ turn }}",
+        "{{ item }}",
+        "{{ topic.asks_for }}",
+        "{{- turn }}",
+        "{% if turn %}x{% endif %}",
+    ),
+    *("\n", " ", "a ", "}}", "{# a #}", "\r\n", "{{ topic.request|upper }}", "{{ topic.turns }}", "$"),
+)
 TOPIC = Topic("T1", TopicType("chat"), "Tell me about time travel.", turns=("a", "b"))
 
 
@@ -137,3 +152,28 @@ def test_no_filter_says_an_address_of_memory(template: str) -> None:
 def test_text_numbers_truth_and_parts_by_number_are_said_as_before(template: str, said: str) -> None:
     assert not template_faults(Wording(template))
     assert render(Wording(template), TOPIC, turn=1) == said
+
+
+@pytest.mark.parametrize("each", [False, True])
+@given(
+    st.lists(
+        st.sampled_from(HOLES),
+        max_size=4,
+    ).map("".join),
+    st.sampled_from(["", " ", "b", "{{ turn }}", "<b>", " c\r\n"]),
+)
+def test_names_of_words_alone_are_filled_in_as_jinja_does(each: bool, template: str, word: str) -> None:
+    topic = Topic("T1", TopicType("chat"), "Tell me.", subject=word, turns=("a",), fields={"a": word})
+
+    assume(not template_faults(Wording(template, each)))
+
+    def filled() -> object:
+        try:
+            return render(Wording(template, each), topic, turn=2, item=word)
+        except InputError as fault:
+            return fault.what
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(wording, "_plain_parts", lambda _: None)
+        by_jinja = filled()
+    assert filled() == by_jinja
