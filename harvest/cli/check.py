@@ -91,7 +91,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
             refuse_differences(run.header, resolved.header(), out)
             recorded = run.conversations
             taken = list(expectation_lines(standings(run.header, run.attempts)))
-    plan = make_plan(resolved, recorded)
+    plan = make_plan(resolved, recorded, counted=True)
     # User turns in every attempt of every trial.
     most_turns = sum(
         resolved.protocol.most_turns(work.topic) * system.limits.attempts
@@ -258,8 +258,8 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     _echo(f"  gold: {gold}")
-    if document["nearly_same"]:  # finding them takes a while if there are many topics
-        _echo(f"  note: {nearly_same_note(resolved.topics.topics)}")
+    if document["nearly_same"]:
+        _echo(f"  note: {nearly_same_note(document['nearly_same'])}")
 
 
 def _design_lines(audit: Audit) -> Iterator[str]:

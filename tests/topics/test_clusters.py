@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from topics.clusters import assign_clusters, clusters_of, joined_clusters, nearly_equal_topics, nearly_same_note
 from topics.document import parse_document
@@ -108,9 +112,9 @@ def test_topics_of_two_types_or_of_a_common_cluster_are_not_named() -> None:
 
 
 def test_the_note_names_the_first_groups_and_counts_the_others() -> None:
-    assert nearly_same_note(asking("a b c d", "e f g h")) == ""
+    assert nearly_same_note(nearly_equal_topics(asking("a b c d", "e f g h"))) == ""
     requests = [f"{word} {word}er {word}ing {word}ed" for word in ("cook", "talk", "walk", "jump", "help")]
-    note = nearly_same_note(asking(*requests, *(f"{request} please" for request in requests)))
+    note = nearly_same_note(nearly_equal_topics(asking(*requests, *(f"{request} please" for request in requests))))
     assert "T1, T6; T2, T7; T3, T8; and 2 more groups" in note
     assert "`cluster`" in note
 
@@ -122,3 +126,32 @@ def test_of_a_thousand_topics_every_group_is_found() -> None:
     topics = asking(*("tell me " + " ".join(drawn.sample(wordings[n // 5], 11)) for n in range(1000)))
     found = nearly_equal_topics(topics)
     assert [len(group) for group in found] == [5] * 200
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from([*"abcdefghij", *(f"w{n}" for n in range(12))]), max_size=17).map(" ".join),
+            st.sampled_from([None, None, "m", "n"]),
+        ),
+        max_size=14,
+    )
+)
+def test_every_pair_that_is_nearly_equal_is_found(drawn: list[tuple[str, str | None]]) -> None:
+    topics = [
+        replace(one, cluster=own[1]) for one, own in zip(asking(*(text for text, _ in drawn)), drawn, strict=True)
+    ]
+    said = [{*text.split()} for text, _ in drawn]
+    often = Counter(word for words in said for word in words)
+    own = [{word for word in words if 2 * often[word] <= len(said)} for words in said]
+    group = {at: {at} for at in range(len(said))}
+    for one, other in combinations(range(len(said)), 2):
+        more, fewer = sorted((said[one], said[other]), key=len, reverse=True)
+        shared = len(own[one] & own[other])
+        alike = bool(fewer) and fewer <= more and len(more) <= len(fewer) + 1
+        alike |= shared >= 3 and shared >= 0.6 * len(own[one] | own[other])
+        if alike and not (topics[one].cluster and topics[one].cluster == topics[other].cluster):
+            both = group[one] | group[other]
+            group.update(dict.fromkeys(both, both))
+    expected = {frozenset(topics[at].id for at in own) for own in group.values() if len(own) > 1}
+    assert {frozenset(one) for one in nearly_equal_topics(topics)} == expected

@@ -33,7 +33,7 @@ from scoring.swan.judged import Judgments
 from scoring.swan.precedence import FOLDINGS, Precedence, named_judge
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
-from topics.clusters import nearly_same_note
+from topics.clusters import nearly_equal_topics, nearly_same_note
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.identity import generator
@@ -149,7 +149,7 @@ class Material:
     @cached_property
     def alike(self) -> tuple[str, ...]:
         """A sentence about topics with nearly the same question but no common cluster, or () if there are none."""
-        note = nearly_same_note(self.topics.topics)
+        note = nearly_same_note(nearly_equal_topics(self.topics.topics))
         return (note,) if note else ()
 
 
