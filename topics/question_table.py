@@ -12,6 +12,7 @@ topic (`topic.fields.party`).
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from topics.suggestions import suggestion
 from topics.text_file import LARGEST
 from topics.topic import ID_SIGNS, LANGUAGE_TAG, QUESTION, TopicSet
 from topics.topic_file import FORMAT, read_topics
-from topics.yaml_values import Loc
+from topics.yaml_values import LaterMarks, Loc, Marks
 
 ENDINGS = (".csv", ".tsv")
 _LANGUAGE = "language"
@@ -50,9 +51,33 @@ def read_questions(path: str | PathLike[str]) -> TopicSet:
     first fault."""
     where = Place.of(path).path
     text = decode_table(read_bytes(path, "a table of questions", largest=LARGEST), where, "a table of questions as CSV")
+    value = _read_rows(text, where, _Unkept())
+    value["name"] = _set_name(path)
+
+    @cache
+    def places() -> Marks:
+        marks: dict[Loc, tuple[int, int]] = {}
+        _read_rows(text, where, marks)
+        return marks
+
+    return read_topics(Document(where, value, LaterMarks(places), {}))
+
+
+class _Unkept(dict[Loc, tuple[int, int]]):
+    """The places of a table without a fault, for which nobody asks."""
+
+    def __setitem__(self, *_: object) -> None:
+        pass
+
+    def setdefault(self, _: Loc, place: tuple[int, int] = (1, 1)) -> tuple[int, int]:
+        return place
+
+
+def _read_rows(text: str, where: str, marks: dict[Loc, tuple[int, int]]) -> dict[str, Any]:
+    """Return the value of a topic file, without its name, and add the place of each part to `marks`."""
     table = read_table(text, where, _KNOWN)
     columns = _read_head(table.head, where)
-    marks: dict[Loc, tuple[int, int]] = dict.fromkeys(((), ("name",), ("topics",)), (1, 1))
+    marks[()] = marks["name",] = marks["topics",] = 1, 1
     topics: dict[str, dict[str, Any]] = {}
     first: dict[str, tuple[int, Cell]] = {}
     for row in table.rows:
@@ -75,13 +100,7 @@ def read_questions(path: str | PathLike[str]) -> TopicSet:
     marks["types",] = 1, 1
     for number, topic in enumerate(topics.values()):
         marks.setdefault(("types", topic["type"]), marks.get(("topics", number, "type"), (1, 1)))
-    value = {
-        "format": FORMAT,
-        "name": _set_name(path),
-        "types": {name: {} for name in types},
-        "topics": tuple(topics.values()),
-    }
-    return read_topics(Document(where, value, marks, {}))
+    return {"format": FORMAT, "types": {name: {} for name in types}, "topics": tuple(topics.values())}
 
 
 def _read_head(head: Sequence[Cell], path: str) -> tuple[_Column, ...]:

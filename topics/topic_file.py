@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationError
 
 from topics.attributes import AttributeSet, normalise_shares, uniform_shares
 from topics.cut_text import Phrase, Said
@@ -103,13 +103,28 @@ def read_topics(document: Document) -> TopicSet:
         raise document.other_format_error(FORMAT) or document.error(
             ("format",), "this is not a topic file of a known version", allowed=f"format: {FORMAT}"
         )
-    file = document.validate_as(_TopicFile)
+    try:
+        return _read_topics(document)
+    except (InputError, ValidationError):
+        # What is wrong in the form of any topic comes before what is wrong in the content of one.
+        document.validate_as(_TopicFile)
+        raise
+
+
+def _read_topics(document: Document) -> TopicSet:
+    value = document.value
+    listed = value.get("topics") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(listed, tuple):
+        document.validate_as(_TopicFile)
+        raise AssertionError("no topics are a fault")
+    # Topics are validated one by one: the validated forms of all of them would take more memory than the set.
+    file = _TopicFile.model_validate({**value, "topics": ()})
     attributes = {name: read_attribute(document, name, entry) for name, entry in file.attributes.items()}
     types = {name: _read_type(document, name, entry, attributes) for name, entry in file.types.items()}
-    if not file.topics:
+    if not listed:
         raise document.error(("topics",), "the topic set is empty", advice="list at least one topic")
     topics: dict[str, Topic] = {}
-    for i, entry in enumerate(file.topics):
+    for i, entry in enumerate(map(_Topic.model_validate, listed)):
         loc: Loc = ("topics", i)
         if entry.id in topics:
             first = document.place(("topics", list(topics).index(entry.id), "id"))
@@ -205,7 +220,7 @@ def _read_topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str,
             (*loc, "type"), f"unknown type {entry.type!r}{suggestion(entry.type, types)}", allowed=", ".join(types)
         )
     for words, key in ((entry.request, ("request",)), *((turn, ("turns", i)) for i, turn in enumerate(entry.turns))):
-        if words.strip() and not has_visible_text(words):
+        if words.strip() and not (words.isascii() and words.isprintable()) and not has_visible_text(words):
             seen = ", ".join(map(character_name, find_unseen(words)))
             raise document.error((*loc, *key), f"the text has only invisible characters: {seen}", advice="write words")
     if not entry.request.strip() and not entry.turns:

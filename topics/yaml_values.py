@@ -7,9 +7,11 @@ in one file, lone surrogates, and nesting that exhausts the stack. It also rejec
 
 import math
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cache, partial
+from typing import Any, Protocol
 
 import yaml
 
@@ -62,6 +64,8 @@ Loc = tuple[str | int, ...]
 # The line and the column of each value, both from 1.
 Marks = Mapping[Loc, tuple[int, int]]
 
+_LARGE = 100_000  # characters
+_BEGINNING = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|[\r\n]))+")  # comments above everything
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON has them in pairs; YAML and UTF-8 have none
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DEEPEST = 60  # Python's own recursion ends at 1,000 frames, and each level takes several
@@ -79,6 +83,89 @@ class YamlValues:
 
 def read_yaml(text: str, path: str) -> YamlValues:
     """Return the values of YAML text. Error messages refer to the text as `path`. Raises InputError."""
+    if len(text) < _LARGE or (found := _read_plain(text)) is None:
+        return _read_with_places(text, path)
+    refuse_lost_breaks(text, path, found[0])
+    again = cache(partial(_read_with_places, text, path))
+    return YamlValues(found[0], LaterMarks(lambda: again().marks), LaterMarks(lambda: again().key_marks))
+
+
+class LaterMarks(Mapping[Loc, tuple[int, int]]):
+    """Places that are only looked for when one is asked for, as errors do. The places of a large file take more memory
+    than its values."""
+
+    def __init__(self, find: Callable[[], Marks]) -> None:
+        self._find = find
+
+    def __getitem__(self, loc: Loc) -> tuple[int, int]:
+        return self._find()[loc]
+
+    def __iter__(self) -> Iterator[Loc]:
+        return iter(self._find())
+
+    def __len__(self) -> int:
+        return len(self._find())
+
+
+def _read_plain(text: str) -> tuple[object] | None:
+    """Return the value of a text, in half the time that its places take, or None if the text may have faults, or has
+    comments beside its values: then it is read with its places."""
+    begin = _BEGINNING.match(text)
+    if not yaml.__with_libyaml__ or "#" in text[begin.end() if begin else 0 :]:
+        return None
+    try:
+        return (_PlainReader(text).read_document(),)
+    except (_UnusualError, yaml.YAMLError, ValueError, OverflowError):
+        return None
+
+
+class _UnusualError(Exception):
+    """Raised for whatever is not an ordinary value."""
+
+
+class _PlainReader:
+    def __init__(self, text: str) -> None:
+        self._next: Callable[[], Any] = yaml.CBaseLoader(text).get_event
+
+    def read_document(self) -> object:
+        begins = self._next(), self._next()
+        value = self._value(self._next(), 1)
+        kinds = tuple(map(type, (*begins, self._next(), self._next())))
+        if kinds != (yaml.StreamStartEvent, yaml.DocumentStartEvent, yaml.DocumentEndEvent, yaml.StreamEndEvent):
+            raise _UnusualError
+        return value
+
+    def _value(self, event: Any, depth: int) -> object:
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            return self._word(event) if event.style else plain_scalar(self._word(event))
+        if kind not in (yaml.SequenceStartEvent, yaml.MappingStartEvent) or depth > _DEEPEST:
+            raise _UnusualError
+        if event.anchor is not None or event.tag is not None:
+            raise _UnusualError
+        if kind is yaml.SequenceStartEvent:
+            items = []
+            while type(event := self._next()) is not yaml.SequenceEndEvent:
+                items.append(self._value(event, depth + 1))
+            return tuple(items)
+        found: dict[str, object] = {}
+        while type(event := self._next()) is not yaml.MappingEndEvent:
+            key = sys.intern(self._word(event))  # the keys of all topics are alike
+            if key in found or (not event.style and (key == "<<" or not key.isascii())):
+                raise _UnusualError
+            found[key] = self._value(self._next(), depth + 1)
+        return found
+
+    def _word(self, event: Any) -> str:
+        if type(event) is not yaml.ScalarEvent or event.anchor is not None or event.tag is not None:
+            raise _UnusualError
+        text = str(event.value)
+        if not text.isascii() and _SURROGATE.search(text):
+            raise _UnusualError
+        return text
+
+
+def _read_with_places(text: str, path: str) -> YamlValues:
     reader, loader = _Reader(path, text), None
     try:
         node = _compose_fast(text, path)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 import topics.document
+import topics.yaml_values
 from tests.support.checkout import ROOT
 from topics.document import StrictModel, parse_document, read_document
 from topics.errors import InputError, Place
@@ -420,3 +421,36 @@ def test_a_text_is_read_by_libyaml_and_only_its_faults_by_pyyaml(monkeypatch: py
     assert value == {"items": ("one line of a list",) * 5_000}
     with pytest.raises(AssertionError, match="slow reader"):
         topics.document.parse_document("items: [one", "short.yaml")
+
+
+@given(
+    st.one_of(
+        st.text("ab:-#&*!|>'\"[]{},?\n\t \u00e4\xa0\x85", max_size=60),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+            max_leaves=8,
+        ).map(lambda value: "# made\n\n" + yaml.safe_dump(value, allow_unicode=True)),
+    )
+)
+def test_a_large_text_has_the_values_the_faults_and_the_places_of_a_small_one(text: str) -> None:
+    def read(largest: int) -> object:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(topics.yaml_values, "_LARGE", largest)
+            try:
+                found = parse_document(text, "f")
+            except InputError as fault:
+                return fault.what, fault.place, fault.advice
+            return repr(found.value), dict(found.marks), dict(found.key_marks)
+
+    assert read(0) == read(2**60)
+
+
+def test_the_places_of_a_large_text_are_looked_for_when_something_is_wrong() -> None:
+    text = "a:\n" + "".join(f"  - {{n: {number}, x: yes}}\n" for number in range(8000))
+    document = parse_document(text, "f")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(topics.yaml_values, "_read_with_places", None)
+        assert len(document.value["a"]) == 8000  # type: ignore[index]
+    assert document.place(("a", 7000, "x"), key=True) == Place("f", 7002, 15)
+    assert document.place(("a", 9000)) == Place("f", 2, 3)
