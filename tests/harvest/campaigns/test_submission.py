@@ -23,7 +23,7 @@ from recordings.log.run_folder import read
 from tests.servers.local_http import Asked, response, serving
 from tests.servers.tracks import TOKEN, InteractiveTask, Track, UserSim
 from tests.support.command_line import harvest
-from tests.support.forked_commands import begin_command
+from tests.support.forked_commands import ForkedCommand
 from tests.support.mutations import mutated
 from topics.errors import InputError
 
@@ -199,10 +199,10 @@ async def _submitted(
 ) -> tuple[int | None, str, str]:
     """Submit in a process, which the server may kill. Returns the exit code and what it prints."""
     words = ("users", "submit", str(file), "--out", str(folder / "out"))
-    process = begin_command(words)
+    process = ForkedCommand(*words)
     if server is not None:
         server.hook = lambda: process.send_signal(by)
-    out, err = await process.communicate()
+    out, err = await asyncio.to_thread(process.communicate)
     return process.returncode, out.decode(), err.decode()
 
 

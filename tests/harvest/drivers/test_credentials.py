@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -30,6 +29,7 @@ from recordings.log.run_folder import read
 from simulators.outside import Message, Prompt
 from tests.servers.guarded_chat import CLIENT, SECRET, GuardedChat
 from tests.servers.local_http import Asked, LocalServer, completions, serving
+from tests.support.forked_commands import ForkedCommand
 from tests.support.stepping import Stepped
 from topics.errors import InputError
 
@@ -520,11 +520,11 @@ def kept_bytes(run: Path) -> bytes:
     return b"\n".join(path.read_bytes() for path in run.rglob("*") if path.is_file())
 
 
-def start(folder: Path, run: str) -> subprocess.Popen[bytes]:
+def start(folder: Path, run: str) -> ForkedCommand:
     """`harvest run audit.yaml`, in a process of its own: the server is in this one."""
-    command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", run, "--no-report"]
     environment = {**os.environ, "DESK_SECRET": SECRET}
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    words = ("run", "audit.yaml", "--out", run, "--no-report")
+    return ForkedCommand(*words, cwd=folder, environment=environment)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from tests.servers.described_apis import A2A, Api, Botpress, Dify, DirectLine, F
 from tests.servers.local_http import LocalServer, serving
 from tests.support.checkout import DOCS
 from tests.support.command_line import harvest
+from tests.support.forked_commands import ForkedCommand
 from topics.document import parse_document
 
 
@@ -246,16 +246,13 @@ async def test_after_a_kill_every_turn_is_what_the_server_answered_and_none_was_
     api = CASES[name].server()
 
     async def run(kill_after: int) -> int:
-        command = (sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--no-report")
-        quiet = asyncio.subprocess.DEVNULL
-        process = await asyncio.create_subprocess_exec(
-            *command, cwd=tmp_path, env={**os.environ, **KEYS}, stdout=quiet, stderr=quiet
-        )
+        command = ("run", "audit.yaml", "--out", "run", "--no-report")
+        process = ForkedCommand(*command, cwd=tmp_path, environment={**os.environ, **KEYS})
         while process.returncode is None and len(api.given) < kill_after:  # noqa: ASYNC110 - servers tell nobody
             await asyncio.sleep(0.002)
-        if process.returncode is None:
-            process.kill()
-        return await process.wait()
+        process.kill()
+        await asyncio.to_thread(process.communicate)
+        return process.wait()
 
     async with serving(api) as server:
         system = {"name": "api", "driver": "http", "options": _options(name, server.url), "concurrency": 2}

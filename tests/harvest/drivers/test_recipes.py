@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from recordings.log.run_folder import read
 from tests.servers.doors import DOORS, KEY, Door, Said
 from tests.servers.local_http import Asked, LocalServer, serving
 from tests.support.command_line import harvest
+from tests.support.forked_commands import ForkedCommand
 
 CASES = [(name, False) for name in DOORS] + [
     (name, True) for name in DOORS if "stream" in options_model(name).model_fields
@@ -150,7 +150,7 @@ TOPICS = {
 async def test_killed_and_resumed_runs_hold_every_turn_of_every_api_once(tmp_path: Path) -> None:
     doors = {f"{name}{'-streamed' * streamed}": DOORS[name]() for name, streamed in CASES}
     requests, moments = 0, [40, 150]
-    process: asyncio.subprocess.Process | None = None
+    process: ForkedCommand | None = None
 
     async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
         nonlocal requests
@@ -176,15 +176,10 @@ async def test_killed_and_resumed_runs_hold_every_turn_of_every_api_once(tmp_pat
         (tmp_path / "audit.yaml").write_text(yaml.safe_dump({**audit, "trials": 1, "systems": systems}))
         options = [option for name in DOORS for option in read_recipe(name).options.values()]
         keys = {option.default: KEY for option in options if option.type == "variable" and option.default}
+        command = ("run", "audit.yaml", "--out", "run", "--no-report", "--json")
         for killed in (True, True, False):
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--no-report", "--json"),
-                cwd=tmp_path,
-                env={**os.environ, **keys},
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-            )
-            _, errors = await asyncio.wait_for(process.communicate(), 100)
+            process = ForkedCommand(*command, cwd=tmp_path, environment={**os.environ, **keys})
+            _, errors = await asyncio.to_thread(process.communicate, 100)
             assert process.returncode == (-9 if killed else 0), errors.decode()[-2000:]
     run = read(tmp_path / "run")
     assert len(run.interrupted) > 0

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from tests.servers.environment import python_environment
 from tests.servers.leashed import leashed
 from tests.servers.local_http import Asked, serving
 from tests.support.checkout import TESTS
+from tests.support.forked_commands import ForkedCommand
 from topics.errors import InputError
 
 KEY = "dk2-Gj8tRb4nWy6cVs1q"
@@ -417,12 +417,9 @@ async def test_a_run_that_is_killed_goes_on_and_records_what_the_server_said(cha
         "systems": [{"name": "socket", "driver": "websocket", "options": options, "concurrency": 2}],
     }
     (tmp_path / "audit.yaml").write_text(yaml.safe_dump(value))
-    command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--no-report"]
 
-    def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command, cwd=tmp_path, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+    def start() -> ForkedCommand:
+        return ForkedCommand("run", "audit.yaml", "--out", "run", "--no-report", cwd=tmp_path)
 
     for killed_at in (3, 8, 13):
         process = start()

@@ -7,8 +7,6 @@ import itertools
 import json
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -27,6 +25,7 @@ from recordings.log.caps import Amounts, standings
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
 from recordings.merging.merge import merge
+from tests.support.forked_commands import ForkedCommand
 from tests.support.metered import requests, write_audit
 from topics.errors import InputError
 
@@ -280,9 +279,8 @@ def test_a_cap_that_no_round_can_keep_is_refused_before_anything_is_sent(here: P
     assert not requests(here)
 
 
-def _run(*options: str) -> subprocess.Popen[bytes]:
-    arguments = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--no-report", *options]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def _run(*options: str) -> ForkedCommand:
+    return ForkedCommand("run", "audit.yaml", "--out", "run", "--no-report", *options)
 
 
 def killed(moments: Callable[[], float], kills: int, most: int) -> int:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from recordings.log.run_folder import read
+from tests.support.forked_commands import ForkedCommand
 
 BOT = """\
 import json, os, time
@@ -46,9 +45,8 @@ systems:
 """
 
 
-def _run(folder: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--json"]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def _run(folder: Path) -> ForkedCommand:
+    return ForkedCommand("run", "audit.yaml", "--out", "run", "--json", cwd=folder)
 
 
 def _log(folder: Path) -> list[tuple[int, str]]:

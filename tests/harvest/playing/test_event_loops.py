@@ -19,6 +19,7 @@ import recordings
 from recordings import RunError
 from recordings.log.own_loop import run_to_end
 from tests.support.chat_api import chat_api
+from tests.support.forked_commands import run_forked
 from topics import InputError
 
 SMALL = "harvest.load_audit('demo', only=('M001', 'R001'), trials=2)"
@@ -45,25 +46,28 @@ def python(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.parametrize("installed", ["", "import uvloop; uvloop.install()"])
-def test_play_works_within_a_running_loop(tmp_path: Path, installed: str) -> None:
+def test_play_works_within_a_running_loop_and_one_of_uvloop(tmp_path: Path) -> None:
     code = f"""
         import asyncio, harvest
-        {installed}
-        async def cell():
-            return harvest.play({SMALL}, "run")
-        print(len(asyncio.run(cell()).finished))
+        async def cell(out):
+            return harvest.play({SMALL}, out)
+        print(len(asyncio.run(cell("run")).finished))
+        import uvloop; uvloop.install()
+        print(len(asyncio.run(cell("faster")).finished))
     """
     done = python(code, tmp_path, "-W", "error")
-    assert (done.stdout, done.stderr, done.returncode) == ("8\n", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == ("8\n8\n", "", 0)
 
 
-@pytest.mark.parametrize("installed", ["", "uvloop.install(); "])
-def test_a_run_over_an_api_is_the_same_under_uvloop(tmp_path: Path, installed: str) -> None:
+@pytest.mark.parametrize("installed", [False, True])
+def test_a_run_over_an_api_is_the_same_under_uvloop(tmp_path: Path, installed: bool) -> None:
     with chat_api(lambda said: (f"See https://example.org/{len(said)}", "m")) as port:
         (tmp_path / "audit.yaml").write_text(API_AUDIT.format(port=port))
-        command = f"import uvloop; {installed}from harvest.cli import main; main(['run', 'audit.yaml', '--out', 'run'])"
-        done = python(command, tmp_path)
+        words = ["run", "audit.yaml", "--out", "run", "--no-report"]
+        if installed:
+            done = python(f"import uvloop; uvloop.install(); from harvest.cli import main; main({words})", tmp_path)
+        else:
+            done = run_forked(*words, cwd=tmp_path)
     run = recordings.read(tmp_path / "run")
     assert (done.returncode, len(run.finished), len(run.conversations)) == (0, 9, 9)
     assert "Unclosed" not in done.stderr

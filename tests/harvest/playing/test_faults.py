@@ -11,7 +11,6 @@ import os
 import re
 import socket
 import ssl
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from tests.servers.faulty_chat import FAULTS, Fault, FaultyChat
 from tests.servers.local_http import response, serving
 from tests.support.checkout import DATA
 from tests.support.fault_page import Row, code, hold
+from tests.support.forked_commands import run_forked
 
 MEMORY = "-kept"
 """At the end of the name of a system that remembers."""
@@ -141,23 +141,12 @@ async def play(folder: Path) -> Played:
             "systems": [{**system, **common} for system in listed],
         }
         (folder / "audit.yaml").write_text(yaml.safe_dump(audit))
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--json"),
-            cwd=folder,
-            env={**os.environ, "COLUMNS": "100000"},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(300):
-                output, messages = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-    assert process.returncode == 3, messages.decode()
-    assert b"Traceback" not in messages
-    said = without_details(messages.decode()).splitlines()
-    return Played(read(folder / "run"), json.loads(output)["rows"], said, dict(chat.asked))
+        words, environment = ("run", "audit.yaml", "--out", "run", "--json"), {**os.environ, "COLUMNS": "100000"}
+        done = await asyncio.to_thread(run_forked, *words, cwd=folder, environment=environment)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    said = without_details(done.stderr).splitlines()
+    return Played(read(folder / "run"), json.loads(done.stdout)["rows"], said, dict(chat.asked))
 
 
 def without_details(text: str) -> str:

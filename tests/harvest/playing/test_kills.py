@@ -16,6 +16,7 @@ import pytest
 
 from recordings.log.run_folder import read
 from tests.support.checkout import TESTS
+from tests.support.forked_commands import ForkedCommand
 
 AUDIT = f"""\
 format: harvest-audit/1
@@ -37,15 +38,10 @@ systems:
 """
 
 
-def harvest(folder: Path, witness: Path, run: str, *options: str) -> subprocess.Popen[bytes]:
+def harvest(folder: Path, witness: Path, run: str, *options: str) -> ForkedCommand:
     environment = {**os.environ, "HARVEST_WITNESS": str(witness)}
-    return subprocess.Popen(
-        [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", run, *(options or ("--json",))],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    words = ("run", "audit.yaml", "--out", run, *(options or ("--json",)))
+    return ForkedCommand(*words, cwd=folder, environment=environment)
 
 
 def scores(output: bytes) -> list[dict[str, object]]:

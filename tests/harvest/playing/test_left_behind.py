@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from recordings.log.run_folder import read
+from tests.support.forked_commands import ForkedCommand
 from tests.support.interfaces import interface
 from tests.support.processes import below, browsers_of, gone, heeding_signals
 
@@ -70,15 +71,24 @@ def folder(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def running(
-    folder: Path, terminal: int | None = None, before: Callable[[], object] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
-    """`harvest run`, in a session of its own; terminal: which it has for its own."""
+def running(folder: Path) -> Iterator[ForkedCommand]:
+    """`harvest run`, in a session of its own."""
+    with (folder / "log").open("wb") as log:
+        process = ForkedCommand("run", "audit.yaml", "--out", "run", cwd=folder, said=log, session=True)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def running_at(terminal: int, folder: Path, before: Callable[[], object]) -> Iterator[subprocess.Popen[bytes]]:
+    """`harvest run`, in a session of its own that this terminal belongs to."""
 
     def begin() -> None:
         heeding_signals()
-        if before is not None:
-            before()
+        before()
 
     log = (folder / "log").open("wb")
     process = subprocess.Popen(
@@ -86,7 +96,7 @@ def running(
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=log,
-        stderr=log if terminal is None else terminal,
+        stderr=terminal,
         start_new_session=True,
         preexec_fn=begin,
     )
@@ -149,7 +159,7 @@ def test_a_terminal_that_goes_ends_the_run_and_all_its_programs(folder: Path) ->
     def take() -> None:
         os.login_tty(os.dup(theirs))
 
-    with running(folder, theirs, take) as process:
+    with running_at(theirs, folder, take) as process:
         os.close(theirs)
         started = family(folder)
         os.close(ours)  # the kernel sends SIGHUP, and every byte for the terminal is an error
@@ -166,7 +176,7 @@ def test_under_nohup_a_run_goes_on_without_its_terminal(folder: Path) -> None:
         os.login_tty(os.dup(theirs))
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    with running(folder, theirs, take) as process:
+    with running_at(theirs, folder, take) as process:
         os.close(theirs)
         while not list(folder.glob("run/trials-*")):
             assert process.poll() is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from recordings.conversations.conversation import Conversation
 from recordings.log.run_folder import read
 from tests.support.chat_api import chat_api
 from tests.support.command_line import harvest
+from tests.support.forked_commands import ForkedCommand, run_forked
 
 # Remembers a person over sessions in a file, and says how much it has heard in this one.
 BOT = """\
@@ -153,8 +153,8 @@ def test_what_was_recorded_is_replayed_with_its_sessions(tmp_path: Path, monkeyp
 def test_one_that_was_killed_goes_on_in_the_session_in_which_it_was(tmp_path: Path) -> None:
     _folder(tmp_path, SYSTEMS["a function of the history"])
     (tmp_path / "wait").touch()
-    command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--json"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    command = ("run", "audit.yaml", "--out", "run", "--json")
+    process = ForkedCommand(*command, cwd=tmp_path)
     deadline = time.monotonic() + 60
     while not (tmp_path / "log").exists() or len((tmp_path / "log").read_text().splitlines()) < 4:
         assert time.monotonic() < deadline
@@ -163,8 +163,8 @@ def test_one_that_was_killed_goes_on_in_the_session_in_which_it_was(tmp_path: Pa
     process.send_signal(signal.SIGKILL)
     process.communicate()
     (tmp_path / "wait").unlink()
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr.decode()
+    done = run_forked(*command, cwd=tmp_path, timeout=60)
+    assert done.returncode == 0, done.stderr
     (one,) = read(tmp_path / "run").finished
     assert [text[-2] for text in _answers(one)] == ["0", "1", "0", "1"]
     asked = [tuple(json.loads(line)) for line in (tmp_path / "log").read_text().splitlines()]

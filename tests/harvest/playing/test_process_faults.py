@@ -19,7 +19,7 @@ from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run, read
 from tests.support.command_line import harvest
 from tests.support.fault_page import Row, code, hold
-from tests.support.processes import heeding_signals
+from tests.support.forked_commands import run_forked
 
 BOT = """\
 import os, pathlib, signal
@@ -62,17 +62,8 @@ def folder(tmp_path: Path) -> Path:
 
 def stopped(folder: Path, number: int) -> subprocess.CompletedProcess[str]:
     """A run that gets this signal while its fourth turn is under way: one conversation is whole, another half."""
-    command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run"]
     environment = {**os.environ, "STOP": str(number), "COLUMNS": "1000"}
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        preexec_fn=heeding_signals,
-    )
+    return run_forked("run", "audit.yaml", "--out", "run", cwd=folder, environment=environment, timeout=120)
 
 
 def resumed(folder: Path) -> tuple[Run, str]:

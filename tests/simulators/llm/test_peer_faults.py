@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from simulators.user import Observation, Scenario, Streams
 from tests.harvest.voices.test_endpoint import PROTOCOL, audit_file, completion, conversation, played, saying
 from tests.servers.local_http import response, serving
 from tests.support.enumerable_users import MOVIES
+from tests.support.forked_commands import run_forked
 from tests.support.scripted_words import Words, talk
 from topics.errors import InputError
 
@@ -111,12 +110,7 @@ async def test_the_models_failure_is_not_counted_as_the_systems(tmp_path: Path) 
 
 def test_a_run_whose_endpoint_is_dead_does_not_end_with_exit_code_0(tmp_path: Path) -> None:
     path = audit_file(tmp_path, "http://127.0.0.1:9/v1")
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "run", str(path), "--out", str(tmp_path / "run"), "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_forked("run", path, "--out", tmp_path / "run", "--json")
     assert done.returncode == 3, done.stderr
     assert json.loads(done.stdout)
     assert "endpoint-failed" in done.stderr

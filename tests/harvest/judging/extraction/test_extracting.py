@@ -30,7 +30,7 @@ from scoring.words import passages
 from tests.servers.local_http import Asked, LocalServer, response, serving
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
-from tests.support.forked_commands import ForkedCommand, begin_command
+from tests.support.forked_commands import ForkedCommand
 from tests.support.nugget_model import Handler, answering, completion, endpoints_file, passage_of, replying, ruled
 from tests.support.recorded_run import record
 from topics.errors import InputError
@@ -563,7 +563,7 @@ async def test_half_a_line_that_a_killed_command_left_counts_as_not_asked(run: P
 
 
 def begun(run: Path, file: Path, *more: str) -> ForkedCommand:
-    return begin_command(["judge", "extract", str(run), "--with", str(file), *more])
+    return ForkedCommand("judge", "extract", run, "--with", file, *more)
 
 
 @pytest.mark.parametrize(
@@ -587,12 +587,12 @@ async def test_a_command_that_is_stopped_goes_on_where_it_was_and_asks_nothing_t
         process = begun(run, file)
         await going.wait()  # four are answered, the fifth is under way
         process.send_signal(stop)
-        _, told = await process.communicate()
+        _, told = await asyncio.to_thread(process.communicate)
         assert process.returncode == (-stop if stop == signal.SIGKILL else 130), told
         assert models(run) == []
         freed.set()
         process = begun(run, file)
-        out, told = await process.communicate()
+        out, told = await asyncio.to_thread(process.communicate)
     assert (process.returncode, out) == (0, b""), told
     assert sorted(seen.values())[-2:] == [1, 2]  # the one that was under way is asked again
     assert b"written to judgments/model-m1-" in told
@@ -624,7 +624,7 @@ async def test_the_command_takes_one_topic_and_says_with_its_code_that_not_all_i
     async with serving(replying(ruled)) as server:
         file = endpoints_file(run.parent, server.url)
         process = begun(run, file, "--topic", TOPICS[1], "--concurrency", "2")
-        out, told = await process.communicate()
+        out, told = await asyncio.to_thread(process.communicate)
     assert (process.returncode, out) == (0, b"")
     assert b"2 conversations with" in told
     covered = {judgment.about["trial"] for judgment in models(run)[0].judgments}
@@ -632,7 +632,7 @@ async def test_the_command_takes_one_topic_and_says_with_its_code_that_not_all_i
     async with serving(FAILURES["500"]) as server:
         file = endpoints_file(run.parent, server.url)
         process = begun(run, file)
-        _, told = await process.communicate()
+        _, told = await asyncio.to_thread(process.communicate)
     assert process.returncode == 3
     assert b"2 conversations left out as incomplete" in told
 

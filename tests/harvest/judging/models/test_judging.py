@@ -17,7 +17,7 @@ from recordings.judged.judgments import Layer, read_layers
 from tests.servers.local_http import Asked, response, serving
 from tests.support.checkout import DATA
 from tests.support.command_line import harvest
-from tests.support.forked_commands import ForkedCommand, begin_command
+from tests.support.forked_commands import ForkedCommand
 from tests.support.judge_model import by_length, judge_file, prefers_first, prefers_longer, scoring, shown_to
 from tests.support.nugget_model import Handler, completion, replying
 
@@ -37,7 +37,7 @@ def run(played: Path, tmp_path: Path) -> Path:
 
 
 def begun(*words: object) -> ForkedCommand:
-    return begin_command(["judge", "model", *map(str, words)])
+    return ForkedCommand("judge", "model", *words)
 
 
 async def judged(handler: Handler, run: Path, *more: object, **options: Any) -> tuple[int, str, list[Asked]]:
@@ -45,7 +45,7 @@ async def judged(handler: Handler, run: Path, *more: object, **options: Any) -> 
     async with serving(handler) as server, asyncio.timeout(120):
         file = judge_file(run.parent, server.url, **options)
         done = begun(run, "--with", file, *more)
-        out, told = await done.communicate()
+        out, told = await asyncio.to_thread(done.communicate)
     assert out == b""
     assert done.returncode is not None
     return done.returncode, told.decode(), server.asked
@@ -209,11 +209,11 @@ async def test_a_command_that_is_killed_goes_on_where_it_was_and_asks_nothing_tw
         process = begun(run, "--with", file)
         await going.wait()  # four are answered, the fifth is under way
         process.send_signal(signal.SIGKILL)
-        await process.communicate()
+        await asyncio.to_thread(process.communicate)
         assert models(run) == []
         freed.set()
         process = begun(run, "--with", file)
-        _, told = await process.communicate()
+        _, told = await asyncio.to_thread(process.communicate)
     assert process.returncode == 0, told
     assert sorted(seen.values())[-2:] == [1, 2]  # the one that was under way is asked again
     assert len(models(run)) == 1

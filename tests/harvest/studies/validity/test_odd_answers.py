@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from recordings.conversations.conversation import Conversation, Outcome, SystemT
 from recordings.files.evidence import keep_exhibit
 from recordings.log.run_folder import read
 from tests.servers.local_http import Asked, response, serving
+from tests.support.forked_commands import run_forked
 
 
 def played(replies: Sequence[SystemTurn], topic: str = "T1", trial: int = 1, system: str = "mine") -> Conversation:
@@ -182,9 +182,7 @@ async def test_run_score_and_report_say_the_same_and_no_figure_moves(tmp_path: P
 
     async with serving(handler) as server:
         (tmp_path / "audit.yaml").write_text(AUDIT.format(url=server.url))
-        command = (sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run")
-        process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE)
-        out, _ = await process.communicate()
+        done = await asyncio.to_thread(run_forked, "run", "audit.yaml", "--out", "run", "--no-report", cwd=tmp_path)
     run = read(tmp_path / "run")
     material = gather_runs(run).material
     scored = score_material(material)
@@ -196,7 +194,7 @@ async def test_run_score_and_report_say_the_same_and_no_figure_moves(tmp_path: P
         "mine: all trials of 2 of 2 topics have the same words (4 conversations, 2 different).",
         f"of {n} answers came with the words and the reply id of an earlier trial, as from a cache.",
     ):
-        assert sentence in " ".join(out.decode().split())
+        assert sentence in " ".join(done.stdout.split())
         assert any(sentence in note for note in scored.notes)
         assert sentence in page
     whole = tuple(
