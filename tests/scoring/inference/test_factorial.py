@@ -67,12 +67,13 @@ def found_in(rng: np.random.Generator, topics: int, worlds: list[World]) -> list
 )
 @pytest.mark.parametrize("topics", [5, 15])
 def test_nothing_is_said_where_no_factor_matters(world: dict[str, object], topics: int) -> None:
-    """Of two systems at once: 14 effects in a family."""
-    rng, wrong, studies = np.random.default_rng(4), 0, 40
+    """Of two systems at once: 14 effects in a family. Of five topics no p can be small enough for so many, so a few
+    studies show what all would."""
+    rng, wrong, studies = np.random.default_rng(4), 0, 40 if topics > 5 else 3
     for _ in range(studies):
         worlds = [played(rng, topics, **world) for _ in range(2)]  # type: ignore[arg-type]
         wrong += any(found_in(rng, topics, worlds))
-    assert wrong <= 0.05 * studies + 3 * (0.05 * 0.95 * studies) ** 0.5
+    assert wrong <= (0.05 * studies + 3 * (0.05 * 0.95 * studies) ** 0.5 if topics > 5 else 0)
 
 
 def test_a_planted_main_effect_and_interaction_are_found_and_no_others() -> None:

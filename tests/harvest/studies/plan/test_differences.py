@@ -213,6 +213,7 @@ def test_of_designs_that_cost_the_same_the_one_that_finds_more_is_named(audit: s
     assert "1,600 user turns" in said
 
 
+@pytest.mark.usefixtures("all_studies")
 def test_a_difference_of_many_standard_deviations_is_planned_as_fast_as_any(audit: str) -> None:
     spreads = {"mean": 50, "between": 0.5, "interaction": 0.01, "within": 0.01}
     began = time.process_time()
@@ -224,6 +225,7 @@ def test_a_difference_of_many_standard_deviations_is_planned_as_fast_as_any(audi
     assert time.process_time() - began < 10
 
 
+@pytest.mark.usefixtures("all_studies")
 def test_four_systems_on_45_topics_with_50_trials_are_planned_within_20_seconds(tmp_path: Path) -> None:
     text = Path(written(tmp_path, *((name, "steady", "30/min") for name in "ABCD"))).read_text()
     large = tmp_path / "large.yaml"

@@ -112,6 +112,7 @@ def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Pat
     refused.match(r"■ completed \(\d+\), ■ user-stopped \(satisfied\) \(\d+\)")
 
 
+@pytest.mark.usefixtures("all_studies")
 def test_the_answer_says_that_no_design_is_enough_and_how_many_topics_would_be(folder: Path) -> None:
     found = planned(folder)
     assert found.model.smallest(found.grid) is None
