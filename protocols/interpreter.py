@@ -29,9 +29,11 @@ class Position:
     used: tuple[tuple[str, int], ...] = ()
 
 
-def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:
-    """Return the opening turn, or a Stop if the protocol says nothing on this topic (see `check_topics`)."""
-    return _enter_state(protocol, topic, Target(state=protocol.start), Position("", 0), None)
+def begin(protocol: Protocol, topic: Topic, greeting: Answer | None = None) -> tuple[Say | Ask | Stop, Position]:
+    """Return the opening turn, or a Stop if the protocol says nothing on this topic (see `check_topics`). `greeting` is
+    what the system said before; a protocol that is not `greeted` does not hear it."""
+    heard = greeting if protocol.greeted else None
+    return _enter_state(protocol, topic, Target(state=protocol.start), Position("", 0), None, heard)
 
 
 def advance(
@@ -67,16 +69,21 @@ def advance(
 
 
 def retrace(
-    protocol: Protocol, topic: Topic, exchanges: Sequence[Exchange], *, reworded: bool = False
+    protocol: Protocol,
+    topic: Topic,
+    exchanges: Sequence[Exchange],
+    *,
+    greeting: Answer | None = None,
+    reworded: bool = False,
 ) -> tuple[Say | Ask | Stop, ...]:
-    """Return the actions that the protocol would take today along a recorded conversation.
+    """Return the actions that the protocol would take today along a recorded conversation that began with `greeting`.
 
     The actions are the opening and an action for each answer. They end at the first Stop, or when the protocol's
     words differ from the recorded words, because later answers replied to different words. Any words of a simulated
     user match. With `reworded`, all words match, because an arm changed them. The recording was retraced to its end
     if there is one action more than exchanges, or if the last action is a Stop.
     """
-    action, position = begin(protocol, topic)
+    action, position = begin(protocol, topic, greeting)
     actions: list[Say | Ask | Stop] = [action]
     for number, exchange in enumerate(exchanges, 1):
         if isinstance(action, Stop) or (isinstance(action, Say) and not reworded and action.text != exchange.said):

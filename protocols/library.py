@@ -52,6 +52,8 @@ def encode_protocol(protocol: Protocol) -> dict[str, object]:
         value["users"] = {name: {"simulator": user.simulator, **user.options} for name, user in protocol.users.items()}
     if protocol.allow:
         value["allow"] = list(protocol.allow)
+    if protocol.greeted:
+        value["greeted"] = True
     if protocol.turn_limit is not None:
         value["turn_limit"] = protocol.turn_limit
     if protocol.no_match is not None:

@@ -19,6 +19,7 @@ class Protocol:
     - `no_match`: the label of an answer that matches no edge, or None if that cannot happen.
     - `users`: the simulated users that speak in some of the states, by name.
     - `allow`: titles of buttons that may be pressed although they leave the chat, buy, book, send or delete.
+    - `greeted`: True if the system speaks before the user does, so that the first state may press what it offers.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Protocol:
     about: str = ""
     users: Mapping[str, SimulatedUser] = field(default_factory=lambda: MappingProxyType({}))
     allow: tuple[str, ...] = ()
+    greeted: bool = False
     _most_turns: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -38,8 +40,9 @@ class Protocol:
         """The capabilities, such as `links`, that a driver must have for the rules on the edges, presses and files."""
         used = {edge.rule for state in self.states.values() for edge in state.edges if edge.rule}
         presses = [{"presses"}] if any(state.press for state in self.states.values()) else []
+        greets = [{"greets"}] if self.greeted else []
         attaches = [{"attaches"}] if any(state.attach for state in self.states.values()) else []
-        return frozenset[str]().union(*(self.rules[name].needs for name in used), *presses, *attaches)
+        return frozenset[str]().union(*(self.rules[name].needs for name in used), *presses, *greets, *attaches)
 
     @property
     def rule_versions(self) -> Mapping[str, str]:

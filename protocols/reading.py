@@ -131,6 +131,7 @@ class ProtocolEntry(StrictModel):
     states: dict[str, StateEntry] = Field(min_length=1)
     no_match: NoMatchEntry | None = None
     allow: tuple[Annotated[str, AfterValidator(_check_not_empty)], ...] = ()
+    greeted: bool = False
 
 
 # In a state that goes through a list: `go: next` says the next item.
@@ -176,15 +177,14 @@ def read_protocol(document: Document) -> Protocol:
         about=entry.about,
         users=MappingProxyType(users),
         allow=entry.allow,
+        greeted=entry.greeted,
     )
-    if states[entry.start].press is not None:
-        raise document.error(
-            ("start",), f"{entry.start!r} presses a button, but nothing is offered yet", advice="start with say or user"
-        )
+    if states[entry.start].press is not None and not entry.greeted:
+        what = f"{entry.start!r} presses a button, but nothing is offered yet"
+        raise document.error(("start",), what, advice="start with say or user, or write `greeted: true`")
     _check_graph(document, protocol)
-    speaking = {state.user for state in protocol.states.values()}
     for name in protocol.users:
-        if name not in speaking:
+        if name not in {state.user for state in protocol.states.values()}:
             raise document.error(
                 ("users", name),
                 f"user {name!r} is not used in any state",
@@ -394,7 +394,7 @@ def _place_in_template(document: Document, loc: Loc, template: str, fault: Fault
     expression, before = locate_fault(fault, template)
     for number, match in enumerate(re.finditer(expression, document.source[offset:])):
         if number == before:
-            line = document.source.count("\n", 0, offset + match.start()) + 1
-            column = offset + match.start() - document.source.rfind("\n", 0, offset + match.start())
-            return Place(start.path, line, column)
+            found = offset + match.start()
+            line, line_begins = document.source.count("\n", 0, found) + 1, document.source.rfind("\n", 0, found)
+            return Place(start.path, line, found - line_begins)
     return start

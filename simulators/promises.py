@@ -11,7 +11,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from protocols.answer import Offer
+from protocols.answer import Answer, Offer
 from protocols.presses import press_refusal
 from protocols.route import Choice, Route, Say, Stop
 from simulators.memory import is_memory_type, json_text
@@ -107,12 +107,20 @@ def check_action(action: object, user: str) -> Say | Stop:
 
 
 def _check_press(pressed: Offer, observation: Observation | None, user: User) -> None:
-    if observation is None or pressed not in observation.answer.offers:
+    if observation is None and getattr(user, "greeted", False):
+        why = press_refusal(pressed, allowed_titles(user))  # the caller knows what the greeting offers
+    elif observation is None or pressed not in observation.answer.offers:
         why = "the last answer does not offer that"
     else:
         why = press_refusal(pressed, allowed_titles(user))
     if why:
         raise BrokenPromise("press", user.name, f"it presses {pressed.title[:80]!r}: {why}")
+
+
+def check_offered(pressed: Offer, greeting: Answer | None, user: str) -> None:
+    """Raise BrokenPromise if the user opens with the press of what the system's `greeting` does not offer."""
+    if greeting is None or pressed not in greeting.offers:
+        raise BrokenPromise("press", user, f"it presses {pressed.title[:80]!r}: the greeting does not offer that")
 
 
 def allowed_titles(user: User) -> tuple[str, ...]:

@@ -58,13 +58,15 @@ class Speaker:
 @dataclass(frozen=True, slots=True)
 class ScriptedMemory:
     """The memory of a scripted user. `users` has the memory of each simulated user by name. `said` are the words that
-    wait for an answer. `position` is the position in the protocol, or None before the opening."""
+    wait for an answer. `position` is the position in the protocol, or None before the opening. `greeting` is what the
+    system said before that."""
 
     topic: Topic
     users: Mapping[str, Speaker]
     exchanges: tuple[Exchange, ...] = ()
     said: str | None = None
     position: Position | None = None
+    greeting: Answer | None = None
 
 
 class ScriptedUser:
@@ -89,12 +91,17 @@ class ScriptedUser:
     def allow(self) -> tuple[str, ...]:
         return self.protocol.allow
 
+    @property
+    def greeted(self) -> bool:
+        return self.protocol.greeted
+
     def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
         """Return the memory before the opening. Raises InputError if the scenario is incomplete for a user."""
         users = {
             name: Speaker(initial_state(user, scenario, rng.at("user", name))) for name, user in self.users.items()
         }
-        return ScriptedMemory(topic_for_user(scenario.topic), MappingProxyType(users))
+        known = scenario.greeting if self.greeted else None
+        return ScriptedMemory(topic_for_user(scenario.topic), MappingProxyType(users), greeting=known)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """Return the next action after `observation` (None at the opening), and the memory after the action. Raises
@@ -132,7 +139,7 @@ class ScriptedUser:
         position, exchanges = memory.position, memory.exchanges
         check_order(observation, opened=position is not None, over=position is not None and memory.said is None)
         if observation is None or position is None or memory.said is None:
-            action, then = begin(self.protocol, memory.topic)
+            action, then = begin(self.protocol, memory.topic, memory.greeting)
         else:
             exchanges = (*exchanges, Exchange(memory.said, observation.answer))
             action, then = advance(self.protocol, memory.topic, position, exchanges)

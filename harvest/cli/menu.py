@@ -13,7 +13,7 @@ from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.short_help import ShortHelp
-from harvest.playing.menu_walk import Walk, walk_header, walk_menu
+from harvest.playing.menu_walk import Walk, read_greeting, walk_header, walk_menu
 from harvest.playing.play import first_error
 from harvest.terminal import print_message, printable
 from protocols.presses import press_refusal
@@ -30,11 +30,12 @@ from topics.topic import Topic
 FORMAT = "harvest-menu/1"
 
 
-@click.command(cls=ShortHelp, paragraphs=2, rare="--by --least --most")
+@click.command(cls=ShortHelp, paragraphs=2, rare="--by --greeting --least --most")
 @click.argument("audit", type=PathArgument(str))
 @click.option("--system", "system_name", metavar="NAME", help="System of the audit [default: its only one].")
 @click.option("--topic", "topic_id", metavar="ID", help="Topic of the audit [default: its first].")
 @click.option("--say", metavar="TEXT", help="The words that open the menu [default: the topic's request].")
+@click.option("--greeting", is_flag=True, help="Begin with the buttons of the greeting, and say nothing.")
 @click.option("--dry", is_flag=True, help="Only open the menu, and list what would be pressed and what would not.")
 @click.option("--depth", type=WholeNumberRange(1, 100), default=4, show_default=True, help="Presses in a row at most.")
 @click.option(
@@ -66,6 +67,7 @@ def command(
     system_name: str | None,
     topic_id: str | None,
     say: str | None,
+    greeting: bool,
     dry: bool,
     depth: int,
     least: int,
@@ -95,19 +97,33 @@ def command(
             f"the driver {system.driver!r} of the system {system.name!r} cannot press buttons",
             advice="see “Pressing” in docs/drivers.md for drivers that can, and for what they need",
         )
-    walk = Walk(say or topic.request, depth, least, trials, most, allow, by)
+    if greeting and say:
+        raise InputError("--greeting and --say cannot be used together", advice="give only one of them")
+    if greeting and not resolved.drivers[system.name].capabilities.greets:
+        raise InputError(
+            f"the driver of the system {system.name!r} does not wait for a greeting",
+            advice="write `greets: true` into the options of the system, if its driver has that option",
+        )
+    walk = Walk("" if greeting else say or topic.request, depth, least, trials, most, allow, by)
     folder = (out or Path("runs") / f"{resolved.name}-menu").absolute()
+    if greeting and dry:
+        menu = run_until_stopped(read_greeting(resolved, system, topic))
+        click.echo(_shown(menu, walk, system, topic, as_json=as_json))
+        return 0
     menu, broken = _walk(resolved, system, topic, replace(walk, most=1) if dry else walk, folder)
-    if as_json:
-        click.echo(json.dumps(menu_document(menu, walk, system.name, topic.id), ensure_ascii=False, indent=1))
-    else:
-        click.echo("\n".join(menu_lines(menu, walk, system.name)))
+    click.echo(_shown(menu, walk, system, topic, as_json=as_json))
     if broken:
         print_message(f"note: the walk is not complete: {printable(broken, line=True)}")
         return 3
     if not dry and menu.conversations >= most:
         print_message(f"note: the limit is {pluralize(most, 'conversation')}; a larger --most goes on")
     return 0
+
+
+def _shown(menu: Menu, walk: Walk, system: System, topic: Topic, *, as_json: bool) -> str:
+    if as_json:
+        return json.dumps(menu_document(menu, walk, system.name, topic.id), ensure_ascii=False, indent=1)
+    return "\n".join(menu_lines(menu, walk, system.name))
 
 
 def _walk(audit: Audit, system: System, topic: Topic, walk: Walk, folder: Path) -> tuple[Menu, str]:

@@ -268,6 +268,9 @@ def _print_conversation(
         if turn.reply is not None and turn.reply.greeting:
             console.print(Text("the system spoke first:", style="dim"))
             console.print(Text(printable(turn.reply.greeting)), soft_wrap=True)
+            for offer in turn.reply.greeting_offers:
+                offered = f"offered: {conversation_rows.offer_words(offer)}"
+                console.print(Text(f"  {printable(offered, line=True)}", style="dim"), soft_wrap=True)
         by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
         by = f"{by}; {turn.worded}" if turn.worded else by
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))

@@ -23,7 +23,7 @@ from harvest.drivers.reply_path import ReplyPath, kept_text, kept_values
 from harvest.drivers.request_template import RequestTemplate
 from harvest.drivers.wire import CookieJar, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
-from protocols.answer import Offer
+from protocols.answer import Answer, Offer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 from topics.sent_files import SentFile
@@ -62,6 +62,7 @@ class HttpDriver:
             editable_history=self.options.sends_history,
             streaming=self.options.stream is not None,
             tokens=bool(self.options.tokens),
+            greets=self.options.greets,
             presses=self.pressing is not None,
             attaches=self._attached_types,
         )
@@ -119,7 +120,7 @@ class _Session:
         self._kept["session"] = str(uuid.uuid4()) if options.session == "client" else options.first_session
         self._secret = options.secret_names
         self._late: list[object] = []
-        self._greeting = ""
+        self.greeting: Answer | None = None
         self._closed = self._nameless = False
         self._inbox: Inbox | None = None
         if options.poll is not None:
@@ -144,7 +145,7 @@ class _Session:
             raise self._unnamed(received, f"has no session id at {options.session}")
         if options.greets:
             try:
-                self._greeting = (await self._greet(received)).answer.text
+                self.greeting = (await self._greet(received)).answer
             except DriverError as fault:
                 fault.detail = f"the greeting did not come: {fault.detail}"
                 raise
@@ -226,8 +227,8 @@ class _Session:
                 self._late = []
         driver.answered = True
         self._nameless = options.stateful and options.session not in (None, "client")
-        greeting, self._greeting = self._greeting, ""
-        return Reply(replace(turn, greeting=greeting), exhibits)
+        heard, self.greeting = self.greeting, None
+        return Reply(turn.after_greeting(heard), exhibits)
 
     async def _poll(self, values: Mapping[str, object], address: str) -> Received:
         assert self._driver.polling is not None

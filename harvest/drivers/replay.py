@@ -11,7 +11,7 @@ from pydantic import Field
 
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import Capabilities, Driver, NothingHeld, Opening, Reply, Surroundings, Unanswered
-from protocols.answer import Offer
+from protocols.answer import Answer, Offer
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from topics.counting import pluralize
 from topics.document import StrictModel
@@ -40,7 +40,7 @@ class ReplayDriver(NothingHeld):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(stateful=True, presses=True, attaches=("*/*",))
+        return Capabilities(stateful=True, greets=True, presses=True, attaches=("*/*",))
 
     async def open(self, opening: Opening) -> _Session:
         """Open the recorded trial. Raises Unanswered (`not-recorded`) if its conversation is missing or incomplete."""
@@ -59,6 +59,11 @@ class _Session(NothingHeld):
     def __init__(self, conversation: Conversation, before: int) -> None:
         self._turns: tuple[Turn, ...] = conversation.turns
         self._next = before
+
+    @property
+    def greeting(self) -> Answer | None:
+        first = self._turns[self._next].reply if self._next < len(self._turns) else None
+        return first.heard_first if first is not None else None
 
     async def press(self, offer: Offer) -> Reply:
         return await self.say(offer.title)

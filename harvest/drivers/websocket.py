@@ -29,7 +29,7 @@ from harvest.drivers.socketio_framing import SocketIO, socketio_url
 from harvest.drivers.template import Query, Template
 from harvest.systems.driver import Capabilities, Denied, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
-from protocols.answer import Offer
+from protocols.answer import Answer, Offer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import run_long_work
 from topics.document import validation_error
@@ -139,8 +139,12 @@ class WebSocketDriver:
 
     @property
     def capabilities(self) -> Capabilities:
+        options = self.options
         return Capabilities(
-            stateful=True, streaming=self.options.stream is not None, presses=self.options.press is not None
+            stateful=True,
+            streaming=options.stream is not None,
+            greets=options.greets,
+            presses=options.press is not None,
         )
 
     async def open(self, opening: Opening) -> _Session:
@@ -173,7 +177,7 @@ class _Session:
         self._turn, self._ids = 0, uuid.uuid4()
         self._kept: dict[str, str | None] = dict.fromkeys(driver.options.keep)
         self._arrived: asyncio.Queue[Frame | Closed | Unanswered] = asyncio.Queue()
-        self._greeting = ""
+        self.greeting: Answer | None = None
         self._reading: asyncio.Task[None] | None = None
 
     async def _read(self) -> None:
@@ -198,7 +202,7 @@ class _Session:
             raise kind("timeout", f"the server did not let us in within {seconds:g} s") from None
         if driver.options.greets:
             try:
-                self._greeting = (await self._receive_reply(Stopwatch(driver.clock), [])).turn.answer.text
+                self.greeting = (await self._receive_reply(Stopwatch(driver.clock), [])).turn.answer
             except Unanswered as fault:
                 fault.detail = f"the greeting did not come: {fault.detail}"
                 raise
@@ -242,8 +246,8 @@ class _Session:
         await self._socket.send(message)
         reply = await self._receive_reply(watch, unasked)
         driver.answered = True
-        greeting, self._greeting = self._greeting, ""
-        return replace(reply, turn=replace(reply.turn, greeting=greeting))
+        heard, self.greeting = self.greeting, None
+        return replace(reply, turn=reply.turn.after_greeting(heard))
 
     async def _receive_reply(self, watch: Stopwatch, unasked: list[Frame]) -> Reply:
         """Return what comes now, until it is complete. Raises Unanswered with what came as evidence."""

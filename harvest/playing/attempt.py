@@ -16,19 +16,29 @@ from harvest.audits.system import System
 from harvest.playing.meter import Meter
 from harvest.playing.plan import Work
 from harvest.systems.delivery import convert_unexpected, deliver
-from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Session, Settling, Unanswered
+from harvest.systems.driver import (
+    Denied,
+    Driver,
+    DriverError,
+    Exhibit,
+    Greeting,
+    Opening,
+    Session,
+    Settling,
+    Unanswered,
+)
 from harvest.systems.limits import Gate, OpeningQueue
 from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.systems.toll import FREE
 from harvest.voices.endpoints import wording_exhibits
-from protocols.answer import Exchange, Offer
+from protocols.answer import Answer, Exchange, Offer
 from protocols.route import Say, Stop
 from recordings.conversations.conversation import INVALID, Outcome, Turn
 from recordings.events.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
 from recordings.files.times import stamp
 from recordings.log.store import RunWriter
 from simulators.outside import SilentSource, WordingSource, respond_with_words
-from simulators.promises import check_opening, check_turn, initial_state
+from simulators.promises import check_offered, check_opening, check_turn, initial_state
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
 from simulators.user import Observation, Scenario, State, Streams, User, last_route
 from topics.errors import InputError
@@ -96,7 +106,8 @@ class AttemptState:
     `labels` are the labels of the answers. `turn` is the user turn that was sent last, or 0. `denied` is True if the
     system will fail every time, so that it should not be asked again. `routes` are the routes of the last answer.
     They are written together with the next events, because a separate write would take as long as a turn. `offers` are
-    those of the last answer, each as it is recorded and as it came: a value may be redacted.
+    those of the last answer, each as it is recorded and as it came: a value may be redacted. `heard` is what the system
+    said first, if the user waited for that.
     """
 
     outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))
@@ -106,6 +117,7 @@ class AttemptState:
     denied: bool = False
     routes: tuple[Routed, ...] = ()
     offers: tuple[tuple[Offer, Offer], ...] = ()
+    heard: Answer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +176,15 @@ class Player:
         # Named after the user of the control in all arms and members of a population, too, for the same reason.
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial), tries=work.lost)
         user = self._user(work)
+        played.heard = greeting = await self._heard_first(user, work, lease, played)
         toll = FREE if self.meter is None else self.meter.toll(work, system.asked)
         source = self.words if self.meter is None else self.meter.words(work)
         with convert_unexpected("user-fault"):
-            memory = initial_state(user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
+            memory = initial_state(user, Scenario(work.topic, traits_of(work.group), greeting), rng.at(0))
         action, memory, wording = await self._next_action(user, memory, None, rng.at(1), source, 1)
+        if isinstance(action, Say) and action.pressed is not None:
+            with convert_unexpected("user-fault"):
+                check_offered(action.pressed, greeting, user.name)
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
             with convert_unexpected("user-fault"):
                 check_opening(action, user.name)
@@ -262,6 +278,20 @@ class Player:
         if not played.exchanges:
             raise failed
         return await self._cut_short(work, failed, played)
+
+    async def _heard_first(self, user: User, work: Work, lease: Lease, played: AttemptState) -> Answer | None:
+        """Return what a system that speaks first has said, as it is recorded, if the user waits for that."""
+        if not getattr(user, "greeted", False):
+            return None
+        if work.carried and work.carried[0].reply is not None:
+            return work.carried[0].reply.heard_first
+        session = await lease.session()
+        came = session.greeting if isinstance(session, Greeting) else None
+        if came is None:
+            return None
+        stored = self.writer.redacted(came)
+        played.offers = tuple(zip(stored.offers, came.offers, strict=True))
+        return stored
 
     async def _cut_short(self, work: Work, fault: DriverError, played: AttemptState) -> Outcome:
         await self._record_fault(work, fault, played)

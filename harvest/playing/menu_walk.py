@@ -10,7 +10,7 @@ from harvest.audits.audit import Audit
 from harvest.audits.system import System
 from harvest.playing.attempt import Lease, Player
 from harvest.playing.plan import Work
-from harvest.systems.driver import Driver, Opening
+from harvest.systems.driver import Driver, Greeting, Opening
 from harvest.systems.limits import BusyTracker, OpeningQueue, local_gate
 from harvest.systems.load import Load
 from recordings.conversations.conversation import TrialKey
@@ -19,15 +19,16 @@ from recordings.log.run_folder import Run, read
 from recordings.log.store import RunWriter
 from recordings.trees.menu import KnownBy, Menu, fold_menu
 from simulators.menu import MenuUser
+from topics.errors import InputError
 from topics.identity import derived_seed
 from topics.topic import Topic
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How a menu is walked: with the opening words, up to `depth` presses, each `least` times, those that lead to
-    several pages `trials` times, and at most `most` conversations in all. `allow` has titles to press whatever they
-    do. `by` says what a page is known by."""
+    """How a menu is walked: with the opening words, or from the greeting if they are "", up to `depth` presses, each
+    `least` times, those that lead to several pages `trials` times, and at most `most` conversations in all. `allow` has
+    titles to press whatever they do. `by` says what a page is known by."""
 
     opening: str
     depth: int = 4
@@ -91,7 +92,8 @@ async def walk_menu(
             if played.outcome.valid:
                 invalid, last = 0, len(played.exchanges) - 1
                 closed = played.outcome.kind == "system-ended"
-                menu.add((one.said, one.answer, closed and at == last) for at, one in enumerate(played.exchanges))
+                said = [(one.said, one.answer, closed and at == last) for at, one in enumerate(played.exchanges)]
+                menu.add([("", played.heard, False), *said] if played.heard is not None else said)
                 continue
             invalid += 1
             if played.denied or invalid >= limits.attempts:
@@ -99,6 +101,23 @@ async def walk_menu(
     finally:
         await driver.close()
     return ""
+
+
+async def read_greeting(audit: Audit, system: System, topic: Topic) -> Menu:
+    """Return the menu with the greeting as its only page. Nothing is pressed or recorded. Raises DriverError, and
+    InputError if the system says nothing before the user does."""
+    driver = audit.drivers[system.name]
+    try:
+        session = await driver.open(Opening(system.name, topic.id, 1, audit.seed))
+        heard = session.greeting if isinstance(session, Greeting) else None
+        await session.close()
+    finally:
+        await driver.close()
+    if heard is None:
+        raise InputError(f"{system.name!r} says nothing before the user does", advice="open the menu with --say")
+    menu = Menu()
+    menu.add([("", heard, False)])
+    return menu
 
 
 def _lease(driver: Driver, work: Work, player: Player, openings: OpeningQueue) -> Lease:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harvest.report.judged import judged_items
-from harvest.studies.pairs.conversation_rows import outcome_words, part_lines
+from harvest.studies.pairs.conversation_rows import offer_words, outcome_words, part_lines
 from harvest.studies.scores.assessed import Assessed
 from harvest.studies.scores.group_shares import achieved_lines
 from harvest.studies.scores.scorecard import Material
@@ -234,6 +234,7 @@ def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
         text, cut = limit_text(reply.answer.text)
         links = reply.answer.links
         first = [f"said before this turn: {reply.greeting}"] if reply.greeting else []
+        first += [f"offered before this turn: {offer_words(one)}" for one in reply.greeting_offers]
         parts = [*first, *part_lines(reply.answer), *(f"note: {note}" for note in reply.notes)]
         found |= {
             "label": turn.label or "?",

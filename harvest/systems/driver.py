@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 
 from harvest.systems.exposure import Exposure
 from harvest.systems.timing import REAL_CLOCK, Clock
-from protocols.answer import Exchange, Offer
+from protocols.answer import Answer, Exchange, Offer
 from recordings.conversations.conversation import SystemTurn
 from topics.errors import HarvestError, InputError
 from topics.sent_files import SentFile
@@ -31,6 +31,7 @@ __all__ = [
     "Driver",
     "DriverError",
     "Exhibit",
+    "Greeting",
     "NotSent",
     "Opening",
     "Pressing",
@@ -61,6 +62,7 @@ class Capabilities:
     - `tokens`: replies may have the system's counts of tokens.
     - `presses`: its sessions are `Pressing`, so a user can press what an answer offers.
     - `attaches`: the media types of files that a user can send, such as `image/*`; its sessions are then `Attaching`.
+    - `greets`: the system speaks first, and its sessions are `Greeting`.
     """
 
     stateful: bool
@@ -72,6 +74,7 @@ class Capabilities:
     tokens: bool = True
     presses: bool = False
     attaches: tuple[str, ...] = ()
+    greets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,17 @@ class Settling(Protocol):
 
     async def settle(self) -> None:
         """Check the last reply. Raises DriverError if the reply was incomplete, which makes the attempt invalid."""
+        ...
+
+
+@runtime_checkable
+class Greeting(Protocol):
+    """A session in which the system may speak before the user. Its first reply also has `greeting` and
+    `greeting_offers`."""
+
+    @property
+    def greeting(self) -> Answer | None:
+        """What the system said when the session was opened; None if it said nothing."""
         ...
 
 

@@ -22,6 +22,7 @@ REPLY_KEYS = (
         "model",
         "notes",
         "greeting",
+        "greeting_offers",
     ),
 )
 
@@ -55,6 +56,8 @@ def reply_row(reply: SystemTurn) -> dict[str, Any]:
         value = getattr(reply, key)
         if value != getattr(plain, key):
             row[key] = list(value) if isinstance(value, tuple) else dict(value) if key == "tokens" else value
+    if reply.greeting_offers:
+        row["greeting_offers"] = [offer_row(offer) for offer in reply.greeting_offers]
     return row
 
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Self
 
 from protocols.answer import Answer, Exchange, Offer
 from protocols.route import Choice, Route
@@ -71,7 +72,7 @@ class SystemTurn:
     was sent if a page changed the user's text, else "". `model` is the system's name for the model that answered, with
     the model's fingerprint if there is one; "" if unknown. `notes` are sentences on how the reply was obtained, for
     readers of the figures. The same cause always has the same sentence. `greeting` is what the system said before the
-    user turn, if it spoke first; it belongs to no answer.
+    user turn, if it spoke first; it belongs to no answer. `greeting_offers` is what it offered with that.
     """
 
     answer: Answer
@@ -88,6 +89,18 @@ class SystemTurn:
     model: str = ""
     notes: tuple[str, ...] = ()
     greeting: str = ""
+    greeting_offers: tuple[Offer, ...] = ()
+
+    @property
+    def heard_first(self) -> Answer | None:
+        """What the system said before the user turn, as an answer with what it offered; None if it did not speak."""
+        if not self.greeting and not self.greeting_offers:
+            return None
+        return Answer(self.greeting, offers=self.greeting_offers)
+
+    def after_greeting(self, heard: Answer | None) -> Self:
+        """Return the reply with what the system said before the user turn, which is None if it did not speak."""
+        return self if heard is None else replace(self, greeting=heard.text, greeting_offers=heard.offers)
 
     @property
     def ending(self) -> str:
@@ -182,6 +195,12 @@ class Conversation:
     def valid(self) -> bool:
         """True if the attempt finished and did not end because the infrastructure failed."""
         return self.outcome is not None and self.outcome.valid
+
+    @property
+    def greeting(self) -> Answer | None:
+        """What the system said before the user's first turn, with what it offered; None if that is not recorded."""
+        first = self.turns[0].reply if self.turns else None
+        return first.heard_first if first is not None else None
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:

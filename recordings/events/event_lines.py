@@ -175,6 +175,8 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
         row["notes"] = list(reply.notes)
     if reply.greeting:
         row["greeting"] = reply.greeting
+    if reply.greeting_offers:
+        row["greeting_offers"] = [offer_row(offer) for offer in reply.greeting_offers]
     return row
 
 

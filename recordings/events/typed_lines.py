@@ -152,6 +152,7 @@ class TurnLine(_Line, tag="turn"):
     refusal: str = ""
     notes: tuple[str, ...] = ()
     greeting: str = ""
+    greeting_offers: tuple[OfferLine, ...] = ()
 
     def event(self) -> Answered:
         return Answered(self.id, self.attempt, self.turn, self.reply())
@@ -186,6 +187,7 @@ class TurnLine(_Line, tag="turn"):
             self.model,
             self.notes,
             self.greeting,
+            tuple([one.offer() for one in self.greeting_offers]),
         )
 
 

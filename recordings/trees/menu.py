@@ -140,15 +140,20 @@ class Menu:
 
 
 def fold_menu(conversations: Iterable[Conversation], *, opening: str, by: KnownBy = "text") -> Menu:
-    """Fold the valid conversations that begin with the words `opening`. In each, only the turns before the first that
-    is no press count."""
+    """Fold the valid conversations that begin with the words `opening`, or with "", those that begin with the press of
+    what a greeting offers. In each, only the turns before the first that is no press count."""
     menu = Menu(by)
     for one in conversations:
-        if one.valid and one.turns and one.turns[0].said == opening and one.turns[0].pressed is None:
-            pressed = takewhile(lambda turn: turn.pressed is not None, one.turns[1:])
-            menu.add(
-                (turn.said, turn.reply.answer, turn.reply.ended)
-                for turn in (one.turns[0], *pressed)
-                if turn.reply is not None
-            )
+        if not one.valid or not one.turns:
+            continue
+        first, *later = one.turns
+        heard = one.greeting if first.pressed is not None else None
+        if heard is None if not opening else first.said != opening or first.pressed is not None:
+            continue
+        greeting = [] if opening or heard is None else [("", heard, False)]
+        pressed = takewhile(lambda turn: turn.pressed is not None, later)
+        menu.add(
+            [*greeting]
+            + [(turn.said, turn.reply.answer, turn.reply.ended) for turn in (first, *pressed) if turn.reply is not None]
+        )
     return menu

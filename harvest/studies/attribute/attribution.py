@@ -81,7 +81,7 @@ def decide_again(
     answered = [turn for turn in turns if turn.reply is not None]
     exchanges = [Exchange(turn.said, turn.reply.answer) for turn in answered if turn.reply is not None]
     # Any words match, whatever another user would have said.
-    actions = retrace(protocol, topics[one.key.topic], exchanges, reworded=True)
+    actions = retrace(protocol, topics[one.key.topic], exchanges, greeting=one.greeting, reworded=True)
     routes = {turn.number: action.route for turn, action in zip(answered, actions[1:], strict=False)}
     last = answered[len(actions) - 2].number if isinstance(actions[-1], Stop) and len(actions) > 1 else None
     kept = [turn for turn in turns if last is None or turn.number <= last]

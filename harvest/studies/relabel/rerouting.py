@@ -111,7 +111,7 @@ def decided_path(
     answered = [turn for turn in conversation.turns if turn.reply is not None]
     exchanges = tuple(Exchange(turn.said, _answer_heard(turn, answers or {})) for turn in answered)
     any_words = not bound or conversation.user in REWORDING
-    actions = retrace(protocol, topic, exchanges, reworded=any_words)
+    actions = retrace(protocol, topic, exchanges, greeting=conversation.greeting, reworded=any_words)
     routes: dict[int, Route] = {}
     if conversation.turns and not (any_words or _says(actions[0], conversation.turns[0])):
         return DecidedPath(routes, because=describe_parting(0, actions[0], conversation.turns[0]))

@@ -62,7 +62,7 @@ class UserPaths:
     def _actions(self, user: ScriptedUser, one: Conversation, topic: Topic) -> Iterator[Say | Stop]:
         """Yield the user's actions along the recorded answers, up to the first that was not recorded."""
         rng = Streams(self.run.header.seed, (user.name, one.key.topic, one.key.trial))
-        state = initial_state(user, Scenario(topic), rng.at(0))
+        state = initial_state(user, Scenario(topic, greeting=one.greeting), rng.at(0))
         seen: Observation | None = None
         for turn in one.turns:
             action, state = next_action(user, state, seen, rng.at(turn.number))

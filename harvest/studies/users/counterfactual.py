@@ -199,7 +199,7 @@ def follow_path(
 ) -> WeightedPath:
     """Compare how likely `target` and the played users are to take the path of a conversation. `seed` is the seed
     of the run. Raises InputError if none of the played users can have taken the path."""
-    rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits)
+    rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits, one.greeting)
     ours = PathFollower(played, shares, scenario, rng)
     theirs = PathFollower((target,), (1.0,), scenario, rng)
     weight, unseen = 1.0, None

@@ -107,6 +107,37 @@ def test_a_menu_behind_rasa_is_recovered(tmp_path: Path) -> None:
         assert_is_the_graph(walked(tmp_path, "--trials", 40, "--depth", 5), "rasa")
 
 
+def greeting_system(url: str) -> dict[str, Any]:
+    """A system that opens with its menu."""
+    options = {"open": {"url": f"{url}/open", "body": {}}, "session": "$[0].recipient_id", "greets": True}
+    options |= {"url": url, "body": {"sender": "{{ session }}", "message": "{{ text }}"}, "reply": "$[*].text"}
+    options |= {"offers": "$[*].buttons[*]", "press": {"body": {"sender": "{{ session }}", "message": "{{ value }}"}}}
+    return {"name": "bot", "driver": "http", "options": options}
+
+
+@pytest.mark.parametrize("name", ["cyclic", "random"])
+def test_a_menu_is_walked_from_the_buttons_of_a_greeting(tmp_path: Path, name: str) -> None:
+    with serving_menu(name) as (url, _):
+        (tmp_path / "audit.yaml").write_text(menu_audit([greeting_system(url)]))
+        dry = harvest("menu", "audit.yaml", "--greeting", "--dry", "--out", "run", cwd=tmp_path)
+        assert dry.returncode == 0, dry.stderr
+        assert dry.stdout.count("would be pressed") == 2
+        assert not (tmp_path / "run").exists()
+        document = walked(tmp_path, "--greeting", "--depth", 6, "--trials", 40)
+        assert_is_the_graph(document, name)
+        first = read(tmp_path / "run").conversations[0].turns[0]
+        assert first.pressed is not None
+        assert first.reply is not None
+        assert first.pressed in first.reply.greeting_offers
+        assert walked(tmp_path, "--greeting", "--depth", 6, "--trials", 40) == document  # nothing is left to play
+
+
+def test_a_walk_from_a_greeting_needs_one(tmp_path: Path) -> None:
+    done = harvest("menu", "audit.yaml", "--greeting", cwd=audit(tmp_path, "cyclic"))
+    assert done.returncode == 2
+    assert "does not wait for a greeting" in done.stderr
+
+
 def test_a_menu_of_a_program_is_recovered(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(PROGRAM)
     options = {"argv": [sys.executable, "bot.py"], "mode": "json", "env": {"PYTHONPATH": str(TESTS.parent)}}

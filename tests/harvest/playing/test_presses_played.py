@@ -11,7 +11,9 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.playing.play import play
+from harvest.studies.relabel.rerouting import decided_path
 from protocols.answer import Answer, Offer
+from protocols.library import load_protocol
 from protocols.route import Say, Stop
 from recordings.conversations.conversation import Conversation
 from recordings.formats.messages import read_messages
@@ -19,6 +21,8 @@ from recordings.formats.messages_export import write_messages
 from recordings.log.run_folder import Run
 from simulators.promises import BrokenPromise, next_action
 from simulators.user import Observation, Scenario, State, Streams
+from tests.harvest.cli.test_menu import greeting_system
+from tests.servers.menu_bots import GRAPHS, serving_menu
 from topics.errors import InputError
 
 SECRET = "sk-proj-" + "a1B2c3D4e5F6" * 3
@@ -156,6 +160,54 @@ def test_an_audit_is_refused_if_its_system_cannot_be_pressed(tmp_path: Path) -> 
     (tmp_path / "bot.py").write_text("def plain(text): return text")
     with pytest.raises(InputError, match="needs presses, which the driver 'python' does not support"):
         load_audit(str(audit))
+
+
+GREETED = PROTOCOL.replace("start: ask", "greeted: true\nstart: first").replace(
+    "states:\n",
+    "states:\n  first: {press: Rooms, absent: {go: ask}, edges: [{otherwise: true, label: o, go: small}]}\n",
+)
+GREETING_BOT = {
+    "home": ("Hello.", {"Rooms": {"rooms": 1}, "Hours": {"hours": 1}}),
+    "rooms": ("Two rooms.", {"Small": {"small": 1}}),
+    "small": ("Small it is.", {}),
+    "hours": ("From nine.", {}),
+}
+
+
+def test_the_button_of_a_greeting_is_pressed_recorded_and_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(GRAPHS, "greeting", GREETING_BOT)
+    with serving_menu("greeting") as (url, _):
+        systems = json.dumps([greeting_system(url)])
+        audit = written(tmp_path, GREETED, f"{AUDIT.partition('systems:')[0]}systems: {systems}\n")
+        run = play(audit, tmp_path / "run")
+    for one in run.finished:
+        assert presses(one) == ["Rooms", "Small"]
+        assert one.greeting == Answer("Hello.", offers=(Offer("Rooms", "/Rooms", "reply"), Offer("Hours", "/Hours")))
+    again = AUDIT.partition("  - {")[0] + "  - {name: bot, driver: replay, options: {run: run}}\n"
+    replayed = play(written(tmp_path, GREETED, again), tmp_path / "again")
+    assert [(presses(one), one.greeting) for one in replayed.finished] == [
+        (presses(one), one.greeting) for one in run.finished
+    ]
+    protocol = load_protocol(tmp_path / "menu.yaml")
+    topics = run.header.topic_set()
+    assert topics is not None
+    for one in run.finished:
+        path = decided_path(protocol, topics[one.key.topic], one)
+        assert (path.because, path.parted, len(path.routes)) == ("", 0, 2)
+    write_messages(run.finished, tmp_path / "m.jsonl")
+    assert [one.greeting for one in read_messages(tmp_path / "m.jsonl").conversations] == [
+        one.greeting for one in run.finished
+    ]
+    with pytest.raises(SystemExit):
+        main(["show", str(tmp_path / "run"), "--topic", "M002", "--trial", "1"])
+    assert "offered: Hours -> /Hours" in capsys.readouterr().out
+
+
+def test_a_protocol_that_waits_for_a_greeting_needs_a_system_that_greets(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="needs greets, which the driver 'python' does not support"):
+        load_audit(str(written(tmp_path, GREETED)))
 
 
 class Forger:
