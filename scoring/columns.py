@@ -45,6 +45,62 @@ class Column:
     unknown: Counts
     n: Counts | None = None
 
+    def with_constants(self) -> Column:
+        """Return the column with one number in place of an array of equal ones, which most are in most measures."""
+        found = {name: getattr(self, name) for name in ("worst", "best", "unjudged", "unknown")}
+        return replace(self, **{name: _constant(one) for name, one in found.items()})
+
+
+def _constant(values: Any) -> Any:
+    first = values[:1]
+    if is_constant(values) or not len(first):
+        return values
+    same = np.isnan(values).all() if first[0] != first[0] else (values == first[0]).all()
+    return np.broadcast_to(first[0], values.shape) if same else values
+
+
+def is_constant(values: npt.NDArray[Any]) -> bool:
+    """Return True if an array is known to hold one number throughout."""
+    return values.strides == (0,)
+
+
+class Joined:
+    """Columns of one measure after the other, joined from their parts. Arrays that measures share are joined once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], Any] = {}
+
+    def column(self, parts: Sequence[Column]) -> Column:
+        names = ("at", "worst", "best", "unjudged", "unknown")
+        arrays = {name: self._joined([getattr(one, name) for one in parts]) for name in names}
+        n = None if all(one.n is None for one in parts) else np.concatenate([_counts_of(one) for one in parts])
+        return Column(parts[0].measure, value=np.concatenate([one.value for one in parts]), **arrays, n=n)
+
+    def derived(self, values: Counts, make: Callable[[Counts], Counts]) -> Counts:
+        """Return what `make` makes of an array, which is made once."""
+        key = (id(values), -1)
+        if key not in self._known:
+            self._known[key] = values, make(values)
+        made: Counts = self._known[key][1]
+        return made
+
+    def _joined(self, parts: Sequence[npt.NDArray[Any]]) -> Any:
+        key = tuple(map(id, parts))
+        if key not in self._known:
+            # The parts are kept as well: another array could have the place in memory of one that is gone.
+            self._known[key] = parts, _constant_or_whole(parts)
+        return self._known[key][1]
+
+
+def _counts_of(column: Column) -> Counts:
+    return np.zeros(len(column.at), dtype=np.int64) if column.n is None else column.n
+
+
+def _constant_or_whole(parts: Sequence[npt.NDArray[Any]]) -> Any:
+    if all(map(is_constant, parts)) and len({str(one[0]) for one in parts}) == 1:
+        return np.broadcast_to(parts[0][0], (sum(map(len, parts)),))
+    return np.concatenate(parts)
+
 
 def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
     """Make a column of at least one figure of a single conversation, each with the number of its conversation."""
@@ -102,6 +158,34 @@ class Cells:
     unjudged: Counts
     unknown: Counts
     n: Counts
+
+    @classmethod
+    def spread(
+        cls,
+        shape: tuple[int, ...],
+        places: Sequence[tuple[Counts, Counts]],
+        parts: Sequence[Column],
+        known: dict[tuple[int, ...], Any],
+    ) -> Cells:
+        """Return the values of `parts`, whose conversations have these places. Where there are none, values are NaN and
+        counts 0. `known` has arrays that measures share, and grows."""
+
+        def whole(several: Sequence[npt.NDArray[Any]], nothing: Any) -> Any:
+            key = tuple(map(id, several))
+            if key not in known:
+                same = all(is_constant(one) and np.array_equal(one[0], nothing, equal_nan=True) for one in several)
+                found = np.broadcast_to(nothing, shape) if same else np.full(shape, nothing)
+                for place, one in zip(places, several, strict=True):
+                    if not same:
+                        found[place] = one
+                known[key] = several, found  # both, since another array could get the place of one that is gone
+            return known[key][1]
+
+        zero = np.int64(0)
+        sides = [[getattr(one, name) for one in parts] for name in ("value", "worst", "best")]
+        counts = [[getattr(one, name) for one in parts] for name in ("unjudged", "unknown")]
+        n = [np.broadcast_to(zero, len(one.at)) if one.n is None else one.n for one in parts]
+        return cls(*(whole(one, np.float64(np.nan)) for one in sides), *(whole(one, zero) for one in (*counts, n)))
 
     def means(self, at: Grid, expected: npt.NDArray[np.bool_]) -> list[Mean]:
         """Return the mean of each part. `expected` (parts, topics, trials) is True if a trial should have a value."""

@@ -1,19 +1,27 @@
 """The figures of single conversations, computed one by one or for many conversations at once."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from recordings.conversations.conversation import Conversation
+from recordings.conversations.outlines import kinds
 from scoring.columns import Column, Conversations, column_of
 from scoring.figure import Figure
 from scoring.library import measures, plug_ins
 from scoring.material import Material
 from scoring.measure import Declaration, Measure
 from scoring.notation import Term
+from scoring.settings import Settings
 from scoring.table import ScoreRow
+from scoring.words import Unit, conversation_unit
+from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
 from topics.topic import Topic
+
+# The trait of outlines that has what `units_of` returns.
+UNITS = "units"
 
 # A column, with the first conversation that has it and its place among that conversation's figures.
 Ranked = tuple[tuple[int, int, int], Column]
@@ -177,3 +185,33 @@ def rows(conversation: Conversation, topic: Topic, figures: Sequence[Figure]) ->
             best=figure.best,
             note=figure.note,
         )
+
+
+def units_of(one: Conversation, settings: Settings) -> tuple[Unit, Unit]:
+    """Return the unit in which a conversation is measured, and the one that its script decides."""
+    return conversation_unit(one, settings.unit), conversation_unit(one)
+
+
+def length_notes(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
+    if settings.user_words == "left-out":
+        yield "Positions and lengths leave the words of user turns out, as asked."
+    units: dict[str, Counter[tuple[Unit, Unit]]] = {}
+    for one, count, found in kinds(conversations, UNITS, lambda one: units_of(one, settings)):
+        units.setdefault(one.key.system, Counter())[found] += count
+    for system, of in units.items():
+        unblanked = sum(count for (_, script), count in of.items() if script == "characters")
+        if settings.unit == "characters":
+            yield f"{system}: positions and lengths count characters, as asked (L = {settings.patience_characters})."
+        elif settings.unit == "words" and unblanked:
+            many = pluralize(of.total(), "conversation")
+            yield (
+                f"{system}: positions and lengths count words, as asked (L = {settings.patience}); in {unblanked} of "
+                f"{many} answers have no blanks between words."
+            )
+        elif unblanked:
+            many = pluralize(of.total(), "conversation")
+            rest = f"; in the others words (L = {settings.patience})" if unblanked < of.total() else ""
+            yield (
+                f"{system}: positions and lengths count characters (L = {settings.patience_characters}) in {unblanked} "
+                f"of {many}, whose answers have no blanks between words{rest}."
+            )

@@ -1,17 +1,25 @@
 """`score` makes the table of all figures from recorded conversations, offline and reproducibly."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
+from recordings.conversations.outlines import TrialSet
 from scoring.asked import AskedMeasures
 from scoring.columns import Columns, column_of
-from scoring.conversations import Ranked, default_columns, default_figures, nugget_figures, ordered_names
+from scoring.conversations import (
+    Ranked,
+    default_columns,
+    default_figures,
+    length_notes,
+    nugget_figures,
+    ordered_names,
+)
 from scoring.conversations import rows as conversation_rows
 from scoring.figure import Figure
 from scoring.inference.bootstrap import Resampler
@@ -19,6 +27,7 @@ from scoring.inference.design import Design
 from scoring.library import read_term
 from scoring.material import Judged, Material
 from scoring.measure import Measure
+from scoring.measured import Measured
 from scoring.notation import Term
 from scoring.pool import Pool
 from scoring.settings import Settings, check_weights
@@ -29,7 +38,7 @@ from scoring.swan.ruled_sets import judge_sets
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import load_schema
 from scoring.table import DeferredRows, ScoreRow, ScoreTable, Single
-from scoring.words import Unit, conversation_unit, passages
+from scoring.words import passages
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
@@ -48,7 +57,7 @@ _MakeRows = Callable[[Resampler | None], Iterable[ScoreRow]]
 
 
 def score(
-    conversations: Iterable[Conversation],
+    conversations: Iterable[Conversation] | Measured,
     topics: TopicSet,
     gold: GoldTable | None,
     settings: Settings,
@@ -65,7 +74,8 @@ def score(
 ) -> ScoreTable:
     """Score finished conversations. Returns every row, with intervals. An undefined value is NaN with its n.
 
-    - `conversations`: one valid conversation for each finished trial, in any order.
+    - `conversations`: one valid conversation for each finished trial, in any order; or what `Measuring` made of them,
+      for the default measures alone. The table then has no rows of single conversations.
     - `gold`: the gold table. Without a gold table only usefulness is scored, and a note says so.
     - `turns`: the number of user turns that the protocol can take, for all topics or by (system, topic id). None
       means the largest number recorded of each system, including missing turns. Recorded turns beyond the number are
@@ -86,11 +96,14 @@ def score(
     not in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
     """
     known = {topic.id: place for place, topic in enumerate(topics.topics)}
-    found = _group_by_trial(conversations, known, topics)
-    lost = sorted(set(invalid) - found.keys())
-    for key in (*lost, *planned):
-        if key.topic not in known:
-            topics[key.topic]  # raises, naming the topics there are
+    measured = conversations if isinstance(conversations, Measured) else None
+    found = {} if isinstance(conversations, Measured) else _group_by_trial(conversations, known, topics)
+    done = TrialSet.of(found) if measured is None else measured.outlines.trials
+    lost = sorted(set(invalid) - done)
+    plan = TrialSet.of(planned)
+    for name in (*(key.topic for key in lost), *(topic for _, topic in plan.numbers)):
+        if name not in known:
+            topics[name]  # raises, naming the topics there are
     check_weights(settings, topics)
     resampler = Resampler(rng, replications=settings.replications, level=settings.level, resample=settings.resample)
 
@@ -117,42 +130,54 @@ def score(
     each: list[Columns] = []
     blocks: list[tuple[tuple[DeferredRows, ...], list[ScoreRow]]] = []
     drifting: list[str] = []
-    unlabelled = unjudged = not_asked = unknown_ends = 0
-    for system in sorted({key.system for key in (*found, *lost)}):
-        keys = [key for key in found if key.system == system]
+    unlabelled = not_asked = unknown_ends = 0
+    unjudged = 0 if measured is None else measured.unjudged
+    for system in sorted({*(name for name, _ in done.numbers), *(key.system for key in lost)}):
         gone = [key for key in lost if key.system == system]
-        played = sorted({key.topic for key in (*keys, *gone)}, key=known.__getitem__)
+        played = {topic: trials for (name, topic), trials in done.numbers.items() if name == system}
+        topics_played = sorted({*played, *(key.topic for key in gone)}, key=known.__getitem__)
+        outlines = None if measured is None or not played else measured.outlines.of_system(system)
+        keys = [key for key in found if key.system == system] if outlines is None else outlines.keys
+        own = [found[key] for key in keys] if outlines is None else [one.example for one in outlines.kinds()]
         scores = SystemScores(
             system,
-            [topics.topics[known[name]] for name in played],
-            sorted({key.trial for key in (*keys, *gone)}),
-            _turns(turns, {key: found[key] for key in keys}, system, topics),
+            [topics.topics[known[name]] for name in topics_played],
+            sorted({key.trial for key in gone}.union(*(trials.tolist() for trials in played.values()))),
+            _turns(turns, own, system, topics),
             settings,
             Design(topics.clusters, system in continued, settings.estimand),
         )
-        grounds = [
-            Material(
-                found[key],
-                topics.topics[known[key.topic]],
-                gold,
-                topics.attributes,
-                settings,
-                rule_judgments,
-                settings,
-                topics.sources,
-            )
-            for key in keys
-        ]
-        columns = default_columns(grounds)
-        unjudged += sum(ground.unjudged for ground in grounds) if gold is not None else 0
-        default = {column.measure for _, column in columns}
-        further = [asked.figures(ground, default) for ground in grounds]
-        columns += _asked_columns(further)
-        order = ordered_names(columns)
-        each.append(Columns(system, keys, [one for _, one in columns], order, partial(_nugget_figures_at, grounds)))
-        for key in keys:
-            scores.add(found[key])
-        scores.set_figures(each[-1])
+        grounds: list[Material] = []
+        further: list[tuple[Figure, ...]] = []
+        if outlines is not None and measured is not None:
+            columns = list(measured.columns.get(system, ()))
+            each.append(Columns(system, keys, [one for _, one in columns], ordered_names(columns), _refuse_words))
+            scores.add_outlines(outlines)
+            scores.set_figures(each[-1], scores.places(outlines))
+        else:
+            grounds = [
+                Material(
+                    one,
+                    topics.topics[known[one.key.topic]],
+                    gold,
+                    topics.attributes,
+                    settings,
+                    rule_judgments,
+                    settings,
+                    topics.sources,
+                )
+                for one in own
+            ]
+            columns = default_columns(grounds)
+            unjudged += sum(ground.unjudged for ground in grounds) if gold is not None else 0
+            default = {column.measure for _, column in columns}
+            further = [asked.figures(ground, default) for ground in grounds]
+            columns += _asked_columns(further)
+            nuggets = partial(_nugget_figures_at, grounds)
+            each.append(Columns(system, keys, [one for _, one in columns], ordered_names(columns), nuggets))
+            for one in own:
+                scores.add(one)
+            scores.set_figures(each[-1])
         for key in gone:
             scores.add_lost_trial(key.topic, key.trial)
         drifting.append(scores.adjust_for_time())
@@ -163,28 +188,33 @@ def score(
         joint = list(scores.rows(resampler))
         pool = Pool(
             scores,
-            [found[key] for key in keys],
+            own,
             asked.assessments,
             gold,
             topics.attributes,
             rule_judgments,
             resampler.with_design(scores.design),
             seed,
-            planned=len({key.trial for key in planned}),
+            planned=plan.widest,
         )
         joint.extend(_form_rows(asked.measures, pool))
         makers: tuple[tuple[Single, _MakeRows, Resampler | None], ...] = (
-            ("conversation", partial(_single_rows, grounds, further, asked), None),
+            (
+                "conversation",
+                partial(_single_rows, grounds, further, asked) if outlines is None else _refuse_words,
+                None,
+            ),
             ("topic", scores.topic_rows, resampler),
             ("trial", scores.trial_rows, by_trial),
         )
         late = tuple(DeferredRows(of, partial(_late_rows, asked, topics, make, given)) for of, make, given in makers)
         blocks.append((late, joint))
     asked.refuse_unsettled()
-    missing = len(set(planned) - found.keys() - set(lost))
+    missing = len(plan.without(done, TrialSet.of(lost)))
     parts: list[ScoreRow | DeferredRows] = []
     for late, joint in blocks:
         parts += [*late, *asked.add_scorers(joint, topics.topics)]
+    every = found.values() if measured is None else measured.outlines
     remarks = dict.fromkeys(one.declaration.notes for one in wanted.values() if one.declaration.notes is not None)
     explained = dict.fromkeys(one.declaration.key(one.base, topics) for one in wanted.values() if one.declaration.key)
     sessions = ", ".join(one.system for one in each if one.system in continued)
@@ -192,8 +222,8 @@ def score(
         *([_SESSIONS.format(sessions)] if sessions else ()),
         *_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked, unknown_ends),
         *filter(None, drifting),
-        *(_length_notes(found.values(), settings) if gold is not None or wanted else ()),
-        *(note for make in remarks for note in make(found.values())),
+        *(length_notes(every, settings) if gold is not None or wanted else ()),
+        *(note for make in remarks for note in make(every)),
         *explained,
         *asked.notes(),
     )
@@ -226,31 +256,6 @@ def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
             )
 
 
-def _length_notes(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
-    if settings.user_words == "left-out":
-        yield "Positions and lengths leave the words of user turns out, as asked."
-    units: dict[str, Counter[tuple[Unit, Unit]]] = {}
-    for one in conversations:
-        units.setdefault(one.key.system, Counter())[conversation_unit(one, settings.unit), conversation_unit(one)] += 1
-    for system, of in units.items():
-        unblanked = sum(count for (_, script), count in of.items() if script == "characters")
-        if settings.unit == "characters":
-            yield f"{system}: positions and lengths count characters, as asked (L = {settings.patience_characters})."
-        elif settings.unit == "words" and unblanked:
-            many = pluralize(of.total(), "conversation")
-            yield (
-                f"{system}: positions and lengths count words, as asked (L = {settings.patience}); in {unblanked} of "
-                f"{many} answers have no blanks between words."
-            )
-        elif unblanked:
-            many = pluralize(of.total(), "conversation")
-            rest = f"; in the others words (L = {settings.patience})" if unblanked < of.total() else ""
-            yield (
-                f"{system}: positions and lengths count characters (L = {settings.patience_characters}) in {unblanked} "
-                f"of {many}, whose answers have no blanks between words{rest}."
-            )
-
-
 def _late_rows(
     asked: AskedMeasures, topics: TopicSet, make: _MakeRows, resampler: Resampler | None, bounded: bool
 ) -> Iterator[ScoreRow]:
@@ -265,6 +270,10 @@ def _asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
     for name, column in found.items():
         at, place, _ = column[0]
         yield (at, 1, place), column_of(name, [(at, one) for at, _, one in column])
+
+
+def _refuse_words(_: object) -> Any:
+    raise ValueError("the words of these conversations were not kept: score them again to get rows of each")
 
 
 def _nugget_figures_at(grounds: Sequence[Material], at: int) -> Sequence[Figure]:
@@ -305,17 +314,17 @@ def _group_by_trial(
 
 def _turns(
     turns: int | Mapping[tuple[str, str], int] | None,
-    found: Mapping[TrialKey, Conversation],
+    conversations: Iterable[Conversation],
     system: str,
     topics: TopicSet,
 ) -> dict[str, int]:
     if turns is None:
-        turns = max((len(one.turns) + missing_turns(one) for one in found.values()), default=0)
+        turns = max((len(one.turns) + missing_turns(one) for one in conversations), default=0)
     most = {
         topic.id: turns.get((system, topic.id), 0) if isinstance(turns, Mapping) else turns for topic in topics.topics
     }
-    for key, conversation in found.items():  # turns that took place are scored, even beyond the protocol's last
-        most[key.topic] = max(most[key.topic], *(turn.number for turn in conversation.turns), 0)
+    for one in conversations:  # turns that took place are scored, even beyond the protocol's last
+        most[one.key.topic] = max(most[one.key.topic], *(turn.number for turn in one.turns), 0)
     return most
 
 

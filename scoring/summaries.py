@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import is_end_stated
+from recordings.conversations.outlines import Outlines
 from recordings.files.times import unix_seconds
 from scoring.columns import Answers, Cells, Columns, Grid, Mean, Tally
 from scoring.inference.bootstrap import Resampler
@@ -35,7 +36,7 @@ from scoring.measures.usefulness import (
 from scoring.settings import Settings
 from scoring.stochastic.failures import rate_of
 from scoring.table import ScoreRow, has_top
-from topics.arrays import Floats
+from topics.arrays import Counts, Floats
 from topics.counting import pluralize
 from topics.topic import Topic
 
@@ -104,30 +105,53 @@ class SystemScores:
         at = self._row[key.topic], self._column[key.trial]
         row = labels(conversation, self.turns[key.topic])
         self.valid[at] = True
-        self.unlabelled += row.count(UNLABELLED)
-        if NOT_ASKED in row and "-" not in row:
-            known = conversation.outcome is None or is_end_stated(conversation.outcome)
-            self.not_asked += known
-            self.unknown_ends += not known
+        self._count_marks(conversation, row, 1)
         self.answers.useful[at][: len(row)] = useful_cells(row)
         self.answers.recovered[at], self.answers.failed[at] = recovery_cells(row)
         began = unix_seconds(conversation.started_at)
         self.times[at] = began if math.isfinite(began) else math.nan
 
-    def set_figures(self, found: Columns) -> None:
-        """Set the figures of all added conversations, in the order of the rows."""
-        places = [(self._row[key.topic], self._column[key.trial]) for key in found.keys]
-        rows, columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
+    def _count_marks(self, conversation: Conversation, row: Sequence[str], count: int) -> None:
+        self.unlabelled += count * row.count(UNLABELLED)
+        if NOT_ASKED in row and "-" not in row:
+            known = conversation.outcome is None or is_end_stated(conversation.outcome)
+            self.not_asked += count * known
+            self.unknown_ends += count * (not known)
+
+    def add_outlines(self, several: Outlines) -> None:
+        """Add finished, valid conversations of which only outlines are left."""
+        first, counts, kind = several.groups
+        at = self.places(several)
+        marks = [labels(several[i], self.turns[several.key(i).topic]) for i in first.tolist()]
+        useful = np.full((len(marks), self.answers.useful.shape[2]), np.nan)
+        for own, row in zip(useful, marks, strict=True):
+            own[: len(row)] = useful_cells(row)
+        for i, row, count in zip(first.tolist(), marks, counts.tolist(), strict=True):
+            self._count_marks(several[i], row, count)
+        self.valid[at] = True
+        self.answers.useful[at] = useful[kind]
+        recovery = np.array([recovery_cells(row) for row in marks]).reshape(-1, 2)
+        self.answers.recovered[at], self.answers.failed[at] = recovery[kind].T
+        self.times[at] = several.started
+
+    def places(self, several: Outlines) -> tuple[Counts, Counts]:
+        """Return the topic's row and the trial's column of each conversation."""
+        rows = np.array([self._row.get(name, -1) for name in several.topics], dtype=np.int64)
+        return rows[several.topic], np.searchsorted(np.array(self.trials, dtype=np.int64), several.trial)
+
+    def set_figures(self, found: Columns, places: tuple[Counts, Counts] | None = None) -> None:
+        """Set the figures of all added conversations, in the order of the rows. `places` are those of the conversations
+        of the columns, if they are known."""
+        if places is None:
+            each = [(self._row[key.topic], self._column[key.trial]) for key in found.keys]
+            both = np.array(each, dtype=np.int64).reshape(-1, 2)
+            places = both[:, 0], both[:, 1]
+        rows, columns = places
+        joined: dict[tuple[int, ...], Any] = {}
         for measure, parts in found.parts.items():
-            counts = np.zeros((3, *self._shape), dtype=np.int64)
-            none = np.full((3, *self._shape), np.nan)
-            cells = self.cells[measure] = Cells(none[0], none[1], none[2], counts[0], counts[1], counts[2])
-            for part in parts:
-                at = rows[part.at], columns[part.at]
-                self._measured.update((row, measure) for row in np.unique(at[0]).tolist())
-                cells.values[at], cells.worst[at], cells.best[at] = part.value, part.worst, part.best
-                cells.unjudged[at], cells.unknown[at] = part.unjudged, part.unknown
-                cells.n[at] = 0 if part.n is None else part.n
+            at = [(rows[part.at], columns[part.at]) for part in parts]
+            self._measured.update((row, measure) for own, _ in at for row in np.unique(own).tolist())
+            self.cells[measure] = Cells.spread(self._shape, at, parts, joined)
 
     def add_lost_trial(self, topic: str, trial: int) -> None:
         """Add a trial of which every attempt failed for reasons of infrastructure."""

@@ -16,6 +16,8 @@ from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.bound_lines import bound_lines
 from harvest.studies.scores.bounds import exit_code
 from harvest.studies.scores.criteria_table import criterion_terms
+from harvest.studies.scores.kept_columns import keep_columns
+from harvest.studies.scores.one_pass import run_or_columns
 from harvest.studies.scores.report import print_scores
 from harvest.studies.scores.score_file import scores_document, write_scores
 from harvest.studies.scores.score_request import ScoreRequest
@@ -131,7 +133,9 @@ def command(
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex cannot be used together", advice="give only one of them")
     with pause_collection():
-        recorded = [read(run) for run in runs]
+        rows_of_each = keep or as_json or as_csv
+        outlined, basis = (None, None) if rows_of_each or len(runs) > 1 else run_or_columns(runs[0], request)
+        recorded = [read(run) for run in runs] if outlined is None else [outlined]
         gathered = request.gathered(recorded)
         beside, material = gathered.beside, gathered.material
         thresholds = material.thresholds
@@ -143,6 +147,8 @@ def command(
                 advice=_NO_THRESHOLDS,
             )
         scored = request.scored(material)
+        if outlined is not None and basis is not None:
+            keep_columns(outlined, basis, scored.table)
     table, names, lost, bounds = scored.table, scored.names, scored.selection, scored.bounds
     paths = []
     if keep:

@@ -177,7 +177,13 @@ def gives_order_to_model(text: str) -> bool:
     plain = text.casefold()
     if "SATISFIED" in text or "GIVES UP" in text or (any(word in plain for word in _TOLD) and ORDERS.search(text)):
         return True
-    return any(any(word in plain for word in words) and order.search(plain) for words, order in _COMMANDS)
+    for words, order in _COMMANDS:
+        for word in words:  # nested calls of `any` take three times as long, for every answer of a run
+            if word in plain:
+                if order.search(plain):
+                    return True
+                break
+    return False
 
 
 SELF_ANSWERED: Final = re.compile(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from harvest.audits.audit_file import Scoring, Threshold
+from recordings.conversations.outlines import kinds
 from recordings.files.json_text import Json
 from recordings.log.header import DISTRIBUTION
 from recordings.log.header_faults import placed_part
@@ -161,7 +162,9 @@ def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     versions: dict[str, dict[str, list[str]]] = {}
     for name, run in named.items():
         own: dict[str, set[str]] = {}
-        for said in {turn.route.version for one in run.finished for turn in one.turns if turn.route is not None}:
+        for said in {
+            turn.route.version for one, _, _ in kinds(run.finished) for turn in one.turns if turn.route is not None
+        }:
             # The version names every rule that was tried, and the parts of composed ones.
             for rule in _RULE_PATTERN.finditer(said):
                 own.setdefault(rule["kind"], set()).add(rule[0])

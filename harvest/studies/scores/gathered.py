@@ -8,12 +8,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from harvest.studies.runs.outlined_run import OutlinedRun
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds, reread_sentence
 from harvest.studies.runs.side_by_side import SideBySide, find_contrasts, refuse_repeated_runs, run_names
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Values, share_values
 from harvest.studies.validity.worded_turns import models_of
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.outlines import TrialSet, by_system, kinds
+from recordings.events.events import TrialStarted
 from recordings.files.json_text import Json
 from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.judged.gold_layers import gold_table
@@ -66,7 +70,7 @@ class Gathered:
         """For each run, its systems' names mapped to their names in this study. If several runs have a system, its
         name in the study is `system@run`."""
         places = run_names(self.runs) if len(self.runs) > 1 else [""]
-        recorded = Counter(system for run in self.runs for system in {one.key.system for one in run.conversations})
+        recorded = Counter(system for run in self.runs for system in _recorded_systems(run))
         return tuple(
             {system: f"{system}@{place}" if recorded[system] > 1 else system for system in _systems(run)}
             for run, place in zip(self.runs, places, strict=True)
@@ -122,7 +126,9 @@ class Gathered:
         return Material(
             topics=replace(topics, sources=about_sources),
             systems=self._systems(),
-            conversations=tuple(
+            conversations=self.runs[0].outlines
+            if isinstance(self.runs[0], OutlinedRun)
+            else tuple(
                 one
                 if alone
                 else replace(
@@ -137,10 +143,12 @@ class Gathered:
             turns={
                 (names[system], topic): most
                 for run, names in each
-                for (system, topic), most in most_turns(run.header, run.finished).items()
+                for (system, topic), most in most_turns(
+                    run.header, [one.example for one in kinds(run.finished)]
+                ).items()
                 if topic not in left_out
             },
-            planned=frozenset(
+            planned=TrialSet.of(
                 key if alone else replace(key, system=names[key.system])
                 for (run, names), unplayed in zip(each, cut, strict=True)
                 for key in planned_trials(run.header)
@@ -157,12 +165,11 @@ class Gathered:
             ),
             probed=any(_has_probe(run) for run in self.runs),
             continued=frozenset(names[own] for run, names in each for own in _continued_systems(run) if own in names),
-            folders={
-                names[system]: run.path for run, names in each for system in {one.key.system for one in run.finished}
-            },
+            folders={names[system]: run.path for run, names in each for system in by_system(run.finished)},
             capped=tuple(sentence for found in capped for sentence in stop_sentences(found)),
             reread=tuple(filter(None, map(reread_sentence, self.runs))),
             models={names[own]: users for run, names in each for own, users in models_of(run).items()},
+            **_outlined_parts(self.runs[0]),
         )
 
     def _systems(self) -> tuple[str, ...]:
@@ -191,6 +198,7 @@ def gather_runs(
     if isinstance(runs, Gathered):
         return runs
     given = (runs,) if isinstance(runs, Run) else tuple(one if isinstance(one, Run) else read(one) for one in runs)
+    assert len(given) == 1 or not any(isinstance(one, OutlinedRun) for one in given), "outlines are of a run alone"
     if len(given) > 1:
         refuse_repeated_runs(given)
     return Gathered(given, changes or {}, judged, whole, sources)
@@ -253,12 +261,25 @@ def _continued_systems(run: Run) -> frozenset[str]:
     declared = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
     }
-    begun = (attempt.started for attempt in run.attempts if attempt.valid)  # other attempts are not read whole
+    if isinstance(run, OutlinedRun):
+        begun: Iterator[Conversation | TrialStarted] = (one.example for one in kinds(run.finished))
+    else:
+        begun = (attempt.started for attempt in run.attempts if attempt.valid)  # other attempts are not read whole
     return frozenset(declared | {one.key.system for one in begun if one.place > 1})
 
 
+def _outlined_parts(run: Run) -> dict[str, Any]:
+    if not isinstance(run, OutlinedRun):
+        return {}
+    return {"measured": run.measured, "kept": None if run.kept is None else (run.outlines, run.kept)}
+
+
 def _systems(run: Run) -> Iterator[str]:
-    yield from dict.fromkeys((*run.header.systems, *(one.key.system for one in run.conversations)))
+    yield from dict.fromkeys((*run.header.systems, *_recorded_systems(run)))
+
+
+def _recorded_systems(run: Run) -> list[str]:
+    return list(dict.fromkeys(one.key.system for one, _, _ in kinds(run.conversations)))
 
 
 def _unique_trial_id(trial: str, run: Run) -> str:
@@ -297,7 +318,7 @@ def _united_topics(runs: Sequence[Run], without: Collection[str]) -> TopicSet:
                 place=Place(str(run.path)),
                 advice="import it again with --topics",
             )
-        topics.only({one.key.topic for one in run.finished})  # raises for an unknown topic
+        topics.only({one.key.topic for one, _, _ in kinds(run.finished)})  # raises for an unknown topic
         sets.append(topics)
     known = {topic.id: topic for topic in sets[0].topics if topic.id not in without}
     for run, topics in zip(runs, sets, strict=True):

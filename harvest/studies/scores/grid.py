@@ -73,14 +73,8 @@ def grids(
     they are printed below the columns. If no trial was played, there is no table."""
     topics = material.topics.topics
     turns = last_turn_asked(material)
-    cells: dict[str, dict[Column, str]] = defaultdict(dict)  # the marks of each trial, by topic
-    for key in material.invalid:
-        cells[key.topic][key.system, key.trial] = "!" * material.turns[key.system, key.topic]
-    for key, labels in material.labels.items():
-        cells[key.topic][key.system, key.trial] = "".join(labels)
-    place = {system: i for i, system in enumerate(material.systems)}
-    played = {column for own in cells.values() for column in own}
-    columns = sorted(played, key=lambda column: (place[column[0]], column[1]))
+    tried = material.tried
+    columns = [(system, trial) for system in material.systems for trial in tried.of_system(system).tolist()]
     if not columns:
         return Grids()
     longest = max([len(MEAN_USEFUL.name), *(cell_len(printable(topic.id, line=True)) for topic in topics)])
@@ -95,7 +89,8 @@ def grids(
     column_width = max([_CELL_WIDTH * len(stretches[0]), *widths]) + _COLUMN_GAP
     blocks = _blocks(columns, max(1, room // column_width))
     if len(blocks) > 1 and several and not each:
-        return _joined_grids(material, cells, columns, joint, room=room, turns=turns)
+        return _joined_grids(material, columns, joint, room=room, turns=turns)
+    cells = _marks_of_trials(material)
     summaries: dict[tuple[str, str, str | None, int | None, int | None], float] = {
         (row.measure, row.system, row.topic_type, row.trial, row.turn): row.value
         for row in rows
@@ -110,9 +105,31 @@ def grids(
     return Grids(tables)
 
 
+def _marks_of_trials(material: Material) -> Mapping[str, Mapping[Column, str]]:
+    """Return the marks of each trial, by topic."""
+    cells: dict[str, dict[Column, str]] = defaultdict(dict)
+    for key in material.invalid:
+        cells[key.topic][key.system, key.trial] = "!" * material.turns[key.system, key.topic]
+    for key, labels in material.labels.items():
+        cells[key.topic][key.system, key.trial] = "".join(labels)
+    return cells
+
+
+def _counted_marks(material: Material, turns: int) -> Mapping[tuple[str, str], list[str]]:
+    """Return, by topic and system, how many answers of each turn are useful, of those that count: `43/50`."""
+    counts: dict[tuple[str, str], list[list[int]]] = {}
+    for topic in material.topics.topics:
+        for system in material.systems:
+            counts[topic.id, system] = [[0, 0] for _ in range(turns)]
+    for key, labels, count in material.ways:
+        for of_turn, mark in zip(counts[key.topic, key.system], labels):
+            of_turn[0] += count * (mark == USEFUL_LABEL)
+            of_turn[1] += count * (mark in (USEFUL_LABEL, NOT_USEFUL, MISSING))
+    return {name: [f"{useful}/{every}" for useful, every in own] for name, own in counts.items()}
+
+
 def _joined_grids(
     material: Material,
-    cells: Mapping[str, Mapping[Column, str]],
     columns: Sequence[Column],
     rows: Iterable[ScoreRow],
     *,
@@ -137,13 +154,14 @@ def _joined_grids(
         if row.topic is None and row.trial is None
     }
 
+    cells = {} if counted else _marks_of_trials(material)
+    marks = _counted_marks(material, turns) if counted else {}
+
     def joined(topic: str, system: str) -> list[str]:
+        if counted:
+            return marks[topic, system]
         own = [cells[topic].get((system, trial), "").ljust(turns) for trial in trials[system]]
-        marks = ["".join(of_turn).rstrip() for of_turn in zip(*own, strict=True)]
-        if not counted:
-            return [one.ljust(most) for one in marks]
-        kinds = [[one.count(mark) for mark in (USEFUL_LABEL, NOT_USEFUL, MISSING)] for one in marks]
-        return [f"{useful}/{useful + useless + missing}" for useful, useless, missing in kinds]
+        return ["".join(of_turn).rstrip().ljust(most) for of_turn in zip(*own, strict=True)]
 
     by_topic = {
         topic.id: {(system, 0): joined(topic.id, system) for system in trials} for topic in material.topics.topics
@@ -169,17 +187,17 @@ def topics_by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
 def legend(material: Material, shown: Grids = Grids()) -> str:
     """Explain the marks in the grids of `material`. `o` and `x` are always explained."""
     last, invalid = last_turn_asked(material), material.invalid
-    seen = set(LABELS).union(*(own[:last] for own in set(material.labels.values())), "!" if invalid else "")
+    seen = set(LABELS).union(*(own[:last] for _, own, _ in material.ways), "!" if invalid else "")
     if shown.cells == "count":
         return "43/50: useful answers, of those that count"
     marks = [f"{mark} {said}" for mark, said in MARKS.items() if mark in seen]
     if shown.cells == "trials":
         return "   ".join(["ooxo: a mark for each trial of the topic", *marks])
-    tried = material.labels.keys() | invalid
-    several = {key.system for key in tried if key.trial > 1}
+    trials = {system: material.tried.of_system(system).tolist() for system in material.systems}
+    several = {system for system, own in trials.items() if own and own[-1] > 1}
     system = next((system for system in material.systems if system in several), None)
     if system is not None:  # the first heading with a number is explained: `B2: trial 2 of B`
-        trial = min(key.trial for key in tried if key.system == system)
+        trial = trials[system][0]
         heading = _heading((system, trial), several, _LONGEST).replace("\n", " ")
         marks.insert(0, f"{heading}: trial {trial} of {printable(system, line=True)}")
     return "   ".join(marks)
@@ -188,7 +206,7 @@ def legend(material: Material, shown: Grids = Grids()) -> str:
 def last_turn_asked(material: Material) -> int:
     """Return the number of the last turn, at least 1, that was or should have been asked in any conversation."""
     turns = max(material.turns.values(), default=1)
-    ways = {own[:turns] for own in material.labels.values()}
+    ways = {own[:turns] for _, own, _ in material.ways}
     return max((turn for way in ways for turn, mark in enumerate(way, 1) if mark != "·"), default=1)
 
 

@@ -21,6 +21,7 @@ from harvest.tables.figure_table import figure_table
 from harvest.tables.figures import figures, printed_rows
 from harvest.terminal import printable
 from recordings.conversations.conversation import INVALID
+from recordings.conversations.outlines import kinds
 from scoring.swan.schema import Schema
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
@@ -116,7 +117,9 @@ def _nothing_to_score(material: Material) -> str:
         return f"There is nothing to score: {'; '.join(material.capped)}."
     if not material.conversations:
         return "No trial has been played yet, so there is nothing to score."
-    reasons = Counter("interrupted" if one.outcome is None else one.outcome.why for one in material.conversations)
+    reasons: Counter[str] = Counter()
+    for one, count, _ in kinds(material.conversations):
+        reasons["interrupted" if one.outcome is None else one.outcome.why] += count
     counted = ", ".join(f"{printable(reason, line=True)} x {count}" for reason, count in reasons.most_common())
     tried = len(material.invalid)
     trials = "The one trial that was played has" if tried == 1 else f"None of the {tried} trials that were played has"
@@ -128,12 +131,12 @@ def _print_invalid(console: Console, material: Material) -> None:
     counts: Counter[tuple[str, str]] = Counter()
     details: dict[tuple[str, str], str] = {}
     interrupted = 0
-    for conversation in material.conversations:
+    for conversation, count, _ in kinds(material.conversations):
         if conversation.outcome is None:
-            interrupted += 1
+            interrupted += count
         elif conversation.outcome.kind == INVALID:
             kind = (conversation.key.system, conversation.outcome.why)
-            counts[kind] += 1
+            counts[kind] += count
             details[kind] = conversation.outcome.detail
     for (system, reason), count in sorted(counts.items()):
         detail = details[system, reason][:200]

@@ -4,13 +4,14 @@ A run includes its topics, protocol, gold and scoring settings, so that it can b
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from harvest.audits.audit_file import Threshold
+from harvest.studies.runs.outlined_run import KeptTable
 from harvest.studies.runs.side_by_side import failures_clause, no_valid_trials_clause, silent_systems
 from harvest.studies.validity.concentrations import Concentration, concentrations, first_lost
 from harvest.studies.validity.odd_answers import odd_answers
@@ -20,11 +21,13 @@ from harvest.studies.validity.witnessed import witness_notes
 from harvest.studies.validity.worded_turns import Models, WordedTurn, worded_turns
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import is_cut_short
+from recordings.conversations.outlines import Outlines, TrialSet, kinds
 from recordings.judged.judgments import Layer
 from recordings.log.run_folder import first_valid
 from scoring.inference.turn_events import EventTable
 from scoring.library import read_term
 from scoring.material import Judged
+from scoring.measured import Measured
 from scoring.measures.usefulness import labels
 from scoring.notation import Term
 from scoring.scores import SHIPPED, score
@@ -55,14 +58,15 @@ class Material:
     `probed` is true if a probe acted as the user in some run. `continued` has the systems whose sessions continue
     from topic to topic. `folders` has the run folder of each system. `reread` has a sentence about each run whose
     answers changed when the stored pages were read again. `capped` has a sentence about each run, or shard of a run,
-    that its cap stopped. `models` has the users whose turns a model words.
+    that its cap stopped. `models` has the users whose turns a model words. If `conversations` are outlines, `measured`
+    has their figures, unless `kept` has their table and the conversations that it is of.
     """
 
     topics: TopicSet
     systems: tuple[str, ...]
-    conversations: tuple[Conversation, ...]
+    conversations: Sequence[Conversation]
     turns: Mapping[tuple[str, str], int]
-    planned: frozenset[TrialKey]
+    planned: Set[TrialKey]
     gold: GoldTable | None
     scoring: Mapping[str, Any]
     thresholds: tuple[Threshold, ...]
@@ -74,33 +78,51 @@ class Material:
     reread: tuple[str, ...] = ()
     capped: tuple[str, ...] = ()
     models: Models = field(default_factory=dict)
+    measured: Measured | None = None
+    kept: tuple[Outlines, KeptTable] | None = None
 
     @cached_property
-    def finished(self) -> tuple[Conversation, ...]:
+    def finished(self) -> Sequence[Conversation]:
         """The first valid attempt of each trial."""
-        return first_valid(self.conversations)
+        whole = self.conversations
+        return whole.valid if isinstance(whole, Outlines) else first_valid(whole)
 
     @cached_property
     def labels(self) -> Mapping[TrialKey, tuple[str, ...]]:
         """The labels of each finished conversation, for all turns that it had or that its protocol allows."""
+        ways = [labels for _, labels, _ in self.ways]
+        if isinstance(self.finished, Outlines):
+            return {key: ways[of] for key, of in zip(self.finished.keys, self.finished.groups[2].tolist(), strict=True)}
+        return {one.key: own for one, own in zip(self.finished, ways, strict=True)}
+
+    @cached_property
+    def ways(self) -> Sequence[tuple[TrialKey, tuple[str, ...], int]]:
+        """The labels of each kind of finished conversations, as in `labels`, with their first trial and number."""
         most = self.turns
-        return {
-            one.key: labels(one, max(most.get((one.key.system, one.key.topic), 0), len(one.turns)))
-            for one in self.finished
-        }
+        return [
+            (one.key, labels(one, max(most.get((one.key.system, one.key.topic), 0), len(one.turns))), count)
+            for one, count, _ in kinds(self.finished)
+        ]
+
+    @cached_property
+    def tried(self) -> TrialSet:
+        """Trials that were tried, with or without a valid attempt."""
+        whole = self.conversations
+        return whole.trials if isinstance(whole, Outlines) else TrialSet.of(one.key for one in whole)
 
     @cached_property
     def invalid(self) -> frozenset[TrialKey]:
         """Trials that were tried without a valid attempt."""
-        return frozenset(one.key for one in self.conversations) - frozenset(one.key for one in self.finished)
+        done = self.finished.trials if isinstance(self.finished, Outlines) else TrialSet.of(map(_key_of, self.finished))
+        return frozenset(self.tried.without(done))
 
     @cached_property
     def cut_short(self) -> Mapping[str, Counter[str]]:
         """For each system, the number of conversations cut short by a failure of the user, by reason."""
         found: dict[str, Counter[str]] = {}
-        for one in self.finished:
+        for one, count, _ in kinds(self.finished):
             if one.outcome is not None and is_cut_short(one.outcome):
-                found.setdefault(one.key.system, Counter())[one.outcome.reason] += 1
+                found.setdefault(one.key.system, Counter())[one.outcome.reason] += count
         return found
 
     @cached_property
@@ -180,11 +202,14 @@ def score_material(
         chosen = schema or load_schema(SHIPPED)
         return Judged(chosen, Judgments.from_layers(material.layers, chosen, judges))
 
+    settings = scoring_settings(material.scoring, material.topics, truth, changes)
+    if material.kept is not None and material.kept[0] is material.conversations:
+        return material.kept[1].table(settings)
     table = score(
-        material.finished,
+        _measured_alike(material, truth, settings) or material.finished,
         material.topics,
         truth,
-        scoring_settings(material.scoring, material.topics, truth, changes),
+        settings,
         generator(seed, "scores"),
         turns=material.turns,
         invalid=material.invalid,
@@ -206,6 +231,20 @@ def score_material(
         *([PROBED] if material.probed else ()),
     )
     return replace(table, notes=(*table.notes, *notes)) if notes else table
+
+
+def _measured_alike(material: Material, gold: GoldTable | None, settings: Settings) -> Measured | None:
+    """Return the figures that were computed while the run was read, if they are those of these conversations."""
+    found = material.measured
+    if found is None or found.outlines is not material.finished:
+        return None
+    if found.settings != settings or (found.gold is None) != (gold is None):
+        raise ValueError("the figures of this run were computed with other settings")
+    return found
+
+
+def _key_of(one: Conversation) -> TrialKey:
+    return one.key
 
 
 def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTable | None = None) -> None:

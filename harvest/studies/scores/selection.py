@@ -18,6 +18,7 @@ from harvest.studies.validity.concentrations import Concentration
 from protocols.labels import NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversations.conversation import INVALID, Conversation, Outcome, TrialKey
+from recordings.conversations.outlines import Outlines, by_system
 from scoring.forms.worst import RATE
 from scoring.library import declared
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
@@ -75,13 +76,19 @@ class Selection:
 def selection(material: Material, table: ScoreTable, rescored: Rescored) -> Selection:
     """Compute the effect of lost attempts on the shares in `table`. Other figures have no bounds."""
     lost = material.first_lost
-    tried = {one.key for one in material.conversations if one.outcome is not None}
     return Selection(
         lost=Counter(key.system for key in lost),
-        trials=Counter(key.system for key in tried),
+        trials=_count_ended(material.conversations),
         concentrations=material.concentrations,
         bounds=tuple(_bounds(material, lost, table, rescored)) if lost else (),
     )
+
+
+def _count_ended(conversations: Sequence[Conversation]) -> Counter[str]:
+    """Return the number of trials with an attempt that ended, by system."""
+    if isinstance(conversations, Outlines):  # no attempt was lost, so these are the valid ones
+        return Counter({name: len(own) for name, own in by_system(conversations.valid).items()})
+    return Counter(key.system for key in {one.key for one in conversations if one.outcome is not None})
 
 
 def _bounds(

@@ -22,6 +22,7 @@ from statistics import median
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import is_cut_short
+from recordings.conversations.outlines import Outlines
 from scoring.inference.turn_events import EventTable, TurnCase, compare_events, event_table
 from scoring.statistics.stratified import compare_within, fisher_exact
 from topics.counting import pluralize
@@ -78,7 +79,10 @@ class Concentration:
 
 def first_lost(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
     """Return each trial's first attempt with an answer, if it was lost. A trial's attempts must be in order."""
-    return {key: one for key, one in _first_attempts(conversations).items() if _is_lost(one)}
+    if isinstance(conversations, Outlines):
+        _refuse_lost(conversations)
+        return {}
+    return {key: one for key, one in _first_attempts(conversations).items() if is_lost(one)}
 
 
 def _first_attempts(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
@@ -89,8 +93,19 @@ def _first_attempts(conversations: Iterable[Conversation]) -> dict[TrialKey, Con
     return first
 
 
-def _is_lost(one: Conversation) -> bool:
+def is_lost(one: Conversation) -> bool:
+    """Return true if an attempt that ended is invalid, or was cut short by a failure of its user."""
     return not one.valid or is_cut_short(one.outcome)
+
+
+def has_losses(conversations: Outlines) -> bool:
+    """Return true if an attempt was lost, so that the lengths of all answers are needed, which outlines lack."""
+    return any(is_lost(one) for one, _, _ in conversations.kinds() if one.outcome is not None)
+
+
+def _refuse_lost(conversations: Outlines) -> None:
+    if has_losses(conversations):
+        raise ValueError("outlines have no lengths of answers, which decide whether losses are concentrated")
 
 
 def lost_state(conversation: Conversation) -> str:
@@ -112,6 +127,9 @@ def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPH
     trial counts once in each state, when it first reaches the state after an answer. Repeated failures are no
     further evidence. Failures in a single topic are no evidence, unless the run has no other topic. Only states
     that some finished conversation avoided are tested. `alpha` is shared by all tests of a system."""
+    if isinstance(conversations, Outlines):
+        _refuse_lost(conversations)
+        return ()
     systems: dict[str, list[Conversation]] = defaultdict(list)
     for one in conversations:
         if one.outcome is not None:
@@ -119,7 +137,7 @@ def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPH
     found = [
         concentration
         for system, own in systems.items()
-        if any(map(_is_lost, own))
+        if any(map(is_lost, own))
         for concentration in (*_by_state(system, own, alpha / 2), *_by_answer(system, own, alpha / 4))
     ]
     return tuple(sorted(found, key=lambda one: one.p))
@@ -130,7 +148,7 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
     for one in conversations:
         for place, ended in _reached_states(one):
             came.setdefault((place, one.key), one if ended else None)
-    finished = [{place for place, _ in _reached_states(one)} for one in conversations if not _is_lost(one)]
+    finished = [{place for place, _ in _reached_states(one)} for one in conversations if not is_lost(one)]
     places = sorted({place for place, _ in came if place})
     opening = {one.turns[0].state for one in conversations if one.turns}  # reached without an answer
     tested = [
@@ -155,7 +173,7 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
 def _reached_states(conversation: Conversation) -> Iterator[tuple[str, bool]]:
     """Yield each state that an attempt reached ("" for the opening turn), and whether the attempt was lost there."""
     places = [turn.state if turn.number > 1 else "" for turn in conversation.turns]
-    if not _is_lost(conversation):
+    if not is_lost(conversation):
         yield from ((place, False) for place in places)
         return
     where = _next_state(conversation) if places else ""
@@ -183,7 +201,7 @@ def _steps(conversations: Iterable[Conversation]) -> Iterator[_Step]:
             assert turn.reply is not None
             last = turn is answered[-1]
             closed = turn.route is not None and turn.route.target.startswith("stop:")
-            if last and (closed or not _is_lost(one)):
+            if last and (closed or not is_lost(one)):
                 continue  # nothing was to follow
             length = len(turn.reply.answer.text)
             yield _Step(key.topic, turn.number, turn.label or "", length, one if last else None)

@@ -6,12 +6,13 @@ such answers were to be measured. Every sentence therefore gives a count and its
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harvest.pages.finding.notices import opens_as_failure
 from protocols.rules.empty import is_empty
 from recordings.conversations.conversation import Conversation, SystemTurn, ending_from_finish
+from recordings.conversations.outlines import Outlines, body_address, by_system, kinds
 from recordings.files.evidence import read_exhibit
 from topics.counting import pluralize
 
@@ -31,7 +32,7 @@ def odd_answers(
     `folders` has the run folder of each system, in which the bodies of replies are stored. Replies of systems
     without a folder have no id."""
     # An empty text is an answer like any other; many of them are more often a fault that nothing else shows.
-    empty = _count_replies(finished, lambda reply: is_empty(reply.answer))
+    empty = _count_replies(finished, "empty")
     if empty:
         yield f"{pluralize(empty.total(), 'empty reply')}, counted as answers ({_list_counts(empty)})."
     # If not even an empty bubble came, the page might still have answered.
@@ -51,13 +52,16 @@ def odd_answers(
             "there are many, give `quiet` or `busy` in a site file."
         )
     yield from _driver_notes(finished)
-    by_system: dict[str, list[Conversation]] = {}
-    for one in finished:
-        by_system.setdefault(one.key.system, []).append(one)
-    for system, own in by_system.items():
-        replies = [turn.reply for one in own for turn in one.turns if turn.reply is not None]
+    for system, own in by_system(finished).items():
+        of: Counter[str] = Counter()
+        ends: Counter[str] = Counter()
+        for one, count, _ in kinds(own):
+            for turn in one.turns:
+                if turn.reply is not None:
+                    of[turn.reply.model] += count
+                    ends[turn.reply.finish] += count
+        answers = pluralize(of.total(), "answer")
         # One name for two systems: a gateway that falls back to another model, or a new version during a run.
-        of = Counter(reply.model for reply in replies)
         unnamed = of.pop("", 0)
         if len(of) > 1:
             named = [f"{model} x {count}" for model, count in of.most_common(_MOST_NAMES)]
@@ -66,23 +70,22 @@ def odd_answers(
             if unnamed:
                 named.append(f"not named x {unnamed}")
             what = "two models" if len(of) == 2 else f"{len(of)} models"
-            said = f"{pluralize(len(replies), 'answer')} by {what}: {', '.join(named)}"
+            said = f"{answers} by {what}: {', '.join(named)}"
             yield f"{system}: {said}; all are in its figures."
         for endings, what in (
             (("cut",), "cut by the system's own limit"),
             (_FILTERED_ENDINGS, "filtered by the system itself"),
         ):
-            early = Counter(reply.finish for reply in replies if ending_from_finish(reply.finish) in endings)
+            early = {finish: count for finish, count in ends.items() if ending_from_finish(finish) in endings}
             if early:
-                count = f"{early.total()} of {pluralize(len(replies), 'answer')}"
-                yield f"{system}: {count} {what} ({', '.join(early)}), counted as they are."
+                yield (
+                    f"{system}: {sum(early.values())} of {answers} {what} ({', '.join(early)}), counted as they are."
+                )
         yield from _same_words(system, own)
         if system in folders:
             yield from _same_ids(system, own, folders[system])
     # Pages show some errors as answers, and only their words give these away: a person has to check.
-    like_errors = _count_replies(
-        finished, lambda reply: reply.finish in _PAGE_FINISHES and opens_as_failure(reply.answer.text)
-    )
+    like_errors = _count_replies(finished, "like errors")
     if like_errors:
         yield (
             f"{pluralize(like_errors.total(), 'answer')} opening with the words of an error "
@@ -91,10 +94,27 @@ def odd_answers(
         )
 
 
-def _count_replies(finished: Sequence[Conversation], counts: Callable[[SystemTurn], bool]) -> Counter[str]:
-    return Counter(
-        one.key.system for one in finished for turn in one.turns if turn.reply is not None and counts(turn.reply)
-    )
+def _count(one: Conversation, counts: Callable[[SystemTurn], bool]) -> int:
+    return sum(turn.reply is not None and counts(turn.reply) for turn in one.turns)
+
+
+def _opens_as_error(reply: SystemTurn) -> bool:
+    return reply.finish in _PAGE_FINISHES and opens_as_failure(reply.answer.text)
+
+
+# How many answers of a conversation are of a kind that only their words show.
+COUNTED: Mapping[str, Callable[[Conversation], int]] = {
+    "empty": lambda one: _count(one, lambda reply: is_empty(reply.answer)),
+    "like errors": lambda one: _count(one, _opens_as_error),
+}
+
+
+def _count_replies(finished: Sequence[Conversation], trait: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for one, count, replies in kinds(finished, trait, COUNTED[trait]):
+        if replies:
+            found[one.key.system] += count * replies
+    return found
 
 
 def _list_counts(of: Counter[str]) -> str:
@@ -102,32 +122,38 @@ def _list_counts(of: Counter[str]) -> str:
 
 
 def _count_failures(attempts: Sequence[Conversation], reason: str) -> Counter[str]:
-    return Counter(
-        one.key.system for one in attempts if one.outcome is not None and not one.valid and one.outcome.reason == reason
-    )
+    found: Counter[str] = Counter()
+    for one, count, _ in kinds(attempts):
+        if one.outcome is not None and not one.valid and one.outcome.reason == reason:
+            found[one.key.system] += count
+    return found
 
 
 def _driver_notes(finished: Sequence[Conversation]) -> Iterator[str]:
     of: dict[str, Counter[str]] = {}
-    for one in finished:
+    for one, count, _ in kinds(finished):
         for turn in one.turns:
             for note in turn.reply.notes if turn.reply is not None else ():
-                of.setdefault(note, Counter())[one.key.system] += 1
+                of.setdefault(note, Counter())[one.key.system] += count
     for note, counts in of.items():
         yield f"{pluralize(counts.total(), 'answer')} ({_list_counts(counts)}): {note}."
 
 
 def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
     """Report identical trials. Trials from a cache or with a fixed seed are not repeated measurements."""
-    of_topic: dict[str, list[tuple[str, ...]]] = {}
-    for one in own:
-        said = tuple(exchange.answer.text.strip() for exchange in one.exchanges)
-        if any(said):
-            of_topic.setdefault(one.key.topic, []).append(said)
-    repeated = [trials for trials in of_topic.values() if len(trials) > 1]
-    same = sum(len(set(trials)) == 1 for trials in repeated)
+    if isinstance(own, Outlines):
+        trials = own.different_words()
+    else:
+        of_topic: dict[str, list[tuple[str, ...]]] = {}
+        for one in own:
+            said = tuple(exchange.answer.text.strip() for exchange in one.exchanges)
+            if any(said):
+                of_topic.setdefault(one.key.topic, []).append(said)
+        trials = [(len(each), len(set(each))) for each in of_topic.values()]
+    repeated = [(count, different) for count, different in trials if count > 1]
+    same = sum(different == 1 for _, different in repeated)
     if same:
-        conversations, different = sum(map(len, repeated)), sum(len(set(trials)) for trials in repeated)
+        conversations, different = (sum(column) for column in zip(*repeated, strict=True))
         yield (
             f"{system}: all trials of {same} of {pluralize(len(repeated), 'topic')} have the same words "
             f"({pluralize(conversations, 'conversation')}, {different} different)."
@@ -137,24 +163,27 @@ def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[str]:
     """Report replies that have the id of an earlier reply and so were not generated again. Bodies are read only for
     replies whose text occurs in another trial."""
-    of_words: dict[str, list[tuple[int, SystemTurn]]] = {}
-    answers = 0
-    for trial, one in enumerate(own):
-        for turn in one.turns:
-            if turn.reply is not None:
-                answers += 1
-                of_words.setdefault(turn.reply.answer.text, []).append((trial, turn.reply))
+    answers = sum(count * _count(one, lambda reply: True) for one, count, _ in kinds(own))
+    if isinstance(own, Outlines):
+        groups: Iterable[list[tuple[int, str]]] = own.bodies.groups()
+    else:
+        of_words: dict[str, list[tuple[int, str]]] = {}
+        for trial, one in enumerate(own):
+            for turn in one.turns:
+                address = "" if turn.reply is None else body_address(turn.reply)
+                if address and turn.reply is not None:
+                    of_words.setdefault(turn.reply.answer.text, []).append((trial, address))
+        groups = of_words.values()
     known: dict[str, str] = {}
     again = 0
-    for alike in of_words.values():
+    for alike in groups:
         if len({trial for trial, _ in alike}) < 2:
             continue
         first: dict[str, int] = {}
-        for trial, reply in alike:
-            address = reply.evidence.get("response") or reply.evidence.get("stream") or ""
-            if address and address not in known:
+        for trial, address in alike:
+            if address not in known:
                 known[address] = _reply_id(run, address)
-            name = known.get(address, "")
+            name = known[address]
             again += bool(name) and first.setdefault(name, trial) != trial
     if again:
         yield (

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import is_cut_short, is_end_stated
+from recordings.conversations.outlines import by_system, kinds
 from simulators.llm.prompting import contains_sign
 from simulators.llm.voices import gives_order_to_model
 from simulators.reasons import FRUSTRATED, WITHOUT_A_CHOICE
@@ -22,9 +23,12 @@ _LABELS = (NOT_USEFUL, USEFUL)
 
 def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
     """Yield the sentences about these valid conversations, by system."""
-    for system, own in _by_system(finished).items():
+    for system, own in by_system(finished).items():
         yield from _unworded_notes(system, own)
-        cut = Counter(one.outcome.reason for one in own if one.outcome is not None and is_cut_short(one.outcome))
+        cut: Counter[str] = Counter()
+        for one, count, _ in kinds(own):
+            if one.outcome is not None and is_cut_short(one.outcome):
+                cut[one.outcome.reason] += count
         if cut:
             reasons = ", ".join(f"{reason} x {count}" for reason, count in cut.most_common())
             yield (
@@ -33,42 +37,56 @@ def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
             )
         yield from _order_notes(system, own)
         ended = [
-            {turn.label for turn in one.turns}
-            for one in own
+            ({turn.label for turn in one.turns}, count)
+            for one, count, _ in kinds(own)
             if one.outcome is not None and (one.outcome.kind, one.outcome.reason) == ("user-stopped", "satisfied")
         ]
-        useless = sum(NOT_USEFUL in labels and USEFUL not in labels for labels in ended)
+        satisfied = sum(count for _, count in ended)
+        useless = sum(count for labels, count in ended if NOT_USEFUL in labels and USEFUL not in labels)
         if useless:
             yield (
-                f"{system}: {useless} of {pluralize(len(ended), 'conversation')} that ended as satisfied had no useful "
+                f"{system}: {useless} of {pluralize(satisfied, 'conversation')} that ended as satisfied had no useful "
                 "answer."
             )
 
 
 def _unworded_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    turns = [turn for one in own for turn in one.turns]
-    marked = [turn.worded for turn in turns if turn.worded]
+    marked = turns = 0
+    why: Counter[str] = Counter()
+    for one, count, _ in kinds(own):
+        turns += count * len(one.turns)
+        for mark in (turn.worded for turn in one.turns if turn.worded):
+            marked += count
+            for reason, refused in parse_refused(mark).items():
+                why[reason] += count * refused
     if not marked:
         return
-    why: Counter[str] = Counter()
-    for mark in marked:
-        why.update(parse_refused(mark))
-    refused = ", ".join(f"{reason} x {count}" for reason, count in why.most_common())
+    reasons = ", ".join(f"{reason} x {count}" for reason, count in why.most_common())
     yield (
-        f"{system}: {len(marked)} of {pluralize(len(turns), 'user turn')} in the policy's own words, as the model had "
-        f"none that can be sent ({refused})."
+        f"{system}: {marked} of {pluralize(turns, 'user turn')} in the policy's own words, as the model had "
+        f"none that can be sent ({reasons})."
     )
+
+
+# The trait of outlines that `count_orders` finds.
+ORDERS = "orders"
+
+
+def count_orders(one: Conversation) -> tuple[int, int, int, int]:
+    """Return how many answers a conversation has; how many have words for a model in the user's place; and how many
+    have signs of leaving, and orders."""
+    answers = [turn.reply.answer.text for turn in one.turns if turn.reply is not None]
+    found = [(contains_sign(text), gives_order_to_model(text)) for text in answers]
+    return len(answers), sum(map(any, found)), sum(sign for sign, _ in found), sum(order for _, order in found)
 
 
 def _order_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
     """Count the answers with orders to a model in the user's place, so that a person can read these answers."""
-    answers = [turn.reply.answer.text for one in own for turn in one.turns if turn.reply is not None]
-    found = [(contains_sign(text), gives_order_to_model(text)) for text in answers]
-    either = sum(map(any, found))
+    each = [[count * number for number in found] for _, count, found in kinds(own, ORDERS, count_orders)]
+    answers, either, signs, orders = (sum(column) for column in zip(*each, strict=True))
     if either:
-        signs, orders = (sum(column) for column in zip(*found, strict=True))
         yield (
-            f"{system}: {either} of {pluralize(len(answers), 'answer')} with words for a model in the user's place "
+            f"{system}: {either} of {pluralize(answers, 'answer')} with words for a model in the user's place "
             f"(signs of leaving x {signs}, orders x {orders})."
         )
 
@@ -100,21 +118,21 @@ def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
     or chose to leave. An answer does not count if the protocol, a limit, the system or a user without a choice
     (`WITHOUT_A_CHOICE`) ended the conversation."""
     left, answers = dict.fromkeys(_LABELS, 0), dict.fromkeys(_LABELS, 0)
-    for one in conversations:
+    for one, count, _ in kinds(conversations):
         for turn, following in zip(one.turns, (*one.turns[1:], None), strict=True):
             if turn.reply is None or turn.label not in answers:
                 continue
             if following is not None:
-                answers[turn.label] += 1
+                answers[turn.label] += count
             elif left_by_choice(one):
-                answers[turn.label] += 1
-                left[turn.label] += 1
+                answers[turn.label] += count
+                left[turn.label] += count
     return {label: Leaving(left[label], answers[label]) for label in _LABELS}
 
 
 def leaving_sentences(finished: Sequence[Conversation]) -> Iterator[str]:
     """Yield sentences about users who left, by system. If no user left, nothing is yielded."""
-    shares = {system: users_leaving(own) for system, own in _by_system(finished).items()}
+    shares = {system: users_leaving(own) for system, own in by_system(finished).items()}
     if not any(own[label].left for own in shares.values() for label in _LABELS):
         return
     after = (
@@ -124,7 +142,9 @@ def leaving_sentences(finished: Sequence[Conversation]) -> Iterator[str]:
     )
     yield f"Users left {'; '.join(after)}. The turns that they did not take are in no figure, whatever their reason."
     frustrated = sum(
-        one.outcome is not None and one.outcome.reason == FRUSTRATED and left_by_choice(one) for one in finished
+        count
+        for one, count, _ in kinds(finished)
+        if one.outcome is not None and one.outcome.reason == FRUSTRATED and left_by_choice(one)
     )
     if frustrated:
         yield (
@@ -142,10 +162,3 @@ def left_by_choice(one: Conversation) -> bool:
         and is_end_stated(outcome)
         and outcome.reason not in WITHOUT_A_CHOICE
     )
-
-
-def _by_system(finished: Sequence[Conversation]) -> dict[str, list[Conversation]]:
-    found: dict[str, list[Conversation]] = {}
-    for one in finished:
-        found.setdefault(one.key.system, []).append(one)
-    return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from harvest.pages.witness.account import Account
 from harvest.pages.witness.judgement import SiteJudgement, Verdict, judge
 from recordings.conversations.conversation import Conversation
+from recordings.conversations.outlines import Outlines, by_system
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
 from scoring.inference.reading_error import SENSITIVITY, ReadingError, WitnessCounts, reading_error
@@ -63,11 +64,9 @@ def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed
 def judge_systems(
     conversations: Sequence[Conversation], folders: Mapping[str, Path]
 ) -> Iterator[tuple[str, Witnessed]]:
-    """Yield each system that has stored traffic, with its comparison. `folders` has the run folder of each system."""
-    own: dict[str, list[Conversation]] = {}
-    for one in conversations:
-        own.setdefault(one.key.system, []).append(one)
-    for system, held in own.items():
+    """Yield each system that has stored traffic, with its comparison. `folders` has the run folder of each system.
+    Conversations with traffic have no outlines."""
+    for system, held in ({} if isinstance(conversations, Outlines) else by_system(conversations)).items():
         found = judge_wire(held, folders[system]) if system in folders else None
         if found is not None:
             yield system, found

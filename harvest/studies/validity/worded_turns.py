@@ -16,6 +16,7 @@ from typing import Any
 
 from harvest.studies.validity.odd_users import left_by_choice, parse_refused
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
+from recordings.conversations.outlines import kinds
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
 from simulators.llm.faults import UserTurn, fault_of, log_length_ratio, share_of_words_added, share_of_words_kept
@@ -73,7 +74,7 @@ def models_of(run: Run) -> Models:
     protocol = run.header.protocol
     users = protocol.get("users") if isinstance(protocol, dict) else None
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for name in {*run.header.systems, *(one.key.system for one in run.conversations)}:
+    for name in {*run.header.systems, *(one.key.system for one, _, _ in kinds(run.conversations))}:
         own = dict(users) if isinstance(users, dict) else {}
         match run.header.systems.get(name):
             case {"changes": {"users": dict(others)}}:

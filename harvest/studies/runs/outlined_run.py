@@ -1,0 +1,51 @@
+"""A run of which only outlines of conversations are in memory, and their figures."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from recordings.conversations.outlines import Outlines
+from recordings.log.run_folder import Run
+from scoring.measured import Measured
+from scoring.settings import Settings
+from scoring.table import DeferredRows, ScoreRow, ScoreTable
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTable:
+    """The figures of a run over all trials, as they were computed before. `settings` is how their settings are written.
+    `again` computes the whole table anew, for the rows of single trials, which are seldom printed."""
+
+    rows: Sequence[ScoreRow]
+    settings: str
+    notes: tuple[str, ...]
+    coverage: tuple[str, ...]
+    again: Callable[[], ScoreTable]
+
+    def table(self, settings: Settings) -> ScoreTable:
+        """Raises ValueError if the figures were computed with other settings."""
+        if repr(settings) != self.settings:
+            raise ValueError("these figures were computed with other settings")
+        late = DeferredRows("trial", self._trial_rows)
+        return ScoreTable((late, *self.rows), settings, self.notes, self.coverage)
+
+    def _trial_rows(self, _: bool) -> Iterable[ScoreRow]:
+        return self.again().single("trial")
+
+
+@dataclass(frozen=True, repr=False)
+class OutlinedRun(Run):
+    """A run that was read in one pass. It has no attempts. `outlines` has them all without their words, and `measured`
+    the default figures of the valid ones, unless their table was kept."""
+
+    outlines: Outlines
+    measured: Measured | None = None
+    kept: KeptTable | None = None
+
+    @cached_property
+    def conversations(self) -> Outlines:  # type: ignore[override]
+        return self.outlines
+
+    @cached_property
+    def finished(self) -> Outlines:  # type: ignore[override]
+        return self.outlines.valid

@@ -1,0 +1,124 @@
+"""Read a run for its figures in one pass: words are held only while their conversation is measured.
+
+Memory then grows by a few numbers for each conversation. A run that needs more than outlines is left to the reader that
+holds it whole, which also names every fault, with its place: what is unusual has one way to be handled.
+"""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from harvest.studies.runs.outlined_run import OutlinedRun
+from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds
+from harvest.studies.scores.kept_columns import Basis, kept_columns
+from harvest.studies.scores.score_request import ScoreRequest
+from harvest.studies.validity.concentrations import is_lost
+from harvest.studies.validity.odd_answers import COUNTED
+from harvest.studies.validity.odd_users import ORDERS, count_orders
+from harvest.studies.validity.worded_turns import models_of
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.outlines import Outlining
+from recordings.events.attempts import Attempt
+from recordings.events.passing_attempts import PassingAttempts
+from recordings.formats.imports import add_missing_turns
+from recordings.judged.gold_layers import gold_table
+from recordings.judged.judgments import read_layers
+from recordings.judged.source_layers import source_table
+from recordings.log.caps import standings
+from recordings.log.header import topic_order
+from recordings.log.run_folder import Run, event_files, lost_events, read, read_events
+from recordings.log.store import read_header
+from scoring.conversations import UNITS, units_of
+from scoring.library import unasked_plug_ins
+from scoring.measured import Measuring
+from scoring.settings import scoring_settings
+from scoring.table import ScoreTable
+from topics.errors import HarvestError
+from topics.library import load_gold
+from topics.source_file import load_sources
+
+_AT_ONCE = 4000  # conversations measured together: addresses that they share are parsed once
+
+
+class _NeedsWords(Exception):
+    """Figures of this run need more than outlines."""
+
+
+def outlined_run(path: Path, request: ScoreRequest) -> OutlinedRun | None:
+    """Return a run whose default figures were computed while it was read. Returns None if the run or the request needs
+    more: measures that were asked for, bounds, a cap, lost attempts, users worded by a model, traffic of pages, or
+    damage."""
+    try:
+        return _Pass(path, request).run()
+    except (HarvestError, _NeedsWords):
+        return None
+
+
+def run_or_columns(path: Path, request: ScoreRequest) -> tuple[OutlinedRun | None, Basis | None]:
+    """Return a run as `outlined_run` does, or as its columns have it; and what its figures rest on if these should be
+    kept."""
+    try:
+        basis = Basis.of(path, request)
+    except OSError:  # reported when the run is read
+        return outlined_run(path, request), None
+    kept = kept_columns(path, basis, partial(_scored_again, path, request))
+    return (outlined_run(path, request), basis) if kept is None else (kept, None)
+
+
+def _scored_again(path: Path, request: ScoreRequest) -> ScoreTable:
+    return request.scored(request.gathered([outlined_run(path, request) or read(path)]).material).table
+
+
+class _Pass:
+    def __init__(self, path: Path, request: ScoreRequest) -> None:
+        self._path, self._header = path, read_header(path)
+        empty = Run(path, self._header, (), ())
+        topics = self._header.topic_set()
+        if request.terms or topics is None or standings(self._header, ()) or any(lost_events(path)):
+            raise _NeedsWords
+        if recorded_thresholds(empty) or models_of(empty) or unasked_plug_ins():
+            raise _NeedsWords
+        layers = read_layers(path)
+        sources = source_table(layers) if request.sources is None else load_sources(request.sources)
+        topics = replace(topics, sources=sources)
+        gold = gold_table(layers, topics) or None if any(layer.kind == "gold" for layer in layers) else None
+        gold = load_gold(request.gold, topics) if request.gold is not None else gold
+        settings = scoring_settings(recorded_scoring(empty), topics, gold, request.settings)
+        traits = {**COUNTED, ORDERS: count_orders, UNITS: lambda one: units_of(one, settings)}
+        self._topics = {topic.id for topic in topics.topics}
+        self._outlining, self._measuring = Outlining(traits), Measuring(topics, gold, settings)
+        self._waiting: list[Conversation] = []
+
+    def run(self) -> OutlinedRun:
+        attempts = PassingAttempts(self._take)
+        damage = [sentence for file in event_files(self._path) for sentence in read_events(file, attempts)]
+        for one in attempts.found.values():
+            self._take(one)
+        self._measure()
+        found = self._outlining.outlines(tuple(self._header.systems), topic_order(self._header))
+        if found is None:
+            raise _NeedsWords
+        outlines, order = found
+        measured = self._measuring.measured(outlines.valid, order[outlines.valid_rows])
+        return OutlinedRun(self._path, self._header, (), tuple(damage), outlines, measured)
+
+    def _take(self, attempt: Attempt) -> None:
+        self._waiting.append(attempt.conversation())
+        if len(self._waiting) >= _AT_ONCE:
+            self._measure()
+
+    def _measure(self) -> None:
+        valid, numbers = [], []
+        for one in add_missing_turns(self._waiting, self._header):
+            if one.key.topic not in self._topics or (one.outcome is not None and is_lost(one)) or _has_traffic(one):
+                raise _NeedsWords
+            if one.valid:
+                valid.append(one)
+                numbers.append(len(self._outlining))
+            self._outlining.add(one)
+        self._measuring.add(valid, numbers)
+        self._waiting.clear()
+
+
+def _has_traffic(one: Conversation) -> bool:
+    return any(turn.reply is not None and "wire" in turn.reply.evidence for turn in one.turns)

@@ -1,0 +1,195 @@
+"""Columns of a run are believed only if all that they rest on is as it was, and are otherwise made again."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harvest.studies.runs.outlined_run import OutlinedRun
+from harvest.studies.scores import kept_columns
+from harvest.studies.scores.kept_columns import Basis, keep_columns
+from harvest.studies.scores.one_pass import run_or_columns
+from harvest.studies.scores.score_request import ScoreRequest
+from scoring.table import ScoreRow
+from tests.harvest.studies.scores.test_one_pass import printed, recorded, world
+
+REQUEST = ScoreRequest(settings={"replications": 100})
+FILE = Path("columns") / "scores.npz"
+
+
+@pytest.fixture(autouse=True)
+def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_columns, "FEWEST", 1)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("kept") / "run", world(1))
+
+
+@pytest.fixture
+def folder(original: Path, tmp_path: Path) -> Path:
+    shutil.copytree(original, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def read_or_kept(folder: Path, request: ScoreRequest = REQUEST) -> tuple[OutlinedRun, Basis | None]:
+    found, basis = run_or_columns(folder, request)
+    assert found is not None
+    return found, basis
+
+
+def kept(folder: Path) -> OutlinedRun:
+    """The run, whose columns are then kept."""
+    run, basis = read_or_kept(folder)
+    assert basis is not None
+    keep_columns(run, basis, REQUEST.scored(REQUEST.gathered([run]).material).table)
+    return run
+
+
+def is_believed(folder: Path, request: ScoreRequest = REQUEST) -> bool:
+    return read_or_kept(folder, request)[1] is None
+
+
+@pytest.mark.parametrize("width", ["50", "400"], ids=["a grid of counts", "a grid of trials"])
+def test_a_run_is_printed_from_its_columns_as_it_was_read(
+    width: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    run = kept(folder)
+    again, basis = read_or_kept(folder)
+    assert basis is None
+    assert again.measured is None
+    for every in (False, True):
+        assert printed(again, REQUEST, capsys, every=every) == printed(run, REQUEST, capsys, every=every)
+    tables = [REQUEST.scored(REQUEST.gathered([one]).material).table for one in (run, again)]
+    assert [exact(row) for row in tables[1].joint] == [exact(row) for row in tables[0].joint]
+
+
+def exact(row: ScoreRow) -> str:
+    return repr([value.hex() if isinstance(value, float) else value for value in row.as_json().values()]) + repr(row)
+
+
+def edited(file: Path, old: bytes, new: bytes) -> None:
+    """Other bytes in the same file, of the same size and with the same time of change, as far as one can set it."""
+    told = file.stat()
+    data = file.read_bytes()
+    assert old in data
+    with file.open("r+b") as opened:
+        opened.write(data.replace(old, new, 1))
+    os.utime(file, ns=(told.st_atime_ns, told.st_mtime_ns))
+
+
+def events(folder: Path) -> Path:
+    return next(folder.glob("trials-*.jsonl"))
+
+
+def judged(folder: Path) -> None:
+    (folder / "judgments").mkdir(exist_ok=True)
+    (folder / "judgments" / "gold.jsonl").write_bytes(b"")
+
+
+def linked(file: Path) -> None:
+    file.rename(file.with_name("moved"))
+    file.symlink_to("moved")
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a label of the journal": lambda run: edited(events(run), b'"label":"o"', b'"label":"x"'),
+    "a word of the journal": lambda run: edited(events(run), b"Any others?", b"Any other??"),
+    "a line more": lambda run: events(run).write_bytes(events(run).read_bytes() + b"\n"),
+    "the header": lambda run: edited(run / "run.json", b'"trials": 8', b'"trials": 9'),
+    "a layer of judgments": judged,
+    "another file of events": lambda run: shutil.copy(events(run), run / "trials-000009.jsonl"),
+    "columns that are empty": lambda run: (run / FILE).write_bytes(b""),
+    "columns that are a link": lambda run: linked(run / FILE),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_columns_are_not_believed_after_a_change_of(change: str, folder: Path) -> None:
+    kept(folder)
+    assert is_believed(folder)
+    CHANGES[change](folder)
+    found, basis = run_or_columns(folder, REQUEST)
+    assert found is None or basis is not None
+
+
+def test_columns_are_of_one_request_and_one_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept(folder)
+    assert not is_believed(folder, ScoreRequest(settings={"replications": 101}))
+    assert not is_believed(folder, ScoreRequest(settings={"replications": 100}, seed=1))
+    with monkeypatch.context() as other:
+        other.setattr(kept_columns, "FORMAT", "harvest-columns/0")
+        assert not is_believed(folder)
+    with monkeypatch.context() as other:
+        other.setattr(kept_columns, "_code_digest", lambda: "a rule that was changed")
+        assert not is_believed(folder)
+    assert is_believed(folder)
+
+
+def test_a_copy_of_a_run_has_its_columns(folder: Path, tmp_path: Path) -> None:
+    kept(folder)
+    shutil.copytree(folder, tmp_path / "copy")
+    assert is_believed(tmp_path / "copy")
+
+
+def test_columns_that_cannot_be_written_are_not(folder: Path) -> None:
+    (folder / "columns").symlink_to(folder.parent)
+    kept(folder)
+    assert not (folder.parent / "scores.npz").exists()
+    assert not is_believed(folder)
+
+
+def mutations(data: bytes, count: int) -> Iterator[bytes]:
+    rng = random.Random(1)
+    for _ in range(count):
+        at, size = rng.randrange(len(data)), rng.choice((1, 1, 8, 300))
+        yield rng.choice(
+            (
+                data[:at] + bytes(byte ^ (1 << rng.randrange(8)) for byte in data[at : at + size]) + data[at + size :],
+                data[:at],
+                data[:at] + data[at + size :],
+                data[:at] + rng.randbytes(size) + data[at:],
+            )
+        )
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.soak)])
+def test_no_mutation_of_the_file_gives_a_figure(count: int, folder: Path) -> None:
+    kept(folder)
+    basis, data = Basis.of(folder, REQUEST), (folder / FILE).read_bytes()
+    for changed in mutations(data, count):
+        (folder / FILE).write_bytes(changed)
+        assert changed == data or kept_columns.kept_columns(folder, basis, pytest.fail) is None
+
+
+@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.soak)])
+def test_killed_while_columns_are_written_at_worst_none_are_there(count: int, folder: Path) -> None:
+    run = kept(folder)
+    table = REQUEST.scored(REQUEST.gathered([run]).material).table
+    basis, rng, whole = Basis.of(folder, REQUEST), random.Random(2), (folder / FILE).read_bytes()
+    began = time.perf_counter()
+    keep_columns(run, basis, table)
+    taken = time.perf_counter() - began
+    believed = 0
+    for _ in range(count):
+        (folder / FILE).unlink(missing_ok=True)
+        child = os.fork()
+        if not child:
+            keep_columns(run, basis, table)
+            os._exit(0)
+        time.sleep(rng.uniform(0, 2 * taken))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        there = kept_columns.kept_columns(folder, basis, pytest.fail)
+        believed += there is not None
+        assert there is None or (folder / FILE).read_bytes() == whole
+    assert 0 <= believed <= count
