@@ -4,7 +4,8 @@ Each file begins with an `opened` line (format, worker, process, software, time)
 Readers accept any version 1.x, refuse other versions, and ignore unknown keys.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -36,8 +37,20 @@ def event_line(row: dict[str, Any]) -> bytes:
         data = _ENCODER.encode(row)
     except (TypeError, ValueError):  # a half of a surrogate pair, or no value of ours
         return encode_line(row)
-    # It silently writes NaN and infinities as null.
-    return encode_line(row) if b"null" in data else data + b"\n"
+    # It silently writes NaN and infinities as null. `find` takes half the time of `in`.
+    return encode_line(row) if data.find(b"null") >= 0 and not _is_finite(row.values()) else data + b"\n"
+
+
+def _is_finite(values: Iterable[Json]) -> bool:
+    for value in values:
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                return False
+        elif isinstance(value, (dict, list, tuple)) and not _is_finite(
+            value.values() if isinstance(value, dict) else value
+        ):
+            return False
+    return True
 
 
 def encode(event: Event) -> dict[str, Any]:
@@ -152,21 +165,18 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
     row: dict[str, Any] = {
         "text": answer.text,
         "links": [{"text": link.text, "href": link.href} for link in answer.links],
+        **({"links_left_out": answer.links_left_out} if answer.links_left_out else {}),
+        **parts_row(answer),
+        "asked_at": reply.asked_at,
+        "first_seconds": reply.first_seconds,
+        "seconds": reply.seconds,
+        "finish": reply.finish,
+        "tokens": dict(reply.tokens) if reply.tokens else {},  # a frozen mapping is slow to copy
+        "pieces": [[seconds, characters] for seconds, characters in reply.pieces],
+        "evidence": dict(reply.evidence) if reply.evidence else {},
+        "ended": reply.ended,
+        "sends": reply.sends,
     }
-    if answer.links_left_out:
-        row["links_left_out"] = answer.links_left_out
-    row.update(parts_row(answer))
-    row.update(
-        asked_at=reply.asked_at,
-        first_seconds=reply.first_seconds,
-        seconds=reply.seconds,
-        finish=reply.finish,
-        tokens=dict(reply.tokens),
-        pieces=[[seconds, characters] for seconds, characters in reply.pieces],
-        evidence=dict(reply.evidence),
-        ended=reply.ended,
-        sends=reply.sends,
-    )
     if reply.sent_as:
         row["sent_as"] = reply.sent_as
     if reply.model:

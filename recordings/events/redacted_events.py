@@ -2,6 +2,7 @@
 
 import dataclasses
 import operator
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -13,6 +14,15 @@ from recordings.secrets.redaction import Redactor
 from topics.links import Link
 
 _Event = TypeVar("_Event", bound=Event)
+
+
+def redacted_events(events: Sequence[_Event], redactor: Redactor) -> list[tuple[_Event, dict[str, Any]]]:
+    """Return the redacted events, as the run stores them, each with its row. All are searched in one pass, and one by
+    one only if that finds something."""
+    rows = [encode(event) for event in events]
+    if redactor.leaves_unchanged(strings_in(value for row in rows for value in row.values())):
+        return list(zip(events, rows))
+    return [redacted_event(event, redactor) for event in events]
 
 
 def redacted_event(event: _Event, redactor: Redactor) -> tuple[_Event, dict[str, Any]]:

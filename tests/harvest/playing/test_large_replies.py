@@ -23,7 +23,7 @@ from protocols.answer import Answer
 from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.events import Answered, TrialEnded, TrialStarted
 from recordings.events.events import Asked as AskedTurn
-from recordings.events.redacted_events import redacted_event
+from recordings.events.redacted_events import redacted_events
 from recordings.files.json_text import encode_line
 from recordings.log.header import Header
 from recordings.log.long_work import LONG
@@ -222,15 +222,14 @@ def header() -> Header:
 def test_an_answer_is_redacted_once_as_a_value_and_what_was_stored_is_gone_on_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    whole = redacted_event
+    whole = redacted_events
     answered: list[Answered] = []
 
-    def noting(value: Any, redactor: Redactor) -> Any:
-        if isinstance(value, Answered):
-            answered.append(value)
-        return whole(value, redactor)
+    def noting(values: Any, redactor: Redactor) -> Any:
+        answered.extend(value for value in values if isinstance(value, Answered))
+        return whole(values, redactor)
 
-    monkeypatch.setattr(recordings.log.store, "redacted_event", noting)
+    monkeypatch.setattr(recordings.log.store, "redacted_events", noting)
     run = play(load_audit("demo", only=("M001", "M002"), trials=2), tmp_path / "run")
     turns = [turn for conversation in run.finished for turn in conversation.turns if turn.reply is not None]
     assert len(answered) == len(turns)

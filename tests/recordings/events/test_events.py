@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from protocols.answer import PLACES, Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Choice, Evidence, Route
 from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
-from recordings.events.event_lines import check_format, decode, encode
+from recordings.events.event_lines import check_format, decode, encode, event_line
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, Sent, Spent, TrialEnded, TrialStarted
 from recordings.files.errors import RunError
 from recordings.files.json_text import encode_line, parse_value
@@ -153,6 +153,19 @@ def test_a_value_that_is_no_number_is_refused_when_written_and_when_read() -> No
         encode_line(encode(Answered("id", 1, 1, SystemTurn(Answer("x"), seconds=float("nan")))))
     with pytest.raises(RunError, match=r"trials-000001.jsonl:3: .*NaN is not a number"):
         parse_value(b'{"event": "turn", "seconds": NaN}', PLACE)
+
+
+@pytest.mark.parametrize("pieces", [(), ((0.5, 3),), ((float("inf"), 3),)])
+@pytest.mark.parametrize("taken", [None, 0.25, float("nan")])
+def test_a_line_says_null_only_for_what_is_not_known(
+    taken: float | None, pieces: tuple[tuple[float, int], ...]
+) -> None:
+    row = encode(Answered("id", 1, 1, SystemTurn(Answer("x"), seconds=taken, pieces=pieces)))
+    if taken in (None, 0.25) and pieces != ((float("inf"), 3),):
+        assert json.loads(event_line(row)) == row
+    else:
+        with pytest.raises(ValueError, match="JSON compliant"):
+            event_line(row)
 
 
 def test_keys_of_a_later_version_are_passed_over() -> None:
