@@ -95,7 +95,7 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
     after `/`, `=` or `:` (archives, redirects), and a separate URL otherwise (a list without spaces). URLs longer
     than 32,768 characters are ignored, as browsers do not accept them.
     """
-    if most is None and not www and (plain := _plain_urls(text)) is not None:
+    if not www and (plain := _plain_urls(text, most)) is not None:
         return plain
     tried = _url_candidates(text, www)
     mentions = (mention for _, mention in islice(tried, most and 2 * most) if mention is not None)
@@ -142,6 +142,13 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
             found.append((start, link))
             if len(found) == MOST_LINKS:
                 break
+    if (
+        not covered
+        and not www
+        and (plain := _plain_urls(text, MOST_LINKS + 1)) is not None
+        and len(plain) <= MOST_LINKS
+    ):
+        return FoundLinks(tuple([Link(one.href, one.href) for one in plain]))
     covered.sort()
     starts = sorted(start for start, _ in found)
     bare, reached = 0, len(text)
@@ -160,10 +167,12 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
     return FoundLinks(kept, rest.count("http://") + rest.count("https://"))
 
 
-def _plain_urls(text: str) -> tuple[Mention, ...] | None:
-    """Return the URLs of a text in which every run is exactly one URL, or None for any other text."""
-    found = []
+def _plain_urls(text: str, most: int | None = None) -> tuple[Mention, ...] | None:
+    """Return at most `most` URLs of a text in which each of their runs is exactly one URL, or None for other texts."""
+    found: list[Mention] = []
     for run in _RUN.finditer(text):
+        if len(found) == most:
+            break
         begin, stop = _scheme_start(text, run.start()), run.end()
         if stop - begin > _LONGEST_PLAIN or _PLAIN.fullmatch(text, begin, stop) is None:
             return None
