@@ -14,7 +14,7 @@ from pathlib import Path
 from recordings.files.digests import content_digest, read_object
 from recordings.files.errors import RunError
 from recordings.files.evidence import evidence_fault, list_exhibits, named_exhibits
-from recordings.files.segments import segment_fault, segment_of
+from recordings.files.segments import SegmentError, segment_fault, segment_of
 from recordings.files.stored_lines import has_lines
 from recordings.judged.decisions import FOLDER as DECISIONS
 from recordings.judged.decisions import read_decisions
@@ -196,10 +196,14 @@ def _remove_folder(what: str, run: Path) -> str:
 
 def recording_hash(run: Path) -> str:
     """Hash `run.json` and every file of events. The events name the evidence by its content, so the hash covers the
-    evidence too. Judgments are not included, because they may be added later. Raises OSError."""
+    evidence too. Judgments are not included, because they may be added later. Returns "" if a segment is damaged, and
+    raises OSError."""
     digest = hashlib.blake2b(digest_size=16, person=b"harvest-run")
     for file in (run / "run.json", *event_files(run)):
-        digest.update(f"{file.name} {content_digest(file)}\n".encode())
+        try:
+            digest.update(f"{file.name} {content_digest(file)}\n".encode())
+        except SegmentError:
+            return ""
     return digest.hexdigest()
 
 

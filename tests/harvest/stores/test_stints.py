@@ -21,6 +21,7 @@ from harvest.stores.stored_run import Stint, StoredRun, piece_name
 from recordings.checking.chain_check import check_recording
 from recordings.files.errors import RunError, StoreError
 from recordings.files.lock import Lock, RunLocked
+from recordings.log.compaction import compact
 from recordings.log.header import Header
 from recordings.log.inventory import INVENTORY, begin_inventory
 from recordings.log.run_folder import Run, event_files, read
@@ -90,6 +91,11 @@ def anybody(header: Header) -> None:
     pass
 
 
+def pieces(run: StoredRun, begins: str) -> bytes:
+    names = {name.removeprefix(f"{run.name}/") for name in counting(run).asked}
+    return b"".join(run.get(name) for name in sorted(names) if name.startswith(begins))
+
+
 def cut(file: Path, ended: int) -> None:
     """Leave of a file of events what stood in it when so many attempts had ended."""
     lines = file.read_bytes().splitlines(keepends=True)
@@ -122,6 +128,29 @@ def test_what_one_worker_stored_is_what_another_plays_on_from(stored: StoredRun,
     ]
     asyncio.run(play_audit(audit(4), tmp_path / "alone"))
     assert content(second) == content(read(tmp_path / "alone", keep_rows=True))
+
+
+def test_a_folder_that_was_compacted_in_between_goes_on_with_its_store(stored: StoredRun, tmp_path: Path) -> None:
+    """What a store does not have yet is sent from the segment, with its whole chain."""
+    with counting_api() as api:
+        (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url))
+        kept = load_audit(str(tmp_path / "audit.yaml"))
+        asyncio.run(play_stored(kept, tmp_path / "east", stored))
+        compact(tmp_path / "east")
+        asyncio.run(play_stored(replace(kept, trials=3), tmp_path / "east", stored))
+        compact(tmp_path / "east")
+    assert not list((tmp_path / "east").glob("trials-*[0-9].jsonl"))
+    late = StoredRun(Counting(), "late")
+    late.claim()
+    Sender(late, tmp_path / "east", Stint(1)).send(last=True)
+    for kind in ("stints/000001/trials/", "stints/000001/chain/"):
+        assert pieces(late, kind) == pieces(stored, kind) != b"", kind
+    assert pieces(late, "evidence/")
+    stored.fetch(tmp_path / "copy")
+    assert read(tmp_path / "copy").conversations == read(tmp_path / "east").conversations
+    assert [len(run.finished) for run in (read(tmp_path / "copy"), read(tmp_path / "east"))] == [3, 3]
+    found = check_recording(tmp_path / "copy")
+    assert (found.faults, found.gaps) == ([], [])
 
 
 def test_a_fetched_run_is_the_recorded_one(stored: StoredRun, tmp_path: Path) -> None:
