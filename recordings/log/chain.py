@@ -204,10 +204,12 @@ class Chain:
 
     def add(self, lines: Iterable[bytes]) -> None:
         """Add lines that the file of events already contains. `flush` writes their hashes."""
+        head, hashes = self._head, self._hashes
         for data in lines:
-            self._head = next_link(self._head, data)
-            self._hashes.append(self._head)
+            head = next_link(head, data)
+            hashes.append(head)
             self._lines += 1
+        self._head = head
 
     def flush(self) -> None:
         """Write the hashes of all lines added so far, but none after a failed write, because lines would not match."""

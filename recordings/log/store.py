@@ -227,8 +227,10 @@ class RunWriter:
         which no more events are accepted. Raises TypeError or ValueError, before anything is written, if JSON cannot
         express an event (a NaN).
         """
-        size = sum(map(_text_size, events))
-        stored, lines = self._store_lines(events) if size < LONG else await asyncio.to_thread(self._store_lines, events)
+        if _text_size(events) < LONG:
+            stored, lines = self._store_lines(events)
+        else:
+            stored, lines = await asyncio.to_thread(self._store_lines, events)
         if sync:
             await self._journal.sync(*lines)
         else:
@@ -308,10 +310,14 @@ class RunWriter:
         return data
 
 
-def _text_size(event: Event) -> int:
-    if isinstance(event, Answered):
-        return len(event.reply.answer.text)
-    return len(event.partial) if isinstance(event, Failed) else 0
+def _text_size(events: Sequence[Event]) -> int:
+    size = 0
+    for event in events:
+        if isinstance(event, Answered):
+            size += len(event.reply.answer.text)
+        elif isinstance(event, Failed):
+            size += len(event.partial)
+    return size
 
 
 def _refuse_nonempty(run: Path) -> None:
