@@ -13,13 +13,14 @@ from typing import Literal
 from urllib.parse import quote, unquote
 
 import pytest
+from playwright.sync_api import Browser
 
 from harvest.stores.store import open_store
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.object_store import s3_server
 from tests.support.opened_report import launched, opened, until
-from tests.support.viewed_folder import viewing
+from tests.support.viewed_folder import View, viewing
 
 AUDIT, SYSTEMS = "wöchentliche Prüfung", ("Große Änderung", "助手", "مساعد")
 TOPICS = ("Größe", "金利", "سؤال", "हिन्दी", "Вопрос")
@@ -162,40 +163,6 @@ def test_a_schedule_has_a_unit_of_its_own_for_each_name(folder: Path) -> None:
     assert "/harvest-w-chentliche-Pr-fung-" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("system", "topic"), [(SYSTEMS[0], TOPICS[0]), (SYSTEMS[1], TOPICS[3]), (SYSTEMS[2], TOPICS[2])]
-)
-def test_a_page_opens_the_conversation_of_an_address(folder: Path, system: str, topic: str) -> None:
-    page = folder / "bericht-größe.html"
-    if not page.exists():
-        assert harvest("report", run_of(folder), "--out", page).returncode == 0
-    address = f"#system={quote(system, safe='')}&topic={quote(topic, safe='')}&trial=1"
-    with launched() as browser, opened(browser, page, address) as watched:
-        until(watched.page, f"document.body.innerText.includes({json.dumps(f'{topic}?')})")
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        f"harvest show 'runs/{AUDIT}' --system '{SYSTEMS[0]}' --topic '{TOPICS[0]}' --trial 1",
-        f"harvest show 'runs/{AUDIT}' --system '{SYSTEMS[2]}' --topic '{TOPICS[3]}' --trial 2",
-        f"#topic={quote(TOPICS[1])}&system={quote(SYSTEMS[1])}&trial=1",
-    ],
-)
-def test_the_view_opens_the_conversation_of_an_address(folder: Path, address: str) -> None:
-    topic = next(name for name in TOPICS if name in unquote(address))
-    with viewing(folder) as view, launched() as browser:
-        window = browser.new_page()
-        window.goto(view.link)
-        until(window, "document.documentElement.dataset.ready")
-        until(window, f"document.body.innerText.includes({json.dumps(AUDIT)})")
-        window.evaluate("hash => { location.hash = hash; }", f"#run={quote(f'runs/{AUDIT}')}")
-        window.fill("#wanted", address)
-        window.press("#wanted", "Enter")
-        said = json.dumps(f"{topic}?")
-        until(window, f"!document.getElementById('reading').hidden && document.body.innerText.includes({said})")
-
-
 @pytest.fixture(scope="module")
 def s3() -> Iterator[dict[str, str]]:
     with s3_server("audits") as environment:
@@ -242,3 +209,54 @@ def test_what_looks_like_another_name_is_refused_in_one_message(
     assert done.stderr.count("error:") == 1
     assert words in done.stderr
     assert f"{file}:" in done.stderr.splitlines()[0]
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Path:
+    page = folder / "bericht-größe.html"
+    assert harvest("report", run_of(folder), "--out", page).returncode == 0
+    return page
+
+
+@pytest.fixture(scope="module")
+def view(folder: Path) -> Iterator[View]:
+    with viewing(folder) as view:
+        yield view
+
+
+@pytest.fixture(scope="module")
+def browser(page: Path) -> Iterator[Browser]:
+    """For the last tests of this file, because no run can be played while it is open."""
+    with launched() as browser:
+        yield browser
+
+
+@pytest.mark.parametrize(
+    ("system", "topic"), [(SYSTEMS[0], TOPICS[0]), (SYSTEMS[1], TOPICS[3]), (SYSTEMS[2], TOPICS[2])]
+)
+def test_a_page_opens_the_conversation_of_an_address(page: Path, browser: Browser, system: str, topic: str) -> None:
+    address = f"#system={quote(system, safe='')}&topic={quote(topic, safe='')}&trial=1"
+    with opened(browser, page, address) as watched:
+        until(watched.page, f"document.body.innerText.includes({json.dumps(f'{topic}?')})")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"harvest show 'runs/{AUDIT}' --system '{SYSTEMS[0]}' --topic '{TOPICS[0]}' --trial 1",
+        f"harvest show 'runs/{AUDIT}' --system '{SYSTEMS[2]}' --topic '{TOPICS[3]}' --trial 2",
+        f"#topic={quote(TOPICS[1])}&system={quote(SYSTEMS[1])}&trial=1",
+    ],
+)
+def test_the_view_opens_the_conversation_of_an_address(view: View, browser: Browser, address: str) -> None:
+    topic = next(name for name in TOPICS if name in unquote(address))
+    window = browser.new_page()
+    window.goto(view.link)
+    until(window, "document.documentElement.dataset.ready")
+    until(window, f"document.body.innerText.includes({json.dumps(AUDIT)})")
+    window.evaluate("hash => { location.hash = hash; }", f"#run={quote(f'runs/{AUDIT}')}")
+    window.fill("#wanted", address)
+    window.press("#wanted", "Enter")
+    said = json.dumps(f"{topic}?")
+    until(window, f"!document.getElementById('reading').hidden && document.body.innerText.includes({said})")
+    window.close()
