@@ -114,6 +114,10 @@ def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
 def present_means(values: Floats) -> Floats:
     """Return the (parts,) means of (parts, units) values without NaN, or NaN if all values are NaN."""
     seen = ~np.isnan(values)
+    means: Floats
+    if values.size and seen.all() and values.flags.c_contiguous:
+        means = values.mean(axis=1)
+        return means
     counts = seen.sum(axis=1)
     means = np.full(len(values), math.nan)
     for count in np.unique(counts[counts > 0]).tolist():  # numpy adds equally many numbers in the same order
@@ -126,6 +130,8 @@ def means_over_topics(values: Floats) -> Floats:
     """Return the (parts,) means over topics of each topic's mean over its trials, without NaN cells. `values` are
     (parts, topics, trials). Trials must be contiguous in memory, because the order of a sum depends on that."""
     seen = ~np.isnan(values)
+    if values.size and seen.all() and values.flags.c_contiguous:
+        return present_means(values.sum(axis=2) / values.shape[2])
     counts = seen.sum(axis=2)
     sums = np.where(seen, values, 0.0).sum(axis=2)
     return present_means(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
@@ -192,8 +198,11 @@ class Cells:
         values, worst, best = (np.ascontiguousarray(one[at]) for one in (self.values, self.worst, self.best))
         seen = ~np.isnan(values)
         n = seen.sum(axis=(1, 2))
+        means = means_over_topics(values)
+        alike = values.tobytes()  # most values are known, and then the worst and best are the same
         columns = (
-            *map(means_over_topics, (values, worst, best)),
+            means,
+            *(means if one.tobytes() == alike else means_over_topics(one) for one in (worst, best)),
             n,
             seen.any(axis=2).sum(axis=1),
             np.where(n > 0, (expected & ~seen).sum(axis=(1, 2)), 0),

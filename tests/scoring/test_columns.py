@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Conversation
+from scoring.columns import means_over_topics
 from scoring.conversations import default_columns, default_figures, ordered_names
 from scoring.figure import Figure
 from scoring.measures.relevance import RELEVANCE
@@ -142,3 +143,15 @@ def test_rows_without_intervals_say_the_same_values() -> None:
         assert not any(row.interval for row in bare)
         without: Any = {"low": np.nan, "high": np.nan, "level": None, "interval": None, "resampled": None, "note": ""}
         assert [repr(replace(row, **without)) for row in rows] == [repr(replace(row, note="")) for row in bare]
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 12), st.integers(0, 1000))
+def test_means_are_those_of_each_part_alone_with_and_without_values_that_are_missing(
+    parts: int, topics: int, trials: int, seed: int
+) -> None:
+    values = np.random.default_rng(seed).standard_normal((parts, topics, trials))
+    holed = values.copy()
+    holed[0, 0, 0] = np.nan  # no other part is short of a value
+    whole, found = means_over_topics(values), means_over_topics(holed)
+    assert found[1:].tolist() == whole[1:].tolist()
+    assert whole.tolist() == [float(np.mean([np.sum(row) / trials for row in part])) for part in values]
