@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from harvest.audits.audit import load_audit
 from recordings.log.run_folder import read
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.command_line import harvest
+from tests.support.forked_commands import ForkedCommand
 from tests.support.interfaces import Interface
 from tests.support.processes import below, browsers_of, gone
 
@@ -48,14 +48,8 @@ def _stopped(folder: Path, stop: signal.Signals, *, group: bool) -> tuple[int, s
     group: as a terminal does, which tells every process in it.
     """
     log = folder / "log"
-    with log.open("w") as output:
-        running = subprocess.Popen(
-            [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run"],
-            cwd=folder,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
+    with log.open("wb") as output:
+        running = ForkedCommand("run", "audit.yaml", "--out", "run", cwd=folder, said=output, session=True)
     try:
         _wait_for_an_answer(folder, running)
         assert browsers_of(running.pid)
@@ -74,7 +68,7 @@ def _answers(folder: Path) -> int:
     return sum(path.read_text().count('{"event":"turn"') for path in folder.glob("run/trials-*"))
 
 
-def _wait_for_an_answer(folder: Path, running: subprocess.Popen[bytes]) -> None:
+def _wait_for_an_answer(folder: Path, running: ForkedCommand) -> None:
     before, deadline = _answers(folder), time.monotonic() + 120
     while _answers(folder) == before:
         assert running.poll() is None, (folder / "log").read_text()

@@ -12,7 +12,6 @@ import io
 import json
 import os
 import stat
-import subprocess
 import sys
 import zipfile
 from collections.abc import AsyncIterator
@@ -32,6 +31,7 @@ from harvest.systems.driver import DriverError, Unanswered
 from recordings.log.run_folder import read
 from tests.servers.local_http import Asked, LocalServer, response
 from tests.support.browsing import browsing, pages, run, settings, until
+from tests.support.forked_commands import ForkedCommand
 from topics.document import parse_document
 from topics.errors import InputError
 
@@ -277,11 +277,8 @@ async def test_nothing_of_a_log_in_reaches_a_recording(tmp_path: Path) -> None:
         keep_login(tmp_path / "door.login.json", await window.state())
         (tmp_path / "audit.yaml").write_text(AUDIT.replace("URL", server.url))
         (tmp_path / "say.yaml").write_text(PROTOCOL)
-        command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--json"]
-        process = await asyncio.create_subprocess_exec(
-            *command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        out, err = await asyncio.wait_for(process.communicate(), 120)
+        process = ForkedCommand("run", "audit.yaml", "--out", "run", "--json", cwd=tmp_path)
+        out, err = await asyncio.to_thread(process.communicate, 120)
     assert process.returncode == 3, err.decode()
 
     recorded = read(tmp_path / "run")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from pathlib import Path
 
 from harvest.pages.browser.login import keep_login
 from recordings.log.run_folder import read
 from tests.servers.local_http import Asked, response
 from tests.support.browsing import pages
+from tests.support.forked_commands import ForkedCommand
 
 PERSON = "person-9b1c44e7d2"
 CHAT = """<!doctype html><title>Chat</title><body><main role="log"></main>
@@ -87,11 +86,8 @@ async def test_a_new_chat_is_opened_and_the_page_knows_the_person(tmp_path: Path
         keep_login(tmp_path / "person.login.json", {"cookies": [{**cookie, **rest}], "origins": []})
         (tmp_path / "audit.yaml").write_text(AUDIT.replace("URL", server.url))
         (tmp_path / "protocol.yaml").write_text(PROTOCOL)
-        command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--json"]
-        process = await asyncio.create_subprocess_exec(
-            *command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        _, err = await asyncio.wait_for(process.communicate(), 120)
+        process = ForkedCommand("run", "audit.yaml", "--out", "run", "--json", cwd=tmp_path)
+        _, err = await asyncio.to_thread(process.communicate, 120)
     assert process.returncode == 0, err.decode()
     (one,) = read(tmp_path / "run").finished
     assert [turn.reply.answer.text if turn.reply else "" for turn in one.turns] == [

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from harvest.systems.driver import DriverError, Opening, Surroundings
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.browsing import browsing
 from tests.support.command_line import harvest
+from tests.support.forked_commands import run_forked
 from tests.support.interfaces import NAMES, Pages, awkward_pages
 from tests.support.same_words import allowed_between
 
@@ -41,13 +41,7 @@ OTHERS = ("name-lines", "silent-error", "stop-button")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harvest", "pages", "probe", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        env={**os.environ, "COLUMNS": "100"},
-    )
+    return run_forked("pages", "probe", *arguments, environment={**os.environ, "COLUMNS": "100"}, timeout=240)
 
 
 async def play(site: Path, turns: tuple[str, ...]) -> list[str]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +29,7 @@ from recordings.log.run_folder import Run, read
 from recordings.log.store import RunWriter
 from tests.servers.page_replies import reply_of
 from tests.support.browsing import settings
+from tests.support.forked_commands import run_forked
 from tests.support.interfaces import awkward_pages
 from tests.support.kept_answers import EVERY, Worse, keep_answers, record_conversation
 
@@ -254,8 +253,7 @@ def test_a_conversation_that_would_have_gone_another_way_is_played_again(
     assert (one.outcome and one.outcome.reason, mended.finished) == ("read-anew", ())
     assert labels(mended) == ["o", "o"]
 
-    command = [sys.executable, "-m", "harvest", "run", str(audit.folder / "audit.yaml"), "--out"]
-    done = subprocess.run([*command, str(audit.folder / "mended")], capture_output=True, text=True, timeout=120)
+    done = run_forked("run", audit.folder / "audit.yaml", "--out", audit.folder / "mended", "--no-report")
     assert done.returncode == 0, done.stderr
     (first, second) = read(audit.folder / "mended").conversations
     assert (first.attempt, first.valid, second.attempt, second.valid) == (1, False, 2, True)
