@@ -24,6 +24,7 @@ Source of alpha: K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 
 
 import math
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -73,9 +74,7 @@ def alpha_interval(
     else:
         # The ends of the scale, which is from 0 to 1 unless a score lies beyond.
         apart = agreed = np.minimum(0.0, every.min(axis=0)), np.maximum(1.0, every.max(axis=0))
-    draws = max(1000, min(_DRAWS, _AT_ONCE // len(place)))
-    drawn = drawn_weights(generator(0, "unseen unit", str(len(place))), len(place), draws, UNSEEN)
-    weights = np.asarray(drawn / drawn.sum(axis=0))
+    weights = _unit_weights(len(place))
     seen, unseen = weighted_sums(sums, weights[:-1]), weights[-1]
     half = math.ceil(judges / 2)
     worst = _parts(np.repeat(np.stack(apart), [half, int(judges) - half], axis=0))
@@ -85,6 +84,16 @@ def alpha_interval(
     tail = (1 - level) / 2
     ends = float(np.quantile(low, tail)), float(np.quantile(high, 1 - tail))
     return Interval(min(ends[0], alpha), min(1.0, max(ends[1], alpha)), _METHOD, "units", assumes=_ASSUMES)
+
+
+@lru_cache(maxsize=2)  # to draw them takes longer than everything else
+def _unit_weights(units: int) -> Floats:
+    """Return (units + 1, draws) weights that sum to 1 in each draw. They depend on the number of units alone."""
+    draws = max(1000, min(_DRAWS, _AT_ONCE // units))
+    drawn = drawn_weights(generator(0, "unseen unit", str(units)), units, draws, UNSEEN)
+    weights = np.asarray(drawn / drawn.sum(axis=0))
+    weights.flags.writeable = False
+    return weights
 
 
 def _parts(row: Floats) -> list[float]:

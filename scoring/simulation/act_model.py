@@ -157,6 +157,11 @@ class ActModel:
         return found
 
 
+def closest_context(decision: Decision, order: int, given: bool) -> Context:
+    """Return the first of `contexts`, the most specific row. `order` is at least 1."""
+    return decision.before[-order:], decision.answer if given else None
+
+
 def contexts(decision: Decision, order: int, given: bool) -> tuple[Context, ...]:
     """Return the rows in which a decision is looked up, from the most specific to the most general."""
     lasts = [decision.before[-k:] for k in range(min(order, len(decision.before)), 0, -1)]

@@ -11,7 +11,7 @@
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -284,7 +284,7 @@ def matrix_divergence(known: Predictor, dialogues: Sequence[Dialogue], *, order:
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")
     before = {
-        act_model.contexts(decision, order, False)[0]: decision
+        act_model.closest_context(decision, order, False): decision
         for dialogue in dialogues
         for decision in act_model.decisions_of(dialogue)
     }
@@ -300,10 +300,10 @@ def matrix_divergence(known: Predictor, dialogues: Sequence[Dialogue], *, order:
 
 
 def _rows(dialogues: Sequence[Dialogue], order: int, given: bool) -> dict[Context, Counter[str]]:
-    found: dict[Context, Counter[str]] = {}
+    found: dict[Context, Counter[str]] = defaultdict(Counter)
     for dialogue in dialogues:
         for decision in act_model.decisions_of(dialogue):
-            found.setdefault(act_model.contexts(decision, order, given)[0], Counter())[decision.act] += 1
+            found[act_model.closest_context(decision, order, given)][decision.act] += 1
     return found
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from recordings.acts.dialogue import Dialogue
 from scoring.inference.relabelled import RelabellingTest, compare_with_relabelled
-from scoring.simulation.act_model import contexts, decisions_of
+from scoring.simulation.act_model import closest_context, decisions_of
 from scoring.simulation.lengths import cut_at_horizon
 from topics.arrays import Floats
 
@@ -36,7 +36,7 @@ def behaviour_test(
     short = [by_user(side) for side in cut]
     acts = _places(turn.act for side in (real, simulated) for one in side for turn in one.turns)
     followed = _places(
-        (contexts(decision, order, False)[0], decision.act)
+        (closest_context(decision, order, False), decision.act)
         for side in (real, simulated)
         for one in side
         for decision in decisions_of(one)
@@ -53,7 +53,7 @@ def behaviour_test(
             for turn in one.turns:
                 found[acts[turn.act]] += 1
             for decision in decisions_of(one):
-                row = rows[contexts(decision, order, False)[0]]
+                row = rows[closest_context(decision, order, False)]
                 found[ends[0] + row * len(outcomes) + outcomes[decision.act]] += 1
         for one in short:
             found[ends[1 if one.ended else 2] + one.length] += 1

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -224,29 +224,33 @@ def _word_bucket(word: str) -> int:
 
 def _find_typing_errors(counted: Mapping[str, int]) -> frozenset[str]:
     """Find words seen once that become a frequent word by removing, adding, replacing or swapping one character."""
-    frequent = [word for word, n in counted.items() if n >= _FREQUENT and len(word) >= _SHORTEST]
-    by_length: dict[int, list[str]] = {}
-    for word in frequent:
-        by_length.setdefault(len(word), []).append(word)
+    frequent = {word for word, n in counted.items() if n >= _FREQUENT and len(word) >= _SHORTEST}
+    # Looked up by what is left of them, because to compare each rare word with each frequent one takes minutes.
+    shortened = {left for word in frequent for left in _shortened(word)}
+    holed = {left for word in frequent for left in _holed(word)}
     return frozenset(
         word
         for word, n in counted.items()
         if n == 1
-        and any(
-            _is_near(word, other)
-            for length in (len(word) - 1, len(word), len(word) + 1)
-            for other in by_length.get(length, ())
-            # An ending that only says more than one, or when, is grammar.
-            if not (word.startswith(other) or other.startswith(word))
+        and (
+            word in shortened
+            or not frequent.isdisjoint(_shortened(word))
+            or not holed.isdisjoint(_holed(word))
+            or not frequent.isdisjoint(_swapped(word))
         )
     )
 
 
-def _is_near(one: str, other: str) -> bool:
-    if len(one) != len(other):
-        short, long = sorted((one, other), key=len)
-        return any(long[:place] + long[place + 1 :] == short for place in range(len(long)))
-    apart = [place for place, (a, b) in enumerate(zip(one, other)) if a != b]
-    if len(apart) == 2 and apart[1] == apart[0] + 1:
-        return one[apart[0]] == other[apart[1]] and one[apart[1]] == other[apart[0]]
-    return len(apart) == 1
+def _shortened(word: str) -> Iterator[str]:
+    """Yield the word without one character. The last stays: an ending that only says more than one, or when, is
+    grammar."""
+    without = (word[:place] + word[place + 1 :] for place in range(len(word)))
+    return (left for left in without if left != word[:-1])
+
+
+def _holed(word: str) -> Iterator[str]:
+    return (f"{word[:place]}\0{word[place + 1 :]}" for place in range(len(word)))
+
+
+def _swapped(word: str) -> Iterator[str]:
+    return (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1))

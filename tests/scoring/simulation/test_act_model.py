@@ -22,6 +22,8 @@ from scoring.simulation.act_model import (
     UniformModel,
     acts_in,
     assign_folds,
+    closest_context,
+    contexts,
     decision_bits,
     decisions_of,
     fit_acts,
@@ -113,6 +115,15 @@ def test_a_row_that_was_never_seen_says_what_the_next_says() -> None:
     unseen = model.probabilities(Decision((START, "b", "a"), None, ""))
     order_one = fit_acts([dialogue("aab")], acts=ACTS, order=1)
     assert unseen == pytest.approx(order_one.probabilities(Decision((START, "a"), None, "")))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("given", [False, True])
+def test_the_closest_row_is_the_first_of_those_that_a_decision_is_looked_up_in(order: int, given: bool) -> None:
+    decisions = [decision for one in iard()[:40] for decision in decisions_of(one)]
+    assert any(len(decision.before) > 2 for decision in decisions)
+    for decision in decisions:
+        assert closest_context(decision, order, given) == contexts(decision, order, given)[0]
 
 
 def test_a_missing_last_answer_does_not_give_the_end_away() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from recordings.acts.dialogue import ActTurn, Dialogue
-from scoring.simulation.wordings import WORDINGS, compare_wordings
+from scoring.simulation.wordings import WORDINGS, _find_typing_errors, compare_wordings
 from tests.support.checkout import DATA
 
 
@@ -109,3 +110,24 @@ def test_sides_without_words_are_not_compared_and_few_users_get_no_verdict() -> 
     assert list(found.measures) == list(WORDINGS)
     assert math.isnan(found.measures["variety"].value), "nobody said twenty words"
     assert found.verdict == "within"
+
+
+def is_slip(word: str, other: str) -> bool:
+    """Word by word: one character more, fewer, replaced or swapped with the next, and more than another ending."""
+    if word.startswith(other) or other.startswith(word):
+        return False
+    if len(word) != len(other):
+        short, long = sorted((word, other), key=len)
+        return any(long[:place] + long[place + 1 :] == short for place in range(len(long)))
+    apart = [place for place, (a, b) in enumerate(zip(word, other, strict=True)) if a != b]
+    swapped = len(apart) == 2 and apart[1] == apart[0] + 1 and word[apart[0]] == other[apart[1]]
+    return len(apart) == 1 or (swapped and word[apart[1]] == other[apart[0]])
+
+
+def test_slips_are_those_that_comparing_each_word_with_each_frequent_one_finds() -> None:
+    """All words of four to seven of three letters against words with doubled letters, and against one too short."""
+    rare = ["".join(letters) for size in range(4, 8) for letters in itertools.product("abc", repeat=size)]
+    frequent = ("abbac", "aabcb", "babaab")
+    found = _find_typing_errors({**dict.fromkeys(rare, 1), **dict.fromkeys((*frequent, "cccc"), 5)})
+    expected = {word for word in rare if word not in frequent and any(is_slip(word, other) for other in frequent)}
+    assert found == expected
