@@ -126,12 +126,17 @@ def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UT
 def read_table(text: str, path: str, known: Container[str]) -> Table:
     """Read a table row by row. A separator that the text does not declare is chosen to separate most of the `known`
     column names (in lower case). Raises InputError as `csv_rows` does, also while iterating over the rows."""
-    declared = _DECLARED.match(text)
-    if declared:  # replaced by blanks, so that lines and columns are still those of the file
-        text = text[declared.end() :].rjust(len(text))
-    separator = declared[1] if declared else _find_separator(text, path, known)
+    separator, text = declared_separator(text)
+    separator = separator or _find_separator(text, path, known)
     rows = (row for row in csv_rows(text, path, separator) if any(cell.text for cell in row))
     return Table(next(rows, ()), rows, separator)
+
+
+def declared_separator(text: str) -> tuple[str, str]:
+    """Return the separator that a first line `sep=;` declares, or "", and the text with this line made blank: lines and
+    columns are still those of the file."""
+    declared = _DECLARED.match(text)
+    return (declared[1], text[declared.end() :].rjust(len(text))) if declared else ("", text)
 
 
 def _find_separator(text: str, path: str, known: Container[str]) -> str:

@@ -19,7 +19,9 @@ _OTHER_FORMS = (  # without their zone
     *("%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d, %H:%M:%S", "%Y.%m.%d %H:%M:%S"),
     *("%a %b %d %H:%M:%S %Y", "%b %d, %Y %H:%M:%S", "%B %d, %Y %H:%M:%S", "%b %d, %Y %I:%M:%S %p"),
     *("%d %b %Y %H:%M:%S", "%d %B %Y %H:%M:%S", "%d/%b/%Y:%H:%M:%S", "%B %d, %Y %I:%M %p", "%b %d, %Y %I:%M %p"),
+    *("%Y/%m/%d", "%Y.%m.%d", "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%d. %B %Y"),
 )
+_NUMBERS = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?=$|,? )", re.ASCII)
 _ZONE_WITHIN = re.compile(r"(?<=\d) ([+-]\d{4})(?= \d{4}$)", re.ASCII)  # Sat Jan 31 12:00:00 +0000 2026
 
 
@@ -138,6 +140,12 @@ def _parse_formats(text: str) -> Iterator[datetime]:
         yield found if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         pass
+    # A day above 12 shows which of two numbers is the month.
+    if numbers := _NUMBERS.match(text):
+        first, second = int(numbers[1]), int(numbers[3])
+        if first == second or max(first, second) > 12:
+            month, day = sorted((first, second))
+            text = f"{numbers[4]}/{month}/{day}{text[numbers.end() :].replace(',', '', 1)}"
     if within := _ZONE_WITHIN.search(text):
         text = f"{text[: within.start()]}{text[within.end() :]} {within[1]}"
     zone = _ZONE.search(text)

@@ -122,9 +122,11 @@ class Sides:
             self.turns.append(SpokenTurn(text))
         turn, acts = self.turns[-1], message.get("acts")
         turn.acts += [one for one in (acts if isinstance(acts, list) else ()) if isinstance(one, str) and one]
-        turn.asked_at = turn.asked_at or next(
-            filter(None, (parse_foreign_time(message.get(key)) for key in _TIME_KEYS)), ""
-        )
+        written = [message[key] for key in _TIME_KEYS if message.get(key)]
+        asked_at = next(filter(None, map(parse_foreign_time, written)), "")
+        if written and not asked_at:
+            self.passed[f"times that cannot be read or may be several, such as {str(written[0])[:40]!r}"] += 1
+        turn.asked_at = turn.asked_at or asked_at
         self._add_judged(message, "user")
 
     def add_answer(self, message: Mapping[str, Any], where: str) -> None:

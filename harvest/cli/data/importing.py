@@ -190,6 +190,10 @@ def _columns(given: tuple[str, ...]) -> Mapping[str, str]:
             raise InputError(what, allowed=", ".join(COLUMNS), advice="such as --map prompt=Question")
         if meaning in found:
             raise InputError(f"--map names two columns for {meaning}", advice="name one")
+        if same := next((one for one, other in found.items() if other.casefold() == column.casefold()), ""):
+            raise InputError(
+                f"--map names the column {column!r} for {same} and for {meaning}", advice="name one of them"
+            )
         found[meaning] = column
     return found
 

@@ -18,6 +18,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from protocols.answer import Source
@@ -25,7 +26,7 @@ from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.parquet_rows import PARQUET_MARK, parquet_rows
 from recordings.formats.shapes.shape import Group, Refuse, Shape, ShapeOptions, json_values, topic_name
-from topics.csv_rows import decode_table, is_utf16
+from topics.csv_rows import declared_separator, decode_table, is_utf16
 from topics.errors import InputError, Place
 from topics.json_value import JsonValue
 
@@ -88,7 +89,7 @@ def _has_needed(names: set[str]) -> bool:
 def is_table(data: bytes) -> bool:
     """Return True if the bytes of a file begin with a header of this table."""
     opening = data[:4096].decode("utf-16" if is_utf16(data) else "utf-8-sig", "replace")
-    first = opening.split("\n", 1)[0].strip()
+    first = declared_separator(opening)[1].lstrip().split("\n", 1)[0].strip()
     names = {cell.strip().strip('"').casefold() for cell in first.replace(";", ",").replace("\t", ",").split(",")}
     return _has_needed(names)
 
@@ -104,20 +105,21 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
         return
     csv.field_size_limit(max(csv.field_size_limit(), len(data)))  # an answer may be longer than the usual limit
     text = decode_table(data, path, "a table as CSV")
-    first = next(lines_of(text), "")
-    mark = max(",;\t", key=first.count)
+    mark, text = declared_separator(text)
+    if not mark:
+        mark = max(",;\t", key=next(lines_of(text), "").count)
     reader = csv.reader(lines_of(text), delimiter=mark, strict=True)
     header: Sequence[str] = ()
     line = 1
     try:
         for cells in reader:
-            if not header:
+            if not header and any(cell.strip() for cell in cells):
                 header = [cell.strip() for cell in cells]
                 if repeated := [
                     name for name, times in Counter(map(str.casefold, header)).items() if name and times > 1
                 ]:
                     raise InputError(f"the column {repeated[0]!r} is there twice", place=Place(path, line))
-            elif any(cell.strip() for cell in cells):
+            elif header and any(cell.strip() for cell in cells):
                 if len(cells) > len(header) and any(cell.strip() for cell in cells[len(header) :]):
                     what = f"the row has {len(cells)} cells, but there are {len(header)} columns"
                     refuse(InputError(what, place=Place(path, line)))
@@ -144,16 +146,15 @@ def _cell_text(cell: Any) -> str:
 def _cells(row: JsonValue, options: ShapeOptions) -> dict[str, str]:
     """Return the cells of a row by the meaning of their column."""
     held: dict[str, str] = row.value if isinstance(row.value, dict) else {}
-    by_name = {str(name).casefold(): name for name in held}
-    found = {}
-    for meaning, others in COLUMNS.items():
-        named = options.columns.get(meaning)
-        names = (named,) if named is not None else (meaning, *others)
-        name = next((by_name[one.casefold()] for one in names if one.casefold() in by_name), None)
-        if named is not None and name is None:
-            raise InputError(f"there is no column {named!r}", allowed=", ".join(map(repr, held)))
-        if name is not None:
-            found[meaning] = held[name]
+    named = _columns_of(tuple(held), tuple(options.columns.items()))
+    found = {meaning: held[names[0]] for meaning, names in named.items()}
+    for meaning, (first, *others) in named.items():
+        for other in others:
+            if held[other].strip() != held[first].strip() and not held.keys() >= set(_OWN):
+                raise InputError(
+                    f"the columns {first!r} and {other!r} both name the {meaning}, and differ",
+                    advice=f"name the one that counts: --map {meaning}={first}",
+                )
     if held.keys() >= set(_OWN):
         # Its systems are called by their cells, and `parts` has its sources.
         found = {name: cell for name, cell in found.items() if name not in (*_TOPIC[1:], "sources")}
@@ -169,6 +170,23 @@ def _cells(row: JsonValue, options: ShapeOptions) -> dict[str, str]:
                 allowed=", ".join(map(repr, held)),
                 advice=f"name it: --map {meaning}=COLUMN",
             )
+    return found
+
+
+@lru_cache(maxsize=64)
+def _columns_of(names: tuple[str, ...], mapped: tuple[tuple[str, str], ...]) -> Mapping[str, tuple[str, ...]]:
+    """Return the columns of each meaning that is there: those that the caller names, or all that are called so."""
+    by_name = {name.casefold(): name for name in names}
+    chosen, found = dict(mapped), {}
+    for meaning, others in COLUMNS.items():
+        known = (chosen[meaning],) if meaning in chosen else (meaning, *others)
+        # A column that has another meaning by the caller's word does not have this one, too.
+        there = [by_name[one.casefold()] for one in known if one.casefold() in by_name]
+        if meaning in chosen and not there:
+            raise InputError(f"there is no column {chosen[meaning]!r}", allowed=", ".join(map(repr, names)))
+        there = [one for one in there if meaning in chosen or one.casefold() not in map(str.casefold, chosen.values())]
+        if there:
+            found[meaning] = tuple(there)
     return found
 
 

@@ -51,6 +51,48 @@ def test_a_published_table_is_read_without_a_word_about_its_columns(tmp_path: Pa
     assert found[0].key.topic == found[2].key.topic != found[1].key.topic  # another market is another topic
 
 
+def test_a_declared_separator_is_no_row_and_lines_are_those_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "excel.csv"
+    file.write_text(f"sep=;\r\n{PUBLISHED}Who;a;b;c;d;e;f;g;too many\n", encoding="utf-8")
+    assert recognise_format([file]) == "table"
+    found = IMPORTERS["table"].read(Request((file,)))
+    assert len(found.conversations) == 3
+    assert str(found.left_out[0]).startswith(f"{file}:6: the row has 9 cells")
+
+
+def test_times_that_may_be_several_are_counted_and_the_others_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "dates.csv"
+    file.write_text("question,answer,date\na,b,31/01/2026\nc,d,02/01/2026\ne,f,03/01/2026\n", encoding="utf-8")
+    found = imported(file)
+    assert [one.turns[0].reply.asked_at[:10] for one in found.conversations if one.turns[0].reply] == [
+        "2026-01-31",
+        "",
+        "",
+    ]
+    assert "times that cannot be read or may be several" in " ".join(found.warnings)
+
+
+def test_two_columns_of_one_meaning_are_refused_if_they_differ(tmp_path: Path) -> None:
+    file = tmp_path / "two.csv"
+    file.write_text("question,answer,model,chatbot\na,b,X,X\nc,d,Y,Y\n", encoding="utf-8")
+    assert [one.key.system for one in imported(file).conversations] == ["X", "Y"]
+    file.write_text("question,answer,model,chatbot\na,b,X,X\nc,d,Y,Z\n", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"two\.csv:3: the columns 'model' and 'chatbot' both name the system, and differ"
+    ):
+        imported(file)
+    chosen = IMPORTERS["table"].read(Request((file,), columns={"system": "chatbot"}))
+    assert [one.key.system for one in chosen.conversations] == ["X", "Z"]
+
+
+def test_one_column_cannot_be_mapped_to_two_meanings(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("Text,x\na,b\n", encoding="utf-8")
+    words = ("--map", "prompt=Text", "--map", "answer=text")
+    done = harvest("data", "import", file, *words, "--out", tmp_path / "run")
+    assert (done.returncode, "--map names the column 'text' for prompt and for answer" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("cell", "found"),
     [
