@@ -10,7 +10,8 @@ come with Harvest; a file of sources may name another file, whose rules are trie
 `host` is a name with all its subdomains, `*.name` its subdomains alone, and `name.*` that name under any public suffix.
 `path` is the beginning of the path, in which `*` is one segment; an empty cell is any path. `way` is one of
 
-    query      the address is the value of a parameter; `of` names parameters, and the first with an address counts
+    query      the address is the value of a parameter; `of` names parameters, and the first with an address counts.
+               A value that is neither an address nor a path on this host hides the page, unless another rule finds it
     base64     as query, in URL-safe base64; `of` is the parameter, a blank, and characters that precede the code
     path       the address is what follows `path`
     segment    the address is in the segment of the path that begins with `of`
@@ -89,12 +90,14 @@ class Redirect:
             return None
         match self.way:
             case "query":
-                values = _parameters(parts.query)
-                return next((values[name] for name in self.of.split() if _is_web(values.get(name, ""))), None)
+                parameters = _parameters(parts.query)
+                values = [value for name in self.of.split() if (value := parameters.get(name, ""))]
+                own = not values or any(re.match("/(?!/)", value) for value in values)
+                return next(filter(_is_web, values), None if own else "")
             case "base64":
                 name, _, before = self.of.partition(" ")
                 code = _parameters(parts.query).get(name, "")
-                return _decode(code.removeprefix(before)) if code.startswith(before) else None
+                return _decode(code.removeprefix(before)) if code.startswith(before) and code else None
             case "path":
                 query = f"?{parts.query}" if parts.query else ""
                 whole = unquote(rest) if rest[:7].lower() in ("http%3a", "https%3") else rest
@@ -159,14 +162,18 @@ class Redirects:
     def _step(self, parts: Address) -> tuple[str, Address | None]:
         """Return the rule that fits and the address that it finds: None if that is hidden, and `parts` if no rule
         fits."""
+        unreadable = ""
         for rule in self.rules:
             written = rule.lead(parts)
+            if written == "" and rule.way in ("query", "base64"):  # another rule may name another parameter
+                unreadable = unreadable or rule.name
+                continue
             if written == "":
                 return rule.name, None
             within = None if written is None else address(written)
             if within is not None and within != parts:  # else the rule leads here, and another may lead on
                 return rule.name, within
-        return "", parts
+        return (unreadable, None) if unreadable else ("", parts)
 
 
 def _identity(parts: Address) -> str:
@@ -182,12 +189,13 @@ def _is_web(text: str) -> bool:
     return address(text) is not None
 
 
-def _decode(code: str) -> str | None:
+def _decode(code: str) -> str:
+    """Return the address in URL-safe base64, or "" if there is none."""
     try:
         text = base64.b64decode(code + "=" * (-len(code) % 4), altchars=b"-_", validate=True).decode()
     except ValueError:  # of base64 and of UTF-8
-        return None
-    return text if _is_web(text) else None
+        return ""
+    return text if _is_web(text) else ""
 
 
 @cache

@@ -62,6 +62,10 @@ def test_the_page_is_found(url: str, page: str, domain: str) -> None:
         "https://t.co/abc",
         "https://www.google.com/url?q=https%3A%2F%2Fbit.ly%2Fx",
         "https://archive.ph/AbCd1",
+        "https://www.google.com/url?q=word",
+        "https://www.bing.com/ck/a?u=a1!!!!",
+        "https://www.bing.com/ck/a?u=a1bm90IGEgdXJs",
+        "https://www.google.com/url?q=//",
     ],
 )
 def test_a_page_that_cannot_be_found_is_hidden(url: str) -> None:
@@ -74,11 +78,10 @@ def test_a_page_that_cannot_be_found_is_hidden(url: str) -> None:
     "url",
     [
         "https://www.google.com/search?q=https%3A%2F%2Fx.org",
-        "https://www.google.com/url?q=word",
-        "https://www.bing.com/ck/a?u=a1!!!!",
-        "https://www.bing.com/ck/a?u=a1bm90IGEgdXJs",
         "https://web.archive.org/web/2020*/example",
         "https://www.baidu.com/linked?url=x",
+        "https://www.google.com/url",
+        "https://www.google.com/url?q=/search%3Fq%3Dx",
         "https://google.example.org/url?q=https%3A%2F%2Fx.org",
         "https://translate.goog/x",
         "http://127.0.0.1:8000/url?q=https%3A%2F%2Fx.org",
@@ -140,6 +143,18 @@ def test_a_rule_that_changes_nothing_leaves_the_address_to_the_next() -> None:
     )
     assert found is not None
     assert (found.domain, found.through) == ("other.example", ("x", "y"))
+
+
+def test_a_parameter_that_cannot_be_read_is_left_to_rules_that_read_another() -> None:
+    text = "name,host,path,way,of\nx,a.example,,query,id\ny,a.example,,query,to\n"
+    rules = Redirects(tuple(parse_redirects(text, "r")))
+    found, hidden = (
+        rules.page("https://a.example/?id=7&to=https%3A%2F%2Fb.example"),
+        rules.page("https://a.example/?id=7"),
+    )
+    assert found is not None
+    assert hidden is not None
+    assert (found.host, hidden.hidden, hidden.through) == ("b.example", True, ("x",))
 
 
 def test_a_label_that_is_no_host_hides_the_page() -> None:
