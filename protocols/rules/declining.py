@@ -58,7 +58,10 @@ LANGUAGES = tuple(sorted((*_COMMON, *(code for _, codes in _SCRIPTS for code in 
 _FOLDED = str.maketrans("\u2019\u2018\u02bc\u00b4\uff07\u00a0\u202f\u200cأإآىیکۀةёâ", "'''''   اااييكههеa")
 _QUOTED = lazy_pattern(
     r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|„[^“”\n]{0,300}[“”]|”[^”\n]{0,300}”|«[^»\n]{0,300}»|「[^」\n]{0,300}」'
-    r"|『[^』\n]{0,300}』|‘[^’\n]{0,300}’(?!\w)"
+    r"|『[^』\n]{0,300}』|‘[^’\n]{0,300}’(?!\w)|‚[^‘\n]{0,300}‘|‹[^›\n]{0,300}›"
+    r"|(?<!\w)'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){0,300}'(?!\w)"  # an apostrophe within a word ends no quotation
+    r"|^[ \t]{0,3}>[^\n]*|```.{0,2000}?```|`[^`\n]{0,300}`",
+    re.MULTILINE | re.DOTALL,
 )
 _THAI_BLANK = lazy_pattern(r"(?<=[\u0e00-\u0e7f]) (?=[\u0e00-\u0e7f])(?!แต่)")  # ends a clause or a sentence
 _EVIDENCE, _SHARE = 3, 4

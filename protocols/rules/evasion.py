@@ -30,7 +30,7 @@ class Evasion(AnswerRule):
     """Holds if the answer only evades. The module docstring lists the conditions. Evidence: the first sentence that
     evades. The rule has no options."""
 
-    version: ClassVar[str] = "evasion/1"
+    version: ClassVar[str] = "evasion/2"
     languages: ClassVar[tuple[str, ...]] = LANGUAGES
 
     def judge(self, sight: Sight) -> Verdict:

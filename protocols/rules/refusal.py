@@ -47,7 +47,7 @@ class Refusal(AnswerRule):
     """Holds if the answer is only a refusal. The module docstring lists the conditions. Evidence: the sentence that
     refuses, or the whole answer if the system marked it. The rule has no options."""
 
-    version: ClassVar[str] = "refusal/4"
+    version: ClassVar[str] = "refusal/5"
     languages: ClassVar[tuple[str, ...]] = LANGUAGES
 
     def judge(self, sight: Sight) -> Verdict:

@@ -105,7 +105,7 @@ def test_a_route_names_the_rule_its_version_and_its_evidence() -> None:
 
 def test_otherwise_says_what_every_rule_before_it_missed() -> None:
     _, (route,), _ = played(TWO_ROUNDS, M002, VAGUE)
-    assert (route.rule, route.version) == ("otherwise", "urls/1 any(empty/2 error_page/1 refusal/4)")
+    assert (route.rule, route.version) == ("otherwise", "urls/1 any(empty/2 error_page/1 refusal/5)")
     assert route.evidence[0].note == "useful: 0 different ones found"
     assert route.evidence[0].quote == "at least 1 URL(s) of the kind imdb-title"
 

@@ -72,7 +72,7 @@ def test_a_sound_protocol_is_read(load: Callable[[str], Protocol]) -> None:
     protocol = load(SOUND)
     assert tuple(protocol.states) == ("ask", "play")
     assert protocol.needs == {"links"}
-    assert protocol.rule_versions == {"useful": "urls/1", "refused": "any(refusal/4 empty/2)", "blank": "empty/2"}
+    assert protocol.rule_versions == {"useful": "urls/1", "refused": "any(refusal/5 empty/2)", "blank": "empty/2"}
     assert protocol.most_turns(TOPIC) == 4
 
 
@@ -103,7 +103,7 @@ def test_a_rule_on_an_edge_takes_no_name_that_the_file_uses(load: Callable[[str]
         SOUND.replace("  blank: {", "  empty: {refusal: {}}\n  blank: {").replace("if: refused", "if: {empty: {}}")
     )
     assert protocol.states["play"].edges[0].rule == "empty-2"
-    assert protocol.rule_versions["empty"] == "refusal/4"
+    assert protocol.rule_versions["empty"] == "refusal/5"
     assert protocol.rule_versions["empty-2"] == "empty/2"
 
 
