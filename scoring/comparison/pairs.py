@@ -220,11 +220,12 @@ def compare_pairs(
             corrected[place] = math.nan
     outside = correct_intervals(found)
     least = smallest_p(_units(aligned)) if usual else math.nan
-    alpha = 1 - level
+    alpha, without = 1 - level, aligned.figures_without_each_topic()
     made = tuple(
         _pair(
             aligned,
             values,
+            without,
             place,
             one,
             float(corrected[place]),
@@ -310,6 +311,7 @@ def _time_dependence_reason(aligned: Aligned, names: tuple[str, str]) -> str:
 def _pair(
     aligned: Aligned,
     values: Floats,
+    without: Floats,
     place: tuple[int, int],
     found: PairedTest,
     corrected: float,
@@ -351,7 +353,7 @@ def _pair(
         wins=int((apart > 0).sum()),
         ties=int((apart == 0).sum()),
         losses=int((apart < 0).sum()),
-        drivers=tuple(_drivers(aligned, each, first, second)),
+        drivers=tuple(_drivers(aligned, each, without[:, first] - without[:, second])),
         needed=enough,
         verdict=verdict,
         why=why,
@@ -388,10 +390,10 @@ def _find_needed(
     return needed_sessions(each, noise, whole, counts, trials, alpha=alpha, estimand=estimand)
 
 
-def _drivers(aligned: Aligned, each: Floats, first: int, second: int) -> Iterator[Driver]:
+def _drivers(aligned: Aligned, each: Floats, without: Floats) -> Iterator[Driver]:
     whole = float(each.sum())
     if len(each) < 2 or math.isnan(whole) or abs(whole) <= _SAME:
         return
     shares = each / whole
     for row in np.argsort(-shares, kind="stable"):
-        yield Driver(aligned.topics[row], float(shares[row]), aligned.difference_without_topic(int(row), first, second))
+        yield Driver(aligned.topics[row], float(shares[row]), float(without[row]))

@@ -76,12 +76,11 @@ class Aligned:
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.above / self.below
 
-    def difference_without_topic(self, topic: int, first: int, second: int) -> float:
-        """Return the difference between two systems' figures over all topics but one."""
-        rest = [row for row in range(len(self.topics)) if row != topic]
-        pair = [first, second]
-        one, other = _ratio(self.above[np.ix_(rest, pair)], self.below[np.ix_(rest, pair)])
-        return float(one - other)
+    def figures_without_each_topic(self) -> Floats:
+        """Return the figures of the systems over all topics but one, as (T, m)."""
+        every = np.arange(len(self.topics))
+        rest = (np.delete(every, topic) for topic in every)
+        return np.array([_ratio(self.above[kept], self.below[kept]) for kept in rest]).reshape(self.above.shape)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

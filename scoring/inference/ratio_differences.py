@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, Interval, no_interval
 from scoring.inference.proportions import clopper_pearson_ends
-from scoring.inference.unseen_topic import share_ends
+from scoring.inference.unseen_topic import pooled_ends
 from topics.arrays import Floats
 from topics.counting import pluralize
 
@@ -102,8 +102,8 @@ def ratio_ends(above: Floats, below: Floats, level: float) -> tuple[Floats, Floa
     sides = []
     for column in (0, 1):
         own = below[:, column] > 0
-        sides.append(share_ends(above[own, column, None], below[own, column, None], level, pooled=True))
-    low, high = (np.array([side[end][0] for side in sides]) for end in (0, 1))
+        sides.append(pooled_ends(above[own, column], below[own, column], level))
+    low, high = np.array(sides).T
     return low, high
 
 

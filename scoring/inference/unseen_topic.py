@@ -97,9 +97,11 @@ def _quantile(rows: Floats, share: float) -> Floats:
     at = int(place)
     after, part = min(at + 1, rows.shape[1] - 1), place - at
     ordered = np.partition(rows, (at, after), axis=1)
-    least, most = ordered[:, at], ordered[:, after]
-    between: Floats = least + (most - least) * part if part < 0.5 else most - (most - least) * (1 - part)
-    return between
+    return _between(ordered[:, at], ordered[:, after], part)
+
+
+def _between(least: Floats, most: Floats, part: float) -> Floats:
+    return least + (most - least) * part if part < 0.5 else most - (most - least) * (1 - part)
 
 
 def weighted_sums(values: Floats, weights: Floats) -> Floats:
@@ -181,6 +183,30 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
         low[part], high[part] = interval_ends(*weighted_means(sums, tops.shape[1]), level)
     most = highest_low_end(units, level)
     return np.minimum(low, most), np.maximum(high, 1 - most)
+
+
+def pooled_ends(above: Floats, below: Floats, level: float) -> tuple[float, float]:
+    """Return the low and high end of one ratio of sums, (K,) each, as `share_ends` does if `pooled`. A p asks for them
+    at many levels, and so does each pair of a system, so the weighted ratios are kept, in order."""
+    tail, units = (1 - level) / 2, len(below)
+    low, high = _ordered_ratios(above.tobytes(), below.tobytes())
+    most = highest_low_end(units, level)
+    return min(_ordered_quantile(low, tail), most), max(_ordered_quantile(high, 1 - tail), 1 - most)
+
+
+@lru_cache(maxsize=256)
+def _ordered_ratios(above: bytes, below: bytes) -> tuple[Floats, Floats]:
+    tops, bottoms = (np.frombuffer(side) for side in (above, below))
+    order = np.lexsort((tops, bottoms))
+    values = append_unseen_topic(tops[order][:, None], bottoms[order][:, None], 0.0, 1.0)
+    low, high = weighted_means(weighted_sums(values, share_weights(len(order))), 1)
+    return np.sort(low[0]), np.sort(high[0])
+
+
+def _ordered_quantile(ordered: Floats, share: float) -> float:
+    place = (len(ordered) - 1) * share
+    at = int(place)
+    return float(_between(ordered[at], ordered[min(at + 1, len(ordered) - 1)], place - at))
 
 
 def share_weights(units: int) -> Floats:
