@@ -11,7 +11,7 @@ from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
-from harvest.studies.compare.comparison import compare_runs
+from harvest.studies.compare.comparison import MOST_PAIRS, compare_runs
 from harvest.studies.compare.document import comparison_form
 from harvest.studies.scores.scorecard import Judges
 from recordings.log.run_folder import read
@@ -21,7 +21,7 @@ from scoring.statistics.standardisation import STANDARDS, Standard
 from topics.errors import InputError
 
 
-@click.command(cls=ShortHelp, rare="--standardise --reference --across")
+@click.command(cls=ShortHelp, rare="--standardise --reference --across --parted --all-pairs")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option("--systems", metavar="A,B,...", help="Only these, in this order [all that were played].")
 @click.option(
@@ -44,6 +44,15 @@ from topics.errors import InputError
 @click.option(
     "--reference", metavar="A,B,...", help="With --standardise: the systems of the reference group [all of the runs]."
 )
+@click.option(
+    "--parted",
+    type=WholeNumberRange(0),
+    metavar="N",
+    default=MOST_PAIRS,
+    show_default=True,
+    help="Say of at most this number of pairs where their conversations part.",
+)
+@click.option("--all-pairs", is_flag=True, help="Print every pair, also of more than six systems.")
 @click.option("--by-type", is_flag=True, help="Also compare each type of topics separately.")
 @click.option(
     "--across", type=click.Choice(["scoring"]), help="Score all runs with the settings of the first one's audit."
@@ -61,6 +70,8 @@ def command(
     ratios: bool,
     standardise: Standard | None,
     reference: str | None,
+    parted: int,
+    all_pairs: bool,
     by_type: bool,
     across: str | None,
     seed: int,
@@ -94,8 +105,9 @@ def command(
             changes=changes,
             seed=seed,
             judges=judges,
+            most_parted=parted,
         )
-    output.show(comparison_form(found, details=bool(wanted) or len(found.systems) == 2))
+    output.show(comparison_form(found, details=bool(wanted) or len(found.systems) == 2, every=all_pairs))
     return 0 if any(pair.verdict != "no value" for one in found.measures for pair in one.pairs) else 3
 
 

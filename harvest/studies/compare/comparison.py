@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,9 @@ from scoring.comparison.pairs import MeasureComparison, Pair, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.paired import Estimand, Guard
+from scoring.library import good_end
 from scoring.measure import Declaration, Measure
-from scoring.notation import Term
+from scoring.notation import Term, parse
 from scoring.settings import Settings
 from scoring.statistics.standardisation import Standard
 from scoring.table import ScoreTable, is_percentage, shown_value
@@ -33,6 +34,9 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.html_table import html_table
 from topics.identity import generator
+
+# The pairs of six systems. Of more, some are printed, and the others can be asked for.
+MOST_PAIRS = 15
 
 _SESSION_NOTE = (
     "Sessions of {} go on from topic to topic, so answers of one session depend on each other: intervals and p take "
@@ -77,6 +81,24 @@ class Comparison:
     def dependent(self) -> frozenset[str]:
         """Systems whose pairs have no winner."""
         return self.selected | self.unlike
+
+    @property
+    def best_system(self) -> str:
+        """The system with the best figure in the first measure."""
+        first = self.measures[0]
+        sign = -1 if good_end(parse(first.measure)) == "low" else 1
+        known = {name: sign * figure for name, figure in first.figures.items() if not math.isnan(figure)}
+        return max(known or first.figures, key=lambda name: known.get(name, 0.0))
+
+    def with_pairs_of(self, system: str) -> "Comparison":
+        """Return the comparison with only those pairs of which `system` is one."""
+        return replace(
+            self,
+            measures=tuple(
+                replace(one, pairs=tuple(pair for pair in one.pairs if system in (pair.first, pair.second)))
+                for one in self.measures
+            ),
+        )
 
     def __repr__(self) -> str:
         topics = max((len(one.topics) for one in self.measures), default=0)

@@ -21,8 +21,9 @@ FORMAT = "harvest-comparison/2"
 _TOPIC_FIGURES = ("part in the difference", "difference without the topic")
 
 
-def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
-    """Return the printable form. With `details`, tables also show which topics drive each difference."""
+def comparison_form(found: Comparison, *, details: bool = False, every: bool = False) -> StudyForm:
+    """Return the printable form. With `details`, tables also show which topics drive each difference, and with `every`,
+    all pairs of many systems."""
     return StudyForm(
         head={
             "format": FORMAT,
@@ -56,7 +57,7 @@ def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
             "parting": [parting_document(one) for one in found.parted],
         },
         rows=lambda: comparison_rows(found),
-        tables=lambda width: comparison_tables(found, width=width, details=details),
+        tables=lambda width: comparison_tables(found, width=width, details=details, every=every),
         sources=found.runs,
         chart=lambda: comparison_chart(found, details=details),
         paper=lambda: comparison_latex(found),

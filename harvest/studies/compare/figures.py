@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.compare.comparison import Comparison
+from harvest.studies.compare.comparison import MOST_PAIRS, Comparison
 from harvest.studies.compare.paper import count_compared, name_test, ratio_words
 from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
 from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
@@ -28,10 +28,19 @@ _MOST_NEEDED = 100_000  # more than anybody plays
 
 
 def comparison_tables(
-    found: Comparison, *, width: int, details: bool = False, parting: bool = True
+    found: Comparison, *, width: int, details: bool = False, parting: bool = True, every: bool = False
 ) -> Iterator[RenderableType]:
     """Yield a sentence for each pair, a table of figures, a table of differences, and notes. With `details`, a note
-    names the topics that drive each difference, and with `parting`, notes say where conversations part."""
+    names the topics that drive each difference, and with `parting`, notes say where conversations part. Of more than
+    `MOST_PAIRS` pairs, those of the best system are shown, or with `every`, all."""
+    pairs = math.comb(len(found.systems), 2)
+    if pairs > MOST_PAIRS and not every and found.measures:
+        best = found.best_system
+        found = found.with_pairs_of(best)
+        yield Text(
+            f"{pairs:,} pairs; shown are those of {printable(best, line=True)}; for others: --systems, or --all-pairs",
+            style="dim",
+        )
     for pair in found.measures[0].pairs if found.measures else ():
         yield _sentence(found, pair.first, pair.second)
     yield Text(_scope_sentence(found), style="dim")
@@ -67,6 +76,8 @@ def comparison_tables(
             else:
                 after = INDENT if line.startswith(" ") else ""
                 yield from map(Text, wrap(line, max(width, 40), subsequent_indent=after))
+    if parting and found.parted and (others := math.comb(len(found.systems), 2) - len(found.parted)):
+        yield Text(f"\nWhere {others:,} other pairs part: --systems with two of them, or --parted", style="dim")
     yield from _omission_notes(found)
 
 

@@ -1,9 +1,15 @@
 """What `harvest compare` prints below its tables."""
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from harvest.studies.compare.comparison import compare_runs
+from harvest.studies.compare.document import comparison_form
+from harvest.studies.compare.figures import comparison_tables
+from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.reported import small_run
 
@@ -33,3 +39,26 @@ def test_what_is_assumed_of_some_measures_alone_names_them(run: Path) -> None:
 def test_what_is_assumed_of_all_measures_names_none(run: Path, measure: str) -> None:
     assert legend(run, measure)
     assert measure not in legend(run, measure)
+
+
+def test_of_many_systems_the_pairs_of_the_best_are_printed_and_all_are_there(
+    tmp_path: Path,
+) -> None:
+    systems = "".join(
+        f"  - {{name: S{number}, driver: parrot, options: {{profile: {'steady' if number == 3 else 'erratic'}}}}}\n"
+        for number in range(7)
+    )
+    found = compare_runs([read(small_run(tmp_path, systems, trials=2))], measures=["ave%useful"], most_parted=2)
+    assert len(found.measures[0].pairs) == len(comparison_form(found).head["measures"][0]["pairs"]) == 21
+
+    def printed(*, every: bool) -> str:
+        console = Console(file=StringIO(), width=100)
+        console.print(*comparison_tables(found, width=100, every=every))
+        return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+    few, all_of_them = printed(every=False), printed(every=True)
+    assert "21 pairs; shown are those of S3; for others: --systems, or --all-pairs" in few
+    assert "S0 − S3" in few
+    assert "S0 − S1" not in few
+    assert "S0 − S1" in all_of_them
+    assert "Where 19 other pairs part: --systems with two of them, or --parted" in few
