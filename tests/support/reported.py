@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import csv
 import hashlib
 import json
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from harvest.studies.watch.baseline import read_baseline
@@ -14,7 +18,17 @@ from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.histories import write_history
 
-__all__ = ["HOSTILE", "PARTS_SHOWN", "PICTURE", "audit", "full_run", "hostile_run", "parts_run", "small_run"]
+__all__ = [
+    "HOSTILE",
+    "PARTS_SHOWN",
+    "PICTURE",
+    "audit",
+    "copied_run",
+    "full_run",
+    "hostile_run",
+    "parts_run",
+    "small_run",
+]
 
 _AUDIT = """format: harvest-audit/1
 name: small
@@ -67,6 +81,19 @@ def small_run(folder: Path, systems: str = _SYSTEMS, trials: int = 3) -> Path:
     (folder / "audit.yaml").write_text(audit(systems, trials), encoding="utf-8")
     assert harvest("run", folder / "audit.yaml", "--out", folder / "run").returncode == 0
     return folder / "run"
+
+
+def copied_run(folder: Path) -> Path:
+    """`small_run`, which is played once in each process."""
+    shutil.copytree(_played_once(), folder, dirs_exist_ok=True)
+    return folder / "run"
+
+
+@cache
+def _played_once() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="small-run-"))
+    atexit.register(shutil.rmtree, folder)
+    return small_run(folder).parent
 
 
 def hostile_run(folder: Path) -> Path:
@@ -130,7 +157,7 @@ PICTURE = base64.b64decode(
 def full_run(folder: Path) -> tuple[Path, Path, Path]:
     """A run of which every section of a report has something to say, its baseline, and its history: two systems, one
     attempt that broke, scores by a person, and a screenshot of every answer."""
-    run = small_run(folder)
+    run = copied_run(folder)
     (events,) = run.glob("trials-*.jsonl")
     address = hashlib.sha1(PICTURE).hexdigest()
     place = run / "evidence" / address[:2] / f"{address}.png"

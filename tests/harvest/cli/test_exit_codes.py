@@ -100,7 +100,7 @@ def test_a_full_disk_is_named_once_whenever_the_output_reaches_it(
     ("command", "code", "closed"),
     [
         ("score none", 2, "2>&-"),
-        ("run demo --topics M002 --trials 1 --out run", 0, ">&- 2>&-"),
+        ("run demo --topics M002 --trials 1 --no-report --out run", 0, ">&- 2>&-"),
         pytest.param("check demo", 0, ">&-", marks=pytest.mark.soak),
         pytest.param("check demo", 0, ">&- 2>&-", marks=pytest.mark.soak),
         pytest.param("score none", 2, ">&-", marks=pytest.mark.soak),
@@ -118,8 +118,8 @@ def test_an_output_that_was_closed_from_the_start_changes_no_exit_code(
 @pytest.mark.parametrize(
     "command",
     [
-        "run audit.yaml --out run",
-        "run audit.yaml --out run --json",
+        "run audit.yaml --no-report --out run",
+        "run audit.yaml --no-report --out run --json",
         "doctor",
         pytest.param("score --help", marks=pytest.mark.soak),
     ],

@@ -13,7 +13,7 @@ import pytest
 
 from harvest.cli.main import main
 from harvest.studies.scores.rescored import rescored
-from tests.support.reported import small_run
+from tests.support.reported import copied_run
 
 Told = tuple[int, str]
 
@@ -21,7 +21,7 @@ Told = tuple[int, str]
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("verify")
-    small_run(folder / "played").rename(folder / "small")
+    copied_run(folder / "played").rename(folder / "small")
     with pytest.raises(SystemExit):
         main(["report", str(folder / "small"), "--out", str(folder / "report.html")])
     with pytest.raises(SystemExit):

@@ -30,7 +30,7 @@ from scoring.swan.schema import load_schema
 from tests.support.command_line import harvest
 from tests.support.judged_page import asked_of
 from tests.support.recorded_run import record
-from tests.support.reported import small_run
+from tests.support.reported import copied_run
 
 SCHEMA = load_schema()
 CLAIM = "The film was made in 1985."
@@ -78,7 +78,7 @@ def test_the_same_words_are_one_thing_wherever_they_stand(months: Sequence[Path]
 
 
 def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path) -> None:
-    run = small_run(tmp_path)
+    run = copied_run(tmp_path)
     every = pooled_words(pool_of(run), SCHEMA)
     assessed = assess_run(run, read(run), SCHEMA)
     for criterion in {one.criterion for one in every}:
@@ -186,7 +186,7 @@ def test_the_list_says_where_each_thing_occurs(months: Sequence[Path], tmp_path:
 
 
 def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
-    run, gold = small_run(tmp_path), tmp_path / "gold.csv"
+    run, gold = copied_run(tmp_path), tmp_path / "gold.csv"
     for file in (run / "judgments").glob("gold-*"):
         file.unlink()
     named = pooled_entities(pool_of(run))
@@ -226,7 +226,7 @@ def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
 
 
 def test_a_table_that_the_pool_made_is_read_by_every_command_also_if_nothing_waits(tmp_path: Path) -> None:
-    run, gold = small_run(tmp_path), tmp_path / "gold.csv"  # whose gold judges every entity
+    run, gold = copied_run(tmp_path), tmp_path / "gold.csv"  # whose gold judges every entity
     for words in (
         ("judge", "pool"),
         ("judge", "pool"),
@@ -256,7 +256,7 @@ async def test_what_cannot_be_is_refused_in_one_message(words: Sequence[str], to
 
 
 def test_one_run_given_twice_is_refused_also_as_a_copy(tmp_path: Path) -> None:
-    run, copy = small_run(tmp_path / "run"), tmp_path / "copy"
+    run, copy = copied_run(tmp_path / "run"), tmp_path / "copy"
     shutil.copytree(run, copy)
     for again in (run, copy):
         refused = harvest("judge", "pool", run, again)

@@ -15,13 +15,13 @@ from harvest.report.page import page
 from recordings.log.run_folder import read
 from tests.support.accessibility import violations
 from tests.support.opened_report import launched, opened, press_until, until
-from tests.support.reported import small_run
+from tests.support.reported import copied_run, small_run
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
     folder = tmp_path_factory.mktemp("beside")
-    made = make_report([read(small_run(folder))], beside=folder)
+    made = make_report([read(copied_run(folder))], beside=folder)
     file = folder / "beside.html"
     file.write_text(page(made, "beside").html, encoding="utf-8")
     return made, file

@@ -14,7 +14,7 @@ from harvest.report.document import make_report
 from harvest.report.page import page
 from recordings.log.run_folder import read
 from tests.support.opened_report import launched, opened, press_until, until
-from tests.support.reported import PARTS_SHOWN, hostile_run, parts_run, small_run
+from tests.support.reported import PARTS_SHOWN, copied_run, hostile_run, parts_run
 
 SIZES = [
     (320, "dark"),
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a report of a small run, whole and with its conversations beside it, of a hostile one, and of one whose
     answers have parts."""
     found = tmp_path_factory.mktemp("browsing")
-    run = read(small_run(found / "small"))
+    run = read(copied_run(found / "small"))
     report = make_report([run], beside=found)
     hostile = make_report([read(hostile_run(found / "hostile"))], beside=found)
     parts = make_report([read(parts_run(found / "parts"))], beside=found)

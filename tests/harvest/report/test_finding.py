@@ -27,7 +27,7 @@ from scoring.comparison.pairs import SEE_BOUNDS, Driver, Pair
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.needed import NeededSize
 from scoring.inference.paired import Verdict
-from tests.support.reported import small_run
+from tests.support.reported import copied_run, small_run
 from tests.support.tree_examples import conversation
 from topics.topic import Topic, TopicSet, TopicType
 
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def two(folder: Path) -> tuple[Comparison, Material]:
-    run = read(small_run(folder / "two"))
+    run = read(copied_run(folder / "two"))
     return compare_runs([run]), gather_runs(run).material
 
 

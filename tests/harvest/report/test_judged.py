@@ -17,7 +17,7 @@ from harvest.report.document import Report, make_report
 from harvest.report.page import page
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
-from tests.support.reported import full_run, small_run
+from tests.support.reported import copied_run, full_run, small_run
 
 CRITERIA = ("Fluency", "Harmlessness")
 
@@ -105,7 +105,7 @@ def test_criteria_and_judges_are_asked_for_and_the_report_is_verified_with_them(
 
 def test_swans_that_do_not_compare_drive_nothing(tmp_path: Path) -> None:
     """Only some conversations were judged by a criterion: the section says so, and the beginning says no SWAN."""
-    run = small_run(tmp_path / "uneven")
+    run = copied_run(tmp_path / "uneven")
     sheet = tmp_path / "sheet.csv"
     asked = ("--criterion", "Fluency", "--criterion", "Harmlessness")
     assert harvest("judge", "sheet", run, "--export", sheet, *asked).returncode == 0

@@ -23,7 +23,7 @@ from harvest.tables.figures import shown_with_interval
 from recordings.log.run_folder import read
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
-from tests.support.reported import HOSTILE, hostile_run, small_run
+from tests.support.reported import HOSTILE, copied_run, hostile_run
 
 TAKEN = "\"'><img src=x onerror=\"document.title='taken'\"></script><script>document.title='taken'</script>&amp;"
 
@@ -72,7 +72,7 @@ class Read(HTMLParser):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_run(tmp_path_factory.mktemp("report"))
+    return copied_run(tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from harvest.report import branches
 from harvest.studies.runs import side_by_side
 from harvest.studies.scores import gathered
 from tests.support.command_line import harvest
-from tests.support.reported import small_run
+from tests.support.reported import copied_run, small_run
 
 STEPS = ("read", "read_layers", "models_of", "fold_trees")
 
@@ -55,7 +55,7 @@ def test_of_two_runs(tmp_path: Path, calls: Calls) -> None:
 
 
 def test_of_a_run_against_its_baseline(tmp_path: Path, calls: Calls) -> None:
-    run = small_run(tmp_path)
+    run = copied_run(tmp_path)
     assert harvest("watch", "bless", run, "--out", tmp_path / "baseline.json", "--by", "me").returncode == 0
     calls.clear()  # playing and blessing gather, too
     command.write_report((run,), tmp_path / "page.html", [], baseline=tmp_path / "baseline.json")

@@ -22,7 +22,7 @@ from scoring.swan.schema import load_schema
 from tests.support.checkout import ROOT
 from tests.support.judged_page import asked_of, desk_of
 from tests.support.recorded_run import record
-from tests.support.reported import small_run
+from tests.support.reported import copied_run
 
 SET = {"system": "B", "topic": "M002"}
 SHEET = Layer("human", "anna", "", "sheet.csv", "2026-01-01T00:00:00+00:00")
@@ -36,7 +36,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_run(tmp_path_factory.mktemp("audit"))
+    return copied_run(tmp_path_factory.mktemp("audit"))
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
 from tests.support.judged_page import asked_of
 from tests.support.judging_command import Server, serving
-from tests.support.reported import small_run
+from tests.support.reported import copied_run, small_run
 
 FOREIGN = "rebound.example"
 """A name of somebody else's that leads to this machine, as DNS rebinding makes it do."""
@@ -59,7 +59,7 @@ def browser(audited: Path, strange: Path) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_run(tmp_path_factory.mktemp("audited"))
+    return copied_run(tmp_path_factory.mktemp("audited"))
 
 
 @pytest.fixture(scope="module")

@@ -17,13 +17,13 @@ from harvest.studies.plan.grid import Plan
 from harvest.studies.plan.tails import TailsModel, plan_tail, smallest_power
 from recordings.log.run_folder import read
 from scoring.notation import parse
-from tests.support.reported import small_run
+from tests.support.reported import copied_run
 from topics.errors import InputError
 
 
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_run(tmp_path_factory.mktemp("tails"))
+    return copied_run(tmp_path_factory.mktemp("tails"))
 
 
 def planned(pilot: Path, measure: str = "CVaR(GF, beta=0.25)", **more: Any) -> Plan[TailsModel]:
