@@ -8,17 +8,19 @@ import click
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.setting_options import guard_option, setting_options
+from harvest.cli.setting_options import guard_option, setting_options, sources_option
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import MOST_PAIRS, compare_runs
 from harvest.studies.compare.document import comparison_form
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Judges
 from recordings.log.run_folder import read
 from scoring.inference.paired import ESTIMANDS, Estimand, Guard
 from scoring.notation import parse_all
 from scoring.statistics.standardisation import STANDARDS, Standard
 from topics.errors import InputError
+from topics.source_table import SourceTable
 
 
 @click.command(cls=ShortHelp, rare="--standardise --reference --across --parted --all-pairs")
@@ -59,6 +61,7 @@ from topics.errors import InputError
 )
 @setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level tells systems apart")
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of permutations.")
+@sources_option
 @judges_options
 @output_options
 def command(
@@ -75,6 +78,7 @@ def command(
     by_type: bool,
     across: str | None,
     seed: int,
+    sources: SourceTable | None,
     output: Output,
     judges: Judges,
     **changes: Any,
@@ -92,7 +96,7 @@ def command(
     check_judges(judges, measures)
     with pause_collection():
         found = compare_runs(
-            [read(run) for run in runs],
+            gather_runs([read(run) for run in runs], changes, sources=sources),
             systems=names,
             measures=measures,
             estimand=estimand,
@@ -102,7 +106,6 @@ def command(
             reference=_split_names("--reference", reference),
             by_type=by_type,
             across_scoring=across == "scoring",
-            changes=changes,
             seed=seed,
             judges=judges,
             most_parted=parted,

@@ -6,11 +6,27 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from harvest.cli.parameters import NumberRange, WholeNumberRange
+from harvest.cli.parameters import NameOrFile, NumberRange, WholeNumberRange
 from scoring.inference.paired import Guard
 from scoring.notation import Term, parse_all
 from scoring.settings import SETTINGS, Choice, NumbersByGrade, NumbersByName, Setting
+from topics.source_table import SourceTable
 from topics.suggestions import suggestion
+
+
+def _load_sources(context: click.Context, option: click.Parameter, name: str | None) -> SourceTable | None:
+    from topics.source_file import load_sources  # late: few calls give a table
+
+    return None if name is None else load_sources(name)
+
+
+sources_option = click.option(
+    "--sources",
+    type=NameOrFile(),
+    metavar="FILE",
+    callback=_load_sources,
+    help="Table of sources to use instead of the run's own.",
+)
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 

@@ -7,6 +7,7 @@ import click
 # Options that many commands share, and that few people need every day.
 _SHARED = {
     *("--level", "--replications", "--seed", "--guard", "--schema", "--judges", "--judgments", "--nuggets", "--force"),
+    "--sources",
     *("--csv", "--latex", "--long", "--prometheus", "--junit", "--webhook-env", "--github", "--keys-in-clear"),
 }
 WHOLE = "harvest.whole_help"

@@ -7,7 +7,7 @@ import click
 
 from harvest.cli.garbage import pause_collection
 from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.setting_options import setting_options
+from harvest.cli.setting_options import setting_options, sources_option
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.scores.gathered import gather_runs
@@ -15,10 +15,10 @@ from harvest.studies.sources.exposure import MOST_NAMES, study_sources
 from harvest.studies.sources.news import News, find_news, refuse_same_run
 from harvest.studies.sources.rows import source_form
 from recordings.log.run_folder import read
-from topics.source_file import load_sources
+from topics.source_table import SourceTable
 
 
-@click.command(cls=ShortHelp)
+@click.command(cls=ShortHelp, common="--sources")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option("--since", type=PathArgument(), metavar="RUN", help="Also show what is new since then.")
 @click.option("--by", "columns", multiple=True, metavar="COLUMN", help="Only by domain, or by this column [all].")
@@ -26,7 +26,7 @@ from topics.source_file import load_sources
 @click.option(
     "--top", type=WholeNumberRange(1, 100), default=MOST_NAMES, show_default=True, help="Names of each column."
 )
-@click.option("--sources", type=PathArgument(), metavar="FILE", help="Another table of sources.")
+@sources_option
 @setting_options("citations", "level", "replications")
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling.")
 @output_options
@@ -36,7 +36,7 @@ def command(
     columns: tuple[str, ...],
     systems: tuple[str, ...],
     top: int,
-    sources: Path | None,
+    sources: SourceTable | None,
     seed: int,
     output: Output,
     **changes: Any,
@@ -47,10 +47,9 @@ def command(
     trials are. For systems, arms and runs beside each other: where they differ. With --since: which sources are new,
     and how many would be new by chance.
     """
-    table = load_sources(str(sources)) if sources is not None else None
     with pause_collection():
         recorded = [read(run) for run in runs]
-        gathered = gather_runs(recorded, changes, sources=table)
+        gathered = gather_runs(recorded, changes, sources=sources)
         study = study_sources(gathered, systems=systems, columns=columns, most=top, seed=seed)
         news: tuple[News, ...] = ()
         if since is not None:

@@ -9,7 +9,7 @@ import click
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.parameters import NameOrFile, NumberRange, PathArgument, WholeNumberRange
-from harvest.cli.setting_options import setting_option
+from harvest.cli.setting_options import setting_option, sources_option
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, check_output, figure_option, write_figures
 from harvest.studies.scores.gathered import gather_runs, recorded_design
@@ -31,6 +31,7 @@ from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 from topics.library import load_gold
+from topics.source_table import SourceTable
 
 _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "mermaid", "svg")
 
@@ -58,6 +59,7 @@ _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "merma
     metavar="NAME|FILE.csv",
     help="With --score: use this gold table instead of the run's own.",
 )
+@sources_option
 @judgment_options
 @click.option(
     "--width", type=WholeNumberRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each]."
@@ -83,6 +85,7 @@ def command(
     measure: str | None,
     gold: str | None,
     schema: str | None,
+    sources: SourceTable | None,
     judges: str | None,
     folding: str | None,
     nuggets: str | None,
@@ -108,8 +111,9 @@ def command(
     if form not in ("terminal", "text") and turns is not None:
         raise InputError("--turns only affects trees as text", allowed="--format terminal, --format text")
     term = parse(measure) if measure is not None else None
-    if term is None and gold is not None:
-        raise InputError("--gold only affects scores", advice="add a score, such as --score R")
+    for option, given in (("--gold", gold), ("--sources", sources)):
+        if term is None and given is not None:
+            raise InputError(f"{option} only affects scores", advice="add a score, such as --score R")
     selecting = {"--schema": schema, "--judges": judges, "--judgments": folding, "--nuggets": nuggets}
     for option, value in selecting.items():
         if value is not None and (term is None or "judgments" not in find_declaration(term.name).needs):
@@ -123,7 +127,10 @@ def command(
         print_message(f"note: {printable(sentence, line=True)}")
     scored = TrialScores({})
     if term is not None:
-        material, asked = gather_runs(recorded).material, Precedence.from_options(judges, nuggets, folding)
+        material, asked = (
+            gather_runs(recorded, sources=sources).material,
+            Precedence.from_options(judges, nuggets, folding),
+        )
         table = load_gold(gold, material.topics) if gold is not None else None
         criteria = load_schema(schema) if schema is not None else None
         scored = trial_scores(material, term, gold=table, schema=criteria, judges=asked)

@@ -8,14 +8,16 @@ import click
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.setting_options import measures_option, setting_options
+from harvest.cli.setting_options import measures_option, setting_options, sources_option
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.variance.rows import variance_form
 from harvest.studies.variance.variance import study_variance
 from recordings.log.run_folder import read
 from scoring.notation import Term
+from topics.source_table import SourceTable
 
 
 @click.command(cls=ShortHelp)
@@ -32,6 +34,7 @@ from scoring.notation import Term
 )
 @setting_options("level", "replications")
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling.")
+@sources_option
 @judges_options
 @output_options
 def command(
@@ -40,6 +43,7 @@ def command(
     measures: tuple[Term, ...],
     ks: tuple[int, ...],
     seed: int,
+    sources: SourceTable | None,
     output: Output,
     judges: Judges,
     **changes: Any,
@@ -53,7 +57,6 @@ def command(
     check_judges(judges, measures)
     with pause_collection():
         recorded = [read(run) for run in runs]
-        study = study_variance(
-            recorded, systems=systems, measures=measures, ks=ks, changes=changes, seed=seed, judges=judges
-        )
+        gathered = gather_runs(recorded, changes, sources=sources)
+        study = study_variance(gathered, systems=systems, measures=measures, ks=ks, seed=seed, judges=judges)
     output.show(variance_form(study, recorded, seed))

@@ -197,7 +197,7 @@ def compared_runs(
                 f"{one.said}; runs without a common topic must have the same systems",
                 advice="give the systems different names, or compare each run by itself",
             )
-    sets = tuple(gather_runs(run, gathered.changes) for run in gathered.runs)
+    sets = tuple(gather_runs(run, gathered.changes, sources=gathered.sources_given) for run in gathered.runs)
     names = run_names(gathered.runs)
     topics = {
         name: list(dict.fromkeys(one.key.topic for one in each.runs[0].conversations))

@@ -228,6 +228,24 @@ def test_every_form_is_printed(
     }
 
 
+@pytest.mark.parametrize("command", ["score", "compare", "variance"])
+def test_every_study_of_measures_takes_another_table(
+    command: str, runs: tuple[Run, Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def values(table: str) -> set[str]:
+        file = tmp_path / "sources.csv"
+        file.write_text(table, encoding="utf-8")
+        with pytest.raises(SystemExit) as ended:
+            main([command, str(runs[1].path), "--sources", str(file), "-m", "%citations(kind, newspaper)", "--csv"])
+        assert ended.value.code in (0, None)
+        rows = csv.DictReader(io.StringIO(capsys.readouterr().out))
+        return {str(row) for row in rows if "newspaper" in str(row)}
+
+    known = values(TABLE)
+    assert known
+    assert values("domain,kind\ns1.example,newspaper\n") != known
+
+
 def test_a_run_is_not_new_since_itself(runs: tuple[Run, Run], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["sources", str(runs[1].path), "--since", str(runs[1].path)])
