@@ -122,21 +122,15 @@ def test_the_interval_is_that_of_weighted_units_written_out_in_full() -> None:
     rng = np.random.default_rng(8)
     scores = [rng.choice([0.0, 0.5, 1.0], size=3, p=[0.2, 0.2, 0.6]) for _ in range(12)]
     found = agreement([row.tolist() for row in scores]).interval
-    low, high = [], []
-    for _ in range(3000):
-        weights = rng.dirichlet([*[1.0] * 12, 0.75])
+    weights = rng.dirichlet([*[1.0] * 12, 0.75], size=3000)
 
-        def alpha(last: list[float], weights: npt.NDArray[np.float64] = weights) -> float:
-            rows = [*scores, np.array(last)]
-            of_each = np.repeat(weights, 3) / 3
-            every = np.concatenate(rows)
-            mean = (of_each * every).sum()
-            apart = 2 * (of_each * (every - mean) ** 2).sum()
-            within = sum(w * 2 * row.var(ddof=1) for w, row in zip(weights, rows, strict=True))
-            return float(1 - within / apart)
+    def alphas(last: list[float]) -> npt.NDArray[np.float64]:
+        """Of all weights, where the unseen unit was judged like this."""
+        rows = np.array([*scores, last])
+        apart = 2 * (weights @ np.square(rows).mean(axis=1) - np.square(weights @ rows.mean(axis=1)))
+        return np.asarray(1 - weights @ (2 * rows.var(axis=1, ddof=1)) / apart)
 
-        low.append(alpha([0.0, 0.0, 1.0]))
-        high.append(max(alpha([0.0] * 3), alpha([1.0] * 3)))
+    low, high = alphas([0.0, 0.0, 1.0]), np.maximum(alphas([0.0] * 3), alphas([1.0] * 3))
     assert (found.low, found.high) == pytest.approx((np.quantile(low, 0.025), np.quantile(high, 0.975)), abs=0.03)
 
 
