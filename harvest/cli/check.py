@@ -169,6 +169,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
         "languages_unknown_to_rules": _unknown_languages(resolved),
         "files": list(sent_file_lines(resolved.protocol, resolved.topics.topics)),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
+        "sources": len(resolved.topics.sources.entries),
         "nearly_same": [list(group) for group in nearly_equal_topics(resolved.topics.topics)],
     }
     if as_json:
@@ -256,8 +257,12 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool, ca
             f"in other languages ({counts}): add what such answers say there, as {{contains: {{phrases: […]}}}}"
         )
     judged = len(resolved.gold or ())
-    gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
+    table = resolved.topics.sources
+    others = " and sources" if table.entries else ""
+    gold = pluralize(judged, "judged entity") if judged else f"none: only usefulness{others} will be scored"
     _echo(f"  gold: {gold}")
+    if table.entries:
+        _echo(f"  sources: a table of {pluralize(len(table.entries), 'row')}, by {', '.join(table.columns)}")
     if document["nearly_same"]:
         _echo(f"  note: {nearly_same_note(document['nearly_same'])}")
 

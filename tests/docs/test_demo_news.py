@@ -5,13 +5,17 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harvest.playing.play import play
+from tests.docs.test_tutorials import blocks, parts_in_order, programs, shell
 from tests.support.checkout import DOCS
 from tests.support.command_line import harvest
 from tests.support.newsroom_truth import belongs_to, demo_newsroom, truth_table
+
+__all__ = ["programs", "shell"]  # fixtures
 
 PAGE = DOCS / "demo-news.md"
 BEGIN, END = "<!-- truth -->\n", "\n<!-- end of truth -->"
@@ -50,6 +54,13 @@ def test_intervals_hold_the_truth_in_every_cell(news: Path) -> None:
     assert sum(held) >= 18
 
 
+def test_the_check_names_the_table_of_sources() -> None:
+    said = harvest("check", "demo-news").stdout
+    assert "gold: none: only usefulness and sources will be scored" in said
+    table = demo_newsroom("plain").table
+    assert f"sources: a table of {len(table.entries)} rows, by {', '.join(table.columns)}" in said
+
+
 def test_what_the_page_says_is_found(news: Path) -> None:
     owner = next(iter(MEASURES))
     words = ("-m", owner, "--estimand", "these")
@@ -61,6 +72,17 @@ def test_what_the_page_says_is_found(news: Path) -> None:
     assert "cannot tell in" in comet.splitlines()[0]
     studied = harvest("robustness", news, "-m", "%citations(country, Germany)").stdout
     assert "found to differ: Delta: de − en" in studied
+
+
+@pytest.mark.soak
+def test_the_weeks_go_as_they_are_written(shell: Any) -> None:
+    part = PAGE.read_text(encoding="utf-8").partition("\n## Week by week\n")[2].partition("\n## ")[0]
+    printed = ""
+    for language, _, text in blocks(part):
+        if language == "sh":
+            printed = shell(text)
+        elif language == "text":
+            assert parts_in_order(text, printed) == [], printed
 
 
 if __name__ == "__main__":
