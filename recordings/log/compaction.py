@@ -37,7 +37,6 @@ from recordings.files.segments import (
     SegmentError,
     encode_segment,
     open_segment,
-    read_packed,
     segment_of,
 )
 from recordings.files.stored_lines import NOTICE, files_of_lines
@@ -74,9 +73,11 @@ def compact(run: Path) -> Compaction:
     segment, and StoreError if the disk fails."""
     with _locked(run):
         before, left = _stored_bytes(run), []
-        packed = _packed_alone(run)
+        packed = {address for address, _ in _packed_exhibits(run)}
         files = exhibits = 0
         for file in files_of_lines(run, "trials-*.jsonl"):
+            if not file.exists() and links_file(file).exists():
+                chain_file(file).unlink(missing_ok=True)  # left by a process that was killed just then
             if not (file.exists() and file.stat().st_size):
                 continue
             if not (run / NOTICE).exists():
@@ -87,7 +88,7 @@ def compact(run: Path) -> Compaction:
                 files += 1
             except _Left as reason:
                 left.append(f"{file}{reason}")
-        _remove_copies(run, packed)
+        _remove_copies(run)
         return Compaction(files, exhibits, before, _stored_bytes(run), tuple(left))
 
 
@@ -106,8 +107,8 @@ def write_back(run: Path) -> Compaction:
                     if links_file(file).exists():
                         write_safely(chain_file(file), read_chain(file))
                     write_safely(file, map(segment.lines, range(len(segment.frames))))
-            entry.unlink()
             links_file(file).unlink(missing_ok=True)
+            entry.unlink()
             files += 1
         (run / NOTICE).unlink(missing_ok=True)
         fsync_folder(run)
@@ -136,16 +137,15 @@ def _stored_bytes(run: Path) -> int:
     return sum(file.lstat().st_size for file in files)
 
 
-def _packed_alone(run: Path) -> set[str]:
-    """Return the addresses of the exhibits in segments that stay. A segment whose file is still here was written by a
-    process that was killed then, and will be written again."""
-    found: set[str] = set()
+def _packed_exhibits(run: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the exhibits in segments that stay. A segment whose file is still here was written by a process that was
+    killed then, and will be written again."""
     for entry in list_entries(run, f"trials-*.jsonl{SUFFIX}"):
-        if not (run / entry.name.removesuffix(SUFFIX)).exists():
-            with open_segment(run, entry.name.removesuffix(SUFFIX)) as segment:
+        name = entry.name.removesuffix(SUFFIX)
+        if not (run / name).exists():
+            with open_segment(run, name) as segment:
                 for number in range(len(segment.frames)):
-                    found.update(segment.exhibits(number))
-    return found
+                    yield from segment.exhibits(number).items()
 
 
 def _compact_file(run: Path, file: Path, packed: set[str]) -> int:
@@ -212,14 +212,15 @@ def _packable(run: Path, address: str) -> bytes:
     return b""
 
 
-def _remove_copies(run: Path, packed: set[str]) -> None:
+def _remove_copies(run: Path) -> None:
     """Remove the exhibits that are in segments as well."""
     folders = set()
-    for address in packed:
+    for address, data in _packed_exhibits(run):
+        file = run / address
         with suppress(OSError):
-            if read_inside(run, address) == read_packed(run, address):
-                (run / address).unlink()
-                folders.add((run / address).parent)
+            if file.exists() and read_inside(run, address) == data:
+                file.unlink()
+                folders.add(file.parent)
     for folder in folders:
         with suppress(OSError):  # it is not empty
             folder.rmdir()
