@@ -28,6 +28,7 @@ from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too
 from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few_reason
 from scoring.inference.these_topics import these_interval
 from scoring.settings import Resample
+from scoring.statistics.two_levels import two_level_counts
 from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import generator
@@ -288,21 +289,10 @@ class Resampler:
         for row, (cell, present) in enumerate(zip(cells, seen, strict=True)):
             packed[row, : present.sum()] = cell[present]
         values = packed.reshape(-1, cells.shape[2])
-        return self._products(key, values, lambda rng, size: self._draw_trials(rng, len(names), trials, size), names)
+        return self._products(key, values, lambda rng, size: two_level_counts(rng, trials, size), names)
 
     def _draw_topics(self, rng: np.random.Generator, n: int, size: int) -> Floats:
         return rng.multinomial(n, [1 / n] * n, size=size).T.astype(np.float64)
-
-    def _draw_trials(self, rng: np.random.Generator, n: int, trials: npt.NDArray[np.int64], size: int) -> Counts:
-        """Return (n · most, size) counts of how often each trial is drawn. A topic drawn twice draws its trials twice.
-
-        Rows are contiguous and have the smallest integer type, since transposing and summing other layouts is slow.
-        """
-        often = rng.multinomial(n, [1 / n] * n, size=size)
-        shares = (np.arange(trials.max()) < trials[:, None]) / trials[:, None]
-        drawn = rng.multinomial(often * trials, shares).reshape(size, -1)
-        few: Counts = drawn.astype(np.min_scalar_type(int(drawn.max(initial=0))))
-        return np.ascontiguousarray(few.T)
 
     def _generator(self, purpose: str, names: Sequence[str]) -> np.random.Generator:
         return generator(self._seed, "bootstrap", purpose, repr(tuple(names)))

@@ -28,6 +28,7 @@ from recordings.trees.tree import Symbol
 from scoring.divergences import jsd, nmd, rnod
 from scoring.inference.bootstrap import Resampler
 from scoring.statistics.tukey import tukey_p
+from scoring.statistics.two_levels import two_level_counts
 from scoring.swan.item import Item, ScoredItem, Source
 from scoring.swan.wan import Wan, wan, wans, weighted_sums
 from scoring.swan.weighting import Linear, Places
@@ -42,10 +43,8 @@ HEAD = """## Arrays
 
 Processor seconds on arrays in memory, the best of three, beside the plainest numpy that does the same without checks;
 written by `python -m tests.benchmarks.kernels --write`."""
-TOLD = """What misses its bound. The bootstrap of two levels draws how often each of 2,250 trials comes in each
-replication from multinomial distributions, once for all measures. These draws alone take {draws:.2f} s; an index for
-each trial, which the plain formulation draws, would be other random numbers, and `score --json` prints intervals to the
-last bit. It is not the default.
+TOLD = """The bootstrap of two levels draws an index for each of 2,250 trials of each replication, and counts how often
+each trial comes, once for all measures; these draws alone take {draws:.2f} s. It is not the default.
 
 Sums of weighted averages are exactly rounded; those of `np.bincount` depend on the order of items. Both get arrays that
 have been made beforehand. `score` makes them of items that each know who scored them and why, one object each, which
@@ -138,12 +137,7 @@ def tukey() -> Bounded:
 def draws() -> float:
     """Seconds for the random numbers of the bootstrap alone."""
 
-    def drawn() -> None:
-        rng = np.random.default_rng(SEED)
-        often = rng.multinomial(TOPICS, [1 / TOPICS] * TOPICS, size=DRAWS)
-        rng.multinomial(often * TRIALS, np.full((TOPICS, TRIALS), 1 / TRIALS))
-
-    return seconds(drawn)
+    return seconds(lambda: two_level_counts(np.random.default_rng(SEED), np.full(TOPICS, TRIALS), DRAWS))
 
 
 def nuggets() -> tuple[Bounded, float]:
