@@ -17,15 +17,28 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import IO
+from typing import IO, TextIO
 
 from tests.support.processes import heeding_signals
 
-__all__ = ["ForkedCommand", "fork_command", "run_forked"]
+__all__ = ["ForkedCommand", "fork_command", "read_while_it_runs", "run_forked"]
 
-_COMMANDS = ("judge.extract", "judge.model", "judge.pool", "run", "users.submit", "watch.bless", "watch.reaudit")
+_COMMANDS = (
+    "judge.extract",
+    "judge.model",
+    "judge.page",
+    "judge.pairs",
+    "judge.pool",
+    "run",
+    "users.submit",
+    "view",
+    "watch.bless",
+    "watch.reaudit",
+)
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload([__name__, "aiohttp", *(f"harvest.cli.{name}" for name in _COMMANDS)])
+_FORKS.set_forkserver_preload(
+    [__name__, "aiohttp", "starlette.applications", "uvicorn", *(f"harvest.cli.{name}" for name in _COMMANDS)]
+)
 
 
 def fork_command(words: Sequence[str], cwd: Path, said: Path) -> BaseProcess:
@@ -87,6 +100,14 @@ class ForkedCommand:
         return found[0], found[1]
 
 
+def read_while_it_runs(*words: object, cwd: Path) -> tuple[ForkedCommand, TextIO]:
+    """Begin the command, and return it with what it prints on both streams, to be read line by line."""
+    source, filled = os.pipe()
+    with os.fdopen(filled, "wb") as said:
+        process = ForkedCommand(*words, cwd=cwd, said=said)
+    return process, os.fdopen(source, encoding="utf-8")
+
+
 def run_forked(
     *words: object, cwd: Path | None = None, environment: Mapping[str, str] | None = None, timeout: float = 300.0
 ) -> subprocess.CompletedProcess[str]:
@@ -129,8 +150,10 @@ def _command(
         os.environ.update(environment)
     heeding_signals()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as Python does when it starts
-    for number, stream in enumerate((out, err), 1):
+    for number, (name, stream) in enumerate((("stdout", out), ("stderr", err)), 1):
         os.dup2(stream.fileno(), number)
         stream.close()
+        # Of the old one, Python would still hold that it is a file, or that it is none.
+        setattr(sys, name, os.fdopen(number, "w", 1 if name == "stderr" else -1, "utf-8", closefd=False))
     sys.argv = ["harvest", *words]
     main()

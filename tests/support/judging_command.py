@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import re
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from tests.support.checkout import ROOT
-from tests.support.processes import heeding_signals
+from tests.support.forked_commands import ForkedCommand, read_while_it_runs
 
 __all__ = ["Server", "serving"]
 
@@ -27,7 +27,8 @@ class Server:
     people: tuple[str, ...] = ("anna", "ben")
     port: int = 0
     links: dict[str, str] = field(default_factory=dict)
-    process: subprocess.Popen[str] | None = None
+    process: ForkedCommand | None = None
+    told: TextIO = field(default_factory=io.StringIO)
 
     def start(self) -> None:
         if not self.port:
@@ -36,20 +37,13 @@ class Server:
                 self.port = free.getsockname()[1]
         people = [word for name in self.people for word in ("--author", name)]
         kind = ("pairs", "--serve") if "--out" in self.words else ("page",)
-        command = [sys.executable, "-m", "harvest", "judge", *kind, str(self.run), "--port", str(self.port)]
-        self.process = subprocess.Popen(
-            [*command, *people, *self.words],
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            cwd=ROOT,
-            preexec_fn=heeding_signals,
-        )
-        assert self.process.stderr is not None
+        words = ("judge", *kind, self.run, "--port", self.port, *people, *self.words)
+        self.told.close()
+        self.process, self.told = read_while_it_runs(*words, cwd=ROOT)
         self.links = {}
         told = ""
         while len(self.links) < len(self.people):
-            line = self.process.stderr.readline()
+            line = self.told.readline()
             told += line
             assert line, told
             if link := re.fullmatch(r"  (\S+)\s+(http://\S+#\S+)\n", line):
@@ -59,8 +53,7 @@ class Server:
         """Its code, and what it said at the end."""
         assert self.process is not None
         self.process.send_signal(by)
-        _, told = self.process.communicate(timeout=20)
-        return self.process.returncode, told
+        return self.process.wait(20), self.told.read()
 
 
 @contextmanager
@@ -72,3 +65,4 @@ def serving(run: Path, *words: str, people: tuple[str, ...] = ("anna", "ben")) -
     finally:
         if server.process is not None and server.process.poll() is None:
             server.end(signal.SIGINT)
+        server.told.close()

@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from tests.support.checkout import ROOT
+from tests.support.forked_commands import ForkedCommand, read_while_it_runs
 from tests.support.processes import heeding_signals
 
 __all__ = ["USEFUL", "Player", "View", "playing", "viewing"]
@@ -53,7 +55,8 @@ class View:
     folder: Path
     port: int
     link: str
-    process: subprocess.Popen[str]
+    process: ForkedCommand
+    told: TextIO
 
     @property
     def address(self) -> str:
@@ -66,8 +69,7 @@ class View:
     def end(self, by: signal.Signals = signal.SIGINT) -> tuple[int, str]:
         """Its code, and what it said at the end."""
         self.process.send_signal(by)
-        _, told = self.process.communicate(timeout=20)
-        return self.process.returncode, told
+        return self.process.wait(20), self.told.read()
 
 
 @contextmanager
@@ -76,27 +78,19 @@ def viewing(folder: Path, port: int = 0) -> Iterator[View]:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "harvest", "view", str(folder), "--port", str(port)],
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        cwd=ROOT,
-        preexec_fn=heeding_signals,
-    )
-    assert process.stderr is not None
+    process, said = read_while_it_runs("view", folder, "--port", port, cwd=ROOT)
     told = ""
     while (found := re.search(r"^  (http://\S+#\S+)\n", told, re.MULTILINE)) is None:
-        line = process.stderr.readline()
+        line = said.readline()
         assert line, told
         told += line
-    view = View(folder, port, found[1], process)
+    view = View(folder, port, found[1], process, said)
     try:
         yield view
     finally:
         if process.poll() is None:
             view.end()
-        process.stderr.close()
+        said.close()
 
 
 @dataclass
