@@ -41,6 +41,7 @@ from recordings.log.header import Header, make_header
 from recordings.log.shard import Shard
 from simulators.registry import build_users, file_hashes
 from simulators.user import User
+from topics.counting import pluralize
 from topics.document import Document
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
@@ -52,7 +53,7 @@ from topics.topic import Topic, TopicSet
 _Loaded = TypeVar("_Loaded")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Audit:
     """An audit with all names resolved, as returned by `load_audit`.
 
@@ -102,6 +103,12 @@ class Audit:
     caps: Caps | None = None
     design: Design | None = None
     plays: Iterator[int] = field(default_factory=itertools.count, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        size = f"{pluralize(len(self.topics.topics), 'topic')} × {pluralize(self.trials, 'trial')}"
+        return (
+            f"<Audit {self.name}: {size}, protocol {self.protocol.name}, {', '.join(one.name for one in self.systems)}>"
+        )
 
     def trials_with(self, topic: Topic) -> int:
         """Return the number of trials of `topic` with each system."""

@@ -14,6 +14,7 @@ from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules
 from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from harvest.tables.comparison_words import p_text
 from recordings.conversations.conversation import INVALID
+from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling
 from scoring.measures.usefulness import MEAN_USEFUL
 from topics.counting import pluralize
@@ -251,8 +252,8 @@ def _next_step(
     later = watch_words.later_audit(math.nan if one is None else one.waits_since, apart)
     if kind == "changed":
         return (
-            "Read the conversations that changed. If the change is wanted, bless runs of several days since then as "
-            f"the new baseline: {bless}. Its history begins anew.",
+            f"Read the conversations that changed. If the change is wanted, bless {FEWEST_RUNS} runs or more of "
+            f"different days since then, in one command, as the new baseline: {bless}. Its history begins anew.",
             show,
             link,
         )

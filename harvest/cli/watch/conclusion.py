@@ -74,8 +74,9 @@ class Conclusion:
                 first = math.nan if figure is None else figure.waits_since
                 yield f"{later_audit(first, self.found.rules.apart)}, which confirms it or does not", again
             elif blessed is not None:
-                whose = "whose change it was: the system's, the users', the rules' or the reader's"
-                yield whose, f"harvest attribute {shlex.quote(str(blessed))} {name}"
+                moved = most_serious(self.found)[1]
+                words = ["harvest", "compare", str(blessed), str(self.named), "--estimand", "these"]
+                yield "which topics carry it", shlex.join([*words, *(["-m", moved.name] if moved is not None else [])])
         elif verdict in ("cannot tell", "perhaps back"):
             settles = next((one.settles.trials for one in system.figures if one.gated), 0) if system else 0
             if settles:

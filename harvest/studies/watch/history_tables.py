@@ -165,7 +165,8 @@ def history_tables(looks: Sequence[Look], system: str, figure: str, width: int =
         if not found and moves:
             yield Text(
                 "looking back over all audits at once (permutation test at 5%) finds no change point, which does not "
-                "deny the verdicts above: a change that was soon repaired leaves no two levels to part",
+                "deny the verdicts above: it looks for one level before a moment and another after it, so that a fall "
+                "that was repaired, or that began only lately, may leave none",
                 style="dim",
             )
         else:

@@ -47,11 +47,7 @@ def _sentence(system: SystemBaseline, figure: str, runs: int, rules: JudgingRule
     if math.isnan(now.confirmed):
         said = f"no fall of {figure} is likely to be confirmed within {size}."
     else:
-        said = (
-            f"within {size}, a fall of {figure} by {_points(now.confirmed, figure)} is confirmed in 4 cases of 5. For "
-            f"the first audit to raise an alarm, it takes {_points(now.alarm, figure)}."
-        )
-        said = said if now.alarm == now.alarm else said.partition(" For the")[0]
+        said = f"within {size}, a fall of {figure} by {_points(now.confirmed, figure)} is confirmed in 4 cases of 5."
     others = {
         "twice the trials": _fall(more_trials(known, 2), 2 * trials, rules).confirmed,
         f"{2 * runs} blessed runs": _fall(more_runs(known, 2), trials, rules).confirmed,
@@ -61,7 +57,10 @@ def _sentence(system: SystemBaseline, figure: str, runs: int, rules: JudgingRule
         for what, value in others.items()
         if value == value and not value >= now.confirmed
     ]
-    return said + (f" Smaller falls: {', '.join(smaller)}." if smaller else "")
+    said += f" Smaller falls: {', '.join(smaller)}." if smaller else ""
+    if math.isnan(now.confirmed) or math.isnan(now.alarm):
+        return said
+    return f"{said} For the first audit to raise an alarm, it takes {_points(now.alarm, figure)}."
 
 
 def _fall(known: Baseline, trials: Floats, rules: JudgingRules) -> SmallestFall:

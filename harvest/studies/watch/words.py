@@ -48,7 +48,8 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
     if state.is_changed:
         had = had_changed_words(one)
         return f"{name}: cannot tell whether it is back at the baseline ({moved}); it had changed by {had}"
-    since = "" if math.isnan(state.back) else f"; back near the baseline since {moment_text(state.back)}"
+    had = "it had been " if one.word in ("alarm", "fell", "rose") else ""
+    since = "" if math.isnan(state.back) else f"; {had}back near the baseline since {moment_text(state.back)}"
     if one.word == "same":
         return f"{name} is the same within {100 * found.smallest_effect:g} points{since}"
     if one.word == "alarm":
@@ -221,7 +222,7 @@ def settling_words(one: Settling) -> str:
     if one.hindrance == "runs":
         return (
             "a baseline of so few runs does not show how much audits differ by themselves, so how many more trials "
-            f"would settle it is unknown: bless {FEWEST_RUNS} runs or more, all of them at once"
+            f"would settle it is unknown: bless {FEWEST_RUNS} runs or more in one command"
         )
     near = one.hindrance == "edge"
     why = "the difference may be as large as what matters" if near else "the baseline is not known well enough"

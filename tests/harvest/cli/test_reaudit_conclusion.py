@@ -46,14 +46,16 @@ def test_a_change_leads_to_its_report_to_two_conversations_and_to_its_cause(bles
         r".*\. Conversations part at answer .*\. Next: Read .* RUN… --out audit\.baseline\.json --replace\.",
         sentences,
     )
-    page, show, attribute = suggested(last)
+    page, show, compare = suggested(last)
     (run,) = re.findall(r"open (runs/watched/.*)/report\.html in a browser", page)
     assert shlex.split(show)[:4] == ["harvest", "show", "runs/base-3", run]
-    assert attribute == f"harvest attribute runs/base-3 {run}"
+    assert compare == f"harvest compare runs/base-3 {run} --estimand these -m ave%useful"
     both = harvest(*shlex.split(show)[1:], cwd=blessed)
     assert (both.returncode, both.stderr) == (0, "")
     assert "S1: labels differ" in both.stdout
-    assert harvest(*shlex.split(attribute)[1:], cwd=blessed).returncode == 0
+    compared = harvest(*shlex.split(compare)[1:], cwd=blessed)
+    assert compared.returncode == 0
+    assert "driven by" in compared.stdout
     verified = harvest("data", "verify", f"{run}/report.html", cwd=blessed)
     assert verified.returncode == 0, verified.stdout + verified.stderr
     for place, said in enumerate([*printed, last]):

@@ -22,13 +22,14 @@ def blessed(tmp_path_factory: pytest.TempPathFactory) -> BaselineFile:
 def test_the_sentence_names_the_size_of_the_audits_and_what_would_help(blessed: BaselineFile) -> None:
     (said,) = sensitivity_sentences(blessed)
     found = re.fullmatch(
-        r"bot: within 4 audits of this size \(8 topics × 6 trials\), a fall of ave%useful by (\d+) points is confirmed "
-        r"in 4 cases of 5\. For the first audit to raise an alarm, it takes (\d+) points\. Smaller falls: (\d+) points "
-        r"with twice the trials(?:, (\d+) points with 8 blessed runs)?\.",
+        r"bot: within 4 audits of this size \(8 topics × 6 trials\), a fall of ave%useful by (?P<within>\d+) points is "
+        r"confirmed in 4 cases of 5\. Smaller falls: (?P<trials>\d+) points with twice the trials"
+        r"(?:, \d+ points with 8 blessed runs)?\. For the first audit to raise an alarm, it takes (?P<first>\d+) "
+        r"points\.",
         said,
     )
     assert found is not None, said
-    within, first, trials = map(int, found.groups()[:3])
+    within, first, trials = (int(found[name]) for name in ("within", "first", "trials"))
     assert 3 < trials < within < first < 90
 
 
