@@ -358,8 +358,10 @@ def validated_json(value: JsonValue, model: type[_MODEL]) -> _MODEL:
 
 def _as_tuples(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _as_tuples(one) for key, one in value.items()}
-    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+        return {key: _as_tuples(one) if isinstance(one, (dict, list)) else one for key, one in value.items()}
+    if isinstance(value, list):  # mostly of numbers, for which no call is made
+        return tuple([_as_tuples(one) if isinstance(one, (dict, list)) else one for one in value])
+    return value
 
 
 def parse_document(text: str, path: str) -> Document:

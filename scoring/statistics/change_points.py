@@ -20,6 +20,7 @@ from topics.arrays import Floats
 FEWEST = 8
 
 _EVEN = 1e-9  # a series without any change
+_CELLS = 2**17  # values in memory at a time, which fit in the cache of a processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,11 @@ def _find_changes(
     usual = (series - series.mean()) / series.std()
     sums = np.round(_cusum(usual[None, :])[0], 9)  # so that rounding does not choose between equally good places
     place = int(sums.argmax())
-    orders = _cusum(rng.permuted(np.tile(usual, (draws, 1)), axis=1)).max(axis=1)
-    p = (1 + int((orders >= sums[place] - _EVEN).sum())) / (1 + draws)
+    beyond, at_once = 0, max(1, _CELLS // len(series))
+    for begun in range(0, draws, at_once):
+        orders = rng.permuted(np.tile(usual, (min(at_once, draws - begun), 1)), axis=1)
+        beyond += int((_cusum(orders).max(axis=1) >= sums[place] - _EVEN).sum())
+    p = (1 + beyond) / (1 + draws)
     if p > alpha:
         return
     yield start + place + 1, p

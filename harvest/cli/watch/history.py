@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.parameters import PathArgument
+from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.watch.history import whole_history
 from harvest.studies.watch.history_tables import audit_times, history_form
@@ -19,8 +19,16 @@ from topics.errors import InputError, Place
 @click.option(
     "--measure", "-m", "measures", multiple=True, metavar="FIGURE", help="Only these [those that raise alarms]."
 )
+@click.option(
+    "--last",
+    type=WholeNumberRange(1),
+    metavar="N",
+    default=365,
+    show_default=True,
+    help="Print this number of audits; --csv, --json and --figure have all.",
+)
 @output_options
-def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], output: Output) -> None:
+def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], last: int, output: Output) -> None:
     """Show the figures of a watched audit over time.
 
     HISTORY is the file AUDIT.history.jsonl that `harvest watch run` writes into the folder of the baseline. Change
@@ -55,7 +63,7 @@ def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], 
             if name in measures or (not measures and one.evidence is not None)
         )
         series += [(system, own) for own in there]
-    Output(output.form, output.figures if series else ()).show(history_form(whole, series))
+    Output(output.form, output.figures if series else ()).show(history_form(whole, series, last))
     if not output.form:
         for look, time in zip(looks, audit_times(looks), strict=True):
             for before in whole.earlier(look):

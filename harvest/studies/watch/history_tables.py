@@ -23,6 +23,7 @@ from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.change_points import FEWEST
+from topics.counting import pluralize
 
 FORMAT = "harvest-history/2"
 
@@ -33,13 +34,14 @@ MOVES = ("changed", "alarm", "fell", "rose", "perhaps back", "back")
 _NARROWEST, _WIDEST = 12, 44
 
 
-def history_form(history: History, series: Sequence[tuple[str, str]]) -> StudyForm:
-    """Return the printable form of a history. Only the systems and figures in `series` are printed and drawn."""
+def history_form(history: History, series: Sequence[tuple[str, str]], last: int | None = None) -> StudyForm:
+    """Return the printable form of a history. Only the systems and figures in `series` are printed and drawn, and of
+    each the `last` audits are printed, or all."""
 
     def tables(width: int) -> Iterator[RenderableType]:
         for system, figure in series:
             yield Text(printable(f"{system}, {figure}", line=True), style="bold")
-            yield from history_tables(history.looks, system, figure, width)
+            yield from history_tables(history.looks, system, figure, width, last)
 
     return StudyForm(
         head={
@@ -103,11 +105,18 @@ def audit_times(looks: Sequence[Look]) -> list[str]:
     ]
 
 
-def history_tables(looks: Sequence[Look], system: str, figure: str, width: int = 0) -> Iterator[RenderableType]:
+def history_tables(
+    looks: Sequence[Look], system: str, figure: str, width: int = 0, last: int | None = None
+) -> Iterator[RenderableType]:
     """Yield the series of a figure in a table, and its change points. If the table leaves room in `width` columns, its
-    last column draws each audit with its interval around the baseline; or else, a second table does."""
+    last column draws each audit with its interval around the baseline; or else, a second table does. With `last`, the
+    table has this number of audits; change points are those of all."""
     found, times = find_moves(looks, system, figure), audit_times(looks)
     shown = [(place, look.systems[system]) for place, look in enumerate(looks) if system in look.systems]
+    before = 0 if last is None else max(0, len(shown) - last)
+    shown = shown[before:]
+    if before:
+        yield Text(f"{pluralize(before, 'earlier audit')}: --last with a larger number, or --csv", style="dim")
     lost = any(one.valid < one.planned for _, one in shown)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("audit", no_wrap=True)
@@ -133,7 +142,7 @@ def history_tables(looks: Sequence[Look], system: str, figure: str, width: int =
     room = min(_WIDEST, width - sum(one + 2 for one in widths) - 2)
     below = bool(width) and room < _NARROWEST
     room = min(_WIDEST, width - widths[0] - 6) if below else room
-    strips = list(_strips(audit_points(looks, system, figure), room)) if room >= _NARROWEST else []
+    strips = list(_strips(audit_points(looks, system, figure)[before:], room)) if room >= _NARROWEST else []
     if strips and not below:
         table.add_column(Text(strips[0]), no_wrap=True)
     for at, (place, _) in enumerate(shown):
@@ -152,8 +161,8 @@ def history_tables(looks: Sequence[Look], system: str, figure: str, width: int =
         yield Text(f"●: {figure}, ─: its interval, │: the baseline, ░: ± what matters", style="dim")
     for place, moved in found.items():
         moment = times[place]
-        before, after = value_text(moved.before, figure), value_text(moved.after, figure)
-        yield Text(f"moved from {before} to {after} with the audit of {moment} (p {p_text(moved.p)})")
+        earlier, after = value_text(moved.before, figure), value_text(moved.after, figure)
+        yield Text(f"moved from {earlier} to {after} with the audit of {moment} (p {p_text(moved.p)})")
     if any(THESE_RUNS in str(cell) for row in rows for cell in row):
         yield Text(f"{THESE_RUNS}: of these runs, since the baseline has fewer than {FEWEST_RUNS}", style="dim")
     known = sum(figure in look.systems[system].figures for look in looks if system in look.systems)

@@ -203,3 +203,17 @@ def test_the_command_says_it_and_draws_it(dropped: tuple[Look, ...], tmp_path: P
     assert ElementTree.parse(tmp_path / "history.svg").getroot().tag.endswith("svg")
     again = harvest("watch", "history", "history.jsonl", "--figure", "history.svg", cwd=tmp_path)
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
+
+
+def test_the_last_audits_are_printed_and_change_points_are_those_of_all() -> None:
+    def printed(last: int | None) -> str:
+        console = Console(file=io.StringIO(), width=100)
+        console.print(*history_tables(FALL, "bot", NAME, 100, last))
+        return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+    every, few = printed(None), printed(1)
+    assert f"{len(FALL) - 1} earlier audits: --last with a larger number, or --csv" in few
+    times = audit_times(FALL)
+    assert [time in few for time in times] == [False] * (len(FALL) - 1) + [True]
+    assert few.partition("moved from")[2] == every.partition("moved from")[2]
+    assert printed(len(FALL)) == every
