@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -51,8 +52,12 @@ def multiplied(small: Path, run: Path, times: int) -> None:
     opened = {name: value for name, value in json.loads(opening).items() if name != "chain"}
     with (run / "trials-000001.jsonl").open("wb") as file:
         file.write(json.dumps(opened, separators=(",", ":")).encode() + b"\n")
+        day = date.fromisoformat(opened["at"][:10])
         for time in range(times):
             named = _NAMED.sub(b'"id":"%08x' % time, lines)
+            # Another day each: trials with equal values at one time would be found to be alike in time, by many draws.
+            then = (day + timedelta(days=time)).isoformat()
+            named = named.replace(f'"at":"{day}T'.encode(), f'"at":"{then}T'.encode())
             file.write(_TRIAL.sub(partial(_moved, TRIALS * time), named))
 
 

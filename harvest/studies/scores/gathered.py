@@ -122,7 +122,9 @@ class Gathered:
         cut = [prevented_trials(found) for found in capped]
         layers = [layer for run in self.runs for layer in self.layers_of(run)]
         gold = gold_table(layers, topics) if any(layer.kind == "gold" for layer in layers) else None
-        about_sources = source_table(layers) if self.sources_given is None else self.sources_given
+        about_sources = self.sources_given
+        if about_sources is None:
+            about_sources = source_table(layers) if layers else SourceTable()
         return Material(
             topics=replace(topics, sources=about_sources),
             systems=self._systems(),
