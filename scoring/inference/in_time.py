@@ -16,7 +16,7 @@ hardly show dependence: a state of .8 is found in a sixth of studies of 15 topic
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -31,6 +31,8 @@ _DECAY = 0.8  # of the weights of lags, so that short and long dependence both s
 _LAGS = 10  # beyond them the weights are below .1
 _DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # (draws, the largest p for which more are drawn)
 _REPORTED_P = 0.002  # several measures are tested: at .05, one run of independent trials in ten would be reported
+_MATRIX = 1000  # trials of a topic, above which a matrix of all pairs takes too much memory
+_AT_ONCE = 2**22  # values of drawn lines that are in memory together
 _FEWEST = 20  # the fewest trials that can show dependence
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
@@ -125,11 +127,11 @@ def common_time_p(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
 
 
 def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> TimeDependence:
-    def statistic(drawn: Sequence[Floats]) -> Floats:
+    def statistic(drawn: Iterable[Floats]) -> Floats:
         return np.asarray(sum(_lagged_products(row) for row in drawn))
 
     seen = float(statistic([row[None] for row in rows])[0])
-    p = _permutation_p(seen, lambda draws: statistic([_permute_trials(row, draws, rng) for row in rows]))
+    p = _permutation_p(seen, lambda draws: statistic(_permute_trials(row, draws, rng) for row in rows))
     total = sum(float(np.square(row).sum()) for row in rows)
     first = sum(float((row[1:] * row[:-1]).sum()) for row in rows)
     by_chance = sum(-float(np.square(row).sum()) / len(row) for row in rows)
@@ -151,17 +153,31 @@ def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generat
     line = np.concatenate(rows)[order]
     ranks = np.linspace(-1, 1, len(line))
 
-    def draw_values(draws: int) -> Floats:
-        return np.concatenate([_permute_trials(row, draws, rng) for row in rows], axis=1)[:, order]
+    def over_lines(draws: int, of: Callable[[Floats], Floats]) -> Floats:
+        """Return `of` drawn lines. All topics of a draw are needed together, so many are held as codes of values."""
+        if draws * len(line) <= _AT_ONCE:
+            return of(np.concatenate([_permute_trials(row, draws, rng) for row in rows], axis=1)[:, order])
+        known, codes = zip(*(np.unique(row, return_inverse=True) for row in rows), strict=True)
+        kind = np.min_scalar_type(max(map(len, known)))
+        drawn = [rng.permuted(np.broadcast_to(own.astype(kind), (draws, len(own))), axis=1) for own in codes]
+        step = max(1, _AT_ONCE // len(line))
+        return np.concatenate(
+            [
+                of(np.concatenate([one[own[at : at + step]] for one, own in zip(known, drawn)], axis=1)[:, order])
+                for at in range(0, draws, step)
+            ]
+        )
 
     seen = float(_lagged_products(line[None])[0])
-    p = _permutation_p(seen, lambda draws: _lagged_products(draw_values(draws)))
+    p = _permutation_p(seen, lambda draws: over_lines(draws, _lagged_products))
     total = float(np.square(line).sum())
     weights = _DECAY ** np.arange(1, _LAGS + 1)
     part = min(1.0, max(0.0, seen / total / float(np.square(weights).sum())))
     scale = math.sqrt(total * float(np.square(ranks).sum()))
     trend = float(line @ ranks)
-    drift_p = _permutation_p(abs(trend), lambda draws: np.abs(np.einsum("bi,i->b", draw_values(draws), ranks)))
+    drift_p = _permutation_p(
+        abs(trend), lambda draws: over_lines(draws, lambda drawn: np.abs(np.einsum("bi,i->b", drawn, ranks)))
+    )
     lag = float((line[1:] * line[:-1]).sum()) / total
     return TimeDependence(lag, p, 1 + part * (_mean_inflation(len(line)) - 1), trend / scale, drift_p, True)
 
@@ -191,12 +207,27 @@ def _lagged_products(rows: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _expected_moments(trials: int) -> tuple[float, float, float, float]:
+    if trials > _MATRIX:
+        return _moments_of_sums(trials)
     apart = np.abs(np.subtract.outer(np.arange(trials), np.arange(trials)))
     centred = np.eye(trials) - 1 / trials
     shared = centred @ (_DECAY**apart) @ centred
     weights = np.where((apart > 0) & (apart <= _LAGS), _DECAY**apart, 0.0) / 2
     statistic, by_chance = (float((weights * one).sum()) for one in (shared, centred))
     return statistic, by_chance, float(np.trace(shared)), float(np.trace(centred))
+
+
+def _moments_of_sums(trials: int) -> tuple[float, float, float, float]:
+    """Return what `_expected_moments` does, to twelve digits, without a matrix of all pairs of trials."""
+    before = _DECAY * (1 - _DECAY ** np.arange(trials)) / (1 - _DECAY)  # of each trial with those before it
+    rows = (1 + before + before[::-1]) / trials
+    whole = float(rows.mean())
+    statistic = by_chance = 0.0
+    for lag in range(1, _LAGS + 1):
+        weight, pairs = _DECAY**lag, trials - lag
+        statistic += weight * (pairs * (weight + whole) - float(rows[lag:].sum() + rows[:-lag].sum()))
+        by_chance -= weight * pairs / trials
+    return statistic, by_chance, trials * (1 - whole), float(trials - 1)
 
 
 @lru_cache(maxsize=256)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from scoring.inference import in_time as time_module
 from scoring.inference.in_time import time_dependence
 from scoring.inference.these_topics import these_interval
 from tests.support.dependence_worlds import in_time
@@ -110,3 +111,20 @@ def test_lag_and_share_are_those_of_an_ar_process_written_out() -> None:
 def test_times_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\(topics, trials\)"):
         time_dependence(np.ones((2, 3)), np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("values", ["few", "many"])
+def test_lines_drawn_in_parts_give_what_lines_drawn_at_once_do(values: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    cells = rng.random((6, 60))
+    cells, when = cells if values == "many" else np.round(cells), rng.random((6, 60))
+    whole = time_dependence(cells, when)
+    monkeypatch.setattr(time_module, "_AT_ONCE", 700)
+    assert time_dependence(cells, when) == whole
+
+
+@pytest.mark.parametrize("trials", [11, 300])
+def test_moments_of_many_trials_need_no_matrix(trials: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_matrix = time_module._expected_moments.__wrapped__(trials)
+    monkeypatch.setattr(time_module, "_MATRIX", 1)
+    assert time_module._expected_moments.__wrapped__(trials) == pytest.approx(by_matrix, rel=1e-11)
