@@ -13,7 +13,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -213,13 +214,13 @@ def killed_at(run: Path, event: int, work: str) -> bool:
     child = os.fork()
     if child:
         return os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    count = 0
+    number = 0
 
     def kill(name: str, _: object) -> None:
-        nonlocal count
+        nonlocal number
         if name == "open" or name.startswith(("os.", "shutil.")):
-            count += 1
-            if count == event:
+            number += 1
+            if number == event:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(kill)
@@ -227,18 +228,18 @@ def killed_at(run: Path, event: int, work: str) -> bool:
     os._exit(0)
 
 
-def kills(run: Path, instants: Iterator[int], work: str = "compact") -> int:
+def kills(run: Path, instants: Iterable[int], work: str = "compact") -> int:
     """Kill the command at these instants, each time in a fresh copy, until it ends before; how often it was killed."""
     before = content(run)
     plain = files(run)
     if work == "undo":
         compact(run)
-    for count, event in enumerate(instants):
+    for ended, event in enumerate(instants):
         copy = run.with_name(f"killed-{work}-{event}")
         shutil.copytree(run, copy)
         if not killed_at(copy, event, work):
             shutil.rmtree(copy)
-            return count
+            return ended
         found = content(copy)
         assert repr(found).replace(str(copy), str(run)) == repr(before), f"after action {event}"
         compact(copy)
@@ -252,13 +253,13 @@ def kills(run: Path, instants: Iterator[int], work: str = "compact") -> int:
 
 @pytest.mark.parametrize("work", ["compact", "undo"])
 def test_a_command_killed_at_any_instant_leaves_a_run_that_says_the_same(run: Path, work: str) -> None:
-    assert kills(run, iter(range(3, 10_000, 61)), work) >= 5
+    assert kills(run, range(3, 10_000, 61), work) >= 5
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("work", ["compact", "undo"])
 def test_a_command_killed_at_every_instant_leaves_a_run_that_says_the_same(run: Path, work: str) -> None:
-    assert kills(run, iter(range(1, 10_000, 2)), work) >= 200
+    assert kills(run, count(1), work) >= 200
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
@@ -300,6 +301,17 @@ def test_a_hostile_segment_gets_one_message_and_never_another_figure(run: Path) 
         assert bool(told) == ("trials-000001.jsonl" in told)
         assert told or data == whole or found.hash != hashed, number
     assert refused > 200, "all but those that hit only exhibits"
+
+
+def test_changes_to_what_is_kept_of_a_chain_are_found_and_no_figure_changes(run: Path) -> None:
+    compact(run)
+    attempts, draw = read(run).attempts, random.Random(41)
+    links = run / "trials-000001.links"
+    whole = links.read_bytes()
+    for number in range(100):
+        links.write_bytes(mutated(whole, draw))
+        assert bool(faults(run)) == (links.read_bytes() != whole), number
+        assert read(run).attempts == attempts, number
 
 
 def test_a_bomb_takes_little_memory(run: Path) -> None:
