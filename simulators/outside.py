@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 from protocols.route import Say, Stop
-from recordings.log.long_work import run_long_work
+from recordings.log.own_loop import run_long_work
 from simulators.promises import next_action
 from simulators.reasons import ENDPOINT_FAILED
 from simulators.user import Observation, Scenario, State, Streams, User

@@ -30,7 +30,7 @@ from harvest.systems.exposure import Program as Started
 from harvest.systems.timing import Clock, Stopwatch
 from protocols.answer import Exchange, Offer
 from recordings.conversations.answer_parts import offer_row
-from recordings.log.long_work import run_long_work
+from recordings.log.own_loop import run_long_work
 from topics.document import StrictModel, validation_error
 
 _LINE_BREAK = b"\n"

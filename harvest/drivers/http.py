@@ -25,7 +25,7 @@ from harvest.drivers.wire import CookieJar, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer, Offer
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.long_work import run_long_work
+from recordings.log.own_loop import run_long_work
 from topics.sent_files import SentFile
 
 _CLOSE_SECONDS = 5.0  # the longest wait in seconds for the end of a session

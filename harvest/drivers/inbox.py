@@ -24,7 +24,7 @@ from harvest.drivers.template import fill, placeholders
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.systems.timing import SENDING, Clock, Stopwatch
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.long_work import run_long_work
+from recordings.log.own_loop import run_long_work
 from topics.target import parse_target
 
 # The note on a turn before which the system said more.

@@ -20,7 +20,7 @@ from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Capabilities, DriverError, NothingHeld, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.long_work import run_long_work
+from recordings.log.own_loop import run_long_work
 from topics.cut_text import Said
 from topics.document import validation_error
 from topics.errors import InputError

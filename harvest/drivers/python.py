@@ -37,7 +37,7 @@ from harvest.systems.exposure import Function as Code
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 from protocols.answer import Offer
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.long_work import run_long_work
+from recordings.log.own_loop import run_long_work
 from topics.document import StrictModel, validation_error
 from topics.errors import InputError
 from topics.identity import content_hash

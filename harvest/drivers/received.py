@@ -29,7 +29,7 @@ from typing import TypeVar
 from harvest.drivers.amazon_frames import AMAZON_FRAMES, framed_lines
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.systems.timing import Stopwatch
-from recordings.log.long_work import run_long_work
+from recordings.log.own_loop import run_long_work
 
 _DENIED_STATUSES = frozenset({401, 402, 403, 407})
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})

@@ -31,7 +31,7 @@ from harvest.systems.driver import Capabilities, Denied, Exhibit, Opening, Reply
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer, Offer
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.long_work import run_long_work
+from recordings.log.own_loop import run_long_work
 from topics.document import validation_error
 
 # The note on a turn before which messages came that belong to no reply.

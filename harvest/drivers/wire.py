@@ -36,7 +36,7 @@ from harvest.drivers.options import FromEnvironment, WireOptions, resolve_text, 
 from harvest.drivers.received import Received, excerpt
 from harvest.systems.driver import Denied, DriverError, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
-from recordings.log.long_work import run_long_work
+from recordings.log.own_loop import run_long_work
 from topics.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,14 +1,26 @@
-"""Coroutines run to their end, whether or not an event loop is running: in scripts, notebooks and servers."""
+"""Work in an event loop of its own, whether or not one is running, as in scripts, notebooks and servers; and work whose
+duration grows with a reply, done outside the loop so that other replies are not delayed."""
 
 import signal
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+# Characters or bytes from which work is done in a thread; shorter ones take a few milliseconds.
+LONG = 2**17
 _LOOK_FOR_SIGNALS = 0.2  # seconds
 
 _Result = TypeVar("_Result")
+
+
+async def run_long_work(size: int, work: Callable[[], _Result]) -> _Result:
+    """Return the result of `work`, which runs in a thread if the input's `size` is at least `LONG`."""
+    if size < LONG:
+        return work()
+    import asyncio  # late: reading a run needs no event loop
+
+    return await asyncio.to_thread(work)
 
 
 def run_to_end(work: Coroutine[Any, Any, _Result]) -> _Result:

@@ -33,7 +33,7 @@ from recordings.log.exhibits import keep_exhibits
 from recordings.log.header import Header, software
 from recordings.log.inventory import CHAINED, begin_inventory
 from recordings.log.journal import Journal
-from recordings.log.long_work import LONG
+from recordings.log.own_loop import LONG
 from recordings.secrets.redaction import Redactor, count_marks
 from topics.errors import Place
 from topics.regular_file import list_entries, read_inside

@@ -19,7 +19,7 @@ from harvest.drivers.received import Received
 from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
-from recordings.log.long_work import LONG
+from recordings.log.own_loop import LONG
 from tests.servers.local_http import Asked, serving
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"

@@ -26,7 +26,7 @@ from recordings.events.events import Asked as AskedTurn
 from recordings.events.redacted_events import redacted_events
 from recordings.files.json_text import encode_line
 from recordings.log.header import Header
-from recordings.log.long_work import LONG
+from recordings.log.own_loop import LONG
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
 from recordings.secrets.redaction import Redactor
