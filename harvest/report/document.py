@@ -14,6 +14,7 @@ from harvest.report.blocks import Block, arrange, as_blocks, details, table, tex
 from harvest.report.branches import Branches, branches
 from harvest.report.compared import MOST_PARTED, compared_blocks, parted_paths
 from harvest.report.compared_finding import comparison_finding
+from harvest.report.designed import design_finding, run_levels
 from harvest.report.finding import Finding, main_measure, shown_path, single_finding
 from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence
@@ -23,6 +24,7 @@ from harvest.report.transcripts import transcripts
 from harvest.report.watch_finding import most_serious, unmeasured_finding, watch_finding
 from harvest.report.watched import history_blocks, watched_blocks
 from harvest.studies.compare.comparison import Comparison, compare_runs
+from harvest.studies.robustness.levels import level_tables
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.assessed import Assessed, score_assessed
 from harvest.studies.scores.gathered import Gathered, gather_runs
@@ -99,7 +101,11 @@ def make_report(
         study = refused.what
     watched, looks = _watch_runs(gathered, baseline, history, matters)
     matters = (watched.smallest_effect if watched is not None else MATTERS) if matters is None else matters
-    said = _choose_finding(gathered, scores, found, study, watched, matters, baseline)
+    levels = run_levels(gathered, seed) if watched is None and len(material.systems) > 2 else None
+    if levels is not None:
+        said = design_finding(levels, gathered)
+    else:
+        said = _choose_finding(gathered, scores, found, study, watched, matters, baseline)
     by_judges = judged_sentence(judged, scores.joint, scores.coverage)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     earlier = read(before) if before is not None else None
@@ -119,6 +125,11 @@ def make_report(
     parts = [
         ("watched", "Since the baseline", watched_blocks(watched, blessed) if watched else ()),
         ("history", "History", history_blocks(looks)),
+        (
+            "levels",
+            "Levels of the design",
+            as_blocks(level_tables(levels), "Differences between levels") if levels else (),
+        ),
         ("figures", "Figures", sections.figure_blocks(material, scores, drawn, gathered.beside.contrasts, lost)),
         (
             "compared",

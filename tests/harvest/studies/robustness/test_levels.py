@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harvest.report.document import make_report
 from harvest.studies.robustness.factors import factor_study
 from harvest.studies.robustness.levels import LevelDifference, LevelStudy, level_study
 from harvest.studies.scores.arms import GatheredArms, gather_arms
@@ -112,3 +113,16 @@ def test_alike_systems_are_seldom_told_apart() -> None:
         each = [contrast(topics, levels[b], levels[a], rng, level=0.95, reach=1.0) for a, b in pairs]
         wrong += any(one.beyond for one in compare_family(each, [float("nan")] * len(each), level=0.95))
     assert wrong <= 5  # P(more than 5 of 40 | 5%) = .01
+
+
+def test_a_report_on_a_design_leads_with_its_levels(armed: GatheredArms) -> None:
+    run = armed.systems[0].run
+    document = make_report([run], beside=run.path).document
+    told = document["finding"]
+    assert told["verdict"] == "measured"
+    assert told["found"].startswith("Within systems, A: de − en is -100.0 points [")
+    assert " and A: fr − de is +100.0 points [" in told["found"]
+    assert "Of 5 differences between systems within levels, 3 are found: language de: A − B is -100.0" in told["drives"]
+    assert "corrected over all 13 differences" in told["scope"]
+    assert told["command"] == "harvest robustness run"
+    assert document["sections"][0]["title"] == "Levels of the design"

@@ -1,0 +1,66 @@
+"""The finding about a run that was played by a design: its levels within systems, not its single cells."""
+
+import shlex
+from collections.abc import Sequence
+
+from harvest.report.finding import MOST_NAMED, Finding, join_names, safe_name, shown_path, trial_count
+from harvest.studies.robustness.levels import LevelDifference, LevelStudy, level_study
+from harvest.studies.scores.arms import gather_arms, is_armed
+from harvest.studies.scores.gathered import Gathered
+from harvest.studies.scores.trial_values import key_name
+from harvest.tables.comparison_words import difference_words
+from scoring.table import is_percentage
+from topics.counting import pluralize
+
+
+def run_levels(gathered: Gathered, seed: int) -> LevelStudy | None:
+    """Return the study of levels of a single run, or None if the run was not played by a design."""
+    if len(gathered.runs) != 1 or not is_armed(gathered.runs[0]):
+        return None
+    found = level_study(gather_arms(gathered.runs[0]), seed=seed)
+    return found if found is not None and found.differences else None
+
+
+def design_finding(study: LevelStudy, gathered: Gathered) -> Finding:
+    """Return the finding: which levels differ within a system, and then, which systems differ within a level."""
+    within, between = ([one for one in study.differences if bool(one.other) == other] for other in (False, True))
+    found = _found(within)
+    verdict, said = (
+        "cannot tell",
+        f"Of {pluralize(len(within), 'difference')} between levels within systems, none is found",
+    )
+    if found:
+        verdict, said = "measured", f"Within systems, {_names(found)}"
+    others = _found(between)
+    drives = (
+        f"Of {pluralize(len(between), 'difference')} between systems within levels, {len(others) or 'none'} "
+        f"{'is' if len(others) < 2 else 'are'} found{': ' + _names(others) if others else ''}."
+    )
+    return Finding(
+        verdict,
+        f"{said}.",
+        f"{100 * study.level:g}% intervals for topics like these; found: p at most {1 - study.level:.4g}, corrected "
+        f"over all {study.family} differences between levels and between systems within levels (Holm). "
+        f"{trial_count(gathered.material)}.",
+        drives if between else "",
+        "" if found or others else "More questions would show smaller differences: harvest plan says how many.",
+        f"harvest robustness {shlex.quote(shown_path(gathered.runs[0].path))}",
+    )
+
+
+def _found(differences: Sequence[LevelDifference]) -> list[LevelDifference]:
+    return sorted((one for one in differences if one.found.beyond), key=lambda one: -abs(one.found.value))
+
+
+def _names(found: Sequence[LevelDifference]) -> str:
+    """Name the largest differences, with intervals."""
+    several = len({one.key for one in found}) > 1
+    named = []
+    for one in found[:MOST_NAMED]:
+        share = is_percentage(one.key[0])
+        unit = " points" if share else ""
+        label = f" in {key_name(one.key)}" if several else ""
+        value, opened, ends = difference_words(one.found, share=share).partition(" [")
+        named.append(f"{safe_name(one.name)} is {value}{unit}{opened}{ends}{label}")
+    more = f"; {len(found) - MOST_NAMED} more are found" if len(found) > MOST_NAMED else ""
+    return f"{join_names(named)}{more}"
