@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from recordings.files.json_text import encode_document
-from tests.benchmarks.growth import AUDIT
+from tests.benchmarks.growth import AUDIT, busy
 from tests.support.performance_page import HEADING, Bounded, machine, write_part
 
 TRIALS, SYSTEMS, TOPICS = 24, 2, 45
@@ -122,9 +122,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="million-") as name:
         folder = given.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
+        loads = [os.getloadavg()[0]]
         count, size, rows = figures(folder, given.conversations)
+        loads.append(os.getloadavg()[0])
     text = "\n".join(
-        [HEAD.format(count=count, size=size), "", HEADING, *(one.row() for one in rows), "", f"On {machine()}."]
+        [
+            HEAD.format(count=count, size=size),
+            "",
+            HEADING,
+            *(one.row() for one in rows),
+            "",
+            f"On {machine()}, {busy(loads)}.",
+        ]
     )
     print(text)
     if given.write:
