@@ -2,7 +2,7 @@
 
 The folder is derived from the recording: it is no evidence, no check of a run looks at it, and it can be deleted at any
 time. Its one file is written at once or not at all. It is only believed if everything that the figures rest on is as it
-was: all files of events to the last byte, the header, the judgments, the request, the code that computed the figures,
+was: all files of events to the last byte, the header, judgments and decisions, the request, the code that computed the figures,
 and the file itself. Otherwise the run is read, and the file written again.
 
 Files of events are large, so their bytes are only hashed again if their times or places on the disk changed. A file
@@ -14,7 +14,6 @@ import io
 import json
 import math
 import os
-import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,6 +30,7 @@ from recordings.conversations.outline_rows import outline_arrays, outline_json, 
 from recordings.files.digests import content_digest
 from recordings.files.evidence import write_safely
 from recordings.files.json_text import Json
+from recordings.files.times import utc_now
 from recordings.log.header import software
 from recordings.log.store import read_header
 from scoring.table import ScoreRow, ScoreTable
@@ -62,8 +62,8 @@ class Basis:
     @classmethod
     def of(cls, run: Path, request: ScoreRequest) -> Self:
         """Raises OSError."""
-        began = time.time()
-        own = [run / "run.json", *sorted(run.glob("judgments/*"))]
+        began = utc_now().timestamp()
+        own = [run / "run.json", *sorted(run.glob("judgments/*")), *sorted(run.glob("decisions/*"))]
         given = [Path(name) for name in (request.gold, request.sources) if name is not None and Path(name).is_file()]
         exact = {
             "format": FORMAT,

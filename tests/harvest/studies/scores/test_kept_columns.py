@@ -91,6 +91,11 @@ def events(folder: Path) -> Path:
     return next(folder.glob("trials-*.jsonl"))
 
 
+def decided(folder: Path) -> None:
+    (folder / "decisions").mkdir()
+    (folder / "decisions" / "000001.jsonl").write_bytes(b"")
+
+
 def judged(folder: Path) -> None:
     (folder / "judgments").mkdir(exist_ok=True)
     (folder / "judgments" / "gold.jsonl").write_bytes(b"")
@@ -107,6 +112,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "a line more": lambda run: events(run).write_bytes(events(run).read_bytes() + b"\n"),
     "the header": lambda run: edited(run / "run.json", b'"trials": 8', b'"trials": 9'),
     "a layer of judgments": judged,
+    "a decision of a person": decided,
     "another file of events": lambda run: shutil.copy(events(run), run / "trials-000009.jsonl"),
     "columns that are empty": lambda run: (run / FILE).write_bytes(b""),
     "columns that are a link": lambda run: linked(run / FILE),
