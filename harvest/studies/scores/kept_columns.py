@@ -2,8 +2,8 @@
 
 The folder is derived from the recording: it is no evidence, no check of a run looks at it, and it can be deleted at any
 time. Its one file is written at once or not at all. It is only believed if everything that the figures rest on is as it
-was: all files of events to the last byte, the header, judgments and decisions, the request, the code that computed the figures,
-and the file itself. Otherwise the run is read, and the file written again.
+was: all files of events to the last byte, the header, judgments and decisions, the request, the code that computed the
+figures, and the file itself. Otherwise the run is read, and the file written again.
 
 Files of events are large, so their bytes are only hashed again if their times or places on the disk changed. A file
 that was changed within the last seconds could change again without any sign, so its bytes are hashed then, too.
