@@ -147,8 +147,6 @@ def command(
                 advice=_NO_THRESHOLDS,
             )
         scored = request.scored(material)
-        if outlined is not None and basis is not None:
-            keep_columns(outlined, basis, scored.table)
     table, names, lost, bounds = scored.table, scored.names, scored.selection, scored.bounds
     paths = []
     if keep:
@@ -177,6 +175,8 @@ def command(
         )
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
+    if outlined is not None and basis is not None:  # when everything is printed, as all files are hashed
+        keep_columns(outlined, basis, table)
     code = exit_code(bounds, strict=strict)
     if channels.has_requests:
         from harvest.notices.verdicts import bounds_bulletin  # late: it has many imports that nothing else here needs
