@@ -6,7 +6,8 @@ state of .8, the interval for one topic of 60 trials covers .72.
 
     lag 1       correlation of neighbours in time, of trials minus their topic's mean, beyond the correlation
                 that subtracting the mean causes
-    p           one-sided, of Σ_l .8^l Σ e_i·e_(i+l) over lags up to 10, by permuting the trials within each topic
+    p           one-sided, of Σ_l .8^l Σ e_i·e_(i+l) over lags up to 10, by permuting the trials within each topic; of
+                very many trials, from the mean and variance under permutation (`permuted_lines`)
     inflation   the factor by which the variance of a mean exceeds that of independent trials, if the shared part of
                 their variance decays as .8^l; the same statistic estimates that part
 
@@ -23,12 +24,14 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.permuted_lines import PermutedLine, upper_p
 from scoring.statistics.beta import normal_cdf
 from topics.arrays import Floats
 from topics.identity import generator
 
 _DECAY = 0.8  # of the weights of lags, so that short and long dependence both show
 _LAGS = 10  # beyond them the weights are below .1
+_WEIGHTS = [_DECAY**lag for lag in range(1, _LAGS + 1)]
 _DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # (draws, the largest p for which more are drawn)
 _REPORTED_P = 0.002  # several measures are tested: at .05, one run of independent trials in ten would be reported
 _MATRIX = 1000  # trials of a topic, above which a matrix of all pairs takes too much memory
@@ -131,7 +134,11 @@ def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> Tim
         return np.asarray(sum(_lagged_products(row) for row in drawn))
 
     seen = float(statistic([row[None] for row in rows])[0])
-    p = _permutation_p(seen, lambda draws: statistic(_permute_trials(row, draws, rng) for row in rows))
+    if PermutedLine.of(rows).is_settled():
+        mean, variance = map(sum, zip(*(PermutedLine.of([row]).products(_WEIGHTS) for row in rows), strict=True))
+        p = upper_p(seen, mean, variance)
+    else:
+        p = _permutation_p(seen, lambda draws: statistic(_permute_trials(row, draws, rng) for row in rows))
     total = sum(float(np.square(row).sum()) for row in rows)
     first = sum(float((row[1:] * row[:-1]).sum()) for row in rows)
     by_chance = sum(-float(np.square(row).sum()) / len(row) for row in rows)
@@ -169,15 +176,19 @@ def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generat
         )
 
     seen = float(_lagged_products(line[None])[0])
-    p = _permutation_p(seen, lambda draws: over_lines(draws, _lagged_products))
-    total = float(np.square(line).sum())
-    weights = _DECAY ** np.arange(1, _LAGS + 1)
-    part = min(1.0, max(0.0, seen / total / float(np.square(weights).sum())))
-    scale = math.sqrt(total * float(np.square(ranks).sum()))
     trend = float(line @ ranks)
-    drift_p = _permutation_p(
-        abs(trend), lambda draws: over_lines(draws, lambda drawn: np.abs(np.einsum("bi,i->b", drawn, ranks)))
-    )
+    permuted = PermutedLine.of(rows, order)
+    if permuted.is_settled():
+        p = upper_p(seen, *permuted.products(_WEIGHTS))
+        drift_p = min(1.0, 2 * upper_p(abs(trend), 0.0, permuted.weighted_variance(ranks)))
+    else:
+        p = _permutation_p(seen, lambda draws: over_lines(draws, _lagged_products))
+        drift_p = _permutation_p(
+            abs(trend), lambda draws: over_lines(draws, lambda drawn: np.abs(np.einsum("bi,i->b", drawn, ranks)))
+        )
+    total = float(np.square(line).sum())
+    part = min(1.0, max(0.0, seen / total / float(np.square(_WEIGHTS).sum())))
+    scale = math.sqrt(total * float(np.square(ranks).sum()))
     lag = float((line[1:] * line[:-1]).sum()) / total
     return TimeDependence(lag, p, 1 + part * (_mean_inflation(len(line)) - 1), trend / scale, drift_p, True)
 
