@@ -184,10 +184,11 @@ class Follower:
         if listing.is_stale():
             await self._refresh()
         moved = False
-        for key in self._choose_runs():
-            one = listing.runs[key]
-            seen = listing.stat_run(one)
+        for key, seen in [(key, listing.stat_run(listing.runs[key])) for key in self._choose_runs()]:
             changed = key in self._unseen or self._folders.get(key) != seen
+            if not changed and key not in self._playing:
+                continue
+            one = listing.runs[key]
             self._unseen.pop(key, None)
             self._folders[key] = seen
             moved |= changed
@@ -198,9 +199,9 @@ class Follower:
                     self._tell({"live": [self._live(key, self._playing[key])]})
                 elif not is_locked(listing.folder / one.path):  # what grows is being played
                     self._end(key)
-            elif changed and is_locked(listing.folder / one.path):
+            elif is_locked(listing.folder / one.path):
                 await self._begin(key, Tally(listing.folder / one.path))
-            elif changed:
+            else:
                 self._uncounted[key] = None
                 self._countable.set()
         if moved:

@@ -6,8 +6,11 @@ skipped, not decoded. Nothing is written, and no lock is needed.
 
 import json
 import math
+import os
+import time
 from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +28,9 @@ _BLOCK = 2**20
 # Trials that ended last, from which the pace is estimated.
 _RECENT = 50
 _FEWEST = 3
+
+# Nanoseconds that no file system needs to give a folder another time.
+_STEP = 3_000_000_000
 
 # An answer without a label, as the grid of a run shows it.
 UNLABELLED = "?"
@@ -102,12 +108,14 @@ class Tally:
         self.failures: Counter[str] = Counter()
         self.unreadable = 0
         self._read: dict[str, int] = {}  # bytes by file
+        self._paths: dict[str, str] = {}
+        self._listed = -1  # when the folder had been changed as its files were listed
         self._done: set[str] = set()
 
     def read_on(self) -> bool:
         """Read what was added to the files, and return whether anything was. If a file was replaced by a shorter one,
         everything is read again. Raises OSError if a file cannot be read."""
-        sizes = event_file_sizes(self.folder)
+        sizes = self._sizes()
         if any(sizes.get(name, 0) < read for name, read in self._read.items()):
             self._begin()
         grown = sorted(name for name, size in sizes.items() if size > self._read.get(name, 0))
@@ -115,6 +123,19 @@ class Tally:
         for name in grown:
             self._read_file(name)
         return sum(self._read.values()) > before
+
+    def _sizes(self) -> dict[str, int]:
+        """Return the size of each file of events. To list the folder takes longer than all else of a look, so it is
+        only done if the folder was changed, which a new file does."""
+        changed = self.folder.stat().st_mtime_ns
+        if changed == self._listed:
+            with suppress(FileNotFoundError):  # a file that has become a segment
+                return {name: os.lstat(path).st_size for name, path in self._paths.items()}
+        found = event_file_sizes(self.folder)
+        self._paths = {name: f"{self.folder}/{name}" for name in found}
+        # Times have steps: another file may follow in the same one.
+        self._listed = changed if time.time_ns() - changed > _STEP else -1
+        return found
 
     def _read_file(self, name: str) -> None:
         at = self._read.get(name, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,22 @@ def test_a_file_that_was_replaced_by_a_shorter_one_is_read_again(tmp_path: Path)
     (tmp_path / "trials-000001.jsonl").write_bytes(OPENED + attempt(5, "x"))
     assert tally.read_on()
     assert (tally.systems["A"].done, labels(tally.systems["A"])) == (1, {"x": 1})
+
+
+def test_files_that_come_and_grow_are_found_in_a_folder_that_was_long_unchanged(tmp_path: Path) -> None:
+    tally = tallied(tmp_path, OPENED + attempt(1, "oo"))
+    os.utime(tmp_path, (1e9, 1e9))
+    assert not tally.read_on()
+    first = tmp_path / "trials-000001.jsonl"
+    first.write_bytes(first.read_bytes() + attempt(2, "xx"))  # which leaves the folder's time
+    assert tally.read_on()
+    assert tally.systems["A"].done == 2
+    (tmp_path / "trials-000002.jsonl").write_bytes(OPENED + attempt(3, "ox"))
+    assert tally.read_on()
+    assert (tally.systems["A"].done, labels(tally.systems["A"])) == (3, {"o": 3, "x": 3})
+    first.unlink()
+    assert tally.read_on()
+    assert tally.systems["A"].done == 1, "what is gone is not counted any more"
 
 
 def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
