@@ -34,7 +34,7 @@ Indices = npt.NDArray[np.intp]
 _GRID = np.geomspace(0.1, 1000, 81)  # concentrations, from each topic going one way to all topics alike
 _LAWS = 20_000  # topics over which a change of odds is averaged
 _WIDEST = 60.0  # log odds
-_FEWEST_TESTED, _MOST_TESTED = 8, 300  # studies in which the test itself is run
+_FEWEST_TESTED, MOST_TESTED = 8, 300  # studies in which the test itself is run
 _FEW_DRAWS = 199  # draws for each of many simulated studies
 _MOST_WORK = 30_000  # nodes × topics × studies in which the test is run
 _CERTAIN = 0.005  # share of z on the other side of the critical value
@@ -210,14 +210,22 @@ def _likelihood(counts: Counts, below: Counts, shares: Floats) -> Floats:
 
 
 def node_power(
-    model: NodeModel, topics: int, trials: int, rng: np.random.Generator, *, alpha: float = 0.05, studies: int = 1000
+    model: NodeModel,
+    topics: int,
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    alpha: float = 0.05,
+    studies: int = 1000,
+    tested: int = MOST_TESTED,
 ) -> NodePower:
     """Simulate the power of a study with these numbers of topics, and of trials per topic and system.
 
     `alpha` is the level of the test. `studies` studies are simulated and their z computed. The test itself takes
-    longer, so it is run in as many of these studies as about a second allows, or in fewer if z nearly always or nearly
-    never reaches the critical value. The z of few trials has few values, so the power is corrected by the rate at which
-    the test disagrees with z. Raises InputError if the draws of the test cannot reach alpha.
+    longer, so it is run in at most `tested` of these studies and in no more than about a second allows, or in fewer if
+    z nearly always or nearly never reaches the critical value. The z of few trials has few values, so the power is
+    corrected by the rate at which the test disagrees with z. Raises InputError if the draws of the test cannot reach
+    alpha.
     """
     come = topics * trials * model.share_of_visits
     none = NodePower(math.nan, math.nan, come, math.nan)
@@ -225,16 +233,16 @@ def node_power(
         return none
     node, draws = int(model.nodes[model.way]), min(DRAWS, max(_FEW_DRAWS, math.ceil(10 / alpha) - 1))
 
-    def tested(number: int) -> list[NodeTests]:
+    def test_studies(number: int) -> list[NodeTests]:
         drawn = drawn_studies(model, topics, trials, number, rng)
         return [node_tests(one, rng, draws=draws, level=alpha) for one in drawn]
 
-    tests, z = tested(_FEWEST_TESTED), model.statistics(topics, trials, studies, rng)
+    tests, z = test_studies(_FEWEST_TESTED), model.statistics(topics, trials, studies, rng)
     over = z > _mean_critical(tests)
     if min(over.mean(), 1 - over.mean()) > _CERTAIN or np.isnan([one.critical for one in tests]).any():
         several = int((np.bincount(model.nodes) > 1).sum())
-        affordable = min(studies, _MOST_TESTED, _MOST_WORK // (topics * several))
-        tests += tested(max(0, affordable - _FEWEST_TESTED))
+        affordable = min(studies, tested, _MOST_WORK // (topics * several))
+        tests += test_studies(max(0, affordable - _FEWEST_TESTED))
         over = z > _mean_critical(tests)
     critical = _mean_critical(tests)
     if math.isnan(critical):

@@ -93,7 +93,8 @@ class DifferenceModel:
             estimand=estimand,
             level=self.basis.settings.level,
             alpha=self._alpha,
-            studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TRIALS // (2 * len(mix) * max(mix)))),
+            studies=self.basis.studies
+            or max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TRIALS // (2 * len(mix) * max(mix)))),
         )
 
     @property
@@ -334,6 +335,7 @@ def plan_difference(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
     guard: Guard = "unseen",
+    studies: int | None = None,
 ) -> Plan[DifferenceModel]:
     """Plan a comparison of means.
 
@@ -342,7 +344,8 @@ def plan_difference(
     `stated` replaces components of the pilot: `mean`, and the standard deviations of topics (`between`), of system
     × topic (`interaction`) and of trials of a topic (`within`). For percentages, these are in points. If %recovery
     is planned without a pilot, `failing` is the percentage of conversations that need recovery. `topics` and
-    `trials` are the numbers in the grid; () means half, once, twice and four times the audit's numbers.
+    `trials` are the numbers in the grid; () means half, once, twice and four times the audit's numbers. `studies`
+    is the number of studies simulated of each design; None means 250 to 1,000, as the size of the design allows.
 
     Raises InputError for a measure without values for topics and for impossible components.
     """
@@ -350,9 +353,9 @@ def plan_difference(
     asked, key = pilots.planned_measure(measure, settings, audit)
     declared, scale = asked.declaration, 100.0 if is_percentage(key[0]) else 1.0
     difference, given = detect / scale, {name: value / scale for name, value in (stated or {}).items()}
-    basis, pilot = Basis(settings, seed), None
+    basis, pilot = Basis(settings, seed, studies=studies), None
     if run is not None:
-        basis, material = grids.pilot_basis(settings, seed, run)
+        basis, material = grids.pilot_basis(settings, seed, run, studies)
         pilot = pilots.read_pilot(material, asked, key, settings, str(run.path))
     components, origins = pilots.assumed_components(declared, key, pilot, given)
     pilots.refuse_difference(components, difference, key)

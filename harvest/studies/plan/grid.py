@@ -36,12 +36,14 @@ Simulated_co = TypeVar("Simulated_co", covariant=True)
 class Basis:
     """The settings, the random seed and the pilot behind a plan. `pilots` describes the pilot run (see
     `harvest.studies.runs.sources`), and `material` is its content. Without a pilot, `pilots` is () and
-    `material` None."""
+    `material` None. `studies` is the number of studies simulated of each design; None means as many as the time
+    allows."""
 
     settings: Settings
     seed: int
     pilots: tuple[Mapping[str, Json], ...] = ()
     material: Material | None = None
+    studies: int | None = None
 
     @property
     def observed(self) -> tuple[float, float] | None:
@@ -61,7 +63,7 @@ def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Setting
         return scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
 
 
-def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Material]:
+def pilot_basis(settings: Settings, seed: int, run: Run, studies: int | None = None) -> tuple[Basis, Material]:
     """Return the basis of a plan with the pilot `run`, and the pilot's material. Raises InputError if the pilot
     lost trials depending on the system's answers, because the remaining answers do not vary like the answers of
     another run."""
@@ -72,7 +74,7 @@ def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Materia
             place=Place(str(run.path)),
             advice="play another pilot once the cause is removed, or plan without --from",
         )
-    return Basis(settings, seed, tuple(sources([run])), material), material
+    return Basis(settings, seed, tuple(sources([run])), material, studies), material
 
 
 class PowerModel(Protocol[Simulated_co]):

@@ -28,7 +28,7 @@ from recordings.trees.builder import TreeBuilder
 from recordings.trees.tree import ConversationTree
 from scoring.statistics.beta import normal_quantile
 from scoring.stochastic.node_permutation import DRAWS
-from scoring.stochastic.node_power import NodeModel, NodePower, node_model, node_power
+from scoring.stochastic.node_power import MOST_TESTED, NodeModel, NodePower, node_model, node_power
 from scoring.stochastic.parting import Ends, find_ends, visits_by_topic
 from topics.arrays import Counts
 from topics.counting import pluralize
@@ -69,14 +69,15 @@ class BranchModel:
 
     def simulate(self, mix: Mix) -> NodePower:
         """Simulate studies in which every topic has the same number of trials."""
-        topics, trials = len(mix), mix[0]
+        topics, trials, studies = len(mix), mix[0], self.basis.studies
         return node_power(
             self.nodes,
             topics,
             trials,
             generator(self.basis.seed, "node power", topics, trials),
             alpha=round(1 - self.basis.settings.level, 12),
-            studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TOPICS // topics)),
+            studies=studies or max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TOPICS // topics)),
+            tested=MOST_TESTED if studies is None else studies // 4,
         )
 
     def smallest(self, grid: Grid[NodePower]) -> Design[NodePower] | None:
@@ -201,6 +202,7 @@ def plan_node(
     trials: Sequence[int] = (),
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
+    studies: int | None = None,
 ) -> Plan[BranchModel]:
     """Plan a study in which `harvest compare` finds the turn where one system takes a branch more often.
 
@@ -208,7 +210,8 @@ def plan_node(
     conversations that stop. `detect` is the difference between the two systems' shares of the branch, in points.
     The first system has the pilot's share. The second system has a smaller share if the pilot's share is above one
     half, and otherwise a larger share. `topics` and `trials` are the numbers in the grid; () means half, once,
-    twice and four times the audit's numbers.
+    twice and four times the audit's numbers. `studies` is the number of studies simulated of each design; None
+    means 250 to 1,000, as the number of topics allows.
 
     Raises InputError for a path that is not in the pilot, for a branch that all trials take, for a share outside 0
     to 100%, if the pilot cannot separate variance between trials from variance between topics, and if sessions
@@ -228,7 +231,7 @@ def plan_node(
             f"sessions of {', '.join(continued)} continue from topic to topic, so harvest compare does not test turns",
             advice="plan %useful instead, without --node; or play with session: fresh",
         )
-    basis, material = grids.pilot_basis(settings, seed, run)
+    basis, material = grids.pilot_basis(settings, seed, run, studies)
     pilot = _Pilot.merge_trials([one for one in material.finished if one.turns], run)
     node, way = find_way(pilot.tree, pilot.ends, path)
     stops = way.branch == node

@@ -41,7 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def planned(folder: Path, path: str = FIRST, **more: Any) -> Plan[BranchModel]:
-    given = {"detect": 20, "topics": (8,), "trials": (6,), **more}
+    """Few studies are simulated unless it is asked for a power."""
+    given = {"detect": 20, "topics": (8,), "trials": (6,), "studies": 100, **more}
     return plan_node(load_audit(str(folder / "audit.yaml")), read(folder / "run"), path, **given)
 
 
@@ -100,7 +101,7 @@ def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Pat
     audit = load_audit(str(folder / "audit.yaml"))
     shares = []
     for end in ("■ completed", "■ user-stopped (satisfied)"):
-        plan = plan_node(audit, run, f"{told} → {end}", detect=20, topics=(8,), trials=(6,))
+        plan = plan_node(audit, run, f"{told} → {end}", detect=20, topics=(8,), trials=(6,), studies=100)
         assert plan.model.path[-1] == end
         assert plan.model.came == whole.model.took
         shares.append(plan.model.share)
@@ -112,15 +113,14 @@ def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Pat
     refused.match(r"■ completed \(\d+\), ■ user-stopped \(satisfied\) \(\d+\)")
 
 
-@pytest.mark.usefixtures("all_studies")
 def test_the_answer_says_that_no_design_is_enough_and_how_many_topics_would_be(folder: Path) -> None:
-    found = planned(folder)
+    found = planned(folder, studies=None)
     assert found.model.smallest(found.grid) is None
     assert "; no design below names it in 4 studies of 5." in found.model.answer(found.grid)
     beyond = found.model.extrapolate(found.grid)
     assert beyond is not None
     topics, trials = beyond
-    (enough,) = planned(folder, topics=(topics,), trials=(trials,)).grid.designs
+    (enough,) = planned(folder, topics=(topics,), trials=(trials,), studies=None).grid.designs
     assert 0.7 < enough.power.found < 0.92
 
 
