@@ -147,14 +147,16 @@ VISITORS = {
     "persona": "{simulator: persona, group: old, groups: {old: {cue: I am old.}}, over: {simulator: markov}}",
 }
 
-QUICK = ("random", "markov", "clarification", "persona")  # the others take a minute
-
 
 @pytest.mark.parametrize(
-    "name",
-    ["hidden", *(pytest.param(one, marks=[pytest.mark.soak] * (one not in QUICK)) for one in VISITORS)],
+    ("name", "draws"),
+    [
+        ("hidden", 1_000),
+        ("persona", 1_000),
+        *(pytest.param(one, 10_000, marks=pytest.mark.soak) for one in ("hidden", *VISITORS)),
+    ],
 )
-def test_enumeration_equals_ten_thousand_draws(name: str, hidden_user: HiddenUser) -> None:
+def test_enumeration_equals_many_draws(name: str, draws: int, hidden_user: HiddenUser) -> None:
     user = hidden_user if name == "hidden" else build_user(parse_document(VISITORS[name], "visitor.yaml"))
     assert isinstance(user, EnumerableUser)
     answers = [(0.55, ANSWERS[0]), (0.25, ANSWERS[3]), (0.2, ANSWERS[6])]
@@ -173,7 +175,7 @@ def test_enumeration_equals_ten_thousand_draws(name: str, hidden_user: HiddenUse
     assert math.fsum(exact.values()) == pytest.approx(1, abs=1e-12)
     drawn: Counter[tuple[str, ...]] = Counter()
     system = np.random.default_rng(5)
-    for trial in range(10_000):
+    for trial in range(draws):
         rng = Streams(11, (name, SCENARIO.id, trial))
         state, seen = user.start(SCENARIO, Streams(0).at(0)), None
         done: list[str] = []
@@ -186,11 +188,11 @@ def test_enumeration_equals_ten_thousand_draws(name: str, hidden_user: HiddenUse
             seen = answers[int(system.choice(3, p=[p for p, _ in answers]))][1]
         drawn[tuple(done)] += 1
     assert not set(drawn) - set(exact), "nothing is drawn outside the tree"
-    common = [way for way in exact if 10_000 * exact[way] >= 5]
-    rest = [way for way in exact if 10_000 * exact[way] < 5]
-    seen_, due = [drawn[way] for way in common], [10_000 * exact[way] for way in common]
+    common = [way for way in exact if draws * exact[way] >= 5]
+    rest = [way for way in exact if draws * exact[way] < 5]
+    seen_, due = [drawn[way] for way in common], [draws * exact[way] for way in common]
     if rest:
-        seen_, due = [*seen_, sum(drawn[way] for way in rest)], [*due, 10_000 * sum(exact[way] for way in rest)]
+        seen_, due = [*seen_, sum(drawn[way] for way in rest)], [*due, draws * sum(exact[way] for way in rest)]
     assert len(seen_) > 2
     assert stats.chisquare(seen_, np.array(due) * sum(seen_) / sum(due)).pvalue > 0.001 / len(VISITORS)
 
@@ -287,6 +289,7 @@ def test_a_spoilt_file_is_refused(tmp_path: Path, old: str, new: str, fault: str
         read_user(path)
 
 
+@pytest.mark.soak
 def test_people_of_iard_are_foreseen_better_than_by_the_default() -> None:
     """Five folds: golden from this code; findings measured .073 [.049, .099] with another program (8 states, 10
     folds)."""
