@@ -14,10 +14,13 @@ from os import PathLike, fspath
 from topics.errors import InputError, Place
 from topics.json_places import Loc, walk_json
 from topics.json_value import JsonSource, JsonValue
-from topics.text_file import read_text
+from topics.text_file import Lines, read_text
 
 # Bytes. A file takes some ten times as much memory while it is read.
 _LARGEST = 256 * 2**20
+
+_WINDOW = 4096  # characters of a text that are decoded at first
+_LONGEST_TOKEN = 16  # of JSON, but strings and numbers: `-Infinity`, or the escapes of a surrogate pair
 
 _BOM_FIRST = re.compile("^\ufeff", re.MULTILINE)  # texts of JSON contain no line ends, so it is outside of them
 _BOM_BETWEEN = re.compile("(?<=[}\\]])\ufeff(?=[ \t\r]*[{\\[])")
@@ -173,15 +176,24 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int, InputError | None]:
+def value_at(
+    text: str, at: int, path: str, line: int = 1, lines: Lines | None = None
+) -> tuple[object, int, InputError | None]:
     """Return the value at a position, its end (-1 if unknown), and its error. The text begins on the file's line
-    `line`."""
+    `line`. Give `lines` if many positions of one text are read."""
+    lines = lines or Lines(text, path, line)
     end = -1
     try:
-        value, end = _STRICT.raw_decode(text, at)
+        value, end = _decode_at(text, at)
     except json.JSONDecodeError as fault:
-        place = Place(path, line + fault.lineno - 1, fault.colno)
-        return None, -1, NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=_mending_advice(text, fault))
+        where = at + fault.pos
+        return (
+            None,
+            -1,
+            NotJsonError(
+                f"not valid JSON: {fault.msg}", place=lines.place(where), advice=_mending_advice(text, fault.msg, where)
+            ),
+        )
     except (_RepeatedKeyError, _ConstantError):
         with suppress(ValueError, RecursionError):
             _, end = JSONDecoder().raw_decode(text, at)
@@ -189,13 +201,31 @@ def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int,
         pass
     else:
         return value, end, None
-    begins = text.rfind("\n", 0, at) + 1
-    first = line + text.count("\n", 0, begins)
+    place = lines.place(at)
     try:
-        _parse_text(JsonSource(path, " " * (at - begins) + text[at : end if end >= 0 else None], first))
+        _parse_text(JsonSource(path, " " * (place.column - 1) + text[at : end if end >= 0 else None], place.line))
     except InputError as fault:
         return None, end, fault
-    return None, -1, InputError("not valid JSON", place=Place(path, first, at - begins + 1))
+    return None, -1, InputError("not valid JSON", place=place)
+
+
+def _decode_at(text: str, at: int) -> tuple[object, int]:
+    """Return the value at a position, and its end. Raises JSONDecodeError with a position relative to `at`.
+
+    Of a large text, only so much is decoded as the value needs: an error counts the lines of the text that was given
+    to the decoder from its beginning, which takes quadratic time if there are many."""
+    size = _WINDOW
+    while True:
+        window, rest = text[at : at + size], at + size < len(text)
+        try:
+            value, end = _STRICT.raw_decode(window)
+            if not rest or end < len(window):  # a number may go on
+                return value, at + end
+        except json.JSONDecodeError as fault:
+            cut = fault.msg.startswith("Unterminated string") or fault.pos > len(window) - _LONGEST_TOKEN
+            if not (rest and cut):
+                raise
+        size *= 8
 
 
 def _parse_text(source: JsonSource, of_more: str | None = None) -> JsonValue:
@@ -208,7 +238,7 @@ def _parse_text(source: JsonSource, of_more: str | None = None) -> JsonValue:
         elif fault.pos == len(source.text) - len(source.text.lstrip()):
             advice = "this does not begin like JSON ({ or [): check the file name"
         else:
-            advice = _mending_advice(source.text, fault)
+            advice = _mending_advice(source.text, fault.msg, fault.pos)
         raise NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=advice) from None
     except _RepeatedKeyError:
         seen: set[Loc] = set()
@@ -240,8 +270,8 @@ class NotJsonError(InputError):
     """Error for a file, or a line of a file, that is not JSON."""
 
 
-def _mending_advice(text: str, fault: json.JSONDecodeError) -> str:
-    if _END.match(text, fault.pos) or fault.msg.startswith("Unterminated string"):
+def _mending_advice(text: str, fault: str, at: int) -> str:
+    if _END.match(text, at) or fault.startswith("Unterminated string"):
         return "the text is truncated: write the file again, or use a copy"
     return "correct it, or write the file again with the program that made it"
 

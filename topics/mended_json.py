@@ -8,11 +8,12 @@ are mended, also within objects: a conversation that lost one of its messages wo
 import re
 from collections.abc import Callable
 
-from topics.errors import InputError, Place
+from topics.errors import InputError
 from topics.json_file import value_at
-from topics.text_file import place_in
+from topics.text_file import Lines
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_INDENT = re.compile(r"\s*[\[,]?\s*")
 _FIRST_KEY = re.compile(r'\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:')
 _NEXT_INLINE = re.compile(r"[}\]][ \t\r\n]*,[ \t\r\n]*(?=[{\[])")
 _NEXT_ANYWHERE = re.compile(r"[,\n][ \t\r\n]*(?=[{\[])")
@@ -43,7 +44,8 @@ class _Mending:
     """One pass through a text. `edits` are (start, end, replacement). `ends` are the brackets missing at its end."""
 
     def __init__(self, text: str, path: str, line: int, is_record: Callable[[object], bool]) -> None:
-        self.text, self.path, self.line, self.is_record = text, path, line, is_record
+        self.text, self.path, self.is_record = text, path, is_record
+        self.lines = Lines(text, path, line)
         self.edits: list[tuple[int, int, str]] = []
         self.faults: list[InputError] = []
         self.ends = ""
@@ -62,7 +64,7 @@ class _Mending:
 
     def value(self, at: int) -> int:
         at = self.skip(at)
-        _, end, fault = value_at(self.text, at, self.path, self.line)
+        _, end, fault = value_at(self.text, at, self.path, lines=self.lines)
         if fault is None:
             return end
         if self.text.startswith("[", at):
@@ -75,7 +77,7 @@ class _Mending:
         keys: set[object] = set()
         while True:
             at = self.skip(at)
-            key, end, fault = value_at(self.text, at, self.path, self.line)
+            key, end, fault = value_at(self.text, at, self.path, lines=self.lines)
             colon = self.skip(end)
             if fault is not None or not isinstance(key, str) or key in keys or not self.text.startswith(":", colon):
                 raise _LostError
@@ -97,7 +99,7 @@ class _Mending:
             at = self.skip(at)
             if at == len(self.text) or self.text.startswith("]", at):
                 break
-            value, end, fault = value_at(self.text, at, self.path, self.line)
+            value, end, fault = value_at(self.text, at, self.path, lines=self.lines)
             after = self.skip(end) if end >= 0 else -1
             if fault is None and not self.is_properly_ended(after, end):
                 fault, end = self.fault("not valid JSON: Expecting ',' delimiter", after), -1
@@ -143,10 +145,10 @@ class _Mending:
 
     def next_start(self, start: int) -> int:
         text, opening = self.text, self.text[start]
-        indent = text[text.rfind("\n", 0, start) + 1 : start]
-        if indent.strip() in ("", "[", ",") and opening in "{[":  # records begin lines of equal indent
+        indent = self.lines.place(start).column - 1
+        if _INDENT.fullmatch(text, start - indent, start) and opening in "{[":  # records begin lines of equal indent
             key = self.first_key(start)
-            begins = re.compile(rf"\n[ \t,]{{{len(indent)}}}(?={re.escape(opening)})")
+            begins = re.compile(rf"\n[ \t,]{{{indent}}}(?={re.escape(opening)})")
             for found in begins.finditer(text, start):
                 if self.first_key(found.end()) == key or self.holds_record(found.end()):
                     return found.end()
@@ -161,9 +163,8 @@ class _Mending:
         return found[1] if found else None
 
     def holds_record(self, at: int) -> bool:
-        value, end, fault = value_at(self.text, at, self.path, self.line)
+        value, end, fault = value_at(self.text, at, self.path, lines=self.lines)
         return fault is None and self.is_record(value) and self.is_properly_ended(self.skip(end), end)
 
     def fault(self, what: str, at: int, advice: str = "correct it there") -> InputError:
-        place = place_in(self.text, self.path, at)
-        return InputError(what, place=Place(self.path, place.line + self.line - 1, place.column), advice=advice)
+        return InputError(what, place=self.lines.place(at), advice=advice)

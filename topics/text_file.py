@@ -60,6 +60,28 @@ def refuse_binary(data: bytes, path: str, kind: str) -> None:
             raise InputError(what, place=Place(path, 1, 1), allowed=f"{kind} in UTF-8", advice=advice)
 
 
+class Lines:
+    """The lines of a text, counted from the position that was asked for last. Whoever asks for many positions would
+    otherwise count the text from its beginning each time. The text begins on the file's line `first`."""
+
+    def __init__(self, text: str, path: str, first: int = 1) -> None:
+        self._text, self._path = text, path
+        self._at, self._line, self._begins = 0, first, 0
+
+    def place(self, position: int) -> Place:
+        """Return the place of the character at `position`."""
+        here, text = self._at, self._text
+        if position >= here:
+            self._line += text.count("\n", here, position)
+            self._begins = max(self._begins, text.rfind("\n", here, position) + 1)
+        else:
+            self._line -= text.count("\n", position, here)
+            if position < self._begins:
+                self._begins = text.rfind("\n", 0, position) + 1
+        self._at = position
+        return Place(self._path, self._line, position - self._begins + 1)
+
+
 def place_in(text: str, path: str, position: int) -> Place:
     """Return the place of the character at `position`. Line and column start at 1."""
     return Place(path, text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position))
