@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from scoring.figure import Good
 from scoring.inference.differences import (
+    FINEST,
     as_interval,
     guarded_differences,
     smallest_p,
@@ -244,6 +245,12 @@ def decide(
         if good == "neither":
             return ("higher" if found.value > 0 else "lower"), ""
         return ("better" if (found.value > 0) == (good == "high") else "worse"), ""
+    floor = float(np.fmax(np.fmax(least, found.least), FINEST))
+    if pairs * floor > alpha + _SAME and max(found.p, found.outside) <= alpha:
+        return "cannot tell", (
+            f"no p is below {floor:.2g}, and among {pairs} pairs none can be told apart: compare at most "
+            f"{math.floor(alpha / floor + _SAME)} pairs at a time"
+        )
     if p <= alpha + _SAME:
         inside = found.interval.contains(0.0)
         return "cannot tell", (

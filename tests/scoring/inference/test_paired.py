@@ -11,10 +11,18 @@ from scipy import stats
 
 from scoring.inference.aligned import align
 from scoring.inference.needed import needed
-from scoring.inference.paired import Estimand, compare_like_these, compare_these, linear_values, residual_variance
+from scoring.inference.paired import (
+    Estimand,
+    compare_like_these,
+    compare_these,
+    correct_intervals,
+    decide,
+    linear_values,
+    residual_variance,
+)
 from scoring.inference.sides import compare_sides
 from scoring.statistics.beta import student_tails
-from scoring.statistics.exchange import fewest_units, smallest_p
+from scoring.statistics.exchange import fewest_units, holm_correction, smallest_p
 from tests.support.compared_worlds import allowed_errors, drawn_shares, drawn_systems
 
 RNG = np.random.default_rng(1)
@@ -61,6 +69,31 @@ def test_what_cannot_be_said_is_undefined_and_says_why() -> None:
     assert math.isnan(single.p)
     fixed = compare_these([0.1, 0.2], np.zeros((2, 2)), np.full((2, 2), 4), level=0.95)
     assert "never differ" in fixed.interval.note
+
+
+@pytest.mark.parametrize(("pairs", "verdict"), [(500, "better"), (501, "cannot tell")])
+@pytest.mark.parametrize("reach", [1.0, math.inf])
+def test_in_a_family_too_large_for_the_draws_the_largest_difference_is_not_told_and_the_reason_is_given(
+    pairs: int, verdict: str, reach: float
+) -> None:
+    rng = np.random.default_rng(4)
+    found = [compare_like_these(0.5 + 0.1 * rng.random(45), rng, level=0.95, reach=reach)]
+    found += [compare_like_these(np.tile([0.1, -0.1], 10), rng, level=0.95, reach=reach)] * (pairs - 1)
+    p, outside = holm_correction([one.p for one in found])[0], correct_intervals(found)[0]
+    told, why = decide(found[0], p, outside, smallest_p(45), alpha=0.05, good="high", pairs=pairs)
+    assert told == verdict
+    assert ("no p is below 0.0001, and among 501 pairs none can be told apart: compare at most 500 pairs" in why) == (
+        verdict == "cannot tell"
+    )
+
+
+def test_few_topics_tell_one_pair_apart_and_none_of_several() -> None:
+    rng = np.random.default_rng(5)
+    found = compare_like_these(0.9 + 0.01 * rng.random(7), rng, level=0.95, reach=1.0)
+    assert decide(found, found.p, found.outside, smallest_p(7), alpha=0.05, good="high")[0] == "better"
+    told = decide(found, 6 * found.p, 6 * found.outside, smallest_p(7), alpha=0.05, good="high", pairs=6)
+    assert told[0] == "cannot tell"
+    assert "no p is below 0.016, and among 6 pairs none can be told apart: compare at most 3 pairs" in told[1]
 
 
 def test_a_ratio_of_sums_is_the_mean_of_its_linear_values() -> None:
