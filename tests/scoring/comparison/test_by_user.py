@@ -7,6 +7,7 @@ import pytest
 
 from scoring.comparison.by_user import ByUser, Cells, by_user
 from tests.support.compared_worlds import allowed_errors
+from tests.support.kept_cells import keep_cells
 
 Chances = dict[str, tuple[float, float]]
 
@@ -59,10 +60,10 @@ def test_a_planted_reversal_is_said_and_of_whom() -> None:
     assert told.count(("hasty", "patient")) >= len(told) - 1
 
 
-@pytest.mark.parametrize("chances", AGREEING.values(), ids=AGREEING)
+@pytest.mark.parametrize("users", keep_cells(AGREEING, "A better for one, alike for the others"))
 @pytest.mark.parametrize("spread", [0.0, 1.0])
-def test_where_users_agree_nothing_is_said(chances: Chances, spread: float) -> None:
-    assert len(said(chances, 12, spread, 2)) <= allowed_errors(12, 0.05)
+def test_where_users_agree_nothing_is_said(users: str, spread: float) -> None:
+    assert len(said(AGREEING[users], 12, spread, 2)) <= allowed_errors(12, 0.05)
 
 
 @pytest.mark.soak

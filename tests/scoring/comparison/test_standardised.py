@@ -157,8 +157,7 @@ def coverage(law: Law, form: Standard, topics: int, studies: int) -> tuple[int, 
     return sum(pair.interval.contains(true) for pair in pairs), sum(pair.is_distinguished for pair in pairs)
 
 
-@pytest.mark.parametrize("form", ["std-AB", "E-std"])
-@pytest.mark.parametrize(("law", "topics"), [(lognormal_topics, 20), (useful_shares, 8)])
+@pytest.mark.parametrize(("law", "topics", "form"), [(lognormal_topics, 20, "E-std"), (useful_shares, 8, "std-AB")])
 def test_intervals_cover_and_alike_systems_are_not_told_apart(law: Law, topics: int, form: Standard) -> None:
     held, apart = coverage(law, form, topics, 60)
     assert held >= stats.binom.ppf(1e-4, 60, 0.93)

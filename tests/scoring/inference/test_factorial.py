@@ -10,6 +10,7 @@ import pytest
 
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.matched import Combination, compare_family, effect_names, factorial_effects, is_crossed
+from tests.support.kept_cells import keep_cells
 
 LEVELS = {"patience": ("patient", "hasty"), "cooperation": ("willing", "unwilling"), "skill": ("skilled", "unskilled")}
 HASTY, UNWILLING, UNSKILLED = (("patience", "hasty"), ("cooperation", "unwilling"), ("skill", "unskilled"))
@@ -56,13 +57,16 @@ def found_in(rng: np.random.Generator, topics: int, worlds: list[World]) -> list
 
 @pytest.mark.parametrize(
     "world",
-    [
-        {},
-        {"lengths": (6, 1)},
-        {"rare": True},
-        {"rare": True, "lengths": (6, 1)},
-        {"lengths": (6, 1), "lost": 0.3},
-    ],
+    keep_cells(
+        [
+            {},
+            {"lengths": (6, 1)},
+            {"rare": True},
+            {"rare": True, "lengths": (6, 1)},
+            {"lengths": (6, 1), "lost": 0.3},
+        ],
+        3,
+    ),
     ids=["plain", "unlike lengths", "rare failures", "rare failures, unlike lengths", "lost trials"],
 )
 @pytest.mark.parametrize("topics", [5, 15])

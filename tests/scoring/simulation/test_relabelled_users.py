@@ -16,6 +16,7 @@ from scoring.simulation import relabelled_users
 from scoring.simulation.realism import cramer_von_mises, distances, realism
 from scoring.simulation.relabelled_users import behaviour_test, scores_test
 from scoring.simulation.reliability import RankingFloor, ranking_floor
+from tests.support.kept_cells import keep_cells
 from tests.support.simulated_dialogues import iard
 from topics.arrays import Floats
 
@@ -119,7 +120,7 @@ ALIKE = {
 }
 
 
-@pytest.mark.parametrize("world", ALIKE)
+@pytest.mark.parametrize("world", keep_cells(ALIKE, "2 systems, 12 people"))
 @pytest.mark.parametrize(("times", "most"), [(30, 5), pytest.param(300, 27, marks=pytest.mark.soak)])
 def test_people_are_within_other_people(world: str, times: int, most: int) -> None:
     """At most 7% of halves are beyond: at a rate of .05, more than 5 of 30 have a probability of .003, and more than 27

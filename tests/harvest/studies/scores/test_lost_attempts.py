@@ -30,6 +30,7 @@ from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
 from tests.support.failing_users import TURNS, pairs
+from tests.support.kept_cells import keep_cells
 from tests.support.lost_worlds import (
     KEY,
     LOSSES,
@@ -96,7 +97,7 @@ def test_a_large_difference_is_found_within_the_bounds_of_few_losses() -> None:
     assert "depended on what the system had answered" in withheld.withheld
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", keep_cells(LOSSES, "after useless answers", "of some topics"))
 def test_factors_and_rankings_are_bounded_or_withheld_with_a_reason(loss: str) -> None:
     study = factor_effects(lost_world(2, loss, systems=crossed_arms()))
     effects = {effect: own for one in study.effects for effect, own in one.effects.items()}
@@ -201,13 +202,14 @@ def test_a_baseline_holds_losses_and_other_ones_leave_nothing_to_say(monkeypatch
     assert of(before, _played_again(now, 4)) == "", "a baseline from before losses were held says nothing of them"
 
 
-def test_alike_losses_are_seldom_said_to_have_changed() -> None:
+@pytest.mark.parametrize(("studies", "most"), [(10, 0), pytest.param(40, 2, marks=pytest.mark.soak)])
+def test_alike_losses_are_seldom_said_to_have_changed(studies: int, most: int) -> None:
     said = 0
-    for seed in range(40):
+    for seed in range(studies):
         world = lost_world(seed, "after useless answers", systems=("SYSB1", "SYSB2"), rate=0.3)
         tables = [loss_table(only(world, name).conversations) for name in ("SYSB1", "SYSB2")]
         said += bool(changed_losses("S", *tables))
-    assert said <= 2
+    assert said <= most
 
 
 def test_no_run_is_blessed_whose_losses_depend_on_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,10 +300,11 @@ def test_what_would_have_followed_is_lost_where_users_left_and_no_answer_that_wa
 
 
 @pytest.mark.parametrize("after", ["Here it is", "No idea", "SYSB"])
-def test_users_who_left_more_often_mislead_in_no_study(after: str) -> None:
-    for seed in range(6):
-        material = leaving_world(seed, after, rate=(0.2, 0.5, 0.8)[seed % 3], later=(0.3, 1.0)[seed % 2])
-        assert not any(pair.is_distinguished for pair in pairs(material))
+@pytest.mark.parametrize("seed", keep_cells(range(6), 5))
+def test_users_who_left_more_often_mislead_in_no_study(after: str, seed: int) -> None:
+    """Half of the worlds have later answers that are all useful, so that those who left lowered the mean the most."""
+    material = leaving_world(seed, after, rate=(0.2, 0.5, 0.8)[seed % 3], later=(0.3, 1.0)[seed % 2])
+    assert not any(pair.is_distinguished for pair in pairs(material))
 
 
 @pytest.mark.soak
