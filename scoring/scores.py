@@ -9,7 +9,7 @@ import numpy as np
 
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
-from recordings.conversations.outlines import TrialSet
+from recordings.conversations.trial_sets import TrialSet
 from scoring.asked import AskedMeasures
 from scoring.columns import Columns, column_of
 from scoring.conversations import (

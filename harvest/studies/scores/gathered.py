@@ -16,7 +16,8 @@ from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Values, share_values
 from harvest.studies.validity.worded_turns import models_of
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.outlines import TrialSet, by_system, kinds
+from recordings.conversations.outlines import by_system, kinds
+from recordings.conversations.trial_sets import TrialSet
 from recordings.events.events import TrialStarted
 from recordings.files.json_text import Json
 from recordings.formats.imports import add_missing_turns, most_turns

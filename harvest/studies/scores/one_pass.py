@@ -17,7 +17,7 @@ from harvest.studies.validity.odd_answers import COUNTED
 from harvest.studies.validity.odd_users import ORDERS, count_orders
 from harvest.studies.validity.worded_turns import models_of
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.outlines import Outlining
+from recordings.conversations.outlining import Outlining
 from recordings.events.attempts import Attempt
 from recordings.events.passing_attempts import PassingAttempts
 from recordings.formats.imports import add_missing_turns

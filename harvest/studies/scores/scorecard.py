@@ -21,7 +21,8 @@ from harvest.studies.validity.witnessed import witness_notes
 from harvest.studies.validity.worded_turns import Models, WordedTurn, worded_turns
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import is_cut_short
-from recordings.conversations.outlines import Outlines, TrialSet, kinds
+from recordings.conversations.outlines import Outlines, kinds
+from recordings.conversations.trial_sets import TrialSet
 from recordings.judged.judgments import Layer
 from recordings.log.run_folder import first_valid
 from scoring.inference.turn_events import EventTable

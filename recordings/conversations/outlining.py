@@ -1,0 +1,159 @@
+"""Make outlines of conversations that come one after the other, so that nobody has to hold their words."""
+
+import math
+from array import array
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from protocols.answer import Answer
+from protocols.route import Route
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
+from recordings.conversations.outlines import Bodies, Outlines, body_address, words_hash
+from recordings.files.times import unix_seconds
+from topics.arrays import Counts
+
+
+class Outlining:
+    """Makes outlines of conversations that come one after the other, in any order. `traits` are functions that return
+    what has to be known about the words of a conversation: values that recur."""
+
+    def __init__(self, traits: Mapping[str, Callable[[Conversation], Hashable]]) -> None:
+        self._traits = traits
+        self._systems: dict[str, int] = {}
+        self._topics: dict[str, int] = {}
+        self._outlines: dict[Hashable, int] = {}
+        self._examples: list[tuple[Conversation, Mapping[str, Any]]] = []
+        self._numbers = {name: array("i") for name in ("system", "topic", "trial", "attempt", "outline")}
+        self._started, self._words, self._ids = array("d"), array("q"), array("q")
+        self._bodies = array("i"), array("q"), list[bytes]()
+
+    def __len__(self) -> int:
+        return len(self._started)
+
+    def add(self, one: Conversation) -> None:
+        key, texts = one.key, []
+        for turn in one.turns:
+            reply = turn.reply
+            if reply is None:
+                continue
+            texts.append(reply.answer.text.strip())
+            address = body_address(reply)
+            if address:
+                row, words, addresses = self._bodies
+                row.append(len(self))
+                words.append(words_hash((reply.answer.text,)))
+                addresses.append(address.encode())
+        numbers = (
+            self._systems.setdefault(key.system, len(self._systems)),
+            self._topics.setdefault(key.topic, len(self._topics)),
+            key.trial,
+            one.attempt,
+            self._outline(one),
+        )
+        for column, number in zip(self._numbers.values(), numbers, strict=True):
+            column.append(number)
+        self._words.append(words_hash(texts) if any(texts) else 0)
+        self._ids.append(hash((one.trial_id, one.attempt)))
+        began = unix_seconds(one.started_at)
+        self._started.append(began if math.isfinite(began) else math.nan)
+
+    def _outline(self, one: Conversation) -> int:
+        traits, end = tuple([find(one) for find in self._traits.values()]), one.outcome
+        turns = [
+            (
+                *(turn.number, turn.state, turn.user, turn.act, turn.worded),
+                None
+                if turn.reply is None
+                else (turn.reply.finish, turn.reply.model, turn.reply.notes, turn.reply.ended),
+                None if turn.route is None else _route_key(turn.route),
+            )
+            for turn in one.turns
+        ]
+        ended = None if end is None else (end.kind, end.reason, "" if end.valid else end.detail, end.missing)
+        key = (ended, one.place > 1, *turns, traits)
+        found = self._outlines.get(key)
+        if found is None:
+            found = self._outlines[key] = len(self._examples)
+            self._examples.append((_without_words(one), dict(zip(self._traits, traits, strict=True))))
+        return found
+
+    def outlines(self, systems: Sequence[str], topics: Mapping[str, int]) -> tuple[Outlines, Counts] | None:
+        """Return the outlines in the order of a run with these systems and these ranks of topics, and (n,) the numbers
+        of the conversations in that order, as they were added. Returns None if an attempt was added twice, or two valid
+        attempts of one trial."""
+        columns = {name: np.frombuffer(column, dtype=np.int32) for name, column in self._numbers.items()}
+        names = sorted(self._systems, key=lambda one: (_place(systems, one), one))
+        about = sorted(self._topics, key=lambda one: (topics.get(one, len(topics)), one))
+        for what, given, ordered in (("system", self._systems, names), ("topic", self._topics, about)):
+            places = np.empty(len(ordered), dtype=np.int32)
+            places[[given[name] for name in ordered]] = np.arange(len(ordered), dtype=np.int32)
+            columns[what] = places[columns[what]]
+        by = [columns[name] for name in ("attempt", "trial", "topic", "system")]
+        order = np.lexsort(by)
+        good = np.array([example.valid for example, _ in self._examples], dtype=bool)
+        same = np.ones(max(0, len(self) - 1), dtype=bool)
+        for column in by[1:]:
+            same &= np.diff(column[order]) == 0
+        valid = good[columns["outline"]][order] if len(self) else np.zeros(0, dtype=bool)
+        several = same & (np.diff(columns["attempt"][order]) == 0)
+        if several.any() or len(np.unique(np.frombuffer(self._ids, dtype=np.int64))) < len(self):
+            return None
+        trials = np.concatenate([[0], np.cumsum(~same)]) if len(self) else np.zeros(0, dtype=np.int64)
+        if len(self) and np.bincount(trials, weights=valid).max() > 1:
+            return None
+        row, words, addresses = self._bodies
+        ranks = np.empty(len(self), dtype=np.int32)
+        ranks[order] = np.arange(len(self), dtype=np.int32)
+        moved = ranks[np.frombuffer(row, dtype=np.int32)]
+        placed = np.argsort(moved, kind="stable")
+        bodies = Bodies(
+            moved[placed], np.frombuffer(words, dtype=np.int64)[placed], np.array(addresses, dtype="S")[placed]
+        )
+        found = Outlines(
+            names,
+            about,
+            self._examples,
+            **{name: column[order] for name, column in columns.items()},
+            started=np.frombuffer(self._started)[order],
+            words=np.frombuffer(self._words, dtype=np.int64)[order],
+            bodies=bodies,
+        )
+        return found, order
+
+
+def _place(names: Sequence[str], name: str) -> int:
+    return names.index(name) if name in names else len(names)
+
+
+def _route_key(route: Route) -> tuple[str, ...]:
+    return route.state, route.label, route.rule, route.version, route.target
+
+
+def _without_words(one: Conversation) -> Conversation:
+    turns = tuple(
+        Turn(
+            turn.number,
+            turn.state,
+            "",
+            None
+            if turn.reply is None
+            else SystemTurn(
+                Answer(""),
+                finish=turn.reply.finish,
+                model=turn.reply.model,
+                notes=turn.reply.notes,
+                ended=turn.reply.ended,
+            ),
+            None if turn.route is None else replace(turn.route, evidence=()),
+            turn.user,
+            turn.act,
+            turn.worded,
+        )
+        for turn in one.turns
+    )
+    end = one.outcome
+    ended = None if end is None else Outcome(end.kind, end.reason, "" if end.valid else end.detail, end.missing)
+    return Conversation(one.key, "", one.attempt, turns, ended, place=min(2, one.place))
