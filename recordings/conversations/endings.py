@@ -91,6 +91,11 @@ def is_cut_short(outcome: Outcome | None) -> bool:
     return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _FAULTS_OF_USERS
 
 
+def is_lost(one: Conversation) -> bool:
+    """Return True if an attempt that ended is invalid, or was cut short by a failure of its user."""
+    return not one.valid or is_cut_short(one.outcome)
+
+
 # The `end_name` of conversations cut short by a failure of the user.
 CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _FAULTS_OF_USERS)
 

@@ -18,7 +18,7 @@ _BODIES = ("row", "words", "address")
 def outline_arrays(of: Outlines) -> dict[str, Any]:
     """Return the arrays of outlines, by name."""
     bodies = {f"body {name}": getattr(of.bodies, name) for name in _BODIES}
-    return {**{name: getattr(of, name) for name in _ARRAYS}, **bodies}
+    return {**{name: getattr(of, name) for name in _ARRAYS}, **bodies, "lengths": of.lengths}
 
 
 def outline_json(of: Outlines) -> dict[str, Json]:
@@ -73,9 +73,12 @@ def read_outlines(value: Mapping[str, Any], arrays: Mapping[str, Any]) -> Outlin
         examples,
         **{name: arrays[name] for name in _ARRAYS},
         bodies=Bodies(*(arrays[f"body {name}"] for name in _BODIES)),
+        lengths=arrays["lengths"],
     )
     sizes = {len(arrays[name]) for name in _ARRAYS}
     if len(sizes) != 1 or (found.outline.size and int(np.max(found.outline)) >= len(examples)):
+        raise ValueError("these outlines do not belong together")
+    if len(found.replies_at(np.arange(len(found)))) != len(found.lengths):
         raise ValueError("these outlines do not belong together")
     return found
 

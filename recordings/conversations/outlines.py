@@ -74,7 +74,8 @@ class Outlines(Sequence[Conversation]):
     """Conversations without their words. `systems` and `topics` are names. All arrays are (n,), in the order of a run:
     indices of system, topic and outline, numbers of trial and attempt, and the start in seconds since 1970 (NaN if
     unknown). `words` has a hash of all answers, or 0 without any words; its order means nothing. `examples` has each
-    outline with its traits. `bodies` are the replies whose bodies are stored, in order."""
+    outline with its traits. `bodies` are the replies whose bodies are stored, in order. `lengths` (replies,) are the
+    characters of all replies, in order."""
 
     systems: Sequence[str]
     topics: Sequence[str]
@@ -87,6 +88,7 @@ class Outlines(Sequence[Conversation]):
     started: Floats
     words: Counts
     bodies: Bodies
+    lengths: Codes
 
     def __len__(self) -> int:
         return len(self.outline)
@@ -117,16 +119,61 @@ class Outlines(Sequence[Conversation]):
         names = [(self.systems[one // len(self.topics)], self.topics[one % len(self.topics)]) for one in found.tolist()]
         return TrialSet({name: np.unique(own) for name, own in zip(names, parts, strict=True)})
 
+    def are_of(self, trials: TrialSet) -> npt.NDArray[np.bool_]:
+        """Return (n,) True for conversations of these trials."""
+        found = np.zeros(len(self), dtype=bool)
+        for (system, topic), numbers in trials.numbers.items():
+            if system in self.systems and topic in self.topics:
+                own = (self.system == self.systems.index(system)) & (self.topic == self.topics.index(topic))
+                found |= own & np.isin(self.trial, numbers)
+        return found
+
     def select(self, rows: Counts) -> Outlines:
         """Return the conversations with these numbers, ascending."""
         names = ("system", "topic", "trial", "attempt", "outline", "started", "words")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names}, bodies=self.bodies.select(rows))
+        own = {name: getattr(self, name)[rows] for name in names}
+        return replace(self, **own, bodies=self.bodies.select(rows), lengths=self.lengths[self.replies_at(rows)])
+
+    @cached_property
+    def _replies(self) -> tuple[Counts, Counts]:
+        """The number of replies of each conversation, and the place of its first one."""
+        of = [sum(turn.reply is not None for turn in example.turns) for example, _ in self.examples]
+        counts = np.array(of, dtype=np.int64)[self.outline]
+        return counts, np.cumsum(counts) - counts
+
+    def replies_at(self, rows: Counts) -> Counts:
+        """Return the places of all replies of these conversations."""
+        counts, first = (one[rows] for one in self._replies)
+        places: Counts = np.arange(int(counts.sum())) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        return places
+
+    def reply_lengths(self, rows: Counts) -> Codes:
+        """Return the characters (rows, replies) of the replies of conversations with equally many of them."""
+        return self.lengths[self.replies_at(rows)].reshape(len(rows), -1)
+
+    def rows_of(self, is_meant: Callable[[Conversation], bool]) -> Counts:
+        """Return the numbers of the conversations whose outlines are meant."""
+        meant = np.array([is_meant(example) for example, _ in self.examples], dtype=bool)
+        return np.flatnonzero(meant[self.outline])
+
+    @cached_property
+    def trial_numbers(self) -> Counts:
+        """The numbers (n,) of the trials of these conversations, from 0 in order."""
+        new = np.zeros(len(self), dtype=bool)
+        for column in (self.system, self.topic, self.trial):
+            new[1:] |= np.diff(column) != 0
+        found: Counts = np.cumsum(new)
+        return found
 
     @cached_property
     def valid_rows(self) -> Counts:
         """The numbers of the valid conversations."""
-        good = np.array([example.valid for example, _ in self.examples], dtype=bool)
-        return np.flatnonzero(good[self.outline])
+        return self.rows_of(lambda one: one.valid)
+
+    @cached_property
+    def invalid(self) -> Outlines:
+        """All conversations that are not valid, interrupted ones, too."""
+        return self.select(self.rows_of(lambda one: not one.valid))
 
     @cached_property
     def valid(self) -> Outlines:

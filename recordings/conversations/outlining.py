@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,7 @@ class Outlining:
         self._numbers = {name: array("i") for name in ("system", "topic", "trial", "attempt", "outline")}
         self._started, self._words, self._ids = array("d"), array("q"), array("q")
         self._bodies = array("i"), array("q"), list[bytes]()
+        self._lengths = array("i")
 
     def __len__(self) -> int:
         return len(self._started)
@@ -40,6 +41,7 @@ class Outlining:
             if reply is None:
                 continue
             texts.append(reply.answer.text.strip())
+            self._lengths.append(len(reply.answer.text))
             address = body_address(reply)
             if address:
                 row, words, addresses = self._bodies
@@ -120,8 +122,34 @@ class Outlining:
             started=np.frombuffer(self._started)[order],
             words=np.frombuffer(self._words, dtype=np.int64)[order],
             bodies=bodies,
+            lengths=np.frombuffer(self._lengths, dtype=np.int32),
         )
-        return found, order
+        # The lengths are as conversations were added, and the outlines are in another order.
+        added = replace(found, outline=columns["outline"])
+        return replace(found, lengths=added.lengths[added.replies_at(order)]), order
+
+
+def with_others(whole: Outlines, others: Iterable[Conversation]) -> Outlines:
+    """Return outlines together with those of other conversations, of other trials, of known systems and topics.
+    No stored bodies are among them."""
+    outlining = Outlining({})
+    for number, one in enumerate(others):
+        outlining.add(replace(one, trial_id=str(number)))  # outlines have none
+    ranks = {name: rank for rank, name in enumerate(whole.topics)}
+    found = outlining.outlines(whole.systems, ranks)
+    assert found is not None, "each other conversation is of a trial of its own"
+    more, _ = found
+    mapped = replace(
+        more,
+        system=np.array([whole.systems.index(one) for one in more.systems], dtype=np.int32)[more.system],
+        topic=np.array([ranks[one] for one in more.topics], dtype=np.int32)[more.topic],
+        outline=more.outline + np.int32(len(whole.examples)),
+    )
+    names = ("system", "topic", "trial", "attempt", "outline", "started", "words", "lengths")
+    columns: dict[str, Any] = {name: np.concatenate([getattr(whole, name), getattr(mapped, name)]) for name in names}
+    none = whole.bodies.select(np.zeros(0, dtype=np.int64))
+    both = replace(whole, examples=[*whole.examples, *more.examples], bodies=none, **columns)
+    return both.select(np.lexsort([both.attempt, both.trial, both.topic, both.system]))
 
 
 def _place(names: Sequence[str], name: str) -> int:

@@ -12,7 +12,6 @@ from harvest.studies.runs.outlined_run import OutlinedRun
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds
 from harvest.studies.scores.kept_columns import Basis, kept_columns
 from harvest.studies.scores.score_request import ScoreRequest
-from harvest.studies.validity.concentrations import is_lost
 from harvest.studies.validity.odd_answers import COUNTED
 from harvest.studies.validity.odd_users import ORDERS, count_orders
 from harvest.studies.validity.worded_turns import models_of
@@ -46,8 +45,7 @@ class _NeedsWords(Exception):
 
 def outlined_run(path: Path, request: ScoreRequest) -> OutlinedRun | None:
     """Return a run whose default figures were computed while it was read. Returns None if the run or the request needs
-    more: measures that were asked for, bounds, a cap, lost attempts, users worded by a model, traffic of pages, or
-    damage."""
+    more: measures that were asked for, bounds, a cap, users worded by a model, traffic of pages, or damage."""
     try:
         return _Pass(path, request).run()
     except (HarvestError, _NeedsWords):
@@ -110,7 +108,7 @@ class _Pass:
     def _measure(self) -> None:
         valid, numbers = [], []
         for one in add_missing_turns(self._waiting, self._header):
-            if one.key.topic not in self._topics or (one.outcome is not None and is_lost(one)) or _has_traffic(one):
+            if one.key.topic not in self._topics or _has_traffic(one):
                 raise _NeedsWords
             if one.valid:
                 valid.append(one)

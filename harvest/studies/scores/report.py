@@ -21,7 +21,7 @@ from harvest.tables.figure_table import figure_table
 from harvest.tables.figures import figures, printed_rows
 from harvest.terminal import printable
 from recordings.conversations.conversation import INVALID
-from recordings.conversations.outlines import kinds
+from recordings.conversations.outlines import Outlines, kinds
 from scoring.swan.schema import Schema
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
@@ -131,12 +131,13 @@ def _print_invalid(console: Console, material: Material) -> None:
     counts: Counter[tuple[str, str]] = Counter()
     details: dict[tuple[str, str], str] = {}
     interrupted = 0
-    for conversation, count, _ in kinds(material.conversations):
+    whole = material.conversations
+    for conversation in whole.invalid if isinstance(whole, Outlines) else whole:
         if conversation.outcome is None:
-            interrupted += count
+            interrupted += 1
         elif conversation.outcome.kind == INVALID:
             kind = (conversation.key.system, conversation.outcome.why)
-            counts[kind] += count
+            counts[kind] += 1
             details[kind] = conversation.outcome.detail
     for (system, reason), count in sorted(counts.items()):
         detail = details[system, reason][:200]

@@ -12,15 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from harvest.studies.scores.lost_attempts import fill_labels
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.concentrations import Concentration
 from protocols.labels import NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversations.conversation import INVALID, Conversation, Outcome, TrialKey
-from recordings.conversations.outlines import Outlines, by_system
+from recordings.conversations.outlines import Outlines
+from recordings.conversations.outlining import with_others
+from recordings.conversations.trial_sets import TrialSet
 from scoring.forms.worst import RATE
 from scoring.library import declared
+from scoring.measured import Measured
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import score
@@ -86,8 +91,12 @@ def selection(material: Material, table: ScoreTable, rescored: Rescored) -> Sele
 
 def _count_ended(conversations: Sequence[Conversation]) -> Counter[str]:
     """Return the number of trials with an attempt that ended, by system."""
-    if isinstance(conversations, Outlines):  # no attempt was lost, so these are the valid ones
-        return Counter({name: len(own) for name, own in by_system(conversations.valid).items()})
+    if isinstance(conversations, Outlines):
+        ended = conversations.select(conversations.rows_of(lambda one: one.outcome is not None)).trials
+        found: Counter[str] = Counter()
+        for (system, _), numbers in ended.numbers.items():
+            found[system] += len(numbers)
+        return found
     return Counter(key.system for key in {one.key for one in conversations if one.outcome is not None})
 
 
@@ -100,7 +109,7 @@ def _bounds(
     if shares:
         settings = Settings(replications=100)  # its intervals are not used
         useless, useful, recovering = (
-            _shares(material, filled_trials(material, lost, fill), settings)
+            _shares(material, _filled(material, lost, fill, settings), settings)
             for fill in (NOT_USEFUL, USEFUL_LABEL, NOT_USEFUL + USEFUL_LABEL)
         )
         for row in shares:
@@ -110,6 +119,7 @@ def _bounds(
     rates = [(row, _event_rate(row.measure)) for row in rows if _event_rate(row.measure) and not math.isnan(row.value)]
     if rates:
         # The whole conversation is unknown, so its trial counts as never valid.
+        assert not isinstance(material.conversations, Outlines), "no default measure is an event"
         without = tuple(
             replace(one, outcome=Outcome(INVALID)) if one.valid and one.key in lost else one
             for one in material.conversations
@@ -135,12 +145,25 @@ def _overall_rows(table: ScoreTable) -> list[ScoreRow]:
 
 
 def _shares(
-    material: Material, conversations: Collection[Conversation], settings: Settings
+    material: Material, conversations: Collection[Conversation] | Measured, settings: Settings
 ) -> dict[tuple[str, str, int | None], float]:
     table = score(
         conversations, material.topics, None, settings, generator(0, "bounds of what was lost"), turns=material.turns
     )
     return {(row.system, row.measure, row.turn): row.value for row in _overall_rows(table) if row.measure in _SHARES}
+
+
+def _filled(
+    material: Material, lost: Mapping[TrialKey, Conversation], fill: str, settings: Settings
+) -> Collection[Conversation] | Measured:
+    """Return what `filled_trials` does, for shares alone; of outlines, again as outlines."""
+    whole, turns = material.finished, material.turns
+    if not isinstance(whole, Outlines) or not isinstance(material.conversations, Outlines):
+        return filled_trials(material, lost, fill)
+    nothing = {one.key: replace(one, turns=()) for one in material.conversations.invalid if one.key in material.invalid}
+    others = [fill_labels(one, turns[key.system, key.topic], fill) for key, one in {**nothing, **lost}.items()]
+    kept = whole.select(np.flatnonzero(~whole.are_of(TrialSet.of(lost))))
+    return Measured(with_others(kept, others), {}, 0, None, settings)
 
 
 def filled_trials(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:

@@ -17,12 +17,14 @@ of losses in a later audit is not mistaken for a change of the system.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
+import numpy as np
+import numpy.typing as npt
+
+from harvest.studies.validity.alike_trials import AlikeTrials, alike_trials
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation, TrialKey
-from recordings.conversations.endings import is_cut_short
-from recordings.conversations.outlines import Outlines
+from recordings.conversations.endings import is_lost
 from scoring.inference.turn_events import EventTable, TurnCase, compare_events, event_table
 from scoring.statistics.stratified import compare_within, fisher_exact
 from topics.counting import pluralize
@@ -79,33 +81,8 @@ class Concentration:
 
 def first_lost(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
     """Return each trial's first attempt with an answer, if it was lost. A trial's attempts must be in order."""
-    if isinstance(conversations, Outlines):
-        _refuse_lost(conversations)
-        return {}
-    return {key: one for key, one in _first_attempts(conversations).items() if is_lost(one)}
-
-
-def _first_attempts(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
-    first: dict[TrialKey, Conversation] = {}
-    for one in conversations:
-        if one.outcome is not None and (one.valid or one.exchanges):
-            first.setdefault(one.key, one)
-    return first
-
-
-def is_lost(one: Conversation) -> bool:
-    """Return true if an attempt that ended is invalid, or was cut short by a failure of its user."""
-    return not one.valid or is_cut_short(one.outcome)
-
-
-def has_losses(conversations: Outlines) -> bool:
-    """Return true if an attempt was lost, so that the lengths of all answers are needed, which outlines lack."""
-    return any(is_lost(one) for one, _, _ in conversations.kinds() if one.outcome is not None)
-
-
-def _refuse_lost(conversations: Outlines) -> None:
-    if has_losses(conversations):
-        raise ValueError("outlines have no lengths of answers, which decide whether losses are concentrated")
+    firsts = (one.first for one in alike_trials(conversations))
+    return {one.key: one for one in firsts if one is not None and is_lost(one)}
 
 
 def lost_state(conversation: Conversation) -> str:
@@ -127,47 +104,50 @@ def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPH
     trial counts once in each state, when it first reaches the state after an answer. Repeated failures are no
     further evidence. Failures in a single topic are no evidence, unless the run has no other topic. Only states
     that some finished conversation avoided are tested. `alpha` is shared by all tests of a system."""
-    if isinstance(conversations, Outlines):
-        _refuse_lost(conversations)
-        return ()
-    systems: dict[str, list[Conversation]] = defaultdict(list)
-    for one in conversations:
-        if one.outcome is not None:
-            systems[one.key.system].append(one)
+    systems: dict[str, list[AlikeTrials]] = defaultdict(list)
+    for one in alike_trials(conversations):
+        systems[one.attempts[0].key.system].append(one)
     found = [
         concentration
         for system, own in systems.items()
-        if any(map(is_lost, own))
+        if any(is_lost(attempt) for one in own for attempt in one.attempts)
         for concentration in (*_by_state(system, own, alpha / 2), *_by_answer(system, own, alpha / 4))
     ]
     return tuple(sorted(found, key=lambda one: one.p))
 
 
-def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) -> Iterator[Concentration]:
-    came: dict[tuple[str, TrialKey], Conversation | None] = {}  # the attempt that was lost there, if it was
-    for one in conversations:
-        for place, ended in _reached_states(one):
-            came.setdefault((place, one.key), one if ended else None)
-    finished = [{place for place, _ in _reached_states(one)} for one in conversations if not is_lost(one)]
-    places = sorted({place for place, _ in came if place})
-    opening = {one.turns[0].state for one in conversations if one.turns}  # reached without an answer
+def _by_state(system: str, trials: Sequence[AlikeTrials], alpha: float) -> Iterator[Concentration]:
+    came: Counter[str] = Counter()
+    lost: dict[str, list[Conversation]] = defaultdict(list)  # the attempts that were lost there
+    finished: set[frozenset[str]] = set()
+    opening: set[str] = set()  # reached without an answer
+    topics: set[str] = set()
+    for one in trials:
+        reached: dict[str, Conversation | None] = {}
+        for attempt in one.attempts:
+            places = list(_reached_states(attempt))
+            for place, ended in places:
+                reached.setdefault(place, attempt if ended else None)
+            if not is_lost(attempt):
+                finished.add(frozenset(place for place, _ in places))
+            opening.update(turn.state for turn in attempt.turns[:1])
+        for place, ending in reached.items():
+            came[place] += one.number
+            topics.add(one.attempts[0].key.topic)
+            if ending is not None:
+                lost[place].append(ending)
     tested = [
         place
-        for place in places
-        if place not in opening
-        and any(one is not None for (where, _), one in came.items() if where == place)
-        and any(place not in passed for passed in finished)
+        for place in sorted(filter(None, came))
+        if place not in opening and place in lost and any(place not in passed for passed in finished)
     ]
-    topics = {key.topic for _, key in came}
+    every = sum(map(len, lost.values()))
     for place in tested:
-        here = [one for (where, _), one in came.items() if where == place]
-        there = [one for (where, _), one in came.items() if where != place]
-        lost = [one for one in here if one is not None]
-        elsewhere = sum(one is not None for one in there)
-        p = fisher_exact(len(lost), len(here) - len(lost), elsewhere, len(there) - elsewhere)
-        if p <= alpha / len(tested) and (len(topics) == 1 or len({one.key.topic for one in lost}) > 1):
-            counts = len(lost), len(here), elsewhere, len(there)
-            yield Concentration(system, place, *counts, *_count_lost(lost), p)
+        own, here, there = lost[place], came[place], came.total() - came[place]
+        elsewhere = every - len(own)
+        p = fisher_exact(len(own), here - len(own), elsewhere, there - elsewhere)
+        if p <= alpha / len(tested) and (len(topics) == 1 or len({one.key.topic for one in own}) > 1):
+            yield Concentration(system, place, len(own), here, elsewhere, there, *_count_lost(own), p)
 
 
 def _reached_states(conversation: Conversation) -> Iterator[tuple[str, bool]]:
@@ -185,33 +165,35 @@ def _reached_states(conversation: Conversation) -> Iterator[tuple[str, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An answer after which an attempt was to continue. If the attempt was lost there, `lost` is the attempt."""
+    """Answers of alike trials after which attempts were to continue. `lengths` (trials,) are their characters. If the
+    attempt was lost there, `lost` is the attempt."""
 
     topic: str
     turn: int
     label: str
-    length: int
+    lengths: npt.NDArray[np.int32]
     lost: Conversation | None
 
 
-def _steps(conversations: Iterable[Conversation]) -> Iterator[_Step]:
-    for key, one in _first_attempts(conversations).items():
-        answered = [turn for turn in one.turns if turn.reply is not None]
-        for turn in answered:
-            assert turn.reply is not None
+def _steps(trials: Iterable[AlikeTrials]) -> Iterator[_Step]:
+    for of in trials:
+        one, lengths = of.first, of.lengths
+        answered = [turn for turn in one.turns if turn.reply is not None] if one is not None else []
+        for place, turn in enumerate(answered):
+            assert one is not None
             last = turn is answered[-1]
             closed = turn.route is not None and turn.route.target.startswith("stop:")
             if last and (closed or not is_lost(one)):
                 continue  # nothing was to follow
-            length = len(turn.reply.answer.text)
-            yield _Step(key.topic, turn.number, turn.label or "", length, one if last else None)
+            yield _Step(one.key.topic, turn.number, turn.label or "", lengths[:, place], one if last else None)
 
 
 def loss_table(conversations: Iterable[Conversation]) -> EventTable:
     """Count first attempts lost after answers that were to continue, by topic and by turn number and label."""
+    steps = (one for one in _steps(alike_trials(conversations)) for _ in one.lengths)
     return event_table(
         TurnCase(one.topic, place, f"{one.turn} {one.label}".rstrip(), one.lost is not None)
-        for place, one in enumerate(_steps(conversations))
+        for place, one in enumerate(steps)
     )
 
 
@@ -230,28 +212,28 @@ def changed_losses(system: str, before: EventTable, now: EventTable) -> str:
     )
 
 
-def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float) -> Iterator[Concentration]:
-    steps = list(_steps(conversations))
+def _by_answer(system: str, trials: Sequence[AlikeTrials], alpha: float) -> Iterator[Concentration]:
+    steps = list(_steps(trials))
     if not any(one.lost for one in steps):
         return
     labelled = [one for one in steps if one.label in (USEFUL, NOT_USEFUL)]
-    middle = int(median(one.length for one in steps))
+    middle = int(np.median(np.concatenate([one.lengths for one in steps])))
     characters = pluralize(middle, "character")
-    kinds: tuple[tuple[str, str, Sequence[_Step], Callable[[_Step], bool]], ...] = (
-        (USEFUL, "", labelled, lambda one: one.label == USEFUL),
-        (NOT_USEFUL, "", labelled, lambda one: one.label == NOT_USEFUL),
-        ("", f"of more than {characters}", steps, lambda one: one.length > middle),
-        ("", f"of at most {characters}", steps, lambda one: one.length <= middle),
+    kinds: tuple[tuple[str, str, Sequence[_Step], Callable[[_Step], int]], ...] = (
+        (USEFUL, "", labelled, lambda one: len(one.lengths) * (one.label == USEFUL)),
+        (NOT_USEFUL, "", labelled, lambda one: len(one.lengths) * (one.label == NOT_USEFUL)),
+        ("", f"of more than {characters}", steps, lambda one: int((one.lengths > middle).sum())),
+        ("", f"of at most {characters}", steps, lambda one: int((one.lengths <= middle).sum())),
     )
-    for label, length, own, is_meant in kinds:
-        counts, p = _compare_steps(own, is_meant, by_label=bool(label))
+    for label, length, own, how_many in kinds:
+        counts, p = _compare_steps(own, how_many, by_label=bool(label))
         if p <= alpha / 2:
-            lost = [one.lost for one in own if one.lost is not None and is_meant(one)]
+            lost = [one.lost for one in own if one.lost is not None and how_many(one)]
             yield Concentration(system, "", *counts, *_count_lost(lost), p, label, length)
 
 
 def _compare_steps(
-    steps: Sequence[_Step], is_meant: Callable[[_Step], bool], *, by_label: bool
+    steps: Sequence[_Step], how_many: Callable[[_Step], int], *, by_label: bool
 ) -> tuple[tuple[int, int, int, int], float]:
     """Return four counts and p. The counts are the lost answers and all answers of one kind, and the lost answers
     and all answers of all other kinds. Unless `by_label`, answers are compared within labels, which often differ
@@ -259,8 +241,8 @@ def _compare_steps(
     strata: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0] * 4)
     topics: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for one in steps:
-        meant, lost = is_meant(one), one.lost is not None
-        for at, counted in enumerate((meant and lost, meant, lost, True)):
+        meant, every, lost = how_many(one), len(one.lengths), one.lost is not None
+        for at, counted in enumerate((meant * lost, meant, every * lost, every)):
             strata[one.topic, one.turn, "" if by_label else one.label][at] += counted
             topics[one.topic][at] += counted
     hits, meant_steps, losses, whole = (sum(of[at] for of in topics.values()) for at in range(4))

@@ -14,6 +14,7 @@ from harvest.studies.scores import one_pass
 from harvest.studies.scores.one_pass import outlined_run
 from harvest.studies.scores.report import print_scores
 from harvest.studies.scores.score_request import ScoreRequest
+from harvest.studies.validity.concentrations import concentrations, first_lost, loss_table
 from harvest.terminal import people_console
 from recordings.conversations.conversation import INVALID, Conversation, Outcome
 from recordings.formats.imports import record
@@ -72,8 +73,29 @@ def world(seed: int) -> list[Conversation]:
                 at = rng.choice(("", f"2026-01-01T00:{rng.randint(0, 59):02d}:00.000000+00:00"))
                 found.append(replace(one, turns=turns, started_at=at, place=rng.choice((1, 1, 2))))
     unended = [replace(one, attempt=2, outcome=None) for one in found[::5]]
+    lost = [lose(rng, one) for one in found if rng.random() < 0.3]
     alone = replace(found[0], key=replace(found[0].key, trial=9), trial_id="alone", outcome=None)
-    return [*found, *unended, alone]
+    taken = {one.key for one in lost}
+    never = rng.sample(sorted(taken), 2)
+    kept = [replace(one, attempt=3) if one.key in taken else one for one in found if one.key not in never]
+    unended = [replace(one, attempt=4) for one in unended]
+    cut = replace(kept[3], outcome=Outcome("user-stopped", "no-words"))
+    return [*lost, *kept[:3], cut, *kept[4:], *unended, alone]
+
+
+def lose(rng: random.Random, one: Conversation) -> Conversation:
+    """Return an attempt that was lost, more often in some states, after any number of answers."""
+    turns = one.turns[: rng.randint(0, len(one.turns))]
+    states = tuple(
+        replace(
+            turn,
+            state=rng.choice(("ask", "insist")) if turn.number > 1 else "ask",
+            route=turn.route and replace(turn.route, target=rng.choice(("ask", "insist", "stop:completed"))),
+        )
+        for turn in turns
+    )
+    end = Outcome(INVALID, rng.choice(("timeout", "no-reply")), rng.choice(("", "after 60 s", "after 90 s")))
+    return replace(one, trial_id=f"{one.trial_id}-lost", attempt=rng.choice((1, 2)), turns=states, outcome=end)
 
 
 def recorded(folder: Path, conversations: list[Conversation], trials: int = 8) -> Path:
@@ -112,13 +134,27 @@ def test_a_run_read_in_one_pass_is_printed_as_one_held_whole(
         assert printed(found, request, capsys, every=every) == printed(read(folder), request, capsys, every=every)
 
 
+def test_losses_are_found_in_outlines_as_in_whole_conversations(tmp_path: Path) -> None:
+    named: set[tuple[str, str, bool]] = set()
+    for seed in range(4):
+        folder = recorded(tmp_path / str(seed), world(seed))
+        found, whole = outlined_run(folder, ScoreRequest()), read(folder)
+        assert found is not None
+        lost = first_lost(whole.conversations)
+        assert len(lost) > 5
+        assert first_lost(found.conversations).keys() == lost.keys()
+        told = concentrations(whole.conversations, alpha=8.0)  # so that all are told
+        named |= {(one.state, one.label, one.length != "") for one in told}
+        assert concentrations(found.conversations, alpha=8.0) == told
+        assert loss_table(found.conversations) == loss_table(whole.conversations)
+    assert named >= {("insist", "", False), ("", "o", False), ("", "x", False), ("", "", True)}
+
+
 def test_what_needs_more_than_outlines_is_read_whole(tmp_path: Path) -> None:
     first, *rest = world(5)
-    ended = Outcome("completed")
+    valid = next(one for one in rest if one.valid)
     cases: dict[str, Callable[[], list[Conversation]]] = {
-        "an attempt that was lost": lambda: [replace(first, outcome=Outcome(INVALID, "timeout")), *rest],
-        "a user that failed": lambda: [replace(first, outcome=Outcome("user-stopped", "no-words")), *rest],
-        "two valid attempts": lambda: [first, replace(first, attempt=3, outcome=ended), *rest],
+        "two valid attempts": lambda: [first, *rest, replace(valid, attempt=9, trial_id="again")],
         "a topic that the run does not have": lambda: [replace(first, key=replace(first.key, topic="M9")), *rest],
     }
     for name, make in cases.items():
