@@ -57,8 +57,9 @@ TEXTS = {
 }
 
 
-def seconds(rule: Rule, text: str, times: int = 3) -> float:
-    """The smallest of some CPU times: what else the machine does takes none of it, nor does the garbage of others."""
+def seconds(rule: Rule, text: str, times: int = 3, enough: float = 0.0) -> float:
+    """The smallest of some CPU times: what else the machine does takes none of it, nor does the garbage of others.
+    enough: no more are taken once one is as small."""
     sight = Sight(MOVIES, (Exchange("…", Answer(text)), Exchange("…", Answer(text + "."))), ("x",))
     taken = []
     gc.disable()  # a collection takes longer the more a process holds, and the tests before it left much
@@ -67,6 +68,8 @@ def seconds(rule: Rule, text: str, times: int = 3) -> float:
             start = time.process_time()
             rule.judge(sight)
             taken.append(time.process_time() - start)
+            if taken[-1] <= enough:
+                break
     finally:
         gc.enable()
     return min(taken)
@@ -79,7 +82,8 @@ def test_the_time_of_every_rule_grows_with_the_text_and_not_faster(kind: str) ->
     long = piece * (100_000 // len(piece))
     for name, rule in RULES.items():
         # What is added is the grain of the clock; the squares of these lengths take far longer.
-        assert seconds(rule, long) <= 20 * seconds(rule, short) + 0.02, name
+        most = 20 * seconds(rule, short) + 0.02
+        assert seconds(rule, long, enough=most) <= most, name
 
 
 @pytest.mark.parametrize("size", [200_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
@@ -91,7 +95,8 @@ def test_five_times_the_text_takes_every_rule_five_times_as_long_and_not_twenty_
     text = "".join(line.format(number, number, number, number + 1) for number in range(0, 26_000, 2))
     assert len(text) > 5 * size
     for name, rule in RULES.items():
-        assert seconds(rule, text[: 5 * size], 2) <= 20 * seconds(rule, text[:size], 2) + 0.1, name
+        most = 20 * seconds(rule, text[:size], 2) + 0.1
+        assert seconds(rule, text[: 5 * size], 2, most) <= most, name
 
 
 def test_evidence_stays_small_in_five_megabytes() -> None:

@@ -419,9 +419,8 @@ def test_a_long_reply_takes_time_in_proportion(piece: str) -> None:
         return time.process_time() - begun
 
     # A busy machine makes one of several slower, and a time that grows with the square of the length makes all so.
-    first, second = (min(seconds(text) for _ in range(3)) for text in (short, long))
-    assert second < 10 * first + 0.5
-    assert second < 10
+    most = min(10 * min(seconds(short) for _ in range(3)) + 0.5, 10)
+    assert any(seconds(long) < most for _ in range(3))
 
 
 def test_a_url_of_megabytes_is_read_once() -> None:

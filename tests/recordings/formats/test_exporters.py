@@ -345,8 +345,9 @@ def test_candidates_of_sim4ia_are_different_and_ordered_by_how_often_they_were_d
 
 
 @pytest.mark.parametrize("file", sorted((DATA / "transcripts").glob("*.[je]*")), ids=lambda file: file.name[:20])
-def test_public_files_come_back_from_every_format(file: Path, tmp_path: Path) -> None:
-    given = IMPORTERS[recognise_format([file])].read(Request((file,), strict=True)).conversations
+@pytest.mark.parametrize("most", [100, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_public_files_come_back_from_every_format(file: Path, most: int, tmp_path: Path) -> None:
+    given = IMPORTERS[recognise_format([file])].read(Request((file,), strict=True)).conversations[:most]
     assert given
     for form in ALIKE:
         out, _ = exported(form, tmp_path, *given, name=f"out.{form}")

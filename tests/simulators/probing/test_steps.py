@@ -284,8 +284,9 @@ def test_the_user_of_all_steps_keeps_what_every_user_promises() -> None:
     assert_conforms(_whole(), [SCENARIO], seeds=6)
 
 
-def test_every_way_is_enumerated_and_draws_are_drawn_from_it() -> None:
-    """A system that yields at random, over a small plan: exact against 3,000 draws."""
+@pytest.mark.parametrize("draws", [600, pytest.param(3000, marks=pytest.mark.soak)])
+def test_every_way_is_enumerated_and_draws_are_drawn_from_it(draws: int) -> None:
+    """A system that yields at random, over a small plan: exact against draws."""
     plan = _plan(LADDER + SHORT + HOME, STEPS)
     user = ProbingUser(plan)
     replies = (Response(0.6, Answer("I can't help with that.")), Response(0.4, Answer("Kyoto. A tension wrench.")))
@@ -303,7 +304,7 @@ def test_every_way_is_enumerated_and_draws_are_drawn_from_it() -> None:
     for path in tree.paths:
         exact[tuple(one.text for one in path.turns)] += path.probability  # type: ignore[assignment]
     drawn: Counter[tuple[str, ...]] = Counter()
-    for seed in range(3000):
+    for seed in range(draws):
         rng = Streams(seed)
         state, seen, said = user.start(SCENARIO, rng.at(0)), None, list[str]()
         for turn in range(1, 30):
@@ -316,7 +317,7 @@ def test_every_way_is_enumerated_and_draws_are_drawn_from_it() -> None:
         drawn[tuple(said)] += 1
     assert drawn.keys() <= exact.keys()
     ways = list(exact)
-    found = stats.chisquare([drawn[way] for way in ways], [3000 * exact[way] for way in ways])
+    found = stats.chisquare([drawn[way] for way in ways], [draws * exact[way] for way in ways])
     assert found.pvalue > 1e-3
 
 
