@@ -11,8 +11,8 @@ from harvest.report.grid import address
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch import words as watch_words
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules
-from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
-from harvest.tables.comparison_words import p_text
+from harvest.studies.watch.watched import MOVED, Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.watched import most_serious as serious_figure
 from recordings.conversations.conversation import INVALID
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling
@@ -89,12 +89,8 @@ def most_serious(found: Watched) -> tuple[WatchedSystem, WatchedFigure | None]:
     """Return the system with the most serious verdict, and the figure that caused the verdict."""
     words = list(_WORDS)
     first = min(found.systems, key=lambda system: words.index(_system_word(system)))
-    figures = (one for one in first.figures if one.gated)
-    return first, min(figures, key=lambda one: (words.index(one.word), one.name != MEAN_USEFUL.name), default=None)
+    return first, serious_figure(first.figures)
 
-
-# Verdicts that say or suspect a change.
-MOVED = ("changed", "alarm", "fell", "rose")
 
 _WORDS = {
     "changed": "changed",
@@ -215,15 +211,11 @@ def _driver_words(system: WatchedSystem, *, moved: bool) -> list[str]:
         parts.append(f"Without a valid trial now: {_first_topics(system.lost)}.")
     if system.unasked:
         parts.append(f"Not asked now: {_first_topics(system.unasked)}.")
-    if moved and system.topics:
-        topics = []
-        for topic in system.topics[:_MOST]:
-            (a, n), (b, m) = topic.before, topic.now
-            useful = f"in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
-            topics.append(f"{safe_name(topic.topic)} ({useful})")
-        # One topic may show it by itself although all of them moved.
-        words = watch_words.moved_topics_words(system.moved) or "first answers changed"
-        parts.append(f"{words[0].upper()}{words[1:]}, most clearly on {join_names(topics)}.")
+    if moved and (words := watch_words.topics_words(system.stretch)):
+        topics = [safe_name(watch_words.topic_words(topic, system.stretch.figure)) for topic in system.topics[:_MOST]]
+        more = f"{', and ' if topics else ''}{len(system.topics) - _MOST} more" if system.topics[_MOST:] else ""
+        named = f": {', '.join(topics)}{more}" if topics else "; none stands out from the others"
+        parts.append(f"{words[0].upper()}{words[1:]}{named}.")
     if moved and system.turns:
         turn = system.turns[0]
         before, share = (f"{100 * share:.0f}%" for share in turn.portion)

@@ -14,7 +14,7 @@ from harvest.studies.watch.history import Look
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import history_tables
 from harvest.studies.watch.watched import Watched, WatchedSystem
-from harvest.studies.watch.words import signed_value, value_text
+from harvest.studies.watch.words import signed_value, stretch_words, topics_words, value_text
 from harvest.tables.comparison_words import p_text
 from scoring.table import is_percentage
 
@@ -42,13 +42,18 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
     name, right = safe_name(system.name), [False, True, True, True, False]
     rows: list[Sequence[object]] = []
     for one in system.topics:
-        now, before = (f"{useful} of {trials}" for useful, trials in (one.now, one.before))
+        figure = system.stretch.figure
+        now, before = value_text(one.now, figure), value_text(one.before, figure)
+        difference = _words((one.value, one.low, one.high), figure, known=True)
         both = blessed.topic_link(system.name, one) if blessed else ""
         link = {"text": "before and now", "href": both} if both else _topic_link(system.name, one.topic)
-        rows.append([safe_name(one.topic), now, before, p_text(one.p), link])
+        rows.append([safe_name(one.topic), before, now, difference, link])
+    if words := topics_words(system.stretch):
+        none = "" if rows else "; none stands out from the others"
+        yield text(f"{safe_name(words[0].upper() + words[1:])}{none}.")
     if rows:
-        head = ["topic", "first answers useful now", "at the baseline", "p", "conversations"]
-        yield table(head, rows, right, f"Topics of {name} that show a change by themselves")
+        head = ["topic", "baseline", "now", "difference [low, high]", "conversations"]
+        yield table(head, rows, right, f"Topics of {name} that stand out, over {stretch_words(system.stretch)}")
     rows = []
     for turn in system.turns:
         before, now = (f"{100 * share:.0f}% of {came}" for share, came in zip(turn.portion, turn.came, strict=True))
@@ -59,7 +64,7 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
         rows = [row[:-1] for row in rows]
     if rows:
         head = ["turn", "share now", "at the baseline", "p", "conversations"][: len(rows[0])]
-        title = f"Turns at which conversations of {name} go on otherwise"
+        title = f"Turns at which conversations of {name} go on otherwise, over {stretch_words(system.stretch)}"
         yield table(head, rows, right[: len(rows[0])], title)
 
 

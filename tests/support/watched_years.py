@@ -24,11 +24,10 @@ import numpy.typing as npt
 
 from scoring.inference.drift import SAME_BUDGET, Baseline, difference
 from scoring.inference.settling import is_settled, trials_to_settle
+from scoring.inference.topic_changes import AuditTopics, topic_changes
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import Judged, JudgingRules, judge
 from scoring.statistics.beta import beta_quantile
-from scoring.statistics.exchange import holm_correction
-from scoring.statistics.stratified import compare_within
 from tests.support.checkout import ROOT
 from topics.identity import generator
 
@@ -92,6 +91,11 @@ def baseline(runs: list[Floats]) -> Baseline:
         np.full(len(together), float(together.shape[1])),
         np.array([one.mean() for one in runs]),
     )
+
+
+def audit_topics(cells: Floats) -> AuditTopics:
+    """The topics of an audit of (topics, trials)."""
+    return AuditTopics(np.full(len(cells), float(cells.shape[1])), cells.mean(axis=1), cells.var(axis=1, ddof=1))
 
 
 Change = Callable[[Floats, int], Floats]
@@ -353,15 +357,11 @@ def bad_topic(size: int, trials: int, rng: np.random.Generator) -> int | None:
     """The look at which a topic that fell from .9 or more to .05 is named by itself; None for not within four."""
     chances = topics(size, rng)
     chances[0] = max(0.9, chances[0])
-    known = sum(audit(chances, trials, 0.0, rng).sum(axis=1) for _ in range(RUNS))
+    known = baseline([audit(chances, trials, 0.0, rng) for _ in range(RUNS)])
     chances[0] = 0.05
     for look in range(1, 5):
-        now = audit(chances, trials, 0.0, rng).sum(axis=1)
-        p = [
-            compare_within([int(b)], [trials], [int(a + b)], [trials * (RUNS + 1)]).p
-            for a, b in zip(known, now, strict=True)
-        ]
-        if holm_correction([1.0 if math.isnan(one) else one for one in p])[0] <= 0.05:
+        found = topic_changes(known, [audit_topics(audit(chances, trials, 0.0, rng))], rng)
+        if found.are_named[0] and found.fell[0]:
             return look
     return None
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from harvest.cli.next_steps import Step, print_next_steps, report_step, write_run_report
 from harvest.cli.watch.looking import Reaudit, rule_options
 from harvest.report.finding import Finding
-from harvest.report.watch_finding import MOVED, most_serious, watch_finding
+from harvest.report.watch_finding import most_serious, watch_finding
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.watch.blessed_run import BeforeAndNow, find_blessed_run
-from harvest.studies.watch.watched import Watched, WatchedSystem
+from harvest.studies.watch.watched import MOVED, Watched, WatchedSystem
 from harvest.studies.watch.words import later_audit
 from harvest.terminal import people_console
 from recordings.log.run_folder import Run, read

@@ -7,7 +7,6 @@ therefore be committed, and a machine that starts from scratch each night needs 
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Annotated, Any, Literal
@@ -22,15 +21,14 @@ from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
-from harvest.studies.trees.folded_trees import merging_named
 from harvest.studies.validity.concentrations import loss_table
 from harvest.studies.validity.user_card import joined_tables
+from harvest.studies.watch.ways import Turn, Ways, ways
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import CUT_ENDS, end_name, is_end_stated
+from recordings.conversations.endings import CUT_ENDS
 from recordings.files.json_text import Json
 from recordings.log.header import Header
 from recordings.log.run_folder import Run
-from recordings.trees.builder import path_of
 from scoring.inference.drift import Baseline
 from scoring.inference.losses import losses_matter
 from scoring.inference.turn_events import join_events
@@ -42,14 +40,6 @@ from topics.identity import content_hash
 
 # Figures that may raise an alarm: more would each need more evidence.
 GATED = 3
-
-# The key by which paths through the protocol are counted: only this one surely leaves texts out.
-MERGE = "label"
-
-Turn = tuple[Literal["user", "system", "end"], str]
-# By topic, how many trials took each path. Its last turn is the end, by its name; baselines from before ends
-# were distinguished have paths without one.
-Ways = dict[str, dict[tuple[Turn, ...], int]]
 
 _Unit = Annotated[float, Field(ge=0, le=1)]
 # Most trials: more are a typing error, and too many for the arithmetic of the tests.
@@ -260,22 +250,6 @@ def _system_baseline(
 def models_of(conversations: Sequence[Conversation]) -> tuple[str, ...]:
     """Return the names of the models that answered in these conversations, sorted."""
     return tuple(sorted({model for one in conversations for model in one.models}))
-
-
-def ways(conversations: Sequence[Conversation]) -> Ways:
-    """Return how often each path through the protocol was taken, by topic."""
-    found: dict[str, Counter[tuple[Turn, ...]]] = {}
-    for one in conversations:
-        found.setdefault(one.key.topic, Counter())[way_of(one)] += 1
-    return {topic: dict(sorted(counts.items())) for topic, counts in sorted(found.items())}
-
-
-def way_of(one: Conversation) -> tuple[Turn, ...]:
-    """Return the path of a conversation through the protocol, with its end if the recording states it."""
-    way = tuple((speaker, key) for speaker, key, _ in path_of(one, merging_named(MERGE)))
-    if one.outcome is not None and is_end_stated(one.outcome):
-        way = (*way, ("end", end_name(one.outcome)))
-    return way  # type: ignore[return-value]
 
 
 def identities(run: Run) -> Mapping[str, Json]:

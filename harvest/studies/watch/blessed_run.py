@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from harvest.studies.watch.baseline import BaselineFile, Turn, way_of
+from harvest.studies.watch.baseline import BaselineFile
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
 from harvest.studies.watch.watched import WatchedSystem
+from harvest.studies.watch.ways import Turn, way_of
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation
 from recordings.files.errors import RunError
@@ -85,9 +86,12 @@ class BeforeAndNow:
         return self._pair(order, *((leaves, takes) if fewer else (takes, leaves)))
 
     def at_topic(self, topic: ChangedTopic) -> Pair | None:
-        """Return a pair on the topic whose first answers differ as the topic's did, or None."""
-        (a, n), (b, m) = topic.before, topic.now
-        return self._pair([topic.topic], *_answers(1, fell=b / m < a / n if n and m else True))
+        """Return a pair on the topic with an answer that differs as the topic did, the first if possible, or None."""
+        pairs = (
+            self._pair([topic.topic], *_answers(answer, fell=topic.value < 0))
+            for answer in range(1, self._most_answers() + 1)
+        )
+        return next(filter(None, pairs), None)
 
     def _most_changed(self, system: WatchedSystem) -> Pair | None:
         gated = next((one.difference.value for one in system.figures if one.gated), 0.0)
@@ -98,12 +102,14 @@ class BeforeAndNow:
             if topic in self._before
         }
         order = sorted(means, key=lambda topic: sign * (means[topic][0] - means[topic][1]))
-        longest = max((len(way) for ways in self._now.values() for _, way in ways), default=0)
         for topic in order:
-            for answer in range(1, longest + 1):
+            for answer in range(1, self._most_answers() + 1):
                 if pair := self._pair([topic], *_answers(answer, fell=sign < 0)):
                     return pair
         return None
+
+    def _most_answers(self) -> int:
+        return max((len(_labels(way)) for ways in self._now.values() for _, way in ways), default=0)
 
     def _pair(
         self,

@@ -1,40 +1,69 @@
 """Find the topics and turns that changed since a baseline, and the change points of a figure in a history."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from harvest.studies.trees.folded_trees import merging_named
 from harvest.studies.trees.parted_systems import end_title
-from harvest.studies.watch.baseline import MERGE, Turn, Ways
-from harvest.studies.watch.history import Look
-from protocols.labels import USEFUL
+from harvest.studies.watch.baseline import FigureBaseline
+from harvest.studies.watch.history import Look, TopicMoments
+from harvest.studies.watch.ways import MERGE, Turn, Ways
 from recordings.conversations.conversation import TrialKey
 from recordings.conversations.endings import CUT_ENDS
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree, FoldedTrial
+from scoring.inference.topic_changes import AuditTopics, topic_changes
 from scoring.statistics.change_points import ChangePoint, change_points
-from scoring.statistics.exchange import holm_correction
-from scoring.statistics.stratified import compare_within
 from scoring.stochastic.node_permutation import node_tests
 from scoring.stochastic.parting import both_sides, split_divergence
 from topics.errors import InputError
 from topics.identity import generator
 
 _DRAWS = 999  # with one more, for the data themselves, a round number: p in steps of .001
-_MOST_CHANGES = 5  # topics, or turns, that are described
+_MOST_CHANGES = 5  # turns that are described
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedTopic:
-    """A topic whose first answers became useful more or less often. `before` and `now` are (useful answers,
-    trials). `p` is from Fisher's exact test, two-sided and corrected over all topics (Holm)."""
+    """A topic before and now: its means over `trials`, the difference, and its interval, which holds together with
+    those of all other topics. `stands_out` is true if it changed, and not only as all topics did."""
 
     topic: str
-    before: tuple[int, int]
-    now: tuple[int, int]
-    p: float
+    before: float
+    now: float
+    trials: tuple[int, int]
+    value: float
+    low: float
+    high: float
+    stands_out: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The audits over which the topics and turns of a change are told, and what they show of a figure's topics.
+
+    `audits` is their number, and `since` when the first of them began, in seconds. `left_out` counts audits whose lines
+    have no topics, as those of earlier versions. `fell` and `rose` count the topics whose own interval excludes 0, of
+    `topics`, and `each` has them all, the largest change first.
+    """
+
+    figure: str = ""
+    audits: int = 1
+    since: float = math.nan
+    left_out: int = 0
+    fell: int = 0
+    rose: int = 0
+    topics: int = 0
+    each: tuple[ChangedTopic, ...] = ()
+
+    @property
+    def named(self) -> tuple[ChangedTopic, ...]:
+        """The topics that stand out."""
+        return tuple(one for one in self.each if one.stands_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,40 +81,46 @@ class ChangedTurn:
     way: tuple[Turn, ...] = ()
 
 
-def _useful_counts(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
-    first = {way: next((key for speaker, key in way if speaker == "system"), "") for way in taken}
-    return sum(n for way, n in taken.items() if first[way] == USEFUL), sum(taken.values())
-
-
-@dataclass(frozen=True, slots=True)
-class MovedTopics:
-    """On how many topics first answers were useful `less` and `more` often than at the baseline, of how many asked at
-    both times."""
-
-    less: int = 0
-    more: int = 0
-    topics: int = 0
-
-    @classmethod
-    def between(cls, before: Ways, now: Ways) -> "MovedTopics":
-        both = before.keys() & now.keys()
-        counts = [(_useful_counts(before[topic]), _useful_counts(now[topic])) for topic in both]
-        moves = [useful * of - was * trials for (was, of), (useful, trials) in counts]
-        return cls(sum(one < 0 for one in moves), sum(one > 0 for one in moves), len(both))
-
-
-def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
-    """Yield the topics whose first answers changed significantly, by ascending p."""
-    found: list[ChangedTopic] = []
-    for topic in sorted(before.keys() & now.keys()):
-        (a, n), (b, m) = (_useful_counts(one[topic]) for one in (before, now))
-        p = compare_within([b], [m], [a + b], [n + m]).p
-        found.append(ChangedTopic(topic, (a, n), (b, m), 1.0 if math.isnan(p) else p))
-    corrected = holm_correction([one.p for one in found])
-    kept = [
-        ChangedTopic(one.topic, one.before, one.now, p) for one, p in zip(found, corrected, strict=True) if p <= 0.05
+def tell_topics(
+    stretch: Stretch, known: FigureBaseline, audits: Sequence[TopicMoments], level: float, seed: int
+) -> Stretch:
+    """Return the stretch with what its `audits` together show of the topics of a figure."""
+    asked = {topic for one in audits for topic in one}
+    topics = [topic for topic in known.topics if topic in asked]
+    if not topics:
+        return stretch
+    before = known.select_topics(topics)
+    sides = [_audit_topics(one, topics) for one in audits]
+    found = topic_changes(before, sides, generator(seed, "watched topics", stretch.figure), level=level)
+    each = [
+        ChangedTopic(
+            topics[at],
+            float(before.means[at]),
+            float(found.means[at]),
+            (int(before.counts[at]), int(found.counts[at])),
+            float(found.values[at]),
+            float(found.low[at]),
+            float(found.high[at]),
+            bool(found.are_named[at]),
+        )
+        for at in range(len(topics))
     ]
-    yield from sorted(kept, key=lambda one: (one.p, one.topic))[:_MOST_CHANGES]
+    return replace(
+        stretch,
+        fell=int(found.fell.sum()),
+        rose=int(found.rose.sum()),
+        topics=len(topics),
+        each=tuple(sorted(each, key=lambda one: (-abs(one.value), one.topic))),
+    )
+
+
+def _audit_topics(one: TopicMoments, topics: Sequence[str]) -> AuditTopics:
+    cells = [one.get(topic, (0, 0.0, None)) for topic in topics]
+    return AuditTopics(
+        np.array([float(count) for count, _, _ in cells]),
+        np.array([mean for _, mean, _ in cells]),
+        np.array([math.nan if variance is None else variance for _, _, variance in cells]),
+    )
 
 
 def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[ChangedTurn]:

@@ -12,11 +12,13 @@ from harvest.studies.runs.sources import sources
 from harvest.studies.watch.figures import verdict_lines, watch_tables
 from harvest.studies.watch.harness import Harness
 from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.words import stretch_words
 from harvest.tables.long_rows import LongRow, unit_of
 from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
 from recordings.files.times import stamp
 from recordings.log.run_folder import Run
+from scoring.inference.topic_changes import METHOD as TOPIC_METHOD
 from scoring.table import is_percentage
 
 FORMAT = "harvest-watch/2"
@@ -80,6 +82,15 @@ def _system_head(one: WatchedSystem) -> dict[str, Any]:
         "models": list(one.models[1]),
         "coverage_fell": one.coverage,
         "continued_sessions": one.continued,
+        "told_over": {
+            "audits": one.stretch.audits,
+            "since": _timestamp(one.stretch.since),
+            "without_topics": one.stretch.left_out,
+            "figure": one.stretch.figure,
+            "topics": one.stretch.topics,
+            "fell": one.stretch.fell,
+            "rose": one.stretch.rose,
+        },
         "figures": [_figure_head(figure) for figure in one.figures],
     }
 
@@ -120,17 +131,22 @@ def watch_rows(found: Watched, run: str) -> Iterator[LongRow]:
         common: dict[str, Any] = {"study": "watch", "run": run, "system": system.name}
         for one in system.figures:
             yield from _figure_rows({**common, **figure_cells(one.name)}, one, found.level)
-        for topic in system.topics:
-            for when, (useful, of) in (("now", topic.now), ("at the baseline", topic.before)):
-                yield LongRow(
-                    **common,
-                    figure=f"useful first answers {when}",
-                    unit="count",
-                    topic=topic.topic,
-                    estimate=float(useful),
-                    n=of,
-                    p=topic.p if when == "now" else math.nan,
-                )
+        over = stretch_words(system.stretch)
+        for topic in system.stretch.each:
+            told = {**common, **figure_cells(system.stretch.figure), "topic": topic.topic}
+            for when, mean, n in zip(("at the baseline", "now"), (topic.before, topic.now), topic.trials, strict=True):
+                yield LongRow(**told, figure=when, estimate=mean, n=n)
+            yield LongRow(
+                **told,
+                figure="difference of a topic",
+                estimand="these",
+                estimate=topic.value,
+                low=topic.low,
+                high=topic.high,
+                level=found.level,
+                interval=TOPIC_METHOD,
+                note=f"{'stands out; ' if topic.stands_out else ''}over {over}; intervals of all topics hold together",
+            )
         for turn in system.turns:
             way = " → ".join((*turn.turns, turn.branch))
             for when, share, came in zip(("at the baseline", "now"), turn.portion, turn.came, strict=True):

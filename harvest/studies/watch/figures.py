@@ -136,16 +136,18 @@ def _figure_table(system: WatchedSystem) -> Table:
 def system_details(system: WatchedSystem) -> Iterator[Text]:
     """Yield lines about a system's coverage, the models it names, and the topics and turns that changed."""
     yield from _system_warnings(system)
-    if system.topics and (words := watch_words.moved_topics_words(system.moved)):
-        yield Text(printable(f"  {words}; by themselves it shows on:", line=True))
+    stretch = system.stretch
+    if words := watch_words.topics_words(stretch):
+        rest = "; these stand out (their intervals hold together):" if stretch.named else "; none stands out"
+        yield Text(printable(f"  {words}{rest}", line=True))
     for topic in system.topics:
-        (a, n), (b, m) = topic.before, topic.now
-        said = f"{topic.topic}: first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
-        yield Text(printable(f"  {said}", line=True))
+        yield Text(printable(f"  {watch_words.topic_words(topic, stretch.figure)}", line=True))
+    over = "" if stretch.audits < 2 else f" (over {watch_words.stretch_words(stretch)})"
     for turn in system.turns:
         way = " → ".join((*turn.turns, turn.branch))
         then, today = (f"{100 * share:.0f}%" for share in turn.portion)
-        said = f"{way}: {today} of {turn.came[1]} that came there, before {then} of {turn.came[0]}; p {p_text(turn.p)}"
+        came = f"{today} of {turn.came[1]} that came there{over}, before {then} of {turn.came[0]}"
+        said = f"{way}: {came}; p {p_text(turn.p)}"
         yield Text(printable(f"  {said}", line=True))
 
 

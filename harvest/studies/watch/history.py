@@ -28,6 +28,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from harvest.studies.watch.ways import KeptWays
 from recordings.files.shared_file import SharedFile, shared_file
 from recordings.files.times import unix_seconds
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE, Baseline
@@ -56,6 +57,22 @@ APART = 3600.0
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
+# By topic, the number of trials, their mean, and their unbiased variance or null.
+TopicMoments = dict[str, tuple[Annotated[int, Field(ge=1)], _Finite, _Finite | None]]
+
+
+class ToldTopics(StrictModel):
+    """Topics as an audit told them: over so many `audits`, from the one that began at `since` on. `fell` and `rose` of
+    `topics` have an interval without 0, and `named` has the difference, low and high of those that stand out."""
+
+    audits: Annotated[int, Field(ge=1)]
+    since: str
+    fell: Annotated[int, Field(ge=0)]
+    rose: Annotated[int, Field(ge=0)]
+    topics: Annotated[int, Field(ge=0)]
+    named: dict[str, tuple[_Finite, _Finite, _Finite]] = Field(default_factory=dict)
+
+
 class LookFigure(StrictModel):
     """A figure of one audit.
 
@@ -70,7 +87,9 @@ class LookFigure(StrictModel):
     is true if an alarm is yet to be confirmed. `left` is the error budget of *same* before this look at the run,
     and `spent` the part that this look used. Lines from before states existed have null in all of these fields.
     `cut` is how far below and above the value could be if failing users had cut no conversation short; null means
-    that no conversation was cut.
+    that no conversation was cut. `topics` has, for each topic of a gated figure, the number of trials, their mean, and
+    their variance or null; later audits tell with it which topics carry a change. `told` has the audits over which this
+    one told topics, and those it named.
     """
 
     value: _Finite
@@ -89,6 +108,8 @@ class LookFigure(StrictModel):
     left: Annotated[_Finite, Field(ge=0, le=1)] | None = None
     spent: Annotated[_Finite, Field(ge=0, le=1)] | None = None
     cut: tuple[_Finite, _Finite] | None = None
+    topics: TopicMoments | None = None
+    told: ToldTopics | None = None
 
     @property
     def shown(self) -> tuple[float, float] | None:
@@ -115,11 +136,12 @@ class LookFigure(StrictModel):
 
 class LookSystem(StrictModel):
     """A system in one audit. `planned` and `valid` are numbers of trials. `figures` has the figures by name; it is
-    {} if nothing could be measured."""
+    {} if nothing could be measured. `ways` has the paths through the protocol; null in older lines."""
 
     planned: Annotated[int, Field(ge=0)]
     valid: Annotated[int, Field(ge=0)]
     figures: dict[str, LookFigure] = Field(default_factory=dict)
+    ways: KeptWays | None = None
 
 
 class WatchRules(StrictModel):

@@ -11,16 +11,18 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.watch.changes import find_moves
+from harvest.studies.watch.changes import Stretch, find_moves
 from harvest.studies.watch.document import figure_cells
 from harvest.studies.watch.figures import STYLES, THESE_RUNS
-from harvest.studies.watch.history import History, Look, LookFigure
+from harvest.studies.watch.history import History, Look, LookFigure, LookSystem
 from harvest.studies.watch.history_chart import Point, audit_points, history_chart, value_axis
-from harvest.studies.watch.words import signed_value, value_text
+from harvest.studies.watch.watched import MOVED
+from harvest.studies.watch.words import signed_value, topics_words, value_text
 from harvest.tables.comparison_words import p_text
 from harvest.tables.long_rows import LongRow
 from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
+from recordings.files.times import unix_seconds
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.change_points import FEWEST
 from topics.counting import pluralize
@@ -57,8 +59,8 @@ def history_form(history: History, series: Sequence[tuple[str, str]], last: int 
 
 
 def _look_head(look: Look) -> dict[str, Any]:
-    left_out = {"value", "n", "low", "high", "these", "difference", "own", "left", "spent", "cut"}
-    figures = {"systems": {"__all__": {"figures": {"__all__": left_out}}}}
+    left_out = {"value", "n", "low", "high", "these", "difference", "own", "left", "spent", "cut", "topics"}
+    figures: dict[str, Any] = {"systems": {"__all__": {"ways": True, "figures": {"__all__": left_out}}}}
     return {name: value for name, value in look.model_dump(mode="json", exclude=figures).items() if name != "format"}
 
 
@@ -159,6 +161,7 @@ def history_tables(
         yield drawn
     if strips:
         yield Text(f"●: {figure}, ─: its interval, │: the baseline, ░: ± what matters", style="dim")
+    yield from _told_lines(shown, times, figure)
     for place, moved in found.items():
         moment = times[place]
         earlier, after = value_text(moved.before, figure), value_text(moved.after, figure)
@@ -180,6 +183,24 @@ def history_tables(
             )
         else:
             yield Text(why if found else f"no change point is {why}", style="dim")
+
+
+def _told_lines(shown: Sequence[tuple[int, LookSystem]], times: Sequence[str], figure: str) -> Iterator[Text]:
+    """Yield the topics that the last audit with a change or an alarm named, and over which audits."""
+    told = [(place, own) for place, one in shown if (own := one.figures.get(figure)) and own.told and own.word in MOVED]
+    for place, own in told[-1:]:
+        if own.told is None:
+            continue
+        since = unix_seconds(own.told.since)
+        topics = own.told
+        stretch = Stretch(figure, topics.audits, since, 0, topics.fell, topics.rose, topics.topics)
+        if words := topics_words(stretch):
+            ends = (
+                f"{topic} {signed_value(value, figure)} [{signed_value(low, figure)}, {signed_value(high, figure)}]"
+                for topic, (value, low, high) in topics.named.items()
+            )
+            named = f"; these stand out: {', '.join(ends)}" if topics.named else "; none stands out"
+            yield Text(printable(f"audit of {times[place]}: {words}{named}", line=True))
 
 
 def _strips(points: Sequence[Point], width: int) -> Iterator[str]:

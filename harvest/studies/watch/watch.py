@@ -19,10 +19,11 @@ from harvest.studies.scores.trial_figures import Figure, cut_reaches, figure_val
 from harvest.studies.validity.concentrations import changed_losses, loss_table
 from harvest.studies.validity.user_card import changed_users
 from harvest.studies.watch import history as past_looks
-from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
-from harvest.studies.watch.changes import MovedTopics, changed_topics, changed_turns
-from harvest.studies.watch.history import Look, LookSystem, WatchRules
-from harvest.studies.watch.watched import TopicChanges, Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit
+from harvest.studies.watch.changes import Stretch, changed_turns, tell_topics
+from harvest.studies.watch.history import Look, LookSystem, TopicMoments, WatchRules
+from harvest.studies.watch.watched import MOVED, TopicChanges, Watched, WatchedFigure, WatchedSystem, most_serious
+from harvest.studies.watch.ways import KeptWays, Ways, joined_ways, ways
 from recordings.files.times import unix_seconds
 from recordings.log.run_folder import Run
 from scoring.inference.drift import SAME_BUDGET, Baseline, difference
@@ -160,21 +161,64 @@ class _Audit:
                 watched.append(one)
         watched = _add_discoveries(watched)
         now = ways(own)
-        told = (
-            tuple(changed_topics(before.counted(), now)),
-            tuple(changed_turns(before.counted(), now, self.settings.level, self.seed)),
-        )
-        noted = {one.name: one.history_entry() for one in watched}
+        moments = {
+            one.name: {
+                topic: (len(cells), float(np.mean(cells)), float(np.var(cells, ddof=1)) if len(cells) > 1 else None)
+                for topic, cells in values[one.name].items()
+                if topic in before.figures[one.name].topics
+            }
+            for one in watched
+            if one.gated
+        }
+        stretch, taken = self._tell_stretch(name, before, watched, moments, now)
+        turns = tuple(changed_turns(before.counted(), taken, self.settings.level, self.seed))
+        noted = {
+            one.name: one.history_entry(moments.get(one.name), stretch if one.name == stretch.figure else None)
+            for one in watched
+        }
         return (
             WatchedSystem(
                 *(name, "", planned, valid, lost, unasked, fell, tuple(watched)),
-                *told,
-                self._is_continued(name),
+                *(stretch, turns, self._is_continued(name)),
                 (before.models, models_of(own)),
-                MovedTopics.between(before.counted(), now),
             ),
-            LookSystem(planned=planned, valid=valid, figures=noted),
+            LookSystem(planned=planned, valid=valid, figures=noted, ways=KeptWays.of(now)),
         )
+
+    def _tell_stretch(
+        self,
+        name: str,
+        before: SystemBaseline,
+        watched: Sequence[WatchedFigure],
+        moments: Mapping[str, TopicMoments],
+        now: Ways,
+    ) -> tuple[Stretch, Ways]:
+        """Return the audits over which topics and turns are told, with the topics of the figure with the most serious
+        verdict, and the ways of all these audits together.
+
+        Where a change or an alarm stands, they are the audits since its evidence began. Otherwise, it is this audit."""
+        figure = most_serious(watched)
+        at = unix_seconds(self.run.header.created_at)
+        if figure is None:
+            return Stretch(since=at), now
+        state = figure.state
+        since = state.since if state.times > 1 or math.isnan(state.began) else state.began
+        behind: list[LookSystem] = []
+        begin, left_out = at, 0
+        for look in self.past if figure.word in MOVED and since < at else ():
+            one = look.systems.get(name)
+            if one is None or unix_seconds(look.at) < since or figure.name not in one.figures:
+                continue
+            if one.figures[figure.name].topics is None or one.ways is None:
+                left_out += 1
+                continue
+            begin = min(begin, unix_seconds(look.at))
+            behind.append(one)
+        stretch = Stretch(figure.name, len(behind) + 1, begin, left_out)
+        each = [*(one.figures[figure.name].topics or {} for one in behind), moments[figure.name]]
+        known = before.figures[figure.name]
+        stretch = tell_topics(stretch, known, each, self.settings.level, self.seed)
+        return stretch, joined_ways([*(one.ways.counted() for one in behind if one.ways is not None), now])
 
     def _is_continued(self, name: str) -> bool:
         definition = self.run.header.systems.get(name)

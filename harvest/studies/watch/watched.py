@@ -1,16 +1,20 @@
 """The result of comparing an audit with its baseline: verdicts on figures, on systems, and on the audit."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from harvest.studies.watch import history
 from harvest.studies.watch.baseline import BaselineFile
-from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, MovedTopics
-from harvest.studies.watch.history import Look, LookFigure, WatchRules
+from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, Stretch
+from harvest.studies.watch.history import Look, LookFigure, ToldTopics, TopicMoments, WatchRules
+from recordings.files.times import stamp
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import Judged, Verdict, Word, audit_word
+from scoring.measures.usefulness import MEAN_USEFUL
 from topics.arrays import Floats
 
 
@@ -92,8 +96,9 @@ class WatchedFigure:
         this = math.nan if self.judged is None else self.judged.seen.at
         return this if math.isnan(self.state.raised) else self.state.raised
 
-    def history_entry(self) -> LookFigure:
-        """Return the figure's part of a line in the history."""
+    def history_entry(self, topics: TopicMoments | None = None, stretch: Stretch | None = None) -> LookFigure:
+        """Return the figure's part of a line in the history, with its `topics` in this audit and, for the figure whose
+        topics were told, the `stretch` of audits."""
         kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
         found, known = self.difference, self.difference.interval.is_defined
         return LookFigure(
@@ -113,7 +118,30 @@ class WatchedFigure:
             left=found.left,
             spent=found.spent,
             cut=self.cut if any(self.cut) else None,
+            topics=topics,
+            told=None
+            if stretch is None
+            else ToldTopics(
+                audits=stretch.audits,
+                since=stamp(datetime.fromtimestamp(stretch.since, UTC)),
+                fell=stretch.fell,
+                rose=stretch.rose,
+                topics=stretch.topics,
+                named={one.topic: (one.value, one.low, one.high) for one in stretch.named},
+            ),
         )
+
+
+# The words of a figure, the most serious first.
+SERIOUS = ("changed", "alarm", "fell", "rose", "perhaps back", "cannot tell", "back", "same")
+# Words that say or suspect a change.
+MOVED = SERIOUS[:4]
+
+
+def most_serious(figures: Sequence[WatchedFigure]) -> WatchedFigure | None:
+    """Return the gated figure with the most serious word, the mean of usefulness if several have it, or None."""
+    gated = (one for one in figures if one.gated)
+    return min(gated, key=lambda one: (SERIOUS.index(one.word), one.name != MEAN_USEFUL.name), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +152,8 @@ class WatchedSystem:
     now. `lost` has the baseline topics that were asked and have no valid trial, and `unasked` the baseline topics
     that were not asked. `coverage` is true if the share of valid trials fell significantly (p ≤ .01). `continued`
     is true if sessions continue from topic to topic, so that trials depend on each other. `models` are the names of
-    the models that answered, before and now, or () if the system named no model. `topics` are those that changed by
-    themselves, and `moved` counts all that went one way.
+    the models that answered, before and now, or () if the system named no model. `stretch` has the audits over which
+    topics and `turns` are told, and the topics that stand out.
     """
 
     name: str
@@ -136,11 +164,15 @@ class WatchedSystem:
     unasked: tuple[str, ...]
     coverage: bool
     figures: tuple[WatchedFigure, ...] = ()
-    topics: tuple[ChangedTopic, ...] = ()
+    stretch: Stretch = field(default_factory=Stretch)
     turns: tuple[ChangedTurn, ...] = ()
     continued: bool = False
     models: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    moved: MovedTopics = field(default_factory=MovedTopics)
+
+    @property
+    def topics(self) -> tuple[ChangedTopic, ...]:
+        """The topics that changed, and not only as all topics did."""
+        return self.stretch.named
 
     @property
     def is_measured(self) -> bool:

@@ -3,7 +3,7 @@
 import math
 from datetime import UTC, datetime
 
-from harvest.studies.watch.changes import MovedTopics
+from harvest.studies.watch.changes import ChangedTopic, Stretch
 from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from recordings.files.times import stamp, unix_seconds
 from scoring.inference.run_effects import FEWEST_RUNS
@@ -206,11 +206,29 @@ def topic_change_words(one: WatchedFigure) -> str:
     return f"{one.name} is compared over {both}; {now}, {before}"
 
 
-def moved_topics_words(moved: MovedTopics) -> str:
-    """Say on how many topics first answers moved the same way, or return "" if none moved."""
-    number, way = max((moved.less, "less"), (moved.more, "more"))
-    of = pluralize(moved.topics, "topic")
-    return f"first answers were useful {way} often on {number} of {of}" if number else ""
+def stretch_words(stretch: Stretch) -> str:
+    """Say over which audits topics and turns are told."""
+    over = "this audit" if stretch.audits < 2 else f"the {stretch.audits} audits since {moment_text(stretch.since)}"
+    left = pluralize(stretch.left_out, "audit")
+    return f"{over} ({left} of an earlier version without topics left out)" if stretch.left_out else over
+
+
+def topics_words(stretch: Stretch) -> str:
+    """Say on how many topics the figure fell or rose by more than chance explains, and whether any stands out. Returns
+    "" if no topic shows it by itself."""
+    counts = [(stretch.fell, "fell"), (stretch.rose, "rose")]
+    of = pluralize(stretch.topics, "topic")
+    said = " and ".join(f"{way} on {number}" for number, way in counts if number)
+    if not said:
+        return ""
+    return f"over {stretch_words(stretch)}, {stretch.figure} {said} of {of} by more than chance explains"
+
+
+def topic_words(one: ChangedTopic, figure: str) -> str:
+    """Format a topic's change, such as `fees -40.1 points [-60.0, -21.3] (from 90.2% to 50.1%)`."""
+    ends = _ends_words(one.low, one.high, figure)
+    levels = f"from {value_text(one.before, figure)} to {value_text(one.now, figure)}"
+    return f"{one.topic} {signed_value(one.value, figure)}{_unit_suffix(figure)}{ends} ({levels})"
 
 
 def settling_words(one: Settling) -> str:

@@ -77,7 +77,7 @@ def test_the_story_of_a_watched_assistant(blessed: Path, monkeypatch: pytest.Mon
     assert verdicts[0][0] == 0, "one audit alone is never enough"
     assert len(found["systems"]) == 1
     changed = {row["figure"] for row in found["long"]}
-    assert {"useful first answers now", "branch now"} <= changed
+    assert {"difference of a topic", "branch now"} <= changed
     assert "changed by -" in said
     assert all(len(line) <= 80 for line in said.splitlines())
 

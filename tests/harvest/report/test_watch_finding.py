@@ -16,7 +16,7 @@ from harvest.report.watched import watched_blocks
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch.baseline import read_baseline
-from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, MovedTopics
+from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, Stretch
 from harvest.studies.watch.watch import watch
 from harvest.studies.watch.watched import Watched, WatchedSystem
 from recordings.log.run_folder import read
@@ -52,13 +52,12 @@ def gated(**of: Any) -> Callable[[WatchedSystem], WatchedSystem]:
 
 
 def test_a_change_is_said_with_the_figures_the_difference_and_what_to_read(story: Story) -> None:
-    topic = ChangedTopic("M001", (20, 24), (1, 6), 0.001)
+    topic = ChangedTopic("M001", 0.833, 0.167, (24, 6), -0.667, -0.9, -0.2)
+    stretch = Stretch("ave%useful", 3, 0.0, 0, 2, 0, 8, (topic,))
     turn = ChangedTurn(("U ask",), "S o", (0.9, 0.3), (24, 18), 0.01)
     fell = Difference(-0.6, -0.7, -0.5, -0.7, -0.5, 0.05, 0.0, False, 0.001)
     figures = gated(verdict="changed", alarm=True, difference=fell)
-    found, changed = said(
-        story, lambda one: replace(figures(one), topics=(topic,), turns=(turn,), moved=MovedTopics(7, 1, 8))
-    )
+    found, changed = said(story, lambda one: replace(figures(one), stretch=stretch, turns=(turn,)))
     assert found.verdict == "changed"
     assert found.found.startswith("A has fallen since the baseline: it answered usefully in ")
     assert "% of turns, at the baseline in " in found.found
@@ -66,13 +65,14 @@ def test_a_change_is_said_with_the_figures_the_difference_and_what_to_read(story
     assert "interval for these topics" in found.scope
     assert "look 1 at a baseline of 1 run" in found.scope
     assert found.drives.startswith(
-        "First answers were useful less often on 7 of 8 topics, most clearly on M001 (in 1 of 6, before in 20 of 24; p "
+        "Over the 3 audits since 1970-01-01 00:00, ave%useful fell on 2 of 8 topics by more than chance explains: M001 "
+        "-66.7 points [-90.0, -20.0] (from 83.3% to 16.7%)."
     )
     assert "Conversations part at answer 1: useful in 30%, before in 90%." in found.drives
     assert found.command.endswith("--system A --topic M001")
     assert found.link == "#system=A&topic=M001"
     topics, turns = (part["table"]["rows"] for part in watched_blocks(changed) if "table" in part)
-    assert topics == [["M001", "1 of 6", "20 of 24", ".001", {"text": "read them", "href": found.link}]]
+    assert topics == [["M001", "83.3%", "16.7%", "-66.7 [-90.0, -20.0]", {"text": "read them", "href": found.link}]]
     assert turns == [["answer 1: useful", "30% of 18", "90% of 24", ".010"]]
     rose, _ = said(story, gated(verdict="changed", difference=replace(fell, value=0.6)))
     assert rose.found.startswith("A has risen since the baseline: ")

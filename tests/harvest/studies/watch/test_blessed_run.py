@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from harvest.studies.watch.baseline import BaselineFile, read_baseline, ways
+from harvest.studies.watch.baseline import BaselineFile, read_baseline
 from harvest.studies.watch.blessed_run import BeforeAndNow, find_blessed_run
 from harvest.studies.watch.changes import ChangedTopic, changed_turns
 from harvest.studies.watch.watched import WatchedSystem
+from harvest.studies.watch.ways import ways
 from recordings.conversations.conversation import Conversation
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
@@ -72,7 +73,7 @@ def test_a_pair_parts_at_the_turn_and_on_the_topic_that_changed(played: Path) ->
         mine, other = labels[0, pair.topic, pair.now], labels[1, pair.topic, pair.before]
         assert mine[: depth - 1] == other[: depth - 1]
         assert mine[depth - 1 : depth] != other[depth - 1 : depth]
-    pair = both.at_topic(ChangedTopic("M003", (6, 6), (0, 6), 0.01))
+    pair = both.at_topic(ChangedTopic("M003", 1.0, 0.0, (6, 6), -1.0, -1.0, -0.5))
     assert pair is not None
     assert (labels[0, "M003", pair.now][0], labels[1, "M003", pair.before][0]) == ("x", "o")
     system = WatchedSystem("bot", "", 48, 48, (), (), False)

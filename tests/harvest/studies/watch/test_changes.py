@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from harvest.studies.watch.baseline import SystemBaseline, Ways, ways
-from harvest.studies.watch.changes import MovedTopics, changed_turns
+from harvest.studies.watch.baseline import FigureBaseline, SystemBaseline
+from harvest.studies.watch.changes import Stretch, changed_turns, tell_topics
+from harvest.studies.watch.history import TopicMoments
+from harvest.studies.watch.ways import KeptWays, Ways, joined_ways, ways
+from harvest.studies.watch.words import topics_words
 from recordings.conversations.conversation import Conversation, Outcome
 from tests.support.tree_examples import conversation
 
@@ -48,16 +51,32 @@ def test_conversations_that_end_otherwise_after_the_same_label_changed_there(
     assert not [*changed_turns(ways(talked(now)), ways(talked(now)), 0.95, 0)]
 
 
-def test_topics_are_counted_by_the_way_that_their_first_answers_moved() -> None:
-    def taken(*useful: int) -> Ways:
-        """Of each topic, so many of ten first answers are useful."""
-        return {
-            f"T{place}": {(("user", "ask"), ("system", "o")): number, (("user", "ask"), ("system", "x")): 10 - number}
-            for place, number in enumerate(useful)
-        }
+def moments(*means: float, trials: int = 24) -> TopicMoments:
+    """Of each topic, so many trials of 0 or 1 with this mean."""
+    return {
+        f"T{place:02}": (trials, mean, mean * (1 - mean) * trials / (trials - 1)) for place, mean in enumerate(means)
+    }
 
-    assert MovedTopics.between(taken(9, 8, 7, 5), taken(8, 1, 7, 6)) == MovedTopics(less=2, more=1, topics=4)
-    assert MovedTopics.between(taken(9), {}) == MovedTopics()
+
+def test_topics_of_a_change_are_told_over_all_audits_of_its_stretch_where_none_shows_them_alone() -> None:
+    known = FigureBaseline(topics=moments(*[0.875] * 14), runs=(0.88, 0.87, 0.87, 0.88))
+    fallen = moments(*[1 / 3] * 5, *[0.875] * 9, trials=6)
+    one, three = (tell_topics(Stretch("ave%useful", audits), known, [fallen] * audits, 0.95, 0) for audits in (1, 3))
+    assert (one.fell, one.named) == (0, ())
+    assert (three.fell, three.rose, three.topics) == (5, 0, 14)
+    assert [topic.topic for topic in three.named] == [f"T{place:02}" for place in range(5)]
+    assert all(topic.high < 0 and topic.trials == (24, 18) for topic in three.named)
+    assert topics_words(replace(three, since=0.0)) == (
+        "over the 3 audits since 1970-01-01 00:00, ave%useful fell on 5 of 14 topics by more than chance explains"
+    )
+    assert tell_topics(Stretch("ave%useful"), known, [{}], 0.95, 0) == Stretch("ave%useful")
+
+
+def test_ways_of_audits_are_kept_in_a_line_and_joined() -> None:
+    taken = ways(talked(Outcome("completed", "otherwise")))
+    kept = KeptWays.model_validate(KeptWays.of(taken).model_dump())
+    assert kept.counted() == taken
+    assert sum(n for own in joined_ways([taken, kept.counted()]).values() for n in own.values()) == 60
 
 
 @pytest.mark.parametrize("reason", ["no-words", "endpoint-failed", "user-fault"])
