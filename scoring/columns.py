@@ -46,9 +46,16 @@ class Column:
     n: Counts | None = None
 
     def with_constants(self) -> Column:
-        """Return the column with one number in place of an array of equal ones, which most are in most measures."""
-        found = {name: getattr(self, name) for name in ("worst", "best", "unjudged", "unknown")}
-        return replace(self, **{name: _constant(one) for name, one in found.items()})
+        """Return the column with one number in place of an array of equal ones, which most are in most measures, and
+        with counts of a byte each if they fit."""
+        found = {name: getattr(self, name) for name in ("worst", "best")}
+        counts = {name: _small(getattr(self, name)) for name in ("unjudged", "unknown")}
+        return replace(self, **{name: _constant(one) for name, one in {**found, **counts}.items()})
+
+
+def _small(counts: Counts) -> Any:
+    few = not len(counts) or (int(counts.min()) >= 0 and int(counts.max()) <= np.iinfo(np.uint8).max)
+    return counts.astype(np.uint8) if few and not is_constant(counts) else counts
 
 
 def _constant(values: Any) -> Any:
@@ -71,10 +78,10 @@ class Joined:
         self._known: dict[tuple[int, ...], Any] = {}
 
     def column(self, parts: Sequence[Column]) -> Column:
-        names = ("at", "worst", "best", "unjudged", "unknown")
+        names = ("at", "value", "worst", "best", "unjudged", "unknown")
         arrays = {name: self._joined([getattr(one, name) for one in parts]) for name in names}
         n = None if all(one.n is None for one in parts) else np.concatenate([_counts_of(one) for one in parts])
-        return Column(parts[0].measure, value=np.concatenate([one.value for one in parts]), **arrays, n=n)
+        return Column(parts[0].measure, **arrays, n=n)
 
     def derived(self, values: Counts, make: Callable[[Counts], Counts]) -> Counts:
         """Return what `make` makes of an array, which is made once."""
@@ -180,7 +187,8 @@ class Cells:
             key = tuple(map(id, several))
             if key not in known:
                 same = all(is_constant(one) and np.array_equal(one[0], nothing, equal_nan=True) for one in several)
-                found = np.broadcast_to(nothing, shape) if same else np.full(shape, nothing)
+                kind = np.result_type(*several)
+                found = np.broadcast_to(nothing, shape) if same else np.full(shape, nothing, dtype=kind)
                 for place, one in zip(places, several, strict=True):
                     if not same:
                         found[place] = one

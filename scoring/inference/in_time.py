@@ -35,7 +35,7 @@ _WEIGHTS = [_DECAY**lag for lag in range(1, _LAGS + 1)]
 _DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # (draws, the largest p for which more are drawn)
 _REPORTED_P = 0.002  # several measures are tested: at .05, one run of independent trials in ten would be reported
 _MATRIX = 1000  # trials of a topic, above which a matrix of all pairs takes too much memory
-_AT_ONCE = 2**22  # values of drawn lines that are in memory together
+_AT_ONCE = 2**19  # values of drawn lines that are in memory together
 _FEWEST = 20  # the fewest trials that can show dependence
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
