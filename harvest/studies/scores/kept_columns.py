@@ -68,7 +68,7 @@ class Basis:
         exact = {
             "format": FORMAT,
             "software": software(),
-            "code": _code_digest(),
+            "code": code_digest(Path(__file__).parents[3]),
             "request": ascii(request),
             "own": {str(file.relative_to(run)): content_digest(file) for file in own if file.is_file()},
             "given": [content_digest(file) for file in given],
@@ -88,10 +88,9 @@ def event_stamps(run: Path) -> dict[str, list[int]]:
 
 
 @cache
-def _code_digest() -> str:
-    """Return a hash of the names, sizes and times of all modules that compute figures."""
+def code_digest(root: Path) -> str:
+    """Return a hash of the names, sizes and times of all modules below a folder that compute figures."""
     found = hashlib.blake2b(digest_size=16)
-    root = Path(__file__).parents[3]
     waiting = [root / name for name in _PACKAGES]
     while waiting:
         with os.scandir(waiting.pop()) as inside:

@@ -136,7 +136,7 @@ def test_columns_are_of_one_request_and_one_version(folder: Path, monkeypatch: p
         other.setattr(kept_columns, "FORMAT", "harvest-columns/0")
         assert not is_believed(folder)
     with monkeypatch.context() as other:
-        other.setattr(kept_columns, "_code_digest", lambda: "a rule that was changed")
+        other.setattr(kept_columns, "code_digest", lambda _: "a rule that was changed")
         assert not is_believed(folder)
     assert is_believed(folder)
 
@@ -154,8 +154,8 @@ def test_columns_that_cannot_be_written_are_not(folder: Path) -> None:
     assert not is_believed(folder)
 
 
-def mutations(data: bytes, count: int) -> Iterator[bytes]:
-    rng = random.Random(1)
+def mutations(data: bytes, count: int, seed: int = 1) -> Iterator[bytes]:
+    rng = random.Random(seed)
     for _ in range(count):
         at, size = rng.randrange(len(data)), rng.choice((1, 1, 8, 300))
         yield rng.choice(
@@ -175,6 +175,52 @@ def test_no_mutation_of_the_file_gives_a_figure(count: int, folder: Path) -> Non
     for changed in mutations(data, count):
         (folder / FILE).write_bytes(changed)
         assert changed == data or kept_columns.kept_columns(folder, basis, pytest.fail) is None
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.soak)])
+def test_no_mutation_of_the_recording_leaves_its_columns_believed(count: int, folder: Path) -> None:
+    """Each changed file has the time of change that it had before."""
+    kept(folder)
+    files = [events(folder), folder / "run.json", *folder.glob("trials-*.chain")]
+    rng, whole = random.Random(3), {file: file.read_bytes() for file in files}
+    for seed in range(count):
+        file = rng.choice(files)
+        changed = next(mutations(whole[file], 1, seed))
+        if changed == whole[file]:
+            continue
+        told = file.stat()
+        file.write_bytes(changed)
+        os.utime(file, ns=(told.st_atime_ns, told.st_mtime_ns))
+        assert kept_columns.kept_columns(folder, Basis.of(folder, REQUEST), pytest.fail) is None, (file.name, seed)
+        file.write_bytes(whole[file])
+    assert is_believed(folder)
+
+
+def test_any_change_of_a_module_is_another_version(tmp_path: Path) -> None:
+    rules = tmp_path / "protocols" / "rules"
+    for name in ("harvest", "recordings", "scoring", "protocols/rules", "simulators", "topics"):
+        (tmp_path / name).mkdir(parents=True)
+    rule = rules / "urls.py"
+    rule.write_text("A = 1\n")
+
+    def digest() -> str:
+        kept_columns.code_digest.cache_clear()
+        return kept_columns.code_digest(tmp_path)
+
+    found = [digest()]
+    os.utime(rule, (1, 1))
+    found.append(digest())
+    rule.write_text("A = 10\n")
+    os.utime(rule, (1, 1))
+    found.append(digest())
+    (rules / "more.py").write_text("")
+    found.append(digest())
+    rule.unlink()
+    found.append(digest())
+    (rules / "__pycache__").mkdir()
+    (rules / "__pycache__" / "urls.pyc").write_text("")
+    assert digest() == found[-1]
+    assert len({*found}) == len(found)
 
 
 @pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.soak)])
