@@ -180,7 +180,10 @@ def test_the_family_error_of_a_ratio(topics: int, failed: tuple[float, ...]) -> 
     assert wrong <= allowed_errors(1000, 0.06, 0.01)
 
 
-def test_as_many_topics_or_trials_as_are_said_to_settle_a_difference_do_so_in_four_studies_of_five() -> None:
+@pytest.mark.parametrize("studies", [100, pytest.param(300, marks=pytest.mark.soak)])
+def test_as_many_topics_or_trials_as_are_said_to_settle_a_difference_do_so_in_four_studies_of_five(
+    studies: int,
+) -> None:
     def answers(rng: np.random.Generator, topics: int, trials: int) -> tuple[Floats, Floats]:
         """(topics, 2) means and the variances of these: systems that differ by 6 points, and by topic."""
         base = 0.2 + 0.6 * drawn_shares(rng, topics, 0.45)
@@ -190,10 +193,10 @@ def test_as_many_topics_or_trials_as_are_said_to_settle_a_difference_do_so_in_fo
 
     def power(topics: int, trials: int) -> float:
         rng, found = np.random.default_rng(3), 0
-        for _ in range(300):
+        for _ in range(studies):
             each = answers(rng, topics, trials)[0] @ [1, -1]
             found += compare_like_these(each, rng, level=0.95, reach=1.0).interval.low > 0
-        return found / 300
+        return found / studies
 
     means_, noise = answers(np.random.default_rng(1), 300_000, 5)
     of_topics = needed(means_ @ [1, -1], noise, np.full(noise.shape, 5), alpha=0.05, estimand="like-these", reach=1.0)

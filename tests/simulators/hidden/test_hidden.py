@@ -101,19 +101,21 @@ def _bits(model: HiddenModel, dialogues: list[Dialogue], together: bool) -> floa
     return -float(log_likelihoods(model, people_of(dialogues), together=together).sum()) / math.log(2)
 
 
-def test_one_kind_of_people_gets_no_class_that_pays() -> None:
+@pytest.mark.parametrize("folds", [2, pytest.param(4, marks=pytest.mark.soak)])
+def test_one_kind_of_people_gets_no_class_that_pays(folds: int) -> None:
     rng = np.random.default_rng(3)
     same = two_classes(120, rng)
     order = rng.permutation(len(same))
     shuffled = [replace(same[place], person=str(n % 120)) for n, place in enumerate(order)]
-    found = candidates(shuffled, folds=4)
+    found = candidates(shuffled, folds=folds)
     gain = found.held_out[HIDDEN].bits - found.held_out[PERSON_KNOWN].bits
     assert abs(gain) < 0.01, "who comes again tells nothing here"
 
 
-def test_a_state_that_an_answer_leads_to_is_learnt() -> None:
+@pytest.mark.parametrize("folds", [2, pytest.param(4, marks=pytest.mark.soak)])
+def test_a_state_that_an_answer_leads_to_is_learnt(folds: int) -> None:
     people, others = (moody(600, np.random.default_rng(seed)) for seed in (4, 5))
-    found = candidates([*people, *others][:400], answers="labels", folds=4)
+    found = candidates([*people, *others][:400], answers="labels", folds=folds)
     assert found.chosen == HIDDEN
     assert found.held_out[HIDDEN].low > 0
     model = learn_hidden(people, answers="labels")
@@ -197,8 +199,9 @@ def test_enumeration_equals_many_draws(name: str, draws: int, hidden_user: Hidde
     assert stats.chisquare(seen_, np.array(due) * sum(seen_) / sum(due)).pvalue > 0.001 / len(VISITORS)
 
 
-def test_a_fit_is_the_same_again_and_does_not_depend_on_the_order_of_people() -> None:
-    people = two_classes(12, np.random.default_rng(6))
+@pytest.mark.parametrize("persons", [6, pytest.param(12, marks=pytest.mark.soak)])
+def test_a_fit_is_the_same_again_and_does_not_depend_on_the_order_of_people(persons: int) -> None:
+    people = two_classes(persons, np.random.default_rng(6))
     first, again, turned = (learn_hidden(some, seed=4) for some in (people, people, people[::-1]))
     assert first == again
     assert first.initial_belief() == pytest.approx(turned.initial_belief(), rel=1e-6)
@@ -302,8 +305,9 @@ def test_people_of_iard_are_foreseen_better_than_by_the_default() -> None:
     assert found.held_out[DEFAULT].bits < min(found.held_out[name].bits for name in ("table", "geometric", "hazard"))
 
 
-def test_thirty_five_searchers_are_foreseen_better_but_too_few_to_be_sure() -> None:
-    found = candidates(read_dialogues(SIM4IA).kept)
+@pytest.mark.parametrize("folds", [5, pytest.param(10, marks=pytest.mark.soak)])
+def test_thirty_five_searchers_are_foreseen_better_but_too_few_to_be_sure(folds: int) -> None:
+    found = candidates(read_dialogues(SIM4IA).kept, folds=folds)
     best = found.held_out[HIDDEN]
     assert best.gain >= 0.05
     assert best.low > -0.02
