@@ -60,15 +60,15 @@ class Basis:
     began: float
 
     @classmethod
-    def of(cls, run: Path, request: ScoreRequest) -> Self:
-        """Raises OSError."""
+    def of(cls, run: Path, request: ScoreRequest, code: str | None = None) -> Self:
+        """`code` identifies the modules that compute figures; None means those that are there. Raises OSError."""
         began = utc_now().timestamp()
         own = [run / "run.json", *sorted(run.glob("judgments/*")), *sorted(run.glob("decisions/*"))]
         given = [Path(name) for name in (request.gold, request.sources) if name is not None and Path(name).is_file()]
         exact = {
             "format": FORMAT,
             "software": software(),
-            "code": code_digest(Path(__file__).parents[3]),
+            "code": code_digest(Path(__file__).parents[3]) if code is None else code,
             "request": ascii(request),
             "own": {str(file.relative_to(run)): content_digest(file) for file in own if file.is_file()},
             "given": [content_digest(file) for file in given],

@@ -43,20 +43,23 @@ class _NeedsWords(Exception):
     """Figures of this run need more than outlines."""
 
 
-def outlined_run(path: Path, request: ScoreRequest) -> OutlinedRun | None:
+def outlined_run(path: Path, request: ScoreRequest, at_once: int = _AT_ONCE) -> OutlinedRun | None:
     """Return a run whose default figures were computed while it was read. Returns None if the run or the request needs
-    more: measures that were asked for, bounds, a cap, users worded by a model, traffic of pages, or damage."""
+    more: measures that were asked for, bounds, a cap, users worded by a model, traffic of pages, or damage. `at_once`
+    conversations are measured together."""
     try:
-        return _Pass(path, request).run()
+        return _Pass(path, request, at_once).run()
     except (HarvestError, _NeedsWords):
         return None
 
 
-def run_or_columns(path: Path, request: ScoreRequest) -> tuple[OutlinedRun | None, Basis | None]:
+def run_or_columns(
+    path: Path, request: ScoreRequest, code: str | None = None
+) -> tuple[OutlinedRun | None, Basis | None]:
     """Return a run as `outlined_run` does, or as its columns have it; and what its figures rest on if these should be
-    kept."""
+    kept. `code` is as in `Basis.of`."""
     try:
-        basis = Basis.of(path, request)
+        basis = Basis.of(path, request, code)
     except OSError:  # reported when the run is read
         return outlined_run(path, request), None
     kept = kept_columns(path, basis, partial(_scored_again, path, request))
@@ -68,8 +71,8 @@ def _scored_again(path: Path, request: ScoreRequest) -> ScoreTable:
 
 
 class _Pass:
-    def __init__(self, path: Path, request: ScoreRequest) -> None:
-        self._path, self._header = path, read_header(path)
+    def __init__(self, path: Path, request: ScoreRequest, at_once: int) -> None:
+        self._path, self._header, self._at_once = path, read_header(path), at_once
         empty = Run(path, self._header, (), ())
         topics = self._header.topic_set()
         if request.terms or topics is None or standings(self._header, ()) or any(lost_events(path)):
@@ -102,7 +105,7 @@ class _Pass:
 
     def _take(self, attempt: Attempt) -> None:
         self._waiting.append(attempt.conversation())
-        if len(self._waiting) >= _AT_ONCE:
+        if len(self._waiting) >= self._at_once:
             self._measure()
 
     def _measure(self) -> None:

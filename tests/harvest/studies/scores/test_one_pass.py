@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from harvest.studies.runs.outlined_run import OutlinedRun
-from harvest.studies.scores import one_pass
 from harvest.studies.scores.one_pass import outlined_run
 from harvest.studies.scores.report import print_scores
 from harvest.studies.scores.score_request import ScoreRequest
@@ -121,14 +120,13 @@ def printed(run: Run, request: ScoreRequest, capsys: pytest.CaptureFixture[str],
 def test_a_run_read_in_one_pass_is_printed_as_one_held_whole(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(one_pass, "_AT_ONCE", 7)
     gold = tmp_path / "gold.csv"
     rows = [f"{topic},{movie(number)},L{number % 3},,{number},Asia" for topic in TOPICS for number in range(1, 7)]
     gold.write_text("\n".join(["topic,entity,grade,title,RATINGS,ORIGIN", *rows]), encoding="utf-8")
     monkeypatch.setenv("COLUMNS", "50" if seed % 2 else "120")
     folder = recorded(tmp_path / "run", world(seed))
     for request in (ScoreRequest(), ScoreRequest(gold=str(gold), settings={"unit": "characters"})):
-        found = outlined_run(folder, request)
+        found = outlined_run(folder, request, at_once=7)
         assert isinstance(found, OutlinedRun)
         every = seed > 1
         assert printed(found, request, capsys, every=every) == printed(read(folder), request, capsys, every=every)
