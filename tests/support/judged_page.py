@@ -11,7 +11,7 @@ from pathlib import Path
 from harvest.judging.serving.desk import Desk, scale_choices, value_choices
 from harvest.judging.serving.questions import Question, Sameness, questions
 from harvest.judging.serving.serving import serve_desk
-from harvest.judging.sheets.asked_rows import assess_run, select_rows
+from harvest.judging.sheets.asked_rows import Draw, assess_run, select_rows
 from harvest.serving.server import bind, make_links
 from recordings.judged.decisions import DecisionBook
 from recordings.log.run_folder import read
@@ -30,7 +30,7 @@ def asked_of(
 
 def _asked(run: Path, criteria: Sequence[str], same: Sameness, schema: Schema) -> tuple[Question, ...]:
     assessed = assess_run(run, read(run), schema)
-    return questions(select_rows(assessed, schema, criteria, None, 0)[0], assessed, same=same)
+    return questions(select_rows(assessed, schema, criteria, Draw())[0], assessed, same=same)
 
 
 def desk_of(

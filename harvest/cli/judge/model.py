@@ -19,7 +19,7 @@ from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.short_help import ShortHelp
 from harvest.judging.serving.blind_pairs import decision_folder
 from harvest.judging.sheets.annotators import judgment_key, people_means
-from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
+from harvest.judging.sheets.asked_rows import Draw, assess_run, rows_by_criterion, select_rows
 from harvest.terminal import print_message
 from recordings.judged.judgments import Layer, Target, read_layers
 from recordings.log.run_folder import read
@@ -202,6 +202,6 @@ def _choose_items(
     sets = [name for name in chosen if schema[name].level == "set"]
     if sets:
         raise InputError(f"{', '.join(sets)}: only people judge sets of conversations", allowed=", ".join(there))
-    rows, _ = select_rows(assessed, schema, chosen, sample, seed, "model")
+    rows, _ = select_rows(assessed, schema, chosen, Draw(sample, seed), "model")
     topics = recorded.header.topic_set()
     return item_things(questions(rows, assessed), judge, {one.id: one for one in topics.topics} if topics else {})

@@ -4,10 +4,19 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.judge.options import nuggets_option, port_option, read_reporting_damage, schema_option, words_option
+from harvest.cli.judge.options import (
+    nuggets_option,
+    port_option,
+    read_reporting_damage,
+    refuse_draw,
+    schema_option,
+    topics_option,
+    words_option,
+)
 from harvest.cli.judge.serving import SCALE, serve_page
 from harvest.cli.parameters import PathArgument, WholeNumberRange
 from harvest.cli.short_help import ShortHelp
+from harvest.judging.sheets.asked_rows import Draw
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
@@ -27,6 +36,7 @@ from topics.errors import InputError
     metavar="N",
     help="N random rows of each criterion, spread over the topics in proportion.",
 )
+@topics_option
 @click.option(
     "--seed",
     type=WholeNumberRange(0),
@@ -52,6 +62,7 @@ def command(
     authors: tuple[str, ...],
     scale: str,
     sample: int | None,
+    topics: int | None,
     seed: int,
     adjudicate: bool,
     each: bool,
@@ -69,8 +80,7 @@ def command(
     """
     if each and once:
         raise InputError("--each and --once cannot be used together")
-    if adjudicate and sample is not None:
-        raise InputError("--adjudicate and --sample cannot be used together, as all differences are needed")
+    refuse_draw(adjudicate, sample, topics)
     serve_page(
         run,
         read_reporting_damage(run),
@@ -78,8 +88,7 @@ def command(
         names,
         authors,
         version=version,
-        sample=sample,
-        seed=seed,
+        draw=Draw(sample, seed, topics),
         nuggets=nuggets,
         port=port,
         language=words,

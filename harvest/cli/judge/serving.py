@@ -16,7 +16,7 @@ from harvest.cli.interruption import run_until_stopped
 from harvest.judging.sheets.adjudication import disputed_rows
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.annotators import PeopleAgreement, agreements
-from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
+from harvest.judging.sheets.asked_rows import Draw, assess_run, rows_by_criterion, select_rows
 from harvest.judging.sheets.sheet_file import Row
 from harvest.terminal import print_message, printable
 from recordings.files.errors import StoreError, describe_fault
@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # the page is made where it is served
     from harvest.judging.serving.questions import Question, Sameness
 
 SCALE = "0,0.5,1"
+_SAME_OPTIONS: Mapping[str, tuple[str, ...]] = {"node": (), "trial": ("--each",), "words": ("--once",)}
 _YES_OR_NO = (0, 1)
 
 
@@ -61,8 +62,7 @@ def serve_page(
     people: Sequence[str],
     *,
     version: str,
-    sample: int | None,
-    seed: int,
+    draw: Draw,
     nuggets: str,
     port: int,
     language: str,
@@ -85,7 +85,7 @@ def serve_page(
 
     words = load_words(language, schema)
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
-    rows, total = criterion_rows(assessed, schema, names, sample, seed, goal="page")
+    rows, total = criterion_rows(assessed, schema, names, draw, goal="page")
     if adjudicate:
         rows = list(disputed_rows(rows, read_layers(run)))
         if not rows:
@@ -96,7 +96,9 @@ def serve_page(
     # In the language of the page, and without the values, since the choices explain themselves.
     bare = {one.name: words.question(one) for one in schema}
     asked = tuple(replace(one, question=bare[one.criterion] or one.question) for one in asked)
-    drawn = f"{len(rows):,} of {total:,} rows, drawn with seed {seed}" if len(rows) < total else f"{len(rows):,} rows"
+    drawn = (
+        f"{len(rows):,} of {total:,} rows, drawn with seed {draw.seed}" if len(rows) < total else f"{len(rows):,} rows"
+    )
     told = f" ({drawn}; the same words are asked about once)" if len(asked) < len(rows) or len(rows) < total else ""
     topics = recorded.header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
@@ -110,11 +112,13 @@ def serve_page(
         told=told,
         port=port,
         version=version,
-        seed=seed,
+        seed=draw.seed,
         adjudicating=adjudicate,
         words=words,
     )
-    print_judged(run, schema, [one.criterion for one in asked], schema_option, nuggets, scale=scale, scores=scores)
+    print_judged(
+        run, schema, [one.criterion for one in asked], schema_option, nuggets, scale=scale, scores=scores, same=same
+    )
 
 
 def check_people(people: Sequence[str]) -> list[str]:
@@ -209,13 +213,13 @@ def serve_questions(
 
 
 def criterion_rows(
-    assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
+    assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], draw: Draw, *, goal: str
 ) -> tuple[list[Row], int]:
     """Return the rows of some criteria and the total number of their rows, as `select_rows` does. If `names` is
     empty, the criteria and their numbers of rows are printed, and InputError is raised. `goal` is the purpose of the
     rows in the error message, as in “no criterion was given for the sheet”."""
     if names:
-        return select_rows(assessed, schema, names, sample, seed)
+        return select_rows(assessed, schema, names, draw)
     there = rows_by_criterion(assessed, schema)
     wide = max(map(len, there), default=0)
     for name, count in there.items():
@@ -224,7 +228,7 @@ def criterion_rows(
     raise InputError(
         f"no criterion was given for the {goal}",
         allowed="--criterion NAME for each criterion, or --criterion all",
-        advice="begin with one criterion, and draw some of its rows with --sample N",
+        advice="begin with one criterion, and draw some of its rows with --sample N, or some topics with --topics N",
     )
 
 
@@ -262,10 +266,11 @@ def print_judged(
     sheet: bool = False,
     scale: str = "",
     scores: Sequence[float] = (),
+    same: Sameness = "node",
 ) -> None:
     """Print how far judges agree, if at least two people judged the same item, and the commands that follow.
-    `schema_option`, `nuggets` and `scale` are what these options said, and `scores` those that could be given. `sheet`
-    is True if people judge on sheets."""
+    `schema_option`, `nuggets` and `scale` are what these options said, `scores` those that could be given, and `same`
+    what was asked about once. `sheet` is True if people judge on sheets."""
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     asked = list(dict.fromkeys(criteria))
     found = agreements(people, asked)
@@ -283,7 +288,7 @@ def print_judged(
     if differing and not adjudicated:
         kind, on = ("sheet", ["--export", "open.csv"]) if sheet else ("page", ["--author", "NAME"])
         names = [word for name in differing for word in ("--criterion", name)]
-        asked_for = ["--scale", scale] if scale else []
+        asked_for = [*(["--scale", scale] if scale else []), *_SAME_OPTIONS[same]]
         decide = ["harvest", "judge", kind, str(run), *options, *names, *asked_for, "--adjudicate", *on]
         steps.append(("where people differ, somebody else decides, with a reason", decide))
     score = ["harvest", "score", str(run), *options, "-m", ", ".join(measures)]

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.judge.options import nuggets_option, read_reporting_damage, schema_option, words_option
+from harvest.cli.judge.options import (
+    nuggets_option,
+    read_reporting_damage,
+    refuse_draw,
+    schema_option,
+    topics_option,
+    words_option,
+)
 from harvest.cli.judge.serving import check_author, criterion_rows, print_judged
 from harvest.cli.parameters import PathArgument, WholeNumberRange, check_output_file
 from harvest.cli.short_help import ShortHelp
@@ -14,7 +21,7 @@ from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_r
 from harvest.judging.sheets.annotated_tasks import is_export, read_tasks
 from harvest.judging.sheets.annotation_sheet import question_text, write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
-from harvest.judging.sheets.asked_rows import assess_run
+from harvest.judging.sheets.asked_rows import Draw, assess_run
 from harvest.judging.sheets.filled_sheet import FilledSheet, judge_rows, read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
 from harvest.terminal import print_message
@@ -27,7 +34,7 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 
 
-@click.command(cls=ShortHelp)
+@click.command(cls=ShortHelp, rare="--topics")
 @click.argument("run", type=PathArgument())
 @click.option("--export", "sheet", type=PathArgument(), metavar="FILE", help="Write a .csv or .jsonl sheet.")
 @click.option(
@@ -51,6 +58,7 @@ from topics.errors import InputError, Place
     metavar="N",
     help="With --export: N random rows of each criterion, spread over the topics in proportion.",
 )
+@topics_option
 @click.option("--seed", type=WholeNumberRange(0), help="With --export: the same seed draws the same rows [0].")
 @click.option(
     "--adjudicate",
@@ -70,6 +78,7 @@ def command(
     names: tuple[str, ...],
     author: str,
     sample: int | None,
+    topics: int | None,
     seed: int | None,
     adjudicate: bool,
     version: str,
@@ -88,12 +97,13 @@ def command(
             "--export and --import cannot be used together" if sheet else "it is not said what to do with a sheet",
             advice="give --export FILE to write a sheet, or --import FILE to import a sheet that was filled in",
         )
-    if sheet is None and (names or sample is not None or seed is not None or force or words != "en"):
-        raise InputError("--criterion, --sample, --seed, --words and --force can only be used with --export")
+    if sheet is None and (
+        names or sample is not None or topics is not None or seed is not None or force or words != "en"
+    ):
+        raise InputError("--criterion, --sample, --topics, --seed, --words and --force can only be used with --export")
     if filled is None and (author or version):
         raise InputError("--author and --version can only be used with --import")
-    if adjudicate and sample is not None:
-        raise InputError("--adjudicate and --sample cannot be used together, as all differences are needed")
+    refuse_draw(adjudicate, sample, topics)
     author = check_author(author)
     exported = filled is not None and is_export(filled)
     if exported and author:
@@ -103,7 +113,8 @@ def command(
     criteria = load_schema(schema)
     recorded = read_reporting_damage(run)
     if sheet is not None:
-        _export_sheet(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets, adjudicate, words)
+        draw = Draw(sample, seed or 0, topics)
+        _export_sheet(run, recorded, criteria, sheet, names, draw, force, nuggets, adjudicate, words)
     elif filled is not None:
         assessed = assess_run(run, recorded, criteria, nuggets=nuggets)
         if exported:
@@ -128,8 +139,7 @@ def _export_sheet(
     schema: Schema,
     sheet: Path,
     names: tuple[str, ...],
-    sample: int | None,
-    seed: int,
+    draw: Draw,
     force: bool,
     nuggets: str,
     adjudicate: bool,
@@ -139,7 +149,7 @@ def _export_sheet(
     words = load_words(language, schema)
     check_output_file(sheet, replace=force, other="choose another name, or --force")
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
-    rows, total = criterion_rows(assessed, schema, names, sample, seed, goal="sheet")
+    rows, total = criterion_rows(assessed, schema, names, draw, goal="sheet")
     texts = {one.name: question_text(words.question(one), words.values(one)) for one in schema}
     rows = [{**row, "question": texts[row["criterion"]]} for row in rows]
     if adjudicate:
@@ -155,7 +165,7 @@ def _export_sheet(
         print_message(f"{told}and why in 'note', then --import it with --adjudicate")
         return
     count = write_sheet(rows, sheet)
-    part = f" of {total}, drawn with seed {seed}," if count < total else ""
+    part = f" of {total}, drawn with seed {draw.seed}," if count < total else ""
     valued = {bool(schema[name].values) for name in {row["criterion"] for row in rows}}
     kinds = " or ".join(
         words for has, words in ((False, "0 to 1"), (True, "one of those in 'question'")) if has in valued

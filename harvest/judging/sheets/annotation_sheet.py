@@ -6,6 +6,7 @@ the filled-in sheets.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -140,14 +141,20 @@ def _marked_context(text: str, start: int, end: int) -> str:
 
 def sample_rows(rows: Iterable[Row], count: int, rng: numpy.random.Generator) -> list[Row]:
     """Return `count` of the rows in their order, or all rows if there are fewer. This is systematic sampling from a
-    random start, over the rows sorted by topic, by system and then at random. Every row is equally likely. Every
-    topic, and nearly every system within a topic, has its share of the sample, rounded up or down. Plain means
-    of a sample therefore estimate plain means of all rows."""
+    random start, over the rows of one topic after the other, within a topic of one system after the other, and then at
+    random. Every row is equally likely. Every topic, and nearly every system within a topic, has its share of the
+    sample, rounded up or down. Plain means of a sample therefore estimate plain means of all rows."""
     every = list(rows)
     if count >= len(every):
         return every
     chance = rng.permutation(len(every)).tolist()
-    order = sorted(range(len(every)), key=lambda i: (every[i]["topic"], every[i]["system"], chance[i]))
+    sizes = Counter((row["topic"], row["system"]) for row in every)
+    place = {cell: at for at, cell in enumerate(sorted(sizes))}
+    if min(sizes.values()) * count < len(every):
+        # A step over whole systems: in one order for all topics, it could meet the same few of them each time.
+        place = dict(zip(place, rng.permutation(len(sizes)).tolist(), strict=True))
+    cells = [(row["topic"], place[row["topic"], row["system"]]) for row in every]
+    order = sorted(range(len(every)), key=lambda i: (*cells[i], chance[i]))
     start = float(rng.random())
     return [every[i] for i in sorted(order[int((start + k) * len(every) / count)] for k in range(count))]
 

@@ -1,6 +1,7 @@
 """The questions about a run: its conversations with their items, and the rows of the selected criteria."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from os import PathLike
 
@@ -68,18 +69,35 @@ def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema, kind: str = 
     return row_counts(assessed, (one for one in schema if one.may_score(kind)))
 
 
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Which rows are asked about. `topics` is the number of topics that are drawn with all their rows, and `sample` the
+    number of rows of each criterion that are drawn of these; None for all."""
+
+    sample: int | None = None
+    seed: int = 0
+    topics: int | None = None
+
+    def drawn_topics(self, assessed: Sequence[Assessed]) -> list[Assessed]:
+        """Return the conversations on the drawn topics."""
+        known = sorted({one.conversation.key.topic for one in assessed})
+        if self.topics is None or self.topics >= len(known):
+            return list(assessed)
+        chosen = generator(self.seed, "sheet", "topics").choice(len(known), self.topics, replace=False)
+        names = {known[place] for place in chosen.tolist()}
+        return [one for one in assessed if one.conversation.key.topic in names]
+
+
 def select_rows(
     assessed: Sequence[Assessed],
     schema: Schema,
     names: Sequence[str],
-    sample: int | None,
-    seed: int,
+    draw: Draw,
     kind: str = "human",
 ) -> tuple[list[Row], int]:
-    """Return the rows of the criteria in an order drawn with `seed`, and their number before sampling. `names` are
-    criteria, or `all`. `sample` is the number of rows drawn for each criterion, or None for all rows. Raises
-    InputError if there is no such criterion, if scorers of this `kind` may not score it, and if there is nothing
-    to score."""
+    """Return the rows of the criteria in an order drawn with `draw.seed`, and their number before drawing. `names` are
+    criteria, or `all`. Raises InputError if there is no such criterion, if scorers of this `kind` may not score it, and
+    if there is nothing to score."""
     there = rows_by_criterion(assessed, schema, kind)
     everything = [name.casefold() for name in names] == ["all"]
     chosen = [schema[name] for name in there] if everything else [schema[name] for name in names]
@@ -91,10 +109,11 @@ def select_rows(
     total = sum(there[one.name] for one in chosen)
     if not total:
         raise InputError(f"there is nothing to score by {', '.join(one.name for one in chosen)} in this run")
+    asked = draw.drawn_topics(assessed)
     rows = chain.from_iterable(
-        sheet_rows(assessed, one)
-        if sample is None
-        else sample_rows(sheet_rows(assessed, one), sample, generator(seed, "sheet", one.name))
+        sheet_rows(asked, one)
+        if draw.sample is None
+        else sample_rows(sheet_rows(asked, one), draw.sample, generator(draw.seed, "sheet", one.name))
         for one in chosen
     )
-    return shuffle_rows(list(rows), generator(seed, "sheet", "order")), total
+    return shuffle_rows(list(rows), generator(draw.seed, "sheet", "order")), total

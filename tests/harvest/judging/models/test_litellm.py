@@ -12,7 +12,7 @@ from harvest.judging.models.judge_file import read_judge
 from harvest.judging.models.judging import Judged, judge_things
 from harvest.judging.models.questions import item_things
 from harvest.judging.serving.questions import questions
-from harvest.judging.sheets.asked_rows import assess_run, select_rows
+from harvest.judging.sheets.asked_rows import Draw, assess_run, select_rows
 from recordings.log.run_folder import read
 from scoring.swan.schema import load_schema
 from tests.servers.litellm_proxy import KEY
@@ -32,7 +32,7 @@ async def judging(
     )
     schema, recorded = load_schema(), read(folder / "run")
     assessed = assess_run(folder / "run", recorded, schema)
-    rows, _ = select_rows(assessed, schema, ["Fluency"], None, 0, "model")
+    rows, _ = select_rows(assessed, schema, ["Fluency"], Draw(), "model")
     things = item_things(questions(rows, assessed), judge, {})
     return await judge_things(folder / "run", things, judge, endpoint, secrets, tries=1)
 

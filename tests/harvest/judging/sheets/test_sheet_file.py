@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, row_counts, sample_rows, sheet_rows, write_sheet
-from harvest.judging.sheets.asked_rows import select_rows
+from harvest.judging.sheets.asked_rows import Draw, select_rows
 from harvest.judging.sheets.filled_sheet import FilledSheet, read_sheet
 from harvest.judging.sheets.sheet_file import LARGEST, escape_text, protect_cell, read_rows, restore_cell
 from protocols.answer import Answer
@@ -314,6 +314,14 @@ def test_every_row_is_as_likely_to_be_drawn_and_every_topic_has_its_share() -> N
     assert all(142 < drawn[i] < 258 for i in range(len(rows)))
 
 
+def test_a_sample_of_a_design_is_of_all_its_cells() -> None:
+    # 6 topics in 60 cells, a row in each: every sixth row would be of the same ten cells of every topic.
+    rows = [{"topic": topic, "system": f"{cell:02}"} for topic in "abcdef" for cell in range(60)]
+    chosen = sample_rows(rows, 60, np.random.default_rng(0))
+    assert set(Counter(row["topic"] for row in chosen).values()) == {10}
+    assert len({row["system"] for row in chosen}) > 30
+
+
 def test_a_sample_smaller_than_the_topics_does_not_always_take_the_largest() -> None:
     rows = [{"topic": topic, "system": "x"} for topic, count in (("a", 5), ("b", 1)) for _ in range(count)]
     topics = Counter(sample_rows(rows, 1, np.random.default_rng(seed))[0]["topic"] for seed in range(300))
@@ -354,9 +362,9 @@ def test_a_sheet_says_of_no_row_whose_it_is_and_keeps_no_system_together() -> No
         for trial in range(1, 9)
     ]
     ids = {one.conversation.trial_id: one.conversation.key.system for one in of}
-    rows, _ = select_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 3)
-    again, _ = select_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 3)
-    assert rows == again != select_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 4)[0]
+    rows, _ = select_rows(of, SCHEMA, ["Fluency", "Adaptability"], Draw(seed=3))
+    again, _ = select_rows(of, SCHEMA, ["Fluency", "Adaptability"], Draw(seed=3))
+    assert rows == again != select_rows(of, SCHEMA, ["Fluency", "Adaptability"], Draw(seed=4))[0]
     told = json.dumps([{name: row.get(name, "") for name in COLUMNS} for row in rows])
     assert not any(name in told for name in names)
     order = [row["id"] for row in rows if row["criterion"] == "Fluency"]
