@@ -48,6 +48,15 @@ _CHUNK_NAME = re.compile(r"\d{4,}\.js")
 )
 @click.option("--judges", metavar="KIND,…", help="Whose judgments count for SWAN, in order [human,rule].")
 @click.option(
+    "--judgments",
+    "folding",
+    metavar="HOW|NAME",
+    help="How several judgments of one thing become one, as in `harvest score` [distribution].",
+)
+@click.option(
+    "--sources", type=PathArgument(), metavar="FILE", help="Table of sources to use instead of the runs' own."
+)
+@click.option(
     "--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling and permutations."
 )
 @click.option("--force", is_flag=True, help="Overwrite an earlier report.")
@@ -59,6 +68,8 @@ def command(
     matters: float | None,
     schema: str | None,
     judges: str | None,
+    folding: str | None,
+    sources: Path | None,
     seed: int,
     force: bool,
 ) -> None:
@@ -81,8 +92,9 @@ def command(
     for name, value in (("--baseline", baseline), ("--history", history)):
         command_line += [name, str(value)] if value is not None else []
     command_line += ["--matters", f"{matters:g}"] if matters is not None else []
-    for name, word in (("--schema", schema), ("--judges", judges)):
-        command_line += [name, word] if word is not None else []
+    options = (("--schema", schema), ("--judges", judges), ("--judgments", folding), ("--sources", sources))
+    for name, word in options:
+        command_line += [name, str(word)] if word is not None else []
     command_line += ["--seed", str(seed)] if seed else []
     with pause_collection():
         wrote, found = write_report(
@@ -94,6 +106,8 @@ def command(
             matters=matters,
             schema=schema,
             judges=judges,
+            folding=folding,
+            sources=sources,
             seed=seed,
         )
     click.echo(wrote, err=True)
@@ -114,6 +128,8 @@ def write_report(
     matters: float | None = None,
     schema: str | None = None,
     judges: str | None = None,
+    folding: str | None = None,
+    sources: Path | None = None,
     seed: int = 0,
 ) -> tuple[str, str]:
     """Write the page to `out`, and further files next to the page if needed. `runs` are run folders, or runs that were
@@ -129,6 +145,8 @@ def write_report(
         matters=matters,
         schema=schema,
         judges=judges,
+        folding=folding,
+        sources=sources,
         seed=seed,
         made=stamp(REAL_CLOCK.now())[:19] + "Z",
         command=command_line,

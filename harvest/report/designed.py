@@ -6,22 +6,35 @@ from collections.abc import Sequence
 from harvest.report.finding import MOST_NAMED, Finding, join_names, safe_name, shown_path, trial_count
 from harvest.studies.robustness.levels import LevelDifference, LevelStudy, level_study
 from harvest.studies.scores.arms import gather_arms, is_armed
+from harvest.studies.scores.assessed import Assessed
 from harvest.studies.scores.gathered import Gathered
+from harvest.studies.scores.scorecard import Judges
 from harvest.studies.scores.trial_values import key_name
 from harvest.tables.comparison_words import difference_words
+from scoring.measures.usefulness import MEAN_USEFUL
+from scoring.notation import Term
+from scoring.swan.precedence import Precedence
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
 
-def run_levels(gathered: Gathered, seed: int) -> LevelStudy | None:
-    """Return the study of levels of a single run, or None if the run was not played by a design."""
+def run_levels(gathered: Gathered, seed: int, judged: Assessed | None) -> LevelStudy | None:
+    """Return the study of levels of a single run, by usefulness and by each criterion that was judged, or None if the
+    run was not played by a design."""
     if len(gathered.runs) != 1 or not is_armed(gathered.runs[0]):
         return None
-    found = level_study(gather_arms(gathered.runs[0]), seed=seed)
+    judges = Judges(judged.schema, judged.judges or Precedence()) if judged is not None else None
+    found = level_study(gather_arms(gathered.runs[0], measures=level_measures(judged), judges=judges), seed=seed)
     return found if found is not None and found.differences else None
 
 
-def design_finding(study: LevelStudy, gathered: Gathered) -> Finding:
+def level_measures(judged: Assessed | None) -> tuple[Term, ...]:
+    """Return the measures by which levels are compared. SWAN is none of them: a difference is one of a criterion."""
+    criteria = [term for name, term in judged.terms.items() if name] if judged is not None else []
+    return Term(MEAN_USEFUL.name), *criteria
+
+
+def design_finding(study: LevelStudy, gathered: Gathered, schema: str | None, judged: Assessed | None) -> Finding:
     """Return the finding: which levels differ within a system, and then, which systems differ within a level."""
     within, between = ([one for one in study.differences if bool(one.other) == other] for other in (False, True))
     found = _found(within)
@@ -44,8 +57,18 @@ def design_finding(study: LevelStudy, gathered: Gathered) -> Finding:
         f"{trial_count(gathered.material)}.",
         drives if between else "",
         "" if found or others else "More questions would show smaller differences: harvest plan says how many.",
-        f"harvest robustness {shlex.quote(shown_path(gathered.runs[0].path))}",
+        shlex.join(["harvest", "robustness", shown_path(gathered.runs[0].path), *_judged_options(schema, judged)]),
     )
+
+
+def _judged_options(schema: str | None, judged: Assessed | None) -> list[str]:
+    if judged is None:
+        return []
+    named = ["--schema", schema] if schema else []
+    chosen, usual = judged.judges or Precedence(), Precedence()
+    judges = ["--judges", str(chosen)] if chosen.entries != usual.entries else []
+    judges += ["--judgments", chosen.folding] if chosen.folding != usual.folding else []
+    return [*named, *judges, "-m", ", ".join(map(str, level_measures(judged)))]
 
 
 def _found(differences: Sequence[LevelDifference]) -> list[LevelDifference]:

@@ -47,6 +47,7 @@ from scoring.swan.schema import load_schema
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError
+from topics.source_file import load_sources
 
 FORMAT = "harvest-report/1"
 
@@ -71,6 +72,8 @@ def make_report(
     seed: int = 0,
     schema: str | None = None,
     judges: str | None = None,
+    folding: str | None = None,
+    sources: Path | None = None,
     made: str = "",
     command: Sequence[str] = (),
 ) -> Report:
@@ -78,19 +81,20 @@ def make_report(
 
     `baseline` and `history` are the files of a watched audit, which is judged by the rules recorded in the history.
     `before` is a blessed run, whose conversations are shown beside those of a system that changed or may have.
-    `matters` is the smallest difference of shares that matters; by default, the recorded rules determine it. `seed`
-    is used for resampling and permutations. `made` is the time of the report, and `command` the command that makes
-    the report again. Raises InputError for runs that cannot be compared, and for files that are not a baseline or a
-    history.
+    `matters` is the smallest difference of shares that matters; by default, the recorded rules determine it. `seed` is
+    used for resampling and permutations. `schema`, `judges` and `folding` choose judgments, as the options of a command
+    do, and `sources` is a table of sources that replaces those of the runs. `made` is the time of the report, and
+    `command` the command that makes the report again. Raises InputError for runs that cannot be compared, and for files
+    that are not a baseline or a history.
     """
-    gathered = gather_runs(runs)
+    gathered = gather_runs(runs, sources=load_sources(sources) if sources is not None else None)
     material = gathered.material
     command = [shown_path(path) if (path := Path(word)).is_absolute() else word for word in command]
     scores, judged = score_assessed(
         material,
         seed=seed,
         schema=load_schema(schema) if schema else None,
-        judges=Precedence.parse(judges) if judges else None,
+        judges=Precedence.from_options(judges, None, folding) if judges or folding else None,
     )
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
     found = _compare_runs(gathered, scores, seed)
@@ -101,9 +105,10 @@ def make_report(
         study = refused.what
     watched, looks = _watch_runs(gathered, baseline, history, matters)
     matters = (watched.smallest_effect if watched is not None else MATTERS) if matters is None else matters
-    levels = run_levels(gathered, seed) if watched is None and len(material.systems) > 2 else None
+    assessed = judged if isinstance(judged, Assessed) else None
+    levels = run_levels(gathered, seed, assessed) if watched is None and len(material.systems) > 2 else None
     if levels is not None:
-        said = design_finding(levels, gathered)
+        said = design_finding(levels, gathered, schema, assessed)
     else:
         said = _choose_finding(gathered, scores, found, study, watched, matters, baseline)
     by_judges = judged_sentence(judged, scores.joint, scores.coverage)
@@ -112,9 +117,7 @@ def make_report(
     blessed = add_blessed(gathered, watched, earlier if watched is not None else None)
     if watched is not None and watched.systems and (link := blessed.first_link(most_serious(watched)[0])):
         said = replace(said, link=link)
-    kept = transcripts(
-        blessed.material, scores, blessed.recorded, beside, judged if isinstance(judged, Assessed) else None
-    )
+    kept = transcripts(blessed.material, scores, blessed.recorded, beside, assessed)
     level = scores.settings.level
     marked = parted_paths(found) if isinstance(found, Comparison) else ()
     trees = branches(gathered, kept.places, level, marked) if material.finished else Branches((), ())
@@ -163,6 +166,8 @@ def make_report(
         "seed": seed,
         "schema": _relative_path(beside, Path(schema)) if schema and Path(schema).is_file() else schema,
         "judges": judges,
+        **({"judgments": folding} if folding else {}),
+        **({"sources": _relative_path(beside, sources)} if sources is not None else {}),
         "made": made,
         "command": command,
         "software": software(),

@@ -119,6 +119,8 @@ def report_differences(report: Path, known: Origin) -> Iterator[str]:
         seed=said["seed"],
         schema=schema,
         judges=said.get("judges"),
+        folding=said.get("judgments"),
+        sources=report.parent / said["sources"] if said.get("sources") else None,
         made=said["made"],
         command=said["command"],
     )

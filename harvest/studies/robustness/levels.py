@@ -25,8 +25,12 @@ from scoring.inference.matched import Difference, compare_family, contrast
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
 from scoring.table import is_percentage
+from topics.counting import pluralize
 from topics.decimals import decimal
 from topics.identity import generator
+
+MOST_ABSENT = 5
+"""Differences with missing trials that are named one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +152,7 @@ def level_tables(study: LevelStudy | None) -> Iterator[RenderableType]:
         for one in rows:
             if said := bounds_words(one.found, share=share):
                 yield Text(printable(f"{one.name}: {said}", line=True), style="yellow")
-            if absent := one.found.invalid + one.found.undefined:
-                yield Text(printable(f"{one.name}: {absent} trials are missing on a side", line=True))
+        yield from map(Text, _absent_lines(rows))
     for why in study.left_out:
         yield Text(printable(f"no levels compared of {why}", line=True), style="yellow")
     yield Text(
@@ -158,6 +161,19 @@ def level_tables(study: LevelStudy | None) -> Iterator[RenderableType]:
         "differences between levels and between systems within levels (Holm)",
         style="dim",
     )
+
+
+def _absent_lines(rows: Sequence[LevelDifference]) -> list[str]:
+    """Say of how many trials a side has no value: of every difference, or of all together where most have one."""
+    absent = {one.name: gone for one in rows if (gone := one.found.invalid + one.found.undefined)}
+    if len(absent) <= MOST_ABSENT:
+        return [
+            printable(f"{name}: {pluralize(gone, 'trial')} without a value on a side", line=True)
+            for name, gone in absent.items()
+        ]
+    low, high = min(absent.values()), max(absent.values())
+    each = pluralize(high, "trial") if low == high else f"{low} to {pluralize(high, 'trial')}"
+    return [f"{each} without a value on a side in {len(absent)} of {pluralize(len(rows), 'difference')}"]
 
 
 def _none_words(rows: Sequence[LevelDifference]) -> str:
