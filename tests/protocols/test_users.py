@@ -258,7 +258,7 @@ def test_a_run_records_who_said_a_turn_and_its_rules_can_be_asked_again(
     }
     (tmp_path / "audit.yaml").write_text(json.dumps(audit))
     with pytest.raises(SystemExit) as done:
-        main(["run", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / "run")])
+        main(["run", "--no-report", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / "run")])
     assert done.value.code == 0, capsys.readouterr().err
     protocol = load_protocol(path)
     run = read(tmp_path / "run")

@@ -79,7 +79,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("coin")
     (folder / "coin.yaml").write_text(COIN)
     (folder / "audit.yaml").write_text(AUDIT)
-    harvest("run", folder / "audit.yaml", "--out", folder / "run")
+    harvest("run", "--no-report", folder / "audit.yaml", "--out", folder / "run")
     return folder / "run"
 
 

@@ -135,7 +135,7 @@ def test_recorded_runs_are_played_by_name_from_the_folder_of_the_protocol(
     }
     (tmp_path / "first.yaml").write_text(json.dumps(audit))
     with pytest.raises(SystemExit) as done:
-        main(["run", str(tmp_path / "first.yaml"), "--out", str(tmp_path / "recorded")])
+        main(["run", "--no-report", str(tmp_path / "first.yaml"), "--out", str(tmp_path / "recorded")])
     assert done.value.code == 0, capsys.readouterr().err
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

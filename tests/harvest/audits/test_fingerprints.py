@@ -32,7 +32,7 @@ SYSTEMS = {
 def _run(trials: int, driver: str, options: str) -> int:
     Path("audit.yaml").write_text(AUDIT.format(trials=trials, driver=driver, options=options))
     with pytest.raises(SystemExit) as ended:
-        main(["run", "audit.yaml", "--out", "run"])
+        main(["run", "--no-report", "audit.yaml", "--out", "run"])
     assert isinstance(ended.value.code, int)
     return ended.value.code
 

@@ -252,7 +252,7 @@ def test_a_run_is_not_gone_on_with_when_a_described_group_has_changed(
     text = (ROOT / "protocols" / "fair-treatment.yaml").read_text()
     (tmp_path / "own.yaml").write_text(text.replace("seventy-eight", "eighty"))
     with pytest.raises(SystemExit) as done:
-        main(["run", audit_file(tmp_path, protocol="own.yaml"), "--out", str(folder)])
+        main(["run", "--no-report", audit_file(tmp_path, protocol="own.yaml"), "--out", str(folder)])
     assert done.value.code == 2
     told = capsys.readouterr().err
     assert "the protocol has changed" in told
@@ -362,7 +362,7 @@ def test_a_run_shows_scores_trees_and_bounds_by_group(tmp_path: Path, capsys: py
         tmp_path, systems=[{"name": "A", "driver": "parrot", "options": options}], thresholds=[bound], gold="parrot"
     )
     with pytest.raises(SystemExit) as done:
-        main(["run", path, "--out", str(tmp_path / "run")])
+        main(["run", "--no-report", path, "--out", str(tmp_path / "run")])
     told = capsys.readouterr()
     assert done.value.code == 1
     assert "threshold missed: %useful of turn 1, A [younger]: 0.0%, wanted at least 99%" in told.out
@@ -383,7 +383,7 @@ def test_a_run_shows_scores_trees_and_bounds_by_group(tmp_path: Path, capsys: py
             assert "A [younger]" in told.out, f"{command}: brackets are no markup"
     assert '"A [younger]"' in lines.read_text()
     with pytest.raises(SystemExit) as done:
-        main(["run", path, "--out", str(tmp_path / "run")])
+        main(["run", "--no-report", path, "--out", str(tmp_path / "run")])
     assert "nothing to play" in capsys.readouterr().err
 
 
@@ -399,7 +399,7 @@ def test_a_recorded_run_with_groups_is_replayed_group_by_group(tmp_path: Path) -
         )
     path = audit_file(tmp_path, systems=[{"name": "A", "driver": "replay", "options": {"run": "run"}}])
     with pytest.raises(SystemExit) as done:
-        main(["run", path, "--out", str(tmp_path / "again")])
+        main(["run", "--no-report", path, "--out", str(tmp_path / "again")])
     assert done.value.code == 0
     first, again = (read(tmp_path / name) for name in ("run", "again"))
     assert len(again.finished) == 24
@@ -415,12 +415,12 @@ def test_machines_can_share_an_audit_with_groups(tmp_path: Path, capsys: pytest.
     path = audit_file(tmp_path)
     for worker, topics in (("a", "M001"), ("b", "M002,M003")):
         with pytest.raises(SystemExit):
-            main(["run", path, "--worker", worker, "--topics", topics, "--out", str(tmp_path / worker)])
+            main(["run", "--no-report", path, "--worker", worker, "--topics", topics, "--out", str(tmp_path / worker)])
     with pytest.raises(SystemExit) as done:
         main(["data", "merge", str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "all")])
     assert done.value.code == 0, capsys.readouterr().err
     with pytest.raises(SystemExit):
-        main(["run", path, "--out", str(tmp_path / "whole")])
+        main(["run", "--no-report", path, "--out", str(tmp_path / "whole")])
     merged, whole = (read(tmp_path / name) for name in ("all", "whole"))
     assert {one.key: said(one) for one in merged.finished} == {one.key: said(one) for one in whole.finished}
     assert merged.header.systems == whole.header.systems

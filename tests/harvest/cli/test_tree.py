@@ -52,7 +52,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     (folder / "audit.yaml").write_text(json.dumps(audit))
     with pytest.raises(SystemExit) as done:
-        main(["run", str(folder / "audit.yaml"), "--out", str(folder / "run")])
+        main(["run", "--no-report", str(folder / "audit.yaml"), "--out", str(folder / "run")])
     assert done.value.code == 0
     return folder / "run"
 
@@ -350,7 +350,7 @@ def test_acts_that_a_simulated_user_recorded_come_before_rules(
     }
     (tmp_path / "audit.yaml").write_text(json.dumps(audit))
     with pytest.raises(SystemExit) as done:
-        main(["run", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / "run")])
+        main(["run", "--no-report", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / "run")])
     assert done.value.code == 0
     acts = {turn.act for one in read(tmp_path / "run").finished for turn in one.turns if turn.act}
     assert acts

@@ -61,7 +61,7 @@ def test_what_is_recorded_is_read_once_before_it_is_played_and_once_to_be_scored
 
     monkeypatch.setattr(recordings.log.run_folder, "read_blocks", counting)
     with pytest.raises(SystemExit) as done:
-        main(["run", "audit.yaml", "--out", "run"])
+        main(["run", "--no-report", "audit.yaml", "--out", "run"])
     assert done.value.code == 0
     assert opened == {"trials-000001.jsonl": 2, "trials-000002.jsonl": 1}
     assert len(read("run").finished) == 6
@@ -88,7 +88,7 @@ def test_what_another_process_records_until_the_run_is_locked_is_not_played_agai
 
     monkeypatch.setattr(RunWriter, "open", late)
     with pytest.raises(SystemExit):
-        main(["run", "audit.yaml", "--out", "run"])
+        main(["run", "--no-report", "audit.yaml", "--out", "run"])
     found = [
         (one.attempt, one.worker) for one in read("run").conversations if one.trial_id == identity(audit, "M002", 1)
     ]

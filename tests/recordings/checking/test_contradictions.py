@@ -38,7 +38,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def play(folder: Path, protocol: str) -> Path:
     (folder / "audit.yaml").write_text(AUDIT.replace("PROTOCOL", protocol))
     with pytest.raises(SystemExit) as ended:
-        main(["run", str(folder / "audit.yaml"), "--out", str(folder / "run")])
+        main(["run", "--no-report", str(folder / "audit.yaml"), "--out", str(folder / "run")])
     assert ended.value.code == 0
     return folder / "run"
 

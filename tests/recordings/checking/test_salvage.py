@@ -226,7 +226,7 @@ def test_the_advice_is_a_command_that_saves_the_rest_and_the_run_goes_on(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("audit.yaml").write_text(AUDIT)
-    assert harvest("run", "audit.yaml", "--out", "a run") == 0
+    assert harvest("run", "--no-report", "audit.yaml", "--out", "a run") == 0
     whole = read("a run")
     file = next(Path("a run").glob("trials-*.jsonl"))
     lines = file.read_bytes().split(b"\n")
@@ -256,7 +256,7 @@ def test_the_advice_is_a_command_that_saves_the_rest_and_the_run_goes_on(
     assert figures[0]
     assert repr(figures[0]) == repr(figures[1])
     assert harvest("score", "a run-salvaged") == 0
-    assert harvest("run", "audit.yaml", "--out", "a run-salvaged") == 0
+    assert harvest("run", "--no-report", "audit.yaml", "--out", "a run-salvaged") == 0
     assert {one.key for one in read("a run-salvaged").finished} == {one.key for one in whole.finished}
 
 

@@ -42,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("played")
     (folder / "audit.yaml").write_text(AUDIT)
     with pytest.raises(SystemExit) as ended:
-        main(["run", str(folder / "audit.yaml"), "--out", str(folder / "run")])
+        main(["run", "--no-report", str(folder / "audit.yaml"), "--out", str(folder / "run")])
     assert ended.value.code == 0
     merge([folder / "run"], folder / "merged")  # whose header has parts
     return folder / "merged"

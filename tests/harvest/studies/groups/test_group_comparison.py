@@ -321,7 +321,7 @@ def unfair(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "trials": 1,
     }
     with pytest.raises(SystemExit) as done:
-        main(["run", audit_file(folder, **value), "--out", str(folder / "run")])
+        main(["run", "--no-report", audit_file(folder, **value), "--out", str(folder / "run")])
     assert done.value.code == 0
     return folder / "run"
 
@@ -519,7 +519,7 @@ def test_several_runs_are_compared_each_by_itself_and_told_apart(
 def test_a_run_without_groups_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = audit_file(tmp_path, groups=None, protocol="fairweb-two-round", trials=1)
     with pytest.raises(SystemExit):
-        main(["run", path, "--out", str(tmp_path / "run")])
+        main(["run", "--no-report", path, "--out", str(tmp_path / "run")])
     capsys.readouterr()
     assert _command(str(tmp_path / "run")) == 2
     assert "this run has no groups of users" in capsys.readouterr().err

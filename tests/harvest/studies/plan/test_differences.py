@@ -159,7 +159,7 @@ def test_components_are_those_of_the_pilots_variance(audit: str, pilot: Path) ->
 def test_a_pilot_of_one_system_leaves_systems_by_topics_assumed(tmp_path: Path) -> None:
     audit = written(tmp_path, ("A", "erratic", "100/s"))
     with pytest.raises(SystemExit):
-        main(["run", audit, "--out", str(tmp_path / "run")])
+        main(["run", "--no-report", audit, "--out", str(tmp_path / "run")])
     found = planned(audit, run=read(tmp_path / "run"))
     assert (found.model.sources["between"], found.model.sources["interaction"]) == ("pilot", "assumed")
     one = found.model.components
@@ -170,7 +170,7 @@ def test_a_pilot_of_one_topic_is_refused_and_only_what_can_be_stated_is_advised(
     audit = Path(written(tmp_path, ("A", "erratic", "100/s")))
     audit.write_text(audit.read_text().replace("M001, M002, R001, R002, Y001, Y002", "M001"))
     with pytest.raises(SystemExit):
-        main(["run", str(audit), "--out", str(tmp_path / "run")])
+        main(["run", "--no-report", str(audit), "--out", str(tmp_path / "run")])
     one = read(tmp_path / "run")
     audit.write_text(audit.read_text().replace("[M001]", "[M001, M002]"))
     for measure, advised in (

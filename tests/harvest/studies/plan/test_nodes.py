@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pilot")
     (path / "audit.yaml").write_text(AUDIT)
     with pytest.raises(SystemExit):
-        main(["run", str(path / "audit.yaml"), "--out", str(path / "run")])
+        main(["run", "--no-report", str(path / "audit.yaml"), "--out", str(path / "run")])
     return path
 
 
@@ -174,7 +174,7 @@ def test_sessions_that_go_on_and_pilots_of_single_trials_are_refused(folder: Pat
         plan_node(load_audit(str(tmp_path / "audit.yaml")), read(folder / "run"), FIRST, detect=20)
     (tmp_path / "single.yaml").write_text(AUDIT.replace("trials: 6", "trials: 1"))
     with pytest.raises(SystemExit):
-        main(["run", str(tmp_path / "single.yaml"), "--out", str(tmp_path / "run")])
+        main(["run", "--no-report", str(tmp_path / "single.yaml"), "--out", str(tmp_path / "run")])
     with pytest.raises(InputError, match="cannot be separated from the variance between trials"):
         plan_node(load_audit(str(tmp_path / "single.yaml")), read(tmp_path / "run"), FIRST, detect=20)
 

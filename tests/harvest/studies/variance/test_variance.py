@@ -57,7 +57,7 @@ def played(folder: Path, systems: str) -> Path:
     (folder / "bot.py").write_text(BOT)
     (folder / "audit.yaml").write_text(AUDIT + systems)
     with pytest.raises(SystemExit) as done:
-        main(["run", str(folder / "audit.yaml"), "--out", str(folder / "run")])
+        main(["run", "--no-report", str(folder / "audit.yaml"), "--out", str(folder / "run")])
     assert done.value.code == 0
     return folder / "run"
 
@@ -269,7 +269,7 @@ def test_one_system_in_several_wordings_and_runs_has_its_spread_between_them(
     (tmp_path / "audit.yaml").write_text(AUDIT + system + arms)
     for run in ("one", "two"):
         with pytest.raises(SystemExit):
-            main(["run", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / run)])
+            main(["run", "--no-report", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / run)])
     runs = [read(tmp_path / name) for name in ("one", "two")]
     key = ("%useful", 1)
     found = {group.title: (group, split) for group, split in study_variance(runs).between[key]}
