@@ -101,12 +101,13 @@ def compare_likeness(topics: Sequence[tuple[npt.ArrayLike, int]], rng: np.random
 
 
 def apart_interval(
-    sums: npt.ArrayLike, sizes: npt.ArrayLike, *, level: float = 0.95, unit: str = "topic"
+    sums: npt.ArrayLike, sizes: npt.ArrayLike, *, p: float = math.nan, level: float = 0.95, unit: str = "topic"
 ) -> tuple[Interval, float]:
     """Return the interval of the mean of `apart`, and the smallest error probability at which it excludes 0.
 
-    `sums` (U,) are sums of `apart` over the topics of a unit, and `sizes` (U,) the numbers of topics. Without an
-    interval, on fewer than four units, the probability is NaN.
+    `sums` (U,) are sums of `apart` over the topics of a unit, and `sizes` (U,) the numbers of topics. `p` is that of
+    the exact test: while it does not reject 0, the interval holds 0, which resampling misses if few topics differ at
+    all. Without an interval, on fewer than four units, the probability is NaN.
     """
     above, below = np.asarray(sums, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
     if len(above) < FEWEST:
@@ -115,6 +116,8 @@ def apart_interval(
     values = append_unseen_topic(above[order][:, None], below[order][:, None], 0.0, 1.0)
     lows, highs = weighted_means(weighted_sums(values, fixed_weights(len(above), UNSEEN)), 1)
     low, high = interval_ends(lows, highs, level)
+    if p > 1 - level:
+        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
     wrong = min(float((lows <= 0).mean()), float((highs >= 0).mean()))
     found = Interval(
         max(-1.0, float(low[0])),

@@ -60,7 +60,7 @@ def _apart(basis: Basis, topics: Sequence[str], each: Floats, p: float, why: str
         [topic for topic, one in zip(topics, there, strict=True) if one], each[there, None]
     )
     count = len(units)
-    interval, outside = apart_interval(units[:, 0], sizes, level=basis.settings.level)
+    interval, outside = apart_interval(units[:, 0], sizes, p=p, level=basis.settings.level)
     if why or not count:
         interval = no_interval(why or "each side needs two trials of a topic with a source")
     tested = interval.is_defined

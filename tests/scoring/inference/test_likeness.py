@@ -73,7 +73,7 @@ def test_alike_systems_are_not_told_apart(world: ExposureWorld, size: tuple[int,
     for number in range(studies):
         found = compared(world, world, *size, number)
         apart = found.apart[~np.isnan(found.apart)]
-        interval, outside = apart_interval(apart, np.ones_like(apart))
+        interval, outside = apart_interval(apart, np.ones_like(apart), p=found.p)
         covered += interval.contains(0.0)
         rejected += found.p <= 0.05
         told += found.p <= 0.05 and outside <= 0.05
@@ -97,8 +97,8 @@ def test_intervals_cover_how_far_systems_are_apart(topics: int, trials: int, stu
     other = ExposureWorld(name="other law alone", domains=6, exponent=0.0, cites=0.0)
     truth, covered = true_apart(one, other), 0
     for number in range(studies):
-        apart = compared(one, other, topics, trials, number).apart
-        covered += apart_interval(apart, np.ones_like(apart))[0].contains(truth)
+        found = compared(one, other, topics, trials, number)
+        covered += apart_interval(found.apart, np.ones_like(found.apart), p=found.p)[0].contains(truth)
     assert covered / studies >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / studies)
 
 
