@@ -83,7 +83,7 @@ def test_another_table_is_recorded_and_the_page_is_verified_with_it(
         ["data", "verify", "own.html"],
     ):
         with pytest.raises(SystemExit) as ended:
-            main(words)
+            main([*words])
         assert not ended.value.code
     assert "verified: own.html" in capsys.readouterr().out
     assert "a kind of ours" in Path("own.html").read_text(encoding="utf-8")
@@ -91,3 +91,24 @@ def test_another_table_is_recorded_and_the_page_is_verified_with_it(
     with pytest.raises(SystemExit) as ended:
         main(["data", "verify", "own.html"])
     assert ended.value.code, "the table is part of what the page says"
+
+
+def told(*words: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        main([*words])
+    return int(done.value.code or 0)
+
+
+def test_a_report_with_another_table_of_sources_can_be_verified(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table, asked = tmp_path / "other.csv", str(run.path)
+    table.write_text(TABLE.replace("One Group", "Another Group"), encoding="utf-8")
+    assert told("report", asked, "--sources", str(table), "--judgments", "adjudicated") == 0
+    shown = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Another Group" in shown
+    assert "One Group" not in shown
+    assert told("data", "verify", asked, "report.html") == 0
+    table.write_text(TABLE, encoding="utf-8")
+    assert told("data", "verify", asked, "report.html") == 1, "the table is part of what the report says"
