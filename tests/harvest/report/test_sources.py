@@ -73,26 +73,6 @@ def test_names_of_sources_are_text(run: Run) -> None:
     assert TAKEN not in page(make_report([run], beside=run.path.parent), "report").html
 
 
-def test_another_table_is_recorded_and_the_page_is_verified_with_it(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("own.csv").write_text("domain,kind\ns1.example,a kind of ours\n", encoding="utf-8")
-    for words in (
-        ["report", str(run.path), "--out", "own.html", "--sources", "own.csv"],
-        ["data", "verify", "own.html"],
-    ):
-        with pytest.raises(SystemExit) as ended:
-            main([*words])
-        assert not ended.value.code
-    assert "verified: own.html" in capsys.readouterr().out
-    assert "a kind of ours" in Path("own.html").read_text(encoding="utf-8")
-    Path("own.csv").write_text(TABLE, encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
-        main(["data", "verify", "own.html"])
-    assert ended.value.code, "the table is part of what the page says"
-
-
 def told(*words: str) -> int:
     with pytest.raises(SystemExit) as done:
         main([*words])
