@@ -52,7 +52,7 @@ def test_a_language_is_a_group_and_the_files_of_the_page_are_played(
         "  - {name: bot, driver: python, concurrency: 4, options: {function: 'bot.py:answer'}}\n"
     )
     with pytest.raises(SystemExit) as done:
-        main(["run", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / "run")])
+        main(["run", "--no-report", str(tmp_path / "audit.yaml"), "--out", str(tmp_path / "run")])
     assert done.value.code == 0, capsys.readouterr().err
     said = {(one.key.system, one.key.topic): one.turns[0].said for one in read(tmp_path / "run").finished}
     topics = load_audit(str(tmp_path / "audit.yaml")).topics
