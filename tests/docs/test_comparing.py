@@ -44,7 +44,7 @@ def played(page: str, folder: Path) -> Path:
     audit = re.search(r"`four.yaml`:\n\n```yaml\n(.*?)```", page, re.DOTALL)
     assert audit is not None
     (folder / "four.yaml").write_text(audit[1], encoding="utf-8")
-    done = harvest("run", "--no-report", folder / "four.yaml", "--out", folder / "four")
+    done = harvest("run", folder / "four.yaml", "--out", folder / "four")
     assert done.returncode == 0, done.stderr
     return folder / "four"
 

@@ -24,7 +24,7 @@ SHOWN = re.compile(r"(<!-- (?:population|counterfactual) -->\n```\n)(.*?)(```\n)
 def examples(page: str, folder: Path) -> list[str]:
     for name, text in FILE.findall(page):
         (folder / name).write_text(text, encoding="utf-8")
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "drawn", cwd=folder).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "drawn", cwd=folder).returncode == 0
     found = []
     for command in COMMAND.findall(page):
         done = harvest(*command.split(), cwd=folder)

@@ -25,7 +25,7 @@ def example(page: str, folder: Path) -> str:
     found = AUDIT.search(page)
     assert found is not None
     (folder / "audit.yaml").write_text(found[1])
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "robust", cwd=folder).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "robust", cwd=folder).returncode == 0
     done = harvest("robustness", "robust", cwd=folder)
     assert done.returncode == 0, done.stderr
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())

@@ -47,7 +47,7 @@ def test_the_figures_are_those_of_a_run(name: str, folder: Path) -> None:
     if name != "harmlessness":
         audit = audit.replace("harm: declared\n", "")
     (folder / f"{name}.yaml").write_text(audit, encoding="utf-8")
-    played = harvest("run", "--no-report", f"{name}.yaml", "--out", name, "--json", cwd=folder)
+    played = harvest("run", f"{name}.yaml", "--out", name, "--json", cwd=folder)
     assert played.returncode == 0, played.stderr
     printed = harvest("users", "findings", name, cwd=folder, width=100).stdout
     lines = [line.rstrip() for line in printed.splitlines() if line.strip()]

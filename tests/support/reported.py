@@ -79,7 +79,7 @@ def small_run(folder: Path, systems: str = _SYSTEMS, trials: int = 3) -> Path:
     """Two embedded systems on six topics."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "audit.yaml").write_text(audit(systems, trials), encoding="utf-8")
-    assert harvest("run", "--no-report", folder / "audit.yaml", "--out", folder / "run").returncode == 0
+    assert harvest("run", folder / "audit.yaml", "--out", folder / "run").returncode == 0
     return folder / "run"
 
 

@@ -53,7 +53,7 @@ def becomes(folder: Path, *, useful: int = 90, down: bool = False) -> None:
 def bless(folder: Path, *runs: str) -> Path:
     """Play and bless these runs: the folder."""
     for run in runs:
-        assert harvest("run", "--no-report", "audit.yaml", "--out", run, cwd=folder).returncode == 0
+        assert harvest("run", "audit.yaml", "--out", run, cwd=folder).returncode == 0
     done = harvest("watch", "bless", *runs, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder

@@ -103,14 +103,14 @@ def test_a_run_goes_on_and_its_paths_are_those_of_the_rules(run: Run, tmp_path: 
     assert "0 of 48 conversations would have gone on otherwise." in done.stdout
     folder = run.path.parent
     audit = str(folder / "audit.yaml")
-    again = harvest("run", "--no-report", audit, "--out", run.path)
+    again = harvest("run", audit, "--out", run.path)
     assert again.returncode == 0
     assert "nothing to play" in again.stderr
     changed = json.loads((folder / "audit.yaml").read_text())
     changed["arms"]["typos"] = {"wording": {"typos": 0.4}}
     other = folder / "other.yaml"
     other.write_text(json.dumps(changed))
-    refused = harvest("run", "--no-report", other, "--out", run.path)
+    refused = harvest("run", other, "--out", run.path)
     assert refused.returncode == 2
     assert "A [typos]" in refused.stderr
 

@@ -92,7 +92,7 @@ def test_every_combination_is_a_cell_with_its_own_words(tmp_path: Path) -> None:
 
 def test_a_place_changes_how_a_system_is_asked_and_is_recorded(tmp_path: Path) -> None:
     file = written(tmp_path)
-    assert harvest("run", "--no-report", str(file), "--out", str(tmp_path / "run")).returncode == 0
+    assert harvest("run", str(file), "--out", str(tmp_path / "run")).returncode == 0
     run = read(tmp_path / "run")
     said = {one.key.system: one.turns[0].reply.answer.text for one in run.conversations if one.turns[0].reply}
     assert said["A [plain + nobody + de + lyon]"].endswith("Abroad.")
@@ -110,14 +110,12 @@ def test_a_place_changes_how_a_system_is_asked_and_is_recorded(tmp_path: Path) -
 
 def test_another_language_is_added_to_a_run_that_is_there(tmp_path: Path) -> None:
     out = str(tmp_path / "run")
-    assert (
-        harvest("run", "--no-report", str(written(tmp_path, "  languages: [en, de]\n")), "--out", out).returncode == 0
-    )
+    assert harvest("run", str(written(tmp_path, "  languages: [en, de]\n")), "--out", out).returncode == 0
     questions = (
         QUESTIONS.replace("year\n", "year,question:fr\n").replace("26\n", "26,Qui ?\n").replace("25\n", "25,Quand ?\n")
     )
     file = written(tmp_path, "  languages: [en, de, fr]\n", questions=questions)
-    assert harvest("run", "--no-report", str(file), "--out", out).returncode == 0
+    assert harvest("run", str(file), "--out", out).returncode == 0
     said = [(one.key.system, one.turns[0].said) for one in read(out).conversations]
     assert len(said) == 2 * 2 * 3
     assert ("A [fr]", "Qui ?") in said
@@ -125,11 +123,9 @@ def test_another_language_is_added_to_a_run_that_is_there(tmp_path: Path) -> Non
 
 def test_a_changed_translation_does_not_continue_a_run(tmp_path: Path) -> None:
     out = str(tmp_path / "run")
-    assert (
-        harvest("run", "--no-report", str(written(tmp_path, "  languages: [en, de]\n")), "--out", out).returncode == 0
-    )
+    assert harvest("run", str(written(tmp_path, "  languages: [en, de]\n")), "--out", out).returncode == 0
     file = written(tmp_path, "  languages: [en, de]\n", questions=QUESTIONS.replace("Wann", "Wo"))
-    assert harvest("run", "--no-report", str(file), "--out", out).returncode == 2
+    assert harvest("run", str(file), "--out", out).returncode == 2
 
 
 def test_what_lacks_a_translation_is_left_out_and_named(tmp_path: Path) -> None:
@@ -150,10 +146,7 @@ def test_what_lacks_a_translation_is_left_out_and_named(tmp_path: Path) -> None:
 def test_words_of_the_protocol_are_given_by_language(tmp_path: Path) -> None:
     design = '  languages: {en: {}, de: {states: {more: "Was noch?"}}}\n'
     out = tmp_path / "run"
-    assert (
-        harvest("run", "--no-report", str(written(tmp_path, design, protocol="two.yaml")), "--out", str(out)).returncode
-        == 0
-    )
+    assert harvest("run", str(written(tmp_path, design, protocol="two.yaml")), "--out", str(out)).returncode == 0
     said = {
         one.key.system: [turn.said for turn in one.turns] for one in read(out).conversations if one.key.topic == "Q1"
     }

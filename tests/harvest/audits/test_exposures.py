@@ -136,10 +136,10 @@ def test_no_run_sends_a_variable_contacts_a_server_or_starts_code_that_check_doe
         path = audit(tmp_path, *everything(one, other, proxy), endpoints=words)
         found = listed(path)
         assert [one.requests, other.requests, proxy.requests] == [[], [], []]
-        done = harvest("run", "--no-report", path.name, "--out", "run", cwd=tmp_path)
+        done = harvest("run", path.name, "--out", "run", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         audit(tmp_path, *everything(one, other, proxy)[:1], endpoints=words, protocol="protocol.yaml")
-        done = harvest("run", "--no-report", path.name, "--out", "worded", cwd=tmp_path)
+        done = harvest("run", path.name, "--out", "worded", cwd=tmp_path)
         assert done.returncode in (0, 3), done.stderr
     sent = one.sent(VALUES) | other.sent(VALUES) | proxy.sent(VALUES)
     shown = {(name, origin) for each in found.values() for name in each["variables"] for origin in each["contacts"]}
@@ -340,7 +340,7 @@ def test_no_command_that_plays_sends_a_key_in_clear_unasked(tmp_path: Path) -> N
             said.append(done.stderr)
         assert all("--keys-in-clear" in one for one in said)
         assert not one.requests
-        done = harvest("run", "--no-report", path.name, "--out", "run", "--keys-in-clear", cwd=tmp_path)
+        done = harvest("run", path.name, "--out", "run", "--keys-in-clear", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert one.sent(VALUES) == {("NOBODYS_KEY", f"http://0.0.0.0:{one.port}")}
 

@@ -72,7 +72,7 @@ def test_weights_of_any_size_are_scaled_before_they_are_summed(tmp_path: Path) -
 
 def test_every_system_meets_the_same_user_in_the_same_trial_and_it_is_recorded(tmp_path: Path) -> None:
     path = audit_file(tmp_path)
-    assert harvest("run", "--no-report", path, "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("run", path, "--out", "run", cwd=tmp_path).returncode == 0
     found = members(tmp_path / "run")
     assert set(found.values()) == {"patient", "hasty"}
     for (system, topic, trial), member in found.items():
@@ -89,13 +89,13 @@ def test_every_system_meets_the_same_user_in_the_same_trial_and_it_is_recorded(t
 
 def test_a_run_that_goes_on_or_is_shared_out_draws_the_same_users(tmp_path: Path) -> None:
     path = audit_file(tmp_path)
-    assert harvest("run", "--no-report", path, "--out", "whole", cwd=tmp_path).returncode == 0
+    assert harvest("run", path, "--out", "whole", cwd=tmp_path).returncode == 0
     few = audit_file(tmp_path, "few.yaml", trials=2)
-    assert harvest("run", "--no-report", few, "--out", "on", cwd=tmp_path).returncode == 0
-    assert harvest("run", "--no-report", path, "--out", "on", cwd=tmp_path).returncode == 0
+    assert harvest("run", few, "--out", "on", cwd=tmp_path).returncode == 0
+    assert harvest("run", path, "--out", "on", cwd=tmp_path).returncode == 0
     assert members(tmp_path / "on") == members(tmp_path / "whole")
     for number in (1, 2):
-        done = harvest("run", "--no-report", path, "--shard", f"{number}/2", "--out", f"part-{number}", cwd=tmp_path)
+        done = harvest("run", path, "--shard", f"{number}/2", "--out", f"part-{number}", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     done = harvest("data", "merge", "part-1", "part-2", "--out", "merged", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -103,7 +103,7 @@ def test_a_run_that_goes_on_or_is_shared_out_draws_the_same_users(tmp_path: Path
 
 
 def test_other_weights_or_another_user_are_another_run(tmp_path: Path) -> None:
-    assert harvest("run", "--no-report", audit_file(tmp_path, trials=1), "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("run", audit_file(tmp_path, trials=1), "--out", "run", cwd=tmp_path).returncode == 0
     for number, (changed, said) in enumerate(
         [
             ({**POPULATION, "hasty": {"weight": 2, "users": HASTY}}, "share"),
@@ -116,11 +116,11 @@ def test_other_weights_or_another_user_are_another_run(tmp_path: Path) -> None:
         ]
     ):
         other = audit_file(tmp_path, f"other-{number}.yaml", trials=1, population=changed)
-        done = harvest("run", "--no-report", other, "--out", "run", cwd=tmp_path)
+        done = harvest("run", other, "--out", "run", cwd=tmp_path)
         assert done.returncode == 2, said
         assert "recorded with different settings" in done.stderr
         assert said in done.stderr
-        assert harvest("run", "--no-report", other, "--out", f"other-{number}", cwd=tmp_path).returncode == 0
+        assert harvest("run", other, "--out", f"other-{number}", cwd=tmp_path).returncode == 0
         done = harvest("data", "merge", "run", f"other-{number}", "--out", f"merged-{number}", cwd=tmp_path)
         assert done.returncode == 2, said
         assert "were recorded with different settings" in done.stderr
@@ -135,7 +135,7 @@ def test_other_weights_or_another_user_are_another_run(tmp_path: Path) -> None:
             "hasty": {"weight": 0.1, "users": HASTY},
         },
     )
-    assert harvest("run", "--no-report", same, "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("run", same, "--out", "run", cwd=tmp_path).returncode == 0
 
 
 def test_check_says_whom_the_trials_will_meet(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_check_names_the_ladders_and_how_often_a_user_comes_back(tmp_path: Path)
     assert found["new_sessions"] == 0
     _audit(tmp_path, COMING_BACK, system=PARROT)
     assert "a user comes back in a new session 1 time" in harvest("check", "audit.yaml", cwd=tmp_path).stdout
-    refused = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path)
+    refused = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
     assert refused.returncode == 0
 
 
@@ -132,6 +132,6 @@ def test_a_page_with_a_log_in_knows_who_comes_back(tmp_path: Path) -> None:
 
 def test_a_tree_of_recordings_has_no_new_sessions(tmp_path: Path) -> None:
     load = _audit(tmp_path, COMING_BACK)
-    assert harvest("run", "--no-report", load, "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("run", load, "--out", "run", cwd=tmp_path).returncode == 0
     branches = "driver: replay, options: {run: run, play: branches}"
     assert "no branch that begins in a new session" in _fault(tmp_path, COMING_BACK, system=branches)

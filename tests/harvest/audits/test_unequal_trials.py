@@ -38,14 +38,14 @@ def played(run: Path) -> Counter[tuple[str, str]]:
 
 def test_each_topic_is_played_its_own_number_of_times_resumed_and_extended(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    assert harvest("run", "--no-report", written(tmp_path, ""), "--out", run).returncode == 0
-    done = harvest("run", "--no-report", written(tmp_path), "--out", run)
+    assert harvest("run", written(tmp_path, ""), "--out", run).returncode == 0
+    done = harvest("run", written(tmp_path), "--out", run)
     assert done.returncode == 0, done.stderr
     assert played(run) == {(s, t): max(2, n) for s in "AB" for t, n in WANTED.items()}, "what was played stays"
     plan = make_plan(load_audit(written(tmp_path)), read(run).conversations)
     assert (plan.planned, plan.recorded, plan.to_play) == (16, 16, 0)
     fresh = tmp_path / "fresh"
-    assert harvest("run", "--no-report", written(tmp_path), "--out", fresh).returncode == 0
+    assert harvest("run", written(tmp_path), "--out", fresh).returncode == 0
     assert played(fresh) == {(s, t): n for s in "AB" for t, n in WANTED.items()}
     assert recorded_audit(read(fresh))["trials_of"] == {"R001": 5, "Y001": 1}
 
@@ -62,7 +62,7 @@ def test_the_check_shows_them_and_fewer_topics_leave_theirs_out(tmp_path: Path) 
 
 def test_a_figure_is_the_mean_of_topic_means(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    assert harvest("run", "--no-report", written(tmp_path), "--out", run).returncode == 0
+    assert harvest("run", written(tmp_path), "--out", run).returncode == 0
     rows = json.loads(harvest("score", run, "--json").stdout)["rows"]
     for system in "AB":
         for measure, turn in (("%useful", 1), ("ave%useful", None)):

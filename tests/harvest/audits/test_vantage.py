@@ -24,7 +24,7 @@ systems:
 
 def test_a_vantage_is_recorded_and_two_of_them_can_be_compared(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT)
-    done = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
     assert done.returncode == 0, done.stderr
     assert "chat-tokyo: parrot (profile steady), from Tokyo" in done.stderr
     systems: dict[str, Any] = dict(read(tmp_path / "run").header.systems)
@@ -40,9 +40,9 @@ def test_a_vantage_is_recorded_and_two_of_them_can_be_compared(tmp_path: Path) -
 
 def test_a_run_from_one_place_is_not_resumed_from_another(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT)
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
     (tmp_path / "audit.yaml").write_text(AUDIT.replace("Tokyo", "Osaka"))
-    done = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
     assert done.returncode == 2
     assert "Tokyo" in done.stderr
     assert "Osaka" in done.stderr

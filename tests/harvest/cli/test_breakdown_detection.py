@@ -208,7 +208,7 @@ def test_a_protocol_asks_the_detector_and_a_run_can_be_detected(name: str, tmp_p
         argv = [sys.executable, str(TESTS / "servers" / "alice.py"), "lines"]
         system = {"name": name, "driver": "command", "options": {"argv": argv, "timeout": 90}}
     only, trials = (["M002"], 1) if name == "alice" else (["M002", "R001"], 2)  # she takes seconds to load each time
-    done = harvest("run", "--no-report", audit(tmp_path, system, only, trials), "--out", tmp_path / "run")
+    done = harvest("run", audit(tmp_path, system, only, trials), "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     turns = [turn for one in read(tmp_path / "run").finished for turn in one.turns]
     assert len(turns) == 3 * len(only) * trials

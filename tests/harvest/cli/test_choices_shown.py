@@ -54,7 +54,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("chosen")
     (folder / "audit.yaml").write_text(AUDIT)
     (folder / "protocol.yaml").write_text(PROTOCOL)
-    done = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=folder)
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "run"
 

@@ -42,10 +42,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prepared")
     (folder / "audit.yaml").write_text(AUDIT)
     for name in ("base", *(f"run-{number}" for number in range(RUNS))):
-        assert harvest("run", "--no-report", "audit.yaml", "--out", name, cwd=folder).returncode == 0
+        assert harvest("run", "audit.yaml", "--out", name, cwd=folder).returncode == 0
     for number in range(RUNS):
         (folder / "pool.yaml").write_text(AUDIT.replace("M001, M002", f"M00{number + 3}"))
-        assert harvest("run", "--no-report", "pool.yaml", "--out", f"pool-{number}", cwd=folder).returncode == 0
+        assert harvest("run", "pool.yaml", "--out", f"pool-{number}", cwd=folder).returncode == 0
     assert harvest("watch", "bless", "base", "--out", "audit.baseline.json", cwd=folder).returncode == 0
     return folder
 

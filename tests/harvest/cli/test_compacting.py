@@ -69,7 +69,7 @@ def said(folder: Path, commands: Sequence[str]) -> dict[str, object]:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("played")
     (folder / "audit.yaml").write_text(AUDIT.format(trials=1))
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=folder).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=folder).returncode == 0
     return folder
 
 
@@ -87,7 +87,7 @@ def test_every_command_says_of_a_compacted_run_what_it_said_before(folder: Path,
     after = said(folder, commands)
     assert {name: one for name, one in after.items() if one != before[name]} == {}
     (folder / "audit.yaml").write_text(AUDIT.format(trials=2))
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=folder).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=folder).returncode == 0
     assert harvest("data", "verify", "run", cwd=folder).returncode == 0
     assert len(read(folder / "run").finished) == 180
     assert harvest("data", "compact", "run", cwd=folder).returncode == 0

@@ -33,7 +33,7 @@ WAN = "WAN(Fluency)"
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("judges")
     (folder / "audit.yaml").write_text(AUDIT)
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=folder).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=folder).returncode == 0
     return folder / "run"
 
 

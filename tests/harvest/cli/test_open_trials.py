@@ -23,7 +23,7 @@ def test_trials_without_a_valid_attempt_are_counted_by_system_with_what_was_trie
         for name in ("up", "down")
     )
     (tmp_path / "audit.yaml").write_text(audit(systems, trials))
-    done = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path)
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
     said = " ".join((done.stdout + done.stderr).split())
     lost = f"{trials} trial" + ("s" if trials > 1 else "")
     assert f"no valid attempt: {trials} of {12 * trials} trials (down: {lost}, {2 * trials} lost attempts);" in said

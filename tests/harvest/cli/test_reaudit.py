@@ -206,7 +206,7 @@ def test_a_baseline_of_one_run_has_no_interval_and_no_same(blessed_once: Path) -
 
 
 def test_a_run_that_is_judged_twice_is_one_look(blessed_once: Path) -> None:
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "runs/other", cwd=blessed_once).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "runs/other", cwd=blessed_once).returncode == 0
     code, first, _ = reaudit(blessed_once, "--run", "runs/other")
     code, second, _ = reaudit(blessed_once, "--run", "runs/other")
     assert (code, first["look"], second["look"]) == (0, 1, 1)
@@ -285,11 +285,11 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
         line = 1 + text[: text.index(nonsense)].count("\n")
         assert (odd.returncode, f"odd.json:{line}:15: planned: must be at" in odd.stderr) == (2, True), odd.stderr
     becomes(folder, useful=100)
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "runs/flawless", cwd=folder).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "runs/flawless", cwd=folder).returncode == 0
     never = harvest("watch", "bless", "runs/flawless", "--out", "o.json", "-m", "%recovery", cwd=folder)
     assert (never.returncode, "%recovery of bot has no value" in never.stderr) == (2, True), never.stderr
     becomes(folder, down=True)
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "runs/down", cwd=folder).returncode in (0, 3)
+    assert harvest("run", "audit.yaml", "--out", "runs/down", cwd=folder).returncode in (0, 3)
     down = harvest("watch", "bless", "runs/base-0", "runs/down", "--out", "o.json", cwd=folder)
     assert (down.returncode, "runs/down: no trial of bot is valid" in down.stderr) == (2, True), down.stderr
     becomes(folder)

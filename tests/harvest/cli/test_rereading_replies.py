@@ -73,7 +73,7 @@ def test_a_reply_is_read_again(
             options = {"argv": [sys.executable, "bot.py", mode], "mode": mode}
         audit = AUDIT.replace("DRIVER", driver).replace("OPTIONS", json.dumps(options))
         (tmp_path / "audit.yaml").write_text(audit)
-        assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+        assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
     links = None if was is None else [{"text": FILM, "href": FILM}]
     _as_recorded_before(tmp_path / "run", was, links)
     done = harvest("pages", "read-again", "run", "--out", "again", "--json", cwd=tmp_path)

@@ -71,7 +71,7 @@ def watched(folder: Path, *, topics: int, trials: int, worse: float, matters: fl
         (folder / "audit.yaml").write_text(AUDIT.format(only=only, trials=trials, port=port))
         names = [f"runs/base-{number}" for number in range(4)]
         for name in names:
-            assert harvest("run", "--no-report", "audit.yaml", "--out", name, cwd=folder).returncode == 0
+            assert harvest("run", "audit.yaml", "--out", name, cwd=folder).returncode == 0
         blessed = harvest("watch", "bless", *names, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
         assert blessed.returncode == 0
         told = ("--matters", matters, "--confirm-after", "0", "--prometheus", "weekly.prom", "--junit", "weekly.xml")

@@ -30,7 +30,7 @@ def answer(text):
 def test_the_attempts_that_are_counted_are_those_at_the_trials_asked_for(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT)
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 3
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 3
     whole = harvest("show", "run", cwd=tmp_path).stdout
     lost = harvest("show", "run", "--topic", "M003", cwd=tmp_path).stdout
     assert "2 shown; attempts recorded: " in " ".join(whole.split())

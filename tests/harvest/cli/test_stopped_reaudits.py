@@ -248,7 +248,7 @@ def test_a_look_from_the_future_is_named_and_not_extended(folder: Path) -> None:
 
 
 def test_a_baseline_that_is_replaced_meanwhile_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "runs/base-1").returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "runs/base-1").returncode == 0
     whole = read_header
 
     def replaced(path: Path) -> object:
@@ -266,7 +266,7 @@ def test_a_placebo_that_was_stopped_is_played_anew(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     with placebo_server() as system:  # any system that answers will do
         Path("audit.yaml").write_text(PLACEBO.replace("URL", system.url))
-        assert harvest("run", "--no-report", "audit.yaml", "--out", "runs/base").returncode == 0
+        assert harvest("run", "audit.yaml", "--out", "runs/base").returncode == 0
         assert harvest("watch", "bless", "runs/base", "--out", "audit.baseline.json").returncode == 0
         reaudit()
         (run,) = (one for one in RUNS.iterdir() if not one.name.endswith(".placebo"))

@@ -38,14 +38,14 @@ def test_it_is_left_with_its_trials_invalid_and_the_same_command_plays_them_late
     ) as port:
         text = AUDIT.replace("PORT", str(port)).replace("CONCURRENCY", str(concurrency)).replace("TRIALS", str(trials))
         (tmp_path / "audit.yaml").write_text(text)
-        first = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
+        first = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
         assert first.returncode == 3
         assert "A says that it gets too many requests: unless it answers, Harvest waits until " in first.stderr
         assert "A is not contacted again: it has only said for " in first.stderr
         assert "s that it gets too many requests, and Harvest waits for at most 1 s (busy_timeout)" in first.stderr
         assert not read(tmp_path / "run").finished
         statuses[0] = 200
-        second = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
+        second = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
     assert second.returncode == 0, second.stderr
     assert len(read(tmp_path / "run").finished) == 4 * trials
 

@@ -48,7 +48,7 @@ def armed(tmp_path_factory: pytest.TempPathFactory) -> GatheredArms:
     (folder / "questions.csv").write_text("\n".join(("id,question,question:de,question:fr", *rows)), encoding="utf-8")
     (folder / "bot.py").write_text(BOT)
     (folder / "audit.yaml").write_text(AUDIT)
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=folder).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=folder).returncode == 0
     return gather_arms(read(folder / "run"))
 
 

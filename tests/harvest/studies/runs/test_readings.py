@@ -196,7 +196,7 @@ def test_a_run_that_was_really_played_does_not_differ_within_itself(tmp_path: Pa
         encoding="utf-8",
     )
     for name in ("jan", "feb"):
-        assert harvest("run", "--no-report", audit, "--out", tmp_path / name).returncode == 0
+        assert harvest("run", audit, "--out", tmp_path / name).returncode == 0
     runs = [read(tmp_path / name) for name in ("jan", "feb")]
     assert len({turn.route.version for one in runs[0].finished for turn in one.turns if turn.route}) > 1
     assert said(runs[0]) == said(*runs) == []

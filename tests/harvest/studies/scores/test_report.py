@@ -68,7 +68,7 @@ def test_check_says_where_each_system_is(folder: Path) -> None:
 
 def test_a_run_in_which_nothing_was_valid_is_told_in_a_sentence_and_not_in_empty_figures(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT + DEAD)
-    done = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=folder)
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 3, done.stderr
     told = " ".join(done.stdout.split())
     assert "None of the 2 trials that were played has a valid attempt, so there is nothing to score" in told
@@ -86,13 +86,13 @@ def test_a_run_in_which_nothing_was_valid_is_told_in_a_sentence_and_not_in_empty
 
 def test_where_something_was_valid_the_figures_stand_and_trying_again_may_help(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT + HALF)
-    done = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=folder)
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 3, done.stderr
     told = " ".join(done.stdout.split())
     assert "%useful" in told
     assert "the same command tries them again" in told
     assert "once the cause is removed" not in told
-    again = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=folder)
+    again = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert again.returncode == 0, again.stderr
     assert "no valid attempt;" not in again.stdout
 

@@ -50,7 +50,7 @@ systems:
 def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT)
-    done = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path)
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
     told = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stderr
     assert "warning: mine: " in told
@@ -115,10 +115,7 @@ def test_which_trials_were_lost_is_found_once_however_many_there_are(
     times = []
     for trials in (8, 16):
         (tmp_path / "audit.yaml").write_text(AUDIT.replace("trials: 4", f"trials: {trials}"))
-        assert (
-            "warning: mine: "
-            in harvest("run", "--no-report", "audit.yaml", "--out", f"run-{trials}", cwd=tmp_path).stdout
-        )
+        assert "warning: mine: " in harvest("run", "audit.yaml", "--out", f"run-{trials}", cwd=tmp_path).stdout
         times.append(len(found))
         found.clear()
     assert times[0] == times[1]
@@ -127,7 +124,7 @@ def test_which_trials_were_lost_is_found_once_however_many_there_are(
 def test_one_figure_has_one_pair_of_bounds_where_trials_were_lost_and_never_valid(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT.replace("attempts: 12", "attempts: 2"))
-    told = " ".join(harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path).stdout.split())
+    told = " ".join(harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).stdout.split())
     assert "bounds of mine" in told
     assert re.search(r"mine: invalid trials, not in any figure: \d+; the bounds below include them", told)
     assert "had all of them been useless" not in told
@@ -150,7 +147,7 @@ def test_a_breakdown_is_bounded_also_where_the_first_attempt_of_every_trial_was_
     (tmp_path / "audit.yaml").write_text(
         AUDIT.replace("[M001, M002, M003, M004, M005]", "[M001]").replace("trials: 4", "trials: 1")
     )
-    harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path)
+    harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
     told = " ".join(harvest("score", "run", "-m", "breakdown, P(breakdown)", cwd=tmp_path).stdout.split())
     assert "mine: in 1 of 1 trial the first attempt that got an answer failed later." in told
     assert "breakdown 0.0000 1.0000 0.0000 P(breakdown) 0.0000 1.0000 0.0000" in told
@@ -162,7 +159,7 @@ def test_where_nothing_was_lost_after_an_answer_nothing_is_said(tmp_path: Path) 
         BOT.replace('text.startswith("Adhere")', "draws.random() < 0.1 and 'list' in text")
     )
     (tmp_path / "audit.yaml").write_text(AUDIT)
-    done = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path)
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
     assert "invalid attempts: mine: exception" in done.stdout
     assert "warning:" not in done.stdout
     assert "bounds of" not in done.stdout

@@ -261,7 +261,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     audits: dict[str, dict[str, object]] = {"drawn": {"population": drawn}, "arms": {"arms": arms, "only": few}}
     for name, changes in audits.items():
         (found / f"{name}.yaml").write_text(json.dumps({**AUDIT, **changes}))
-        done = harvest("run", "--no-report", f"{name}.yaml", "--out", name, cwd=found)
+        done = harvest("run", f"{name}.yaml", "--out", name, cwd=found)
         assert done.returncode == 0, done.stderr
     (found / "middling.yaml").write_text(json.dumps(MIDDLING))
     (found / "bowing.yaml").write_text(
@@ -355,6 +355,6 @@ def test_a_run_whose_protocol_says_every_word_has_no_other_user(tmp_path: Path) 
         )
     )
     (tmp_path / "user.yaml").write_text(json.dumps(MIDDLING))
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
     with pytest.raises(InputError, match="no simulated user of a protocol took part in this run"):
         counterfactual(read(tmp_path / "run"), str(tmp_path / "user.yaml"))

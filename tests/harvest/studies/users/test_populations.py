@@ -208,7 +208,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("population")
     (folder / "audit.yaml").write_text(json.dumps(RUN))
     (folder / "bot.py").write_text(BOT)
-    done = harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=folder)
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "run"
 
@@ -265,6 +265,6 @@ def test_a_run_without_a_population_is_refused(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(
         json.dumps({**RUN, "population": None, "only": ["M001"], "systems": [{"name": "A", "driver": "parrot"}]})
     )
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
     with pytest.raises(InputError, match="not drawn from a population"):
         population_figures(read(tmp_path / "run"))

@@ -24,7 +24,7 @@ from tests.support.watched_bot import becomes, bless, watch
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = bless(watch(tmp_path_factory.mktemp("blessed")), "runs/a", "b")
     becomes(folder, useful=20)
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "runs/watched/later", cwd=folder).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "runs/watched/later", cwd=folder).returncode == 0
     return folder
 
 

@@ -38,7 +38,7 @@ def test_three_runs_say_that_a_fourth_is_missing_as_the_command_does(blessed: Ba
     (said,) = sensitivity_sentences(few)
     assert said.startswith("fewer than 4 blessed runs do not show how much audits differ by themselves: ")
     folder = watch(tmp_path)
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "one", cwd=folder).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "one", cwd=folder).returncode == 0
     done = harvest("watch", "bless", "one", "--out", "audit.baseline.json", cwd=folder)
     assert said in " ".join(done.stderr.split())
 

@@ -175,7 +175,7 @@ def test_a_run_of_a_design_has_a_column_for_each_factor(tmp_path: Path) -> None:
         "design: {languages: [en, de], places: {oslo: {country: 'NO'}, lyon: {country: FR}}}\n"
         "systems: [{name: A, driver: python, options: {function: 'bot.py:answer'}}]\n"
     )
-    assert harvest("run", "--no-report", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
     assert harvest("data", "export", "run", "--format", "table", "--out", "t.csv", cwd=tmp_path).returncode == 0
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
