@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby, pairwise
 
 from harvest.studies.watch.changes import find_moves
 from harvest.studies.watch.history import MATTERS, Look, LookFigure
@@ -29,7 +30,8 @@ _MOST_DATES = 7
 @dataclass(frozen=True, slots=True)
 class Point:
     """A figure of one audit, in percent if it is a share. `before` is the baseline, `low` and `high` are the ends of
-    the interval around `value`, and `matters` is the smallest difference that matters. All are NaN if unknown."""
+    the interval around `value`, and `matters` is the smallest difference that matters. All are NaN if unknown.
+    `is_renewed` is true if the audit before had another baseline."""
 
     at: float
     value: float
@@ -38,6 +40,7 @@ class Point:
     high: float
     matters: float
     word: str
+    is_renewed: bool = False
 
     @property
     def is_suspected(self) -> bool:
@@ -47,7 +50,14 @@ class Point:
 
 def audit_points(looks: Sequence[Look], system: str, figure: str) -> list[Point]:
     """Return the figure of each audit of a system, in order of time. An audit that could not be measured has NaN."""
-    return [_point(look, look.systems[system].figures.get(figure), figure) for look in looks if system in look.systems]
+    own = [look for look in looks if system in look.systems]
+    return [
+        replace(
+            _point(look, look.systems[system].figures.get(figure), figure),
+            is_renewed=last is not None and last.baseline != look.baseline,
+        )
+        for last, look in zip((None, *own), own, strict=False)
+    ]
 
 
 def _point(look: Look, one: LookFigure | None, figure: str) -> Point:
@@ -118,6 +128,11 @@ def _panel(
     known = [one for one in points if not math.isnan(one.value)]
     for _, own in groupby(known, key=lambda one: (round(one.before, 6), one.matters)):
         found += _baseline(list(own), across, up)
+    for earlier, one in pairwise(points):
+        if one.is_renewed:
+            between = across((earlier.at + one.at) / 2)
+            found.append(line(between, top, between, bottom, "dim", 1, "2 3"))
+            found.append(text(between, top - 4, "new baseline", 10.5, "dim", anchor="middle"))
     for tick in up.ticks:
         found.append(line(start, up.position(tick), end, up.position(tick), "hair"))
         found.append(text(start - 7, up.position(tick) + 4, up.label(tick), 10.5, "dim", anchor="end"))
@@ -153,16 +168,21 @@ def _mark(one: Point, x: float, up: Axis, bottom: float, size: float) -> Iterato
     if not math.isnan(one.low):
         yield line(x, up.position(one.low), x, up.position(one.high), ink, 1.6)
     if one.is_suspected:
-        yield diamond(x, up.position(one.value), ink, size=size + 1, filled=one.word == "changed")
+        yield diamond(x, up.position(one.value), ink, size=size + 1, filled=not _is_unconfirmed(one))
     else:
         yield circle(x, up.position(one.value), ink, size=size)
 
 
+def _is_unconfirmed(one: Point) -> bool:
+    return one.is_suspected and one.word != "changed"
+
+
 def _key(points: Sequence[Point], levels: Sequence[tuple[float, float]], down: float) -> tuple[list[str], float]:
     known = [one for one in points if not math.isnan(one.value)]
-    entries = [
+    entries: list[tuple[Callable[[float, float, str], str] | None, str, str, bool]] = [
         (circle, "blue", "an audit, with the interval of its difference", any(not one.is_suspected for one in known)),
-        (diamond, "orange", "one that says or suspects a change", any(one.is_suspected for one in known)),
+        (diamond, "orange", "a confirmed change", any(one.word == "changed" for one in known)),
+        (partial(diamond, filled=False), "orange", "an alarm or a move, unconfirmed", any(map(_is_unconfirmed, known))),
         (None, "dim", "baseline, and ± what matters", any(not math.isnan(one.before) for one in known)),
         (None, "grey", _LEVEL_NAME, bool(levels)),
         (None, "×", "could not be measured", len(known) < len(points)),

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from rich import box
@@ -98,13 +99,20 @@ def _figure_rows(common: dict[str, Any], one: LookFigure) -> Iterator[LongRow]:
 
 
 def audit_times(looks: Sequence[Look]) -> list[str]:
-    """Return a name for each look: its minute, or the name of its run if another look began in the same minute."""
-    minutes = [look.at[:16].replace("T", " ") for look in looks]
-    often = Counter(minutes)
+    """Return a name for each look: its minute, with seconds if another began in the same minute, or the name of its run
+    if another began in the same second."""
+    times = [look.at[:19].replace("T", " ") for look in looks]
+    minutes, seconds = Counter(time[:16] for time in times), Counter(times)
     return [
-        minute if often[minute] == 1 else printable(look.run, line=True)
-        for minute, look in zip(minutes, looks, strict=True)
+        time[:16] if minutes[time[:16]] == 1 else time if seconds[time] == 1 else printable(look.run, line=True)
+        for time, look in zip(times, looks, strict=True)
     ]
+
+
+def new_baselines(looks: Sequence[Look], system: str) -> list[int]:
+    """Return the places of the looks at a system that are the first ones with another baseline than the one before."""
+    places = [place for place, look in enumerate(looks) if system in look.systems]
+    return [now for last, now in pairwise(places) if looks[last].baseline != looks[now].baseline]
 
 
 def history_tables(
@@ -116,7 +124,7 @@ def history_tables(
     found, times = find_moves(looks, system, figure), audit_times(looks)
     shown = [(place, look.systems[system]) for place, look in enumerate(looks) if system in look.systems]
     before = 0 if last is None else max(0, len(shown) - last)
-    shown = shown[before:]
+    shown, renewed = shown[before:], new_baselines(looks, system)
     if before:
         yield Text(f"{pluralize(before, 'earlier audit')}: --last with a larger number, or --csv", style="dim")
     lost = any(one.valid < one.planned for _, one in shown)
@@ -148,7 +156,7 @@ def history_tables(
     if strips and not below:
         table.add_column(Text(strips[0]), no_wrap=True)
     for at, (place, _) in enumerate(shown):
-        if place in found:
+        if place in found or place in renewed:
             table.add_section()
         table.add_row(*rows[at], *([strips[at + 1]] if strips and not below else []))
     yield table
@@ -162,6 +170,9 @@ def history_tables(
     if strips:
         yield Text(f"●: {figure}, ─: its interval, │: the baseline, ░: ± what matters", style="dim")
     yield from _told_lines(shown, times, figure)
+    for place in renewed:
+        if before <= place:
+            yield Text(f"new baseline with the audit of {times[place]}: differences above it are from another one")
     for place, moved in found.items():
         moment = times[place]
         earlier, after = value_text(moved.before, figure), value_text(moved.after, figure)

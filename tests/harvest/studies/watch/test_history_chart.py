@@ -93,9 +93,36 @@ def test_a_change_that_was_soon_repaired_is_not_denied_by_looking_back() -> None
     assert "finds no change point, which does not deny the verdicts above" in last
 
 
-def test_looks_of_one_minute_are_known_by_their_runs(dropped: tuple[Look, ...]) -> None:
-    again = replace_at(dropped[0], "2026-01-01T03:17:40.000Z", "run-b")
-    assert audit_times((dropped[0], again, dropped[1])) == ["run-0", "run-b", "2026-01-08 03:17"]
+def test_looks_of_one_minute_are_known_by_their_seconds_and_of_one_second_by_their_runs(
+    dropped: tuple[Look, ...],
+) -> None:
+    later = replace_at(dropped[0], "2026-01-01T03:17:40.000Z", "run-b")
+    names = audit_times((dropped[0], later, dropped[1]))
+    assert names == ["2026-01-01 03:17:00", "2026-01-01 03:17:40", "2026-01-08 03:17"]
+    again = replace_at(dropped[0], "2026-01-01T03:17:40.500Z", "run-c")
+    assert audit_times((dropped[0], later, again)) == ["2026-01-01 03:17:00", "run-b", "run-c"]
+
+
+def test_a_new_baseline_is_marked_in_the_table_and_in_the_picture() -> None:
+    looks = [*FALL, *(one.model_copy(update={"at": f"2026-02-0{n}T04:12:00.000Z"}) for n, one in enumerate(FALL, 1))]
+    said = "new baseline with the audit of 2026-02-01 04:12: differences above it are from another one"
+    for baseline, marks in (("b", 0), ("c", 1)):
+        renewed = [*looks[:3], *(one.model_copy(update={"baseline": baseline}) for one in looks[3:])]
+        parts = list(history_tables(renewed, "bot", NAME))
+        assert [part.plain for part in parts if isinstance(part, Text)].count(said) == marks
+        assert isinstance(parts[0], Table)
+        assert [row.end_section for row in parts[0].rows].count(True) == marks
+        assert history_chart(renewed, [("bot", NAME)]).count(">new baseline<") == marks
+
+
+def test_confirmed_changes_and_others_have_marks_of_their_own_in_the_key() -> None:
+    confirmed, other = ">a confirmed change<", ">an alarm or a move, unconfirmed<"
+    drawn = history_chart(FALL, [("bot", NAME)])
+    assert confirmed in drawn
+    assert other in drawn
+    drawn = history_chart(FALL[:2], [("bot", NAME)])
+    assert confirmed not in drawn
+    assert other in drawn
 
 
 def replace_at(look: Look, at: str, run: str) -> Look:
@@ -154,7 +181,9 @@ def test_audits_are_drawn_at_their_dates_with_their_intervals_in_the_band_of_the
     heights = [float(part.get("y") or 0) - 4 for part in root.iter(f"{SVG}text") if part.text in ("60", "80")]
     point = abs(heights[0] - heights[1]) / 20  # pixels of a point
     (band,) = [
-        part for part in root.iter(f"{SVG}rect") if part.get("class") == "f-hair" and float(part.get("x") or 0) > 60
+        part
+        for part in root.iter(f"{SVG}rect")
+        if part.get("class") == "f-hair" and float(part.get("width") or 0) != 26
     ]
     assert float(band.get("height") or 0) == pytest.approx(8 * point, abs=0.2), "4 points on each side"
     assert marks[0][0] == pytest.approx(dates["2026-01-08"], abs=0.2)
