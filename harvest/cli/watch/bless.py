@@ -15,11 +15,14 @@ from harvest.studies.watch.watch import SHADOW
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import print_message
 from recordings.files.shared_file import shared_file
-from recordings.files.times import stamp
+from recordings.files.times import stamp, unix_seconds
 from recordings.log.run_folder import read
 from scoring.notation import Term
 from topics.counting import pluralize
 from topics.errors import InputError, Place
+
+# Seconds between the first and the last of the blessed runs below which they are one moment.
+_APART = 3600
 
 
 @click.command()
@@ -43,7 +46,8 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
         # A container may have no name for who runs it.
         with suppress(KeyError, OSError):
             by = getpass.getuser()
-    found = make_baseline([read(run) for run in runs], measures=measures, by=by, at=stamp(REAL_CLOCK.now()))
+    recorded = [read(run) for run in runs]
+    found = make_baseline(recorded, measures=measures, by=by, at=stamp(REAL_CLOCK.now()))
     with shared_file(out) as file:
         # Two people may bless at the same time: neither replaces a baseline that they have not seen.
         if file.data != there:
@@ -57,6 +61,12 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
     print_message(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}")
     for sentence in sensitivity_sentences(found):
         print_message(sentence)
+    began = [unix_seconds(run.header.created_at) for run in recorded]
+    if len(runs) > 1 and min(began) >= 0 and max(began) - min(began) < _APART:
+        print_message(
+            "these runs began within an hour: what varies from day to day is not in them, and may raise false alarms; "
+            "better bless runs of different days"
+        )
     if len(runs) < SHADOW:
         words = shlex.join(["harvest", "watch", "bless", *map(str, runs), "RUN…", "--out", str(out), "--replace"])
         print_message(f"to bless further runs, too: {words.replace(shlex.quote('RUN…'), 'RUN…')}")

@@ -480,3 +480,16 @@ def test_a_run_of_another_audit_is_no_look_at_this_one(tmp_path: Path) -> None:
     code, told = run("data", "merge", "other", "first", "--out", "united")
     assert (code, "note: runs of 2 audits are merged: 'weekly', 'other'" in told) == (0, True), told
     assert "united" not in run("data", "merge", "first", "part", "--out", "whole")[1].partition("attempts")[0]
+
+
+def test_blessed_runs_of_one_hour_are_said_to_be_of_one_moment(blessed: Path) -> None:
+    runs = [f"runs/base-{number}" for number in range(4)]
+    written = [blessed / run / "run.json" for run in runs]
+    for hour, (days, said) in enumerate(((0, 1), (3, 0))):
+        for day, file in enumerate(written):
+            header = json.loads(file.read_text(encoding="utf-8"))
+            header["created_at"] = f"2026-01-0{1 + min(day * days, 8)}T04:1{day}:00.000000+00:00"
+            file.write_text(json.dumps(header), encoding="utf-8")
+        done = harvest("watch", "bless", *runs, "--out", f"{hour}.json", cwd=blessed)
+        assert done.returncode == 0, done.stderr
+        assert " ".join((done.stdout + done.stderr).split()).count("these runs began within an hour") == said
