@@ -7,7 +7,6 @@ skipped, not decoded. Nothing is written, and no lock is needed.
 import json
 import math
 import os
-import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from harvest.systems.timing import REAL_CLOCK, Clock
 from recordings.conversations.conversation import INVALID
 from recordings.files.stored_lines import open_lines
 from recordings.files.times import unix_seconds
@@ -29,8 +29,8 @@ _BLOCK = 2**20
 _RECENT = 50
 _FEWEST = 3
 
-# Nanoseconds that no file system needs to give a folder another time.
-_STEP = 3_000_000_000
+# Seconds that no file system needs to give a folder another time.
+_STEP = 3.0
 
 # An answer without a label, as the grid of a run shows it.
 UNLABELLED = "?"
@@ -97,8 +97,8 @@ class Tally:
     being played, by trial and attempt, and `past` all that ended or were interrupted. `failures` counts the invalid
     attempts by their reason, and `unreadable` the lines that are not events."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, clock: Clock = REAL_CLOCK) -> None:
+        self.folder, self._clock = folder, clock
         self._begin()
 
     def _begin(self) -> None:
@@ -134,7 +134,7 @@ class Tally:
         found = event_file_sizes(self.folder)
         self._paths = {name: f"{self.folder}/{name}" for name in found}
         # Times have steps: another file may follow in the same one.
-        self._listed = changed if time.time_ns() - changed > _STEP else -1
+        self._listed = changed if self._clock.now().timestamp() - changed / 1e9 > _STEP else -1
         return found
 
     def _read_file(self, name: str) -> None:
