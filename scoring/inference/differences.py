@@ -43,7 +43,6 @@ from topics.identity import generator
 FEWEST_OPEN = 30
 
 _DRAWS = 20_000  # a p of .05 is then known to ±.0015
-FINEST = 2 / _DRAWS  # the smallest p that these draws can show, and those of exchanges of sides, too
 _DRAWS_OF_MANY = 4_000  # for thousands of simulated studies: a p of .05 is then known to ±.0034
 _MOST_KEPT = 8_000_000  # weights, 64 MB: what is kept stays in memory
 _STRETCH, _HEAVIEST, _FARTHEST_TOPICS = 0.8, 0.8, 1.5

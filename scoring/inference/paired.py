@@ -28,7 +28,6 @@ import numpy.typing as npt
 
 from scoring.figure import Good
 from scoring.inference.differences import (
-    FINEST,
     as_interval,
     guarded_differences,
     smallest_p,
@@ -245,7 +244,7 @@ def decide(
         if good == "neither":
             return ("higher" if found.value > 0 else "lower"), ""
         return ("better" if (found.value > 0) == (good == "high") else "worse"), ""
-    floor = float(np.fmax(np.fmax(least, found.least), FINEST))
+    floor = float(np.fmax(least, found.least))
     if pairs * floor > alpha + _SAME and max(found.p, found.outside) <= alpha:
         return "cannot tell", (
             f"no p is below {floor:.2g}, and among {pairs} pairs none can be told apart: compare at most "

@@ -96,6 +96,14 @@ def test_few_topics_tell_one_pair_apart_and_none_of_several() -> None:
     assert "no p is below 0.016, and among 6 pairs none can be told apart: compare at most 3 pairs" in told[1]
 
 
+def test_of_these_topics_any_p_is_possible_and_the_size_of_the_family_alone_is_no_reason() -> None:
+    found = compare_these([0.3, 0.25, 0.35], np.full((3, 2), 0.02), np.full((3, 2), 6), level=0.95)
+    assert 1e-4 < found.p < 0.05
+    told = decide(found, min(1.0, 501 * found.p), 501 * found.outside, math.nan, alpha=0.05, good="high", pairs=501)
+    assert told[0] == "cannot tell"
+    assert "none can be told apart" not in told[1]
+
+
 def test_a_ratio_of_sums_is_the_mean_of_its_linear_values() -> None:
     above, below = RNG.random((8, 2)), 1 + RNG.random((8, 2))
     assert linear_values(above, below).mean(axis=0) == pytest.approx(above.sum(axis=0) / below.sum(axis=0))
