@@ -16,6 +16,7 @@ from harvest.studies.watch.history_tables import history_tables
 from harvest.studies.watch.watched import Watched, WatchedSystem
 from harvest.studies.watch.words import signed_value, stretch_words, topics_words, value_text
 from harvest.tables.comparison_words import p_text
+from recordings.files.times import unix_seconds
 from scoring.table import is_percentage
 
 
@@ -112,7 +113,8 @@ def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
     )
     for system, name in gated:
         parts = as_blocks(history_tables(looks, system, name), f"{name} of {system}, audit by audit")
-        yield picture(history_chart(looks, [(system, name)]))
+        if all(math.isfinite(unix_seconds(look.at)) for look in looks):  # or else they have no place in a chart
+            yield picture(history_chart(looks, [(system, name)]))
         yield from (part for part in parts if "table" not in part)
         yield details(f"Values of {safe_name(system)}, audit by audit", [part for part in parts if "table" in part])
 

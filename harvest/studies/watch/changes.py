@@ -46,14 +46,14 @@ class ChangedTopic:
 class Stretch:
     """The audits over which the topics and turns of a change are told, and what they show of a figure's topics.
 
-    `audits` is their number, and `since` when the first of them began, in seconds. `left_out` counts audits whose lines
-    have no topics, as those of earlier versions. `fell` and `rose` count the topics whose own interval excludes 0, of
-    `topics`, and `each` has them all, the largest change first.
+    `audits` is their number, and `since` when the first of them began, as recorded. `left_out` counts audits whose
+    lines have no topics, as those of earlier versions. `fell` and `rose` count the topics whose own interval excludes
+    0, of `topics`, and `each` has them all, the largest change first.
     """
 
     figure: str = ""
     audits: int = 1
-    since: float = math.nan
+    since: str = ""
     left_out: int = 0
     fell: int = 0
     rose: int = 0

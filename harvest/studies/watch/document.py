@@ -84,7 +84,7 @@ def _system_head(one: WatchedSystem) -> dict[str, Any]:
         "continued_sessions": one.continued,
         "told_over": {
             "audits": one.stretch.audits,
-            "since": _timestamp(one.stretch.since),
+            "since": one.stretch.since or None,
             "without_topics": one.stretch.left_out,
             "figure": one.stretch.figure,
             "topics": one.stretch.topics,

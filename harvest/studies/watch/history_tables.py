@@ -23,7 +23,6 @@ from harvest.tables.comparison_words import p_text
 from harvest.tables.long_rows import LongRow
 from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
-from recordings.files.times import unix_seconds
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.change_points import FEWEST
 from topics.counting import pluralize
@@ -202,9 +201,8 @@ def _told_lines(shown: Sequence[tuple[int, LookSystem]], times: Sequence[str], f
     for place, own in told[-1:]:
         if own.told is None:
             continue
-        since = unix_seconds(own.told.since)
         topics = own.told
-        stretch = Stretch(figure, topics.audits, since, 0, topics.fell, topics.rose, topics.topics)
+        stretch = Stretch(figure, topics.audits, topics.since, 0, topics.fell, topics.rose, topics.topics)
         if words := topics_words(stretch):
             ends = (
                 f"{topic} {signed_value(value, figure)} [{signed_value(low, figure)}, {signed_value(high, figure)}]"

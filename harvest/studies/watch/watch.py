@@ -198,13 +198,14 @@ class _Audit:
 
         Where a change or an alarm stands, they are the audits since its evidence began. Otherwise, it is this audit."""
         figure = most_serious(watched)
-        at = unix_seconds(self.run.header.created_at)
+        begin = self.run.header.created_at
+        at = unix_seconds(begin)
         if figure is None:
-            return Stretch(since=at), now
+            return Stretch(since=begin), now
         state = figure.state
         since = state.since if state.times > 1 or math.isnan(state.began) else state.began
         behind: list[LookSystem] = []
-        begin, left_out = at, 0
+        left_out = 0
         for look in self.past if figure.word in MOVED and since < at else ():
             one = look.systems.get(name)
             if one is None or unix_seconds(look.at) < since or figure.name not in one.figures:
@@ -212,7 +213,7 @@ class _Audit:
             if one.figures[figure.name].topics is None or one.ways is None:
                 left_out += 1
                 continue
-            begin = min(begin, unix_seconds(look.at))
+            begin = min(begin, look.at, key=unix_seconds)
             behind.append(one)
         stretch = Stretch(figure.name, len(behind) + 1, begin, left_out)
         each = [*(one.figures[figure.name].topics or {} for one in behind), moments[figure.name]]

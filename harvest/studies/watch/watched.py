@@ -3,13 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from harvest.studies.watch import history
 from harvest.studies.watch.baseline import BaselineFile
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, Stretch
 from harvest.studies.watch.history import Look, LookFigure, ToldTopics, TopicMoments, WatchRules
-from recordings.files.times import stamp
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
 from scoring.inference.watch_state import WatchState
@@ -123,7 +121,7 @@ class WatchedFigure:
             if stretch is None
             else ToldTopics(
                 audits=stretch.audits,
-                since=stamp(datetime.fromtimestamp(stretch.since, UTC)),
+                since=stretch.since,
                 fell=stretch.fell,
                 rose=stretch.rose,
                 topics=stretch.topics,

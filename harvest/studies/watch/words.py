@@ -208,7 +208,11 @@ def topic_change_words(one: WatchedFigure) -> str:
 
 def stretch_words(stretch: Stretch) -> str:
     """Say over which audits topics and turns are told."""
-    over = "this audit" if stretch.audits < 2 else f"the {stretch.audits} audits since {moment_text(stretch.since)}"
+    over = (
+        "this audit"
+        if stretch.audits < 2
+        else f"the {stretch.audits} audits since {moment_text(unix_seconds(stretch.since))}"
+    )
     left = pluralize(stretch.left_out, "audit")
     return f"{over} ({left} of an earlier version without topics left out)" if stretch.left_out else over
 

@@ -493,3 +493,13 @@ def test_blessed_runs_of_one_hour_are_said_to_be_of_one_moment(blessed: Path) ->
         done = harvest("watch", "bless", *runs, "--out", f"{hour}.json", cwd=blessed)
         assert done.returncode == 0, done.stderr
         assert " ".join((done.stdout + done.stderr).split()).count("these runs began within an hour") == said
+
+
+@pytest.mark.parametrize("at", ["", "yesterday"])
+def test_a_run_that_does_not_say_when_it_began_is_compared_all_the_same(blessed_once: Path, at: str) -> None:
+    file = blessed_once / "runs" / "base-0" / "run.json"
+    header = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**header, "created_at": at}), encoding="utf-8")
+    done = harvest("report", "runs/base-0", "--baseline", "audit.baseline.json", "--force", cwd=blessed_once)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr

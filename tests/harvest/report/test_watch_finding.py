@@ -53,7 +53,7 @@ def gated(**of: Any) -> Callable[[WatchedSystem], WatchedSystem]:
 
 def test_a_change_is_said_with_the_figures_the_difference_and_what_to_read(story: Story) -> None:
     topic = ChangedTopic("M001", 0.833, 0.167, (24, 6), -0.667, -0.9, -0.2)
-    stretch = Stretch("ave%useful", 3, 0.0, 0, 2, 0, 8, (topic,))
+    stretch = Stretch("ave%useful", 3, "1970-01-01T00:00:00.000Z", 0, 2, 0, 8, (topic,))
     turn = ChangedTurn(("U ask",), "S o", (0.9, 0.3), (24, 18), 0.01)
     fell = Difference(-0.6, -0.7, -0.5, -0.7, -0.5, 0.05, 0.0, False, 0.001)
     figures = gated(verdict="changed", alarm=True, difference=fell)

@@ -66,7 +66,7 @@ def test_topics_of_a_change_are_told_over_all_audits_of_its_stretch_where_none_s
     assert (three.fell, three.rose, three.topics) == (5, 0, 14)
     assert [topic.topic for topic in three.named] == [f"T{place:02}" for place in range(5)]
     assert all(topic.high < 0 and topic.trials == (24, 18) for topic in three.named)
-    assert topics_words(replace(three, since=0.0)) == (
+    assert topics_words(replace(three, since="1970-01-01T00:00:00.000Z")) == (
         "over the 3 audits since 1970-01-01 00:00, ave%useful fell on 5 of 14 topics by more than chance explains"
     )
     assert tell_topics(Stretch("ave%useful"), known, [{}], 0.95, 0) == Stretch("ave%useful")
