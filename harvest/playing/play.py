@@ -90,7 +90,9 @@ def _warn_of_silence(run: Run) -> Run:
 
 
 def _in_notebook() -> bool:
-    return "ipykernel" in sys.modules
+    """Return whether this is a kernel's process: other programs import ipykernel too, and have no cell to show in."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def _absolute(out: str | PathLike[str]) -> Path:

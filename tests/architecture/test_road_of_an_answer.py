@@ -60,7 +60,7 @@ def test_one_answer_passes_few_modules(tmp_path: Path) -> None:
         audit = harvest.load_audit(str(tmp_path / "audit.yaml"))
         played: set[str] = set()
         with modules_used(played):
-            harvest.play(audit, tmp_path / run, progress=False)  # other tests may have begun a notebook
+            harvest.play(audit, tmp_path / run)
         scored: set[str] = set()
         with modules_used(scored):
             harvest.score_runs(tmp_path / run, measures=["%useful"])

@@ -46,6 +46,12 @@ def python(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProc
     )
 
 
+def test_a_program_that_imports_jupyter_is_no_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ipykernel.kernelapp")
+    harvest.play(harvest.load_audit("demo", only=("M001",), trials=1), tmp_path / "run")
+    assert capsys.readouterr() == ("", "")
+
+
 def test_play_works_within_a_running_loop_and_one_of_uvloop(tmp_path: Path) -> None:
     code = f"""
         import asyncio, harvest
