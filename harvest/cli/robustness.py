@@ -7,7 +7,7 @@ import click
 
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import PathArgument, WholeNumberRange
-from harvest.cli.setting_options import measures_option, setting_options
+from harvest.cli.setting_options import measures_option, setting_options, sources_option
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.robustness.document import robustness_form
@@ -19,6 +19,7 @@ from harvest.studies.scores.arms import gather_arms
 from harvest.studies.scores.scorecard import Judges
 from recordings.log.run_folder import read
 from scoring.notation import Term
+from topics.source_table import SourceTable
 
 
 @click.command(cls=ShortHelp)
@@ -30,12 +31,14 @@ from scoring.notation import Term
 @click.option(
     "--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling and permutations."
 )
+@sources_option
 @judges_options
 @output_options
 def command(
     run: Path,
     measures: tuple[Term, ...],
     seed: int,
+    sources: SourceTable | None,
     output: Output,
     judges: Judges,
     **changes: Any,
@@ -50,7 +53,7 @@ def command(
     system, and the systems within each level.
     """
     check_judges(judges, measures)
-    armed = gather_arms(read(run), measures=measures, changes=changes, judges=judges)
+    armed = gather_arms(read(run), measures=measures, changes=changes, judges=judges, sources=sources)
     output.show(
         robustness_form(
             robustness(armed, seed=seed),

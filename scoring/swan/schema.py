@@ -146,6 +146,7 @@ class Schema:
         raise InputError(
             f"the schema {self.name!r} has no criterion called {name!r}{hint}",
             allowed=", ".join(one.name for one in self.criteria),
+            advice="a criterion of another schema needs its schema, as in --schema news",
         )
 
     def __iter__(self) -> Iterator[Criterion]:

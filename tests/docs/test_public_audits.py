@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -63,13 +64,19 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def browser(small: Path) -> Iterator[Browser]:
-    """small: is made before, because no run can be played where a browser of this kind is open."""
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Open a browser. Runs are played before: none can be where a browser of this kind is open."""
     with sync_playwright() as started:
         opened = started.chromium.launch(executable_path=settings().executable, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="module")
+def browser(small: Path) -> Iterator[Browser]:
+    with open_browser() as opened:
+        yield opened
 
 
 def test_the_commands_of_the_page_play_a_small_table(small: Path, tmp_path: Path) -> None:
@@ -171,7 +178,7 @@ def test_two_people_judge_in_the_browser_and_a_third_decides(small: Path, browse
 
 
 @pytest.mark.soak
-def test_the_whole_table_is_killed_resumed_judged_and_found_out(browser: Browser, tmp_path: Path) -> None:
+def test_the_whole_table_is_killed_resumed_judged_and_found_out(tmp_path: Path) -> None:
     """75 questions × 5 systems × 3 places × 4 languages."""
     rehearsal(tmp_path, 75)
     command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--no-report"]
@@ -191,6 +198,7 @@ def test_the_whole_table_is_killed_resumed_judged_and_found_out(browser: Browser
     assert "english-only: fr − en" in found
     assert "local: quito − oslo" in found
     assert "steady − twin" not in found
-    told = let_people_judge(tmp_path, browser, topics=20)
+    with open_browser() as browser:
+        told = let_people_judge(tmp_path, browser, topics=20)
     assert re.search(r"Kind of answer  equal \d\d% \(n=1200\)", told)
     check_figures(tmp_path, topics=20)

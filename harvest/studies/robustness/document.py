@@ -122,7 +122,9 @@ def _measure_rows(found: Robustness, measure: MeasureOverArms) -> Iterator[LongR
         worst = "worst arm" if arm == measure.worst else ""
         system = _arm_name(found, arm)
         topics = measure.topics[arm]
-        yield LongRow(**common, figure="arm", unit=unit, system=system, estimate=value, topics=topics, note=worst)
+        cells = interval_cells(measure.intervals[arm], found.settings.level)
+        said = {**cells, "note": "; ".join(filter(None, (worst, cells["note"])))}
+        yield LongRow(**common, figure="arm", unit=unit, system=system, estimate=value, topics=topics, **said)
     for arm, one in measure.differences.items():
         if measure.differs_from_printed(arm):
             named, control = _arm_name(found, arm), _arm_name(found, found.system.control)

@@ -23,7 +23,8 @@ _LEGEND_OF_COMMON = (
     "of the other; the difference is between these figures"
 )
 _LEGEND = (
-    "figure: as harvest score has it, over all topics and trials of the arm",
+    "figure [low, high]: as harvest score has them, over all topics and trials of the arm, each by itself: do not read "
+    "the worst arm from these, as it is the worst partly by chance",
     "difference: arm minus control over matched trials (same topic and trial); of percentages, in points; [low, high]: "
     "{level:g}% for topics like these, {interval}, each by itself",
     "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval excludes 0 "
@@ -119,12 +120,14 @@ def _sentence(measure: MeasureOverArms) -> str:
 
 def _arm_table(found: Robustness, measure: MeasureOverArms) -> Table:
     common = _has_common_figures(measure)
-    headings = ["figure", *(["in common\narm, control"] if common else ())]
+    headings = ["figure\n[low, high]", *(["in common\narm, control"] if common else ())]
     headings += ["difference [low, high]\ntopics like these", "pairs", "p", "found"]
     table = figure_table("arm", headings, min_width=12, max_width=26)
     share = is_percentage(measure.key[0])
     for arm in found.system.names:
-        figure, name = _value_text(measure.figures[arm], share=share), printable(arm, line=True)
+        # with another column of figures, a line of 80 characters has no room for the interval beside its figure
+        figure = _figure_text(measure, arm, "\n" if common else " ", share=share)
+        name = printable(arm, line=True)
         one = measure.differences.get(arm)
         if one is None:
             table.add_row(name, figure, *([""] if common else ()), "control", "", "", "")
@@ -134,6 +137,12 @@ def _arm_table(found: Robustness, measure: MeasureOverArms) -> Table:
         beside = [", ".join(both)] if common else []
         table.add_row(name, figure, *beside, difference_words(one, share=share), str(one.n), p_text(one.adjusted), said)
     return table
+
+
+def _figure_text(measure: MeasureOverArms, arm: str, blank: str, *, share: bool) -> str:
+    interval = measure.intervals[arm]
+    ends = ", ".join(_size_text(end, share=share) for end in (interval.low, interval.high))
+    return f"{_value_text(measure.figures[arm], share=share)}{f'{blank}[{ends}]' if interval.is_defined else ''}"
 
 
 def _has_common_figures(measure: MeasureOverArms) -> bool:

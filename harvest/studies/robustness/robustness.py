@@ -16,7 +16,6 @@ import numpy as np
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.arms import ArmedSystem, GatheredArms
 from harvest.studies.scores.lost_attempts import loss_notes, lost_attempts
-from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key, Values, key_name
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation
@@ -63,7 +62,8 @@ class Behaviour:
 class MeasureOverArms:
     """One measure in every arm of a system.
 
-    `figures` has each arm's figure as in `harvest score` (NaN without a value), and `topics` its number of topics.
+    `figures` has each arm's figure as in `harvest score` (NaN without a value), `intervals` its interval as there,
+    and `topics` its number of topics.
     `differences` has each arm's difference from the control, with both figures computed over matched trials; p is
     corrected over all arms and measures (Holm). `spread` is the variance component of arms over topics like these,
     without the part due to chance. Unless some arm is found to differ, the interval of `spread` starts at 0.
@@ -77,6 +77,7 @@ class MeasureOverArms:
     key: Key
     measure: Measure
     figures: Mapping[str, float]
+    intervals: Mapping[str, Interval]
     topics: Mapping[str, int]
     differences: Mapping[str, Difference]
     spread: Component
@@ -118,21 +119,14 @@ class Robustness:
 
 def robustness(armed: GatheredArms, *, seed: int = 0) -> tuple[Robustness, ...]:
     """Compare the arms of every system with its control. `seed` is for resampling."""
-    return tuple(
-        _compare_arms(system, armed.material, armed.wanted, armed.values, armed.settings, seed, armed.notes)
-        for system in armed.systems
-    )
+    intervals = armed.figure_intervals()
+    return tuple(_compare_arms(system, armed, intervals, seed) for system in armed.systems)
 
 
 def _compare_arms(
-    system: ArmedSystem,
-    material: Material,
-    wanted: Mapping[Key, Measure],
-    values: Mapping[str, Values],
-    settings: Settings,
-    seed: int,
-    notes: tuple[str, ...],
+    system: ArmedSystem, armed: GatheredArms, intervals: Mapping[tuple[str, Key], Interval], seed: int
 ) -> Robustness:
+    material, wanted, values, settings = armed.material, armed.wanted, armed.values, armed.settings
     topics = [topic.id for topic in material.topics.topics]
     control, others = system.control, [arm for arm in system.names if arm != system.control]
     lost = Counter(key.system for key in material.invalid)
@@ -186,6 +180,7 @@ def _compare_arms(
                 topics,
                 values,
                 {arm: tested[key, arm] for arm in others},
+                {arm: intervals.get((name, key), no_interval()) for arm, name in system.names.items()},
                 settings,
                 partial(interval_at, key),
                 generator(seed, "arms", "worst", system.name, *map(str, key)),
@@ -204,7 +199,7 @@ def _compare_arms(
         invalid={arm: lost[name] for arm, name in system.names.items()},
         sources=tuple(sources([system.run])),
         notes=(
-            *notes,
+            *armed.notes,
             *(f"{one.sentence}." for one in dependent),
             *loss_notes(
                 (system.names[arm] for arm in system.names if arm in bounded or (bounded and arm == control)), material
@@ -220,6 +215,7 @@ def _compare_in_measure(
     topics: Sequence[str],
     values: Mapping[str, Values],
     differences: Mapping[str, Difference],
+    intervals: Mapping[str, Interval],
     settings: Settings,
     interval_of: Callable[[str, float], Interval],
     rng: np.random.Generator,
@@ -246,6 +242,7 @@ def _compare_in_measure(
         key=key,
         measure=measure,
         figures={arm: float(one.figures[0]) for arm, one in own.items()},
+        intervals=intervals,
         topics={arm: len(one.topics) for arm, one in own.items()},
         differences=differences,
         spread=told,

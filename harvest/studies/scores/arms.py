@@ -7,16 +7,18 @@ from typing import Any
 from harvest.audits.groups import grouped_name
 from harvest.studies.scores import trial_values
 from harvest.studies.scores.gathered import gather_runs
-from harvest.studies.scores.scorecard import Judges, Material
+from harvest.studies.scores.scorecard import Judges, Material, score_material
 from harvest.studies.scores.trial_values import Key, Values
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
+from scoring.inference.interval import Interval
 from scoring.library import read_term
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from topics.errors import InputError, Place
+from topics.source_table import SourceTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class ArmedSystem:
 class GatheredArms:
     """The systems of a run that was played in arms. `wanted` has the measures. `values` is keyed by the system's
     name in the recording. `factors` maps each factor to its levels in the audit's order; it is {} if the audit
-    names arms instead. `designed` is true if the audit has a design."""
+    names arms instead. `designed` is true if the audit has a design. `judges` and `changes` are as in `gather_arms`."""
 
     systems: tuple[ArmedSystem, ...]
     material: Material
@@ -57,6 +59,28 @@ class GatheredArms:
     notes: tuple[str, ...]
     factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
     designed: bool = False
+    judges: Judges = field(default_factory=Judges)
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    def figure_intervals(self) -> dict[tuple[str, Key], Interval]:
+        """Return the intervals that `harvest score` prints for figures over all topics, by the system's name in the
+        recording."""
+        table = score_material(
+            self.material,
+            self.changes,
+            measures=[measure.term for measure in self.wanted.values()],
+            only=True,
+            schema=self.judges.criteria,
+            judges=self.judges.precedence,
+            trial_intervals=False,
+        )
+        return {
+            (row.system, (row.measure, row.turn)): Interval(
+                row.low, row.high, row.interval or "", row.resampled or "", row.note
+            )
+            for row in table.rows
+            if row.topic is None and row.topic_type is None and row.trial is None
+        }
 
 
 def is_armed(run: Run) -> bool:
@@ -110,13 +134,14 @@ def gather_arms(
     measures: Sequence[Term] = (),
     changes: Mapping[str, Any] | None = None,
     judges: Judges | None = None,
+    sources: SourceTable | None = None,
 ) -> GatheredArms:
     """Compute the values of every system that was played in arms. `measures` must have values for single
     conversations; () means ave%useful. `changes` override the audit's scoring settings. `judges` selects whose
-    judgments SWAN and WAN use (see `measure_values`). Raises InputError for a run without arms and for a measure
-    without values for single conversations."""
+    judgments SWAN and WAN use (see `measure_values`). `sources` replaces the run's table of sources. Raises InputError
+    for a run without arms and for a measure without values for single conversations."""
     systems = armed_systems(run)
-    material = gather_runs(run).material
+    material = gather_runs(run, sources=sources).material
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
     judges = judges or Judges()
     wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
@@ -128,7 +153,7 @@ def gather_arms(
     factors = listed.items() if isinstance(listed, dict) else ()
     levels = {name: tuple(map(str, own)) for name, own in factors if isinstance(own, list)}
     designed = isinstance(run.header.audit, dict) and "design" in run.header.audit
-    return GatheredArms(systems, material, settings, wanted, values, notes, levels, designed)
+    return GatheredArms(systems, material, settings, wanted, values, notes, levels, designed, judges, changes or {})
 
 
 def wanted_measures(

@@ -228,6 +228,30 @@ def test_every_form_is_printed(
     }
 
 
+def test_arms_take_another_table_and_have_the_intervals_of_score(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arms = {f"A [{arm}]": {"system": "A", "arm": arm} for arm in ("plain", "polite")}
+    run = record_cited(tmp_path / "run", drawn(1), systems=arms, topics=6, trials=1)
+    (tmp_path / "sources.csv").write_text("domain,kind\ns1.example,newspaper\n", encoding="utf-8")
+    words = [str(run.path), "--sources", str(tmp_path / "sources.csv"), "-m", "%sourced(kind, newspaper)", "--csv"]
+
+    def printed_rows(command: str, **chosen: str) -> list[tuple[str, ...]]:
+        with pytest.raises(SystemExit) as ended:
+            main([command, *words])
+        assert ended.value.code in (0, None)
+        rows = csv.DictReader(io.StringIO(capsys.readouterr().out))
+        found = [row for row in rows if all(row[name] == value for name, value in chosen.items())]
+        return [tuple(f"{float(row[name]):.9f}" for name in (VALUE[command], "low", "high")) for row in found]
+
+    arm_rows = printed_rows("robustness", figure="arm")
+    assert len(arm_rows) == 2
+    assert arm_rows == printed_rows("score", measure="%sourced(kind, newspaper)", topic="", topic_type="", trial="")
+
+
+VALUE = {"robustness": "estimate", "score": "value"}
+
+
 @pytest.mark.parametrize("command", ["score", "compare", "variance"])
 def test_every_study_of_measures_takes_another_table(
     command: str, runs: tuple[Run, Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
