@@ -25,10 +25,9 @@ test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	@# Types are checked while the tests are compiled, once (each process below would do it again), and while they begin.
+	@# Types are checked while the tests are collected, by one process for all that run them.
 	@$(BIN)/mypy >$(VENV)/.types 2>&1 & types=$$!; \
-	  $(BIN)/python -m pytest -q --collect-only >/dev/null 2>&1; \
-	  OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --no-loadscope-reorder; failed=$$?; \
+	  OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --forks 4; failed=$$?; \
 	  wait $$types || failed=1; cat $(VENV)/.types; exit $$failed
 
 # What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,
@@ -37,7 +36,7 @@ STARTS := subprocess|multiprocessing|harvest\.cli|tests\.servers|tests\.support\
 COUNTS := soak|default_rng|rehears|enumera|browser|thread_time|process_time|perf_counter
 
 test-fast: $(DEV_READY) ## units only, within a minute: no test that starts a process, server or browser, or plays very many conversations
-	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile fast $$(grep -rLE --include='test_*.py' '$(STARTS)|$(COUNTS)' tests)
+	@$(BIN)/python -m pytest -q --forks 2 --hypothesis-profile fast $$(grep -rLE --include='test_*.py' '$(STARTS)|$(COUNTS)' tests)
 
 # Debian's where we may install it, else Playwright's own; HARVEST_BROWSER, or any that is there, is enough. Most tests
 # run in the one without windows where it is there (tests/conftest.py).
@@ -86,7 +85,7 @@ calibration: $(DEV_READY) ## how often the intervals hold the truth, written int
 	$(BIN)/python -m tests.support.torture.page $(CELLS) --write
 
 soak: $(DEV_READY) schedulers tex ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; 60 answers on each of 11 chat interfaces, also behind a lag and beside a loop by hand; calibration of all intervals; 500 examples of what holds for all values
-	$(BIN)/python -m pytest -m soak -n 2 --timeout 7200
+	$(BIN)/python -m pytest -m soak --forks 2 --timeout 7200
 
 # Not among the tests: what is known of a package changes without a change here. Strict, so that an index that tells
 # nothing is no good news.

@@ -15,6 +15,7 @@ from xdist.scheduler.loadfile import LoadFileScheduling
 from xdist.scheduler.protocol import Scheduling
 
 from tests.servers.litellm_proxy import shared_proxy
+from tests.support import forked_workers
 from tests.support.command_line import harvest
 
 # Thousands of tests are collected, and none of them is garbage: looking through them again and again takes a third of
@@ -32,6 +33,11 @@ SHARING = {
     "shared_interface": {
         f"tests/harvest/pages/{name}"
         for name in ("chats/test_probe.py", "test_audit.py", "test_fairweb.py", "test_kills.py", "test_replies.py")
+    },
+    "litellm": {
+        *(f"tests/harvest/drivers/test_{name}.py" for name in ("litellm", "recipes_elsewhere")),
+        *(f"tests/harvest/judging/{name}/test_litellm.py" for name in ("extraction", "models")),
+        "tests/simulators/llm/test_litellm.py",
     },
     "demo": {
         *(
@@ -70,6 +76,10 @@ WHOLE_BROWSER = {
 chromium-headless-shell) where it is there: the same pages, for half the time of a processor."""
 
 
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.register(forked_workers)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if _soaking(config):
         settings.load_profile("soak")
@@ -104,6 +114,17 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    return forked_workers.run_in_forks(session, lambda item: _group(item.nodeid))
+
+
+def _group(test: str) -> str:
+    """The file of a test, or the entry of SHARING with its file."""
+    file = test.partition("::")[0]
+    return next((fixture for fixture, files in SHARING.items() if file in files), file)
+
+
 def _soaking(config: pytest.Config) -> bool:
     return bool(config.getoption("markexpr") == "soak")
 
@@ -120,10 +141,10 @@ def browser_of_this_file(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def litellm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of LiteLLM's proxy, one for all workers of the session."""
-    own = tmp_path_factory.getbasetemp()
-    with shared_proxy((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "litellm") as address:
+def litellm(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of LiteLLM's proxy, one for all processes of the session."""
+    folder = pytestconfig.stash.get(forked_workers.SHARED_FOLDER, tmp_path_factory.getbasetemp())
+    with shared_proxy(folder / "litellm") as address:
         yield address
 
 
@@ -136,11 +157,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class _ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """The tests of a file in one process, and those of all files of one entry of SHARING."""
-
     def _split_scope(self, nodeid: str) -> str:
-        file = super()._split_scope(nodeid)
-        return next((fixture for fixture, files in SHARING.items() if file in files), file)
+        return _group(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
