@@ -251,7 +251,7 @@ class Difference:
     """An audit minus the baseline, for these topics.
 
     - `value`: the difference, in [-1, 1].
-    - `low`, `high`: the interval, clipped to the possible range. If the baseline has too few runs to show how much
+    - `low`, `high`: the interval, clipped to [-1, 1]. If the baseline has too few runs to show how much
       audits differ, both are NaN, as are `inner_low`, `inner_high` and `p`, and `note` states the reason.
     - `inner_low`, `inner_high`: the interval with `tail` on each side. Audit and baseline are the same if it lies
       inside ±`matters`.
@@ -344,7 +344,8 @@ def difference(
     apart = effects.difference_distribution(sampling, slope, audits=audits)
     tail = SAME_SHARE * left
     outer, inner = apart.tail_distance((1 - level) / 2), apart.tail_distance(tail)
-    low, high = max(value - outer, -baseline.mean), min(value + outer, 1 - baseline.mean)
+    # Not cut where this baseline would end: its own true mean may lie beyond, as after a fall to nothing.
+    low, high = max(value - outer, -1.0), min(value + outer, 1.0)
     nothing = math.nan
     return Difference(
         value=value,

@@ -182,6 +182,15 @@ def test_the_interval_holds_the_truth_at_a_change_of_any_size(world: World, now:
     assert found.held >= 0.93 - 2.33 * math.sqrt(0.93 * 0.07 / 120)
 
 
+@pytest.mark.parametrize("now", [0.0, 1.0])
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+def test_the_interval_holds_the_truth_if_nothing_or_everything_is_useful_now(spread: float, now: float) -> None:
+    """No trial varies then, and half of the baselines lie above their own truth, the other half below it."""
+    found = coverage(World(15, 5, spread, 4, 0.9), abs(now - 1e-9), 120)
+    assert found.printed == 1
+    assert found.held >= 0.93 - 2.33 * math.sqrt(0.93 * 0.07 / 120)
+
+
 @pytest.mark.parametrize("runs", [1, 2])
 @pytest.mark.parametrize(("mean", "now"), [(0.95, 0.55), (0.6, 0.6)])
 def test_the_interval_of_these_runs_holds_where_hours_do_not_differ(runs: int, mean: float, now: float) -> None:
