@@ -54,7 +54,7 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
         yield text(f"{safe_name(words[0].upper() + words[1:])}{none}.")
     if rows:
         head = ["topic", "baseline", "now", "difference [low, high]", "conversations"]
-        yield table(head, rows, right, f"Topics of {name} that stand out, over {stretch_words(system.stretch)}")
+        yield table(head, rows, right, f"Topics of {name} that stand out, {stretch_words(system.stretch)}")
     rows = []
     for turn in system.turns:
         before, now = (f"{100 * share:.0f}% of {came}" for share, came in zip(turn.portion, turn.came, strict=True))
@@ -65,7 +65,7 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
         rows = [row[:-1] for row in rows]
     if rows:
         head = ["turn", "share now", "at the baseline", "p", "conversations"][: len(rows[0])]
-        title = f"Turns at which conversations of {name} go on otherwise, over {stretch_words(system.stretch)}"
+        title = f"Turns at which conversations of {name} go on otherwise, {stretch_words(system.stretch)}"
         yield table(head, rows, right[: len(rows[0])], title)
 
 

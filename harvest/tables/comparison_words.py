@@ -60,7 +60,9 @@ def bounds_words(one: Difference, *, share: bool) -> str:
 
 
 def better_system(pair: Pair, most: int = 16) -> str:
-    """Return the first `most` characters of the better system's name, or `?` if no difference was found. If neither
-    end of the measure is good, return the system with the higher value and an arrow."""
+    """Return the last `most` characters of the better system's name, as versions and dates come last, or `?` if no
+    difference was found. If neither end of the measure is good, return the system with the higher value and an
+    arrow."""
     names = {"better": pair.first, "worse": pair.second, "higher": f"{pair.first} ↑", "lower": f"{pair.second} ↑"}
-    return printable(names[pair.verdict], line=True)[:most] if pair.verdict in names else "?"
+    name = printable(names.get(pair.verdict, "?"), line=True)
+    return name if len(name) <= most else f"…{name[1 - most :]}"

@@ -1,10 +1,13 @@
 """The table of names and figures that most studies print."""
 
+import re
 from collections.abc import Iterable
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
+
+from harvest.terminal import printable
 
 
 def figure_table(
@@ -16,3 +19,13 @@ def figure_table(
     for heading in headings:
         table.add_column(Text(heading) if isinstance(heading, str) else heading, justify="right", no_wrap=True)
     return table
+
+
+def name_lines(name: str, width: int) -> str:
+    """Break a name into lines of about `width` characters, between its parts if possible."""
+    lines = [""]
+    for part in re.split(r"(?<=[-_.@ ])|(?=@)", printable(name, line=True)):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)

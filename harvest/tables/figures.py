@@ -1,7 +1,6 @@
 """Tables of scored runs, with a column of values, intervals and n for each system."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -10,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harvest.tables.figure_table import name_lines
 from harvest.terminal import printable
 from scoring.library import declared, good_end, measures, range_of
 from scoring.measures.group_fairness import FAIRNESS
@@ -176,13 +176,7 @@ def _score_table(
     of = estimand_of(row.resampled for row in rows if row.low == row.low)
     below = f"\n[{of}]" if of else ""
     for system in systems:
-        # Break a name into lines that fit a value's column, between its parts if possible.
-        lines = [""]
-        for part in re.split(r"(?<=[-_.@ ])|(?=@)", printable(system, line=True)):
-            if lines[-1] and len(lines[-1]) + len(part) > _VALUE_WIDTH:
-                lines.append("")
-            lines[-1] += part
-        heading = Text("\n".join(lines) + below, no_wrap=False, overflow="fold")
+        heading = Text(name_lines(system, _VALUE_WIDTH) + below, no_wrap=False, overflow="fold")
         table.add_column(heading, no_wrap=True, justify="right", max_width=widest)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}

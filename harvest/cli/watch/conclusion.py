@@ -16,6 +16,7 @@ from harvest.studies.watch.watched import MOVED, Watched, WatchedSystem
 from harvest.studies.watch.words import later_audit
 from harvest.terminal import people_console
 from recordings.log.run_folder import Run, read
+from topics.counting import pluralize
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ class Conclusion:
         elif verdict in ("cannot tell", "perhaps back"):
             settles = next((one.settles.trials for one in system.figures if one.gated), 0) if system else 0
             if settles:
-                yield "more trials, which are likely to settle it", f"{again} --extend {settles}"
+                more = f"{pluralize(settles, 'more trial')} of each topic, likely to settle it"
+                yield more, f"{again} --extend {settles}"
             else:
                 yield "another audit, at another hour, whose evidence adds to this", again
         yield series

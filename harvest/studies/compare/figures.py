@@ -1,6 +1,7 @@
 """Printed tables of a comparison."""
 
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
@@ -13,7 +14,7 @@ from harvest.studies.compare.comparison import MOST_PAIRS, Comparison
 from harvest.studies.compare.paper import count_compared, name_test, ratio_words
 from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
 from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
-from harvest.tables.figure_table import figure_table
+from harvest.tables.figure_table import figure_table, name_lines
 from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
@@ -21,7 +22,7 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, round_roughly
 
-_NAME_WIDTH, _FIGURE_WIDTH = 24, 14
+_NAME_WIDTH, _FIGURE_WIDTH, _COLUMN = 24, 14, 14
 _MOST_DRIVERS = 3  # topics named on each side
 _MOST_LINES = 8  # topics named in a note
 _MOST_NEEDED = 100_000  # more than anybody plays
@@ -131,7 +132,7 @@ def _figures(found: Comparison, width: int) -> Iterator[Table]:
         table = figure_table("measure", (), min_width=14, max_width=_NAME_WIDTH)
         shown = found.systems[start : start + a_table]
         for system in shown:
-            table.add_column(Text(printable(system, line=True), overflow="fold"), justify="right", max_width=22)
+            table.add_column(Text(name_lines(system, _COLUMN)), justify="right", no_wrap=True)
         table.add_column("topics", justify="right", style="dim")
         for measure in found.measures:
             cells = []
@@ -147,7 +148,7 @@ def _figures(found: Comparison, width: int) -> Iterator[Table]:
 
 
 def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
-    name = f"  {printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
+    name = textwrap.indent(name_lines(f"{pair.first} − {pair.second}", _NAME_WIDTH - 6), "  ")
     if pair.verdict == "no value":
         return name, "n/a"
     value, interval = signed(measure, pair.value), pair.interval
@@ -162,7 +163,7 @@ def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
         p_text(pair.corrected),
         effect,
         counts,
-        better_system(pair) + "*" * bool(pair.why and pair.corrected == pair.corrected),
+        name_lines(better_system(pair, most=80), _COLUMN) + "*" * bool(pair.why and pair.corrected == pair.corrected),
     )
 
 

@@ -145,7 +145,7 @@ def watch_rows(found: Watched, run: str) -> Iterator[LongRow]:
                 high=topic.high,
                 level=found.level,
                 interval=TOPIC_METHOD,
-                note=f"{'stands out; ' if topic.stands_out else ''}over {over}; intervals of all topics hold together",
+                note=f"{'stands out; ' if topic.stands_out else ''}{over}; intervals of all topics hold together",
             )
         for turn in system.turns:
             way = " → ".join((*turn.turns, turn.branch))

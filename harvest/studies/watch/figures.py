@@ -94,9 +94,9 @@ def _legend(found: Watched) -> str:
         f"changed: an alarm over all looks (the chance of a false one in {pluralize(found.rules.looks, 'audit')} is at "
         f"most {100 * BUDGET:g}%) that another audit confirmed{later}; it lasts until two audits are back near the "
         "baseline; fell, rose: its interval, or that of the last audits together, lies beyond what matters, which is "
-        f"not enough for an alarm; {interval}; alarm: evidence as a share of what raises one; *: shown only, raises no "
-        "alarm; q: the smallest false discovery rate, over all figures that are shown only, at which this one counts "
-        f"as changed (Benjamini-Yekutieli; none is printed above {_DISCOVERY:g})"
+        f"not enough for an alarm; {interval}; n: trials with a value; alarm: evidence as a share of what raises one; "
+        "*: shown only, raises no alarm; q: the smallest false discovery rate, over all figures that are shown only, "
+        f"at which this one counts as changed (Benjamini-Yekutieli; none is printed above {_DISCOVERY:g})"
     )
 
 
@@ -142,7 +142,7 @@ def system_details(system: WatchedSystem) -> Iterator[Text]:
         yield Text(printable(f"  {words}{rest}", line=True))
     for topic in system.topics:
         yield Text(printable(f"  {watch_words.topic_words(topic, stretch.figure)}", line=True))
-    over = "" if stretch.audits < 2 else f" (over {watch_words.stretch_words(stretch)})"
+    over = "" if stretch.audits < 2 else f" ({watch_words.stretch_words(stretch)})"
     for turn in system.turns:
         way = " → ".join((*turn.turns, turn.branch))
         then, today = (f"{100 * share:.0f}%" for share in turn.portion)

@@ -43,7 +43,11 @@ def _sentence(system: SystemBaseline, figure: str, runs: int, rules: JudgingRule
     trials = np.maximum(1.0, np.round(known.counts / runs))
     now = _fall(known, trials, rules)
     each = f"{trials.mean():.3g}"
-    size = f"{now.audits} audits of this size ({pluralize(len(topics), 'topic')} × {each} trial{'s' * (each != '1')})"
+    unequal = (known.counts % runs).any() or trials.min() < trials.max()
+    whose = "the runs' mean" if unequal else "this"
+    size = (
+        f"{now.audits} audits of {whose} size ({pluralize(len(topics), 'topic')} × {each} trial{'s' * (each != '1')})"
+    )
     if math.isnan(now.confirmed):
         said = f"no fall of {figure} is likely to be confirmed within {size}."
     else:

@@ -178,10 +178,12 @@ def change_words(one: WatchedFigure, found: Watched) -> str:
 
 
 def had_changed_words(one: WatchedFigure) -> str:
-    """Format the change that was confirmed before this audit, with the times of its alarm and its confirmation."""
+    """Format the change that was confirmed before this audit, with the times of its alarm and its confirmation. It has
+    no interval: the audits that it is the mean of are those that showed it, which lie further away than others."""
     state = one.state
     found = f"alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}"
-    return f"{signed_value(state.change, one.name)}{_unit_suffix(one.name)} ({found})"
+    of = f", the mean of the {len(state.audits)} audits that showed it" if len(state.audits) > 1 else ""
+    return f"{signed_value(state.change, one.name)}{_unit_suffix(one.name)}{of} ({found})"
 
 
 def recovery_words(one: WatchedFigure) -> str:
@@ -207,11 +209,11 @@ def topic_change_words(one: WatchedFigure) -> str:
 
 
 def stretch_words(stretch: Stretch) -> str:
-    """Say over which audits topics and turns are told."""
+    """Say of which audits topics and turns are told, such as `in this audit`."""
     over = (
-        "this audit"
+        "in this audit"
         if stretch.audits < 2
-        else f"the {stretch.audits} audits since {moment_text(unix_seconds(stretch.since))}"
+        else f"over the {stretch.audits} audits since {moment_text(unix_seconds(stretch.since))}"
     )
     left = pluralize(stretch.left_out, "audit")
     return f"{over} ({left} of an earlier version without topics left out)" if stretch.left_out else over
@@ -225,7 +227,7 @@ def topics_words(stretch: Stretch) -> str:
     said = " and ".join(f"{way} on {number}" for number, way in counts if number)
     if not said:
         return ""
-    return f"over {stretch_words(stretch)}, {stretch.figure} {said} of {of} by more than chance explains"
+    return f"{stretch_words(stretch)}, {stretch.figure} {said} of {of} by more than chance explains"
 
 
 def topic_words(one: ChangedTopic, figure: str) -> str:

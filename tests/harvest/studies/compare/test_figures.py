@@ -9,6 +9,7 @@ from rich.console import Console
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.document import comparison_form
 from harvest.studies.compare.figures import comparison_tables
+from harvest.tables.comparison_words import better_system
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.reported import small_run
@@ -62,3 +63,21 @@ def test_of_many_systems_the_pairs_of_the_best_are_printed_and_all_are_there(
     assert "S0 − S1" not in few
     assert "S0 − S1" in all_of_them
     assert "Where 19 other pairs part: --systems with two of them, or --parted" in few
+
+
+def test_names_that_differ_at_their_ends_stay_apart_in_80_columns(tmp_path: Path) -> None:
+    names = ("assistant-2026-11-30T07", "assistant-2026-11-30T08")
+    systems = "".join(
+        f"  - {{name: {name}, driver: parrot, options: {{profile: {profile}}}}}\n"
+        for name, profile in zip(names, ("steady", "erratic"), strict=True)
+    )
+    found = compare_runs([read(small_run(tmp_path, systems, trials=8))], measures=["ave%useful"], estimand="these")
+    (pair,) = found.measures[0].pairs
+    assert better_system(pair) == "…t-2026-11-30T07"
+    console = Console(file=StringIO(), width=80)
+    console.print(*comparison_tables(found, width=80, parting=False))
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    table = printed.partition("W/T/L")[2].partition("difference:")[0]
+    last = [line.rsplit("  ", 1)[-1].strip() for line in map(str.rstrip, table.splitlines())]
+    at = last.index("assistant-")
+    assert last[at + 1] == "2026-11-30T07", "the better system, in whole, broken between its parts"

@@ -84,6 +84,12 @@ def test_after_a_repair_the_change_is_past(state: WatchState, said: str) -> None
     assert "-17.1 points (alarm of 2026-01-08 00:00, confirmed 2026-01-15 00:00)" in found or "from 2026" in found
 
 
+def test_the_size_of_a_past_change_says_of_which_audits_it_is_the_mean() -> None:
+    state = replace(CHANGED, audits=((-0.2, 0.001), (-0.1, 0.001)), stretch=((-0.02, 0.001),))
+    found = sentence(moved(-0.02, -0.072, 0.032), state, CHANGED)
+    assert "it had changed by -15.0 points, the mean of the 2 audits that showed it (alarm of " in found
+
+
 def test_audits_that_are_near_the_baseline_only_together_say_their_interval() -> None:
     state = WatchState(back=START + 21 * DAY, ended=START, joined=(-0.041, -0.098, 0.016, 2))
     said = sentence(moved(-0.096, -0.225, 0.032), state, CHANGED)
