@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from scoring.inference.likeness import Likeness, apart_interval, compare_likeness, within
+from tests.support.counted_rates import count_events
 from tests.support.exposure_worlds import WORLDS, Counts, ExposureWorld
 from topics.arrays import Floats
 from topics.identity import generator
@@ -58,29 +59,26 @@ def compared(world: ExposureWorld, other: ExposureWorld, topics: int, trials: in
 
 
 @pytest.mark.parametrize(
-    ("world", "size", "studies"),
+    ("world", "size", "looks"),
     [
-        *(pytest.param(one, (8, 2), 40, id=str(one)) for one in WORLDS[:9:4]),
+        *(pytest.param(one, (8, 2), (40, 400), id=str(one)) for one in WORLDS[:9:4]),
         *(
-            pytest.param(one, size, 400, marks=pytest.mark.soak, id=f"{one} {size}")
+            pytest.param(one, size, (400, 2000), marks=pytest.mark.soak, id=f"{one} {size}")
             for one in WORLDS
             for size in ((8, 3), (15, 5), (45, 2))
         ),
     ],
 )
-def test_alike_systems_are_not_told_apart(world: ExposureWorld, size: tuple[int, int], studies: int) -> None:
-    covered = rejected = told = 0
-    for number in range(studies):
+def test_alike_systems_are_not_told_apart(world: ExposureWorld, size: tuple[int, int], looks: tuple[int, ...]) -> None:
+    def events(number: int) -> dict[str, bool]:
         found = compared(world, world, *size, number)
         apart = found.apart[~np.isnan(found.apart)]
         interval, outside = apart_interval(apart, np.ones_like(apart), p=found.p)
-        covered += interval.contains(0.0)
-        rejected += found.p <= 0.05
-        told += found.p <= 0.05 and outside <= 0.05
-    error = 2 * math.sqrt(0.05 * 0.95 / studies)
-    assert covered / studies >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / studies)
-    assert rejected / studies <= 0.05 + error
-    assert told <= max(1, 0.05 * studies)
+        rejected = found.p <= 0.05
+        return {"missed": not interval.contains(0.0), "rejected": rejected, "told": rejected and outside <= 0.05}
+
+    studies, found = count_events({"missed": 0.07, "rejected": 0.05, "told": 0.05}, events, looks)
+    assert found["told"] <= max(1, 0.05 * studies)
 
 
 def true_apart(one: ExposureWorld, other: ExposureWorld) -> float:
@@ -89,17 +87,22 @@ def true_apart(one: ExposureWorld, other: ExposureWorld) -> float:
 
 
 @pytest.mark.parametrize(
-    ("topics", "trials", "studies"),
-    [(8, 2, 40), *(pytest.param(*size, 400, marks=pytest.mark.soak) for size in ((8, 3), (15, 2), (45, 3)))],
+    ("topics", "trials", "looks"),
+    [
+        (8, 2, (40, 400)),
+        *(pytest.param(*size, (400, 2000), marks=pytest.mark.soak) for size in ((8, 3), (15, 2), (45, 3))),
+    ],
 )
-def test_intervals_cover_how_far_systems_are_apart(topics: int, trials: int, studies: int) -> None:
+def test_intervals_cover_how_far_systems_are_apart(topics: int, trials: int, looks: tuple[int, ...]) -> None:
     one = ExposureWorld(name="one law alone", domains=6, exponent=2.0, cites=0.0)
     other = ExposureWorld(name="other law alone", domains=6, exponent=0.0, cites=0.0)
-    truth, covered = true_apart(one, other), 0
-    for number in range(studies):
+    truth = true_apart(one, other)
+
+    def events(number: int) -> dict[str, bool]:
         found = compared(one, other, topics, trials, number)
-        covered += apart_interval(found.apart, np.ones_like(found.apart), p=found.p)[0].contains(truth)
-    assert covered / studies >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / studies)
+        return {"missed": not apart_interval(found.apart, np.ones_like(found.apart), p=found.p)[0].contains(truth)}
+
+    count_events({"missed": 0.07}, events, looks)
 
 
 def test_few_topics_have_no_interval() -> None:
