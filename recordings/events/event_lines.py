@@ -43,6 +43,8 @@ def event_line(row: dict[str, Any]) -> bytes:
 
 def _is_finite(values: Iterable[Json]) -> bool:
     for value in values:
+        if value is None or type(value) is str or type(value) is int:  # these first, because they are quick
+            continue
         if isinstance(value, float):
             if not math.isfinite(value):
                 return False

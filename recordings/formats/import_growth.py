@@ -93,6 +93,8 @@ class RecordedImports:
         None is returned and the error is passed to `refuse`.
         """
         one = draft.conversation
+        if not self._attempts:
+            return draft
         one = replace(one, trial_id=self._same_time.get(one.trial_id, one.trial_id))
         if one.trial_id not in self._attempts and draft.name and one.attempt == 1:
             words = self._identity.redact(spoken_words(one))

@@ -105,7 +105,10 @@ def _assign_numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -
             while last[about] in used[about]:
                 last[about] += 1
             trial = given[one.trial_id] = last[about]
-        found.append(replace(draft, conversation=replace(one, key=replace(one.key, trial=trial))))
+        if trial == one.key.trial:
+            found.append(draft)
+        else:
+            found.append(replace(draft, conversation=replace(one, key=replace(one.key, trial=trial))))
     return found
 
 

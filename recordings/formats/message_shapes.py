@@ -9,8 +9,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
 from recordings.files.json_text import Json
 from recordings.formats.chatgpt import conversation_id, is_chatgpt, paths_of, records_of_paths
@@ -37,9 +37,9 @@ class Record:
     judged: Sequence[Judged] = ()
     assumed: str = ""
 
-    def without_value(self) -> Self:
+    def without_value(self) -> "Record":
         """Return the record with its place alone. The values of a long file would fill the memory."""
-        return replace(self, value={}, at=self.at.without_value())
+        return Record({}, self.at.without_value(), self.topic, self.passed, self.judged, self.assumed)
 
     def add_place(self, fault: InputError) -> InputError:
         """Return the error with the place of the record. Computing the place is slow, so it is done only here."""

@@ -73,13 +73,15 @@ class SpokenTurn:
         """Return the reply with all that its messages say about it; None if there is no answer."""
         if self.answer is None:
             return None
-        answer = replace(
-            Answer.of(self.answer, sources=self.steps.sources),
-            thoughts="\n".join(self.steps.thoughts),
-            calls=tuple(self.steps.calls),
-            attachments=tuple(self.steps.attachments),
-            refused=self.refused,
-        )
+        answer = Answer.of(self.answer, sources=self.steps.sources)
+        if self.refused or len(self.steps):
+            answer = replace(
+                answer,
+                thoughts="\n".join(self.steps.thoughts),
+                calls=tuple(self.steps.calls),
+                attachments=tuple(self.steps.attachments),
+                refused=self.refused,
+            )
         return SystemTurn(answer, self.asked_at, finish=self.finish, tokens=dict(self.tokens), model=self.model)
 
 

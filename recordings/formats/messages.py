@@ -245,11 +245,12 @@ class _Reading:
         first, found = 0 if file.from_zero else 1, []
         for place in range(1, len(file.read) + 1):
             record, told = file.read[place - 1]
-            file.read[place - 1] = (record.without_value(), Metadata({}))  # which is not needed any more
+            bare = record.without_value()
+            file.read[place - 1] = (bare, Metadata({}))  # which is not needed any more
             try:
                 found.append(
                     self._draft(
-                        record, told, told.text("system") or file.system_of(told), first, f"{file.digest}:{place}"
+                        record, bare, told, told.text("system") or file.system_of(told), first, f"{file.digest}:{place}"
                     )
                 )
             except InputError as fault:
@@ -268,7 +269,7 @@ class _Reading:
         else:
             self.refuse(record.add_place(fault))
 
-    def _draft(self, record: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
+    def _draft(self, record: Record, bare: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
         topic = told.text("topic") or self.topic or record.topic
         if not topic and told.name:
             topic = topic_name(told.name)
@@ -308,7 +309,7 @@ class _Reading:
             *told.doubtful_times(began, conversation.ended_at, self.now),
             *told.doubtful_numbers(),
         ):
-            self.doubts.setdefault(doubt, []).append(record.without_value())
+            self.doubts.setdefault(doubt, []).append(bare)
         if sides.prompts:
             self.prompts[identity, conversation.attempt] = tuple(sides.prompts)
         if most := told.most_turns:
@@ -317,7 +318,7 @@ class _Reading:
         judged = [one for one in (*record.judged, *sides.judged) if one.value not in (math.inf, -math.inf)]
         if infinite := len(record.judged) + len(sides.judged) - len(judged):  # as 1e999 is read
             self.passed["judgments that are no finite number"] += infinite
-        return Draft(conversation, known, record.without_value(), name, judged)
+        return Draft(conversation, known, bare, name, judged)
 
 
 def _accept(value: JsonValue) -> None: ...

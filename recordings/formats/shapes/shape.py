@@ -9,6 +9,7 @@ numbering, outcomes and the treatment of steps are the same for every shape. Mes
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -79,6 +80,7 @@ class Shape:
     options: frozenset[str] = frozenset()
 
 
+@lru_cache(maxsize=4096)  # a question comes again in every cell of a design
 def topic_name(name: str) -> str:
     """Return an id of another program as the id of a topic. If it cannot be one, its other characters are replaced and
     a hash is added, so that different ids remain different."""
