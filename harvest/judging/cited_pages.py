@@ -13,11 +13,11 @@ from harvest.judging.page_fetcher import FetchedPage
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation
 from recordings.judged.judgments import Judgment, Layer, Target
+from recordings.judged.source_layers import LOOK_UP, PAGE, QUOTATION
 from topics.late_pattern import lazy_pattern
 from topics.links import find_urls
 
-AUTHOR, VERSION = "look-up", "1"
-PAGE, QUOTATION = "page", "quotation"
+VERSION = "1"
 # A quotation of at least this many words, or characters of a script without blanks, is looked for.
 _FEWEST_WORDS, _FEWEST_SIGNS = 5, 15
 _QUOTED = lazy_pattern(
@@ -89,7 +89,7 @@ def look_up_layer(
     """Return what was looked up as a layer of judgments: one for each address, and one for each quotation."""
     return Layer(
         "rule",
-        AUTHOR,
+        LOOK_UP,
         VERSION,
         source,
         made_at,

@@ -21,6 +21,11 @@ from topics.redirects import COLUMNS, Redirect, Way
 from topics.source_table import SourceEntry, SourceTable
 
 AUTHOR = "table of sources"
+
+# What was looked up about sources: the author of a layer, and its criteria.
+LOOK_UP = "look-up"
+PAGE, QUOTATION = "page", "quotation"
+
 _SOURCE, _ATTRIBUTE, _REDIRECT = "source", "source-groups", "source-redirect"
 
 

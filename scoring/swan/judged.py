@@ -20,6 +20,7 @@ from typing import TypeVar
 from recordings.files.errors import RunError
 from recordings.files.times import unix_seconds
 from recordings.judged.judgments import KINDS, UNSURE, Judgment, Layer, Target
+from recordings.judged.source_layers import LOOK_UP
 from recordings.judged.wanted import HELD
 from scoring.swan.extraction import BUILT_IN_EXTRACTORS, Extractor
 from scoring.swan.item import Source
@@ -98,7 +99,8 @@ class Judgments:
             for judgment, place in _place_judgments(layer):
                 criterion = criteria.get(judgment.criterion)
                 if criterion is None:
-                    if judgment.criterion not in (NUGGET, EXTRACTION, HELD, "gold"):
+                    # What was looked up about sources was never meant for a score.
+                    if judgment.criterion not in (NUGGET, EXTRACTION, HELD, "gold") and layer.author != LOOK_UP:
                         unknown.update([judgment.criterion] if counts else [])
                     continue
                 if layer.kind == "rule" and layer.author in map(str, (*criterion.rules, *criterion.set_rules)):

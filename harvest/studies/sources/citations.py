@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from harvest.judging.cited_pages import AUTHOR, PAGE, QUOTATION
 from harvest.studies.scores.gathered import Gathered
 from harvest.studies.scores.scorecard import Judges
+from recordings.judged.source_layers import LOOK_UP, PAGE, QUOTATION
 from scoring.cited import CitedSource
 from scoring.inference.aligned import Cell, Trial
 from scoring.material import Material as Ground
@@ -161,7 +161,7 @@ def look_ups(gathered: Gathered) -> LookUps:
     quotations: dict[str, dict[int, list[str]]] = {}
     days: dict[str, None] = {}
     for run in gathered.runs:
-        own = [layer for layer in gathered.layers_of(run) if (layer.kind, layer.author) == ("rule", AUTHOR)]
+        own = [layer for layer in gathered.layers_of(run) if (layer.kind, layer.author) == ("rule", LOOK_UP)]
         for judgment in own[-1].judgments if own else ():
             outcome = UNKNOWN if judgment.value == "unknown" else str(judgment.value)
             days[own[-1].made_at[:10]] = None

@@ -9,7 +9,7 @@ import pytest
 from harvest.cli.main import main
 from harvest.judging.cited_pages import quotation_outcome, quotations
 from harvest.judging.page_fetcher import AGENT, FetchedPage, PageFetcher, look_at, page_words
-from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.gathered import gather_runs, score_runs
 from harvest.studies.sources.exposure import study_sources
 from harvest.systems.timing import Clock
 from recordings.judged.judgments import read_layers
@@ -168,6 +168,7 @@ def test_the_command_keeps_a_layer_with_its_date_and_the_study_shows_it(
     }
     assert [one.name for one in columns["quotation"].shown] == ["found"]
     assert any("looked up on 20" in note for note in study.notes)
+    assert not any("in no score" in note for note in score_runs(run.path, measures=["SWAN"]).notes)
 
 
 def test_too_many_addresses_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
