@@ -16,6 +16,7 @@ from unittest import mock
 import pytest
 
 from harvest.cli.main import main
+from tests.support.forked_commands import without_report
 
 __all__ = ["harvest"]
 
@@ -27,10 +28,7 @@ def harvest(
 
     standard_input: at most 65,536 bytes, what a pipe holds with nobody reading.
     """
-    arguments = [str(word) for word in words]
-    # A report takes as long as everything else.
-    if (arguments[:1] == ["run"] or arguments[:2] == ["watch", "run"]) and "--report" not in arguments:
-        arguments.append("--no-report")
+    arguments = without_report(words)
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.redirect_stdout(out))

@@ -21,7 +21,7 @@ from typing import IO, TextIO
 
 from tests.support.processes import heeding_signals
 
-__all__ = ["ForkedCommand", "fork_command", "read_while_it_runs", "run_forked"]
+__all__ = ["ForkedCommand", "fork_command", "read_while_it_runs", "run_forked", "without_report"]
 
 _COMMANDS = (
     "judge.extract",
@@ -39,6 +39,13 @@ _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     [__name__, "aiohttp", "starlette.applications", "uvicorn", *(f"harvest.cli.{name}" for name in _COMMANDS)]
 )
+
+
+def without_report(words: Sequence[object]) -> list[str]:
+    """The words of a command, which writes a report only if they say so: it takes as long as everything else."""
+    found = [str(word) for word in words]
+    plays = found[:1] == ["run"] or found[:2] == ["watch", "run"]
+    return [*found, "--no-report"] if plays and not {"--report", "--no-report"} & set(found) else found
 
 
 def fork_command(words: Sequence[str], cwd: Path, said: Path) -> BaseProcess:
@@ -64,7 +71,7 @@ class ForkedCommand:
         out, err = (said or tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115 - `communicate` closes them
         self._streams = (out, err)
         own = dict(os.environ if environment is None else environment)
-        self._process = _begin([str(word) for word in words], cwd or Path.cwd(), own, *self._streams, session=session)
+        self._process = _begin(words, cwd or Path.cwd(), own, *self._streams, session=session)
         assert self._process.pid is not None
         self.pid = self._process.pid
 
@@ -121,7 +128,7 @@ def run_forked(
 
 
 def _begin(
-    words: Sequence[str],
+    words: Sequence[object],
     cwd: Path,
     environment: dict[str, str] | None,
     out: IO[bytes],
@@ -130,7 +137,7 @@ def _begin(
     session: bool = False,
 ) -> BaseProcess:
     streams = [Connection(os.dup(stream.fileno())) for stream in (out, err)]  # what a fork can be handed
-    process = _FORKS.Process(target=_command, args=(list(words), cwd, environment, session, *streams))
+    process = _FORKS.Process(target=_command, args=(without_report(words), cwd, environment, session, *streams))
     process.start()
     for stream in streams:
         stream.close()

@@ -89,8 +89,11 @@ def command(
     texts that express each act must be added by hand.
     """
     check_name(name)
-    if out is not None and out.exists():
-        raise _exists_error(out)  # refuse before the work, not after it
+    if out is not None:  # refuse before the work, not after it
+        if out.exists():
+            raise _exists_error(out)
+        if not out.parent.is_dir():
+            raise _unwritable_error(out, "No such directory")
     people = people_console(stderr=as_json)
     dialogues = read_people(data, intents, people)
     if sys.stderr.isatty():  # this may take minutes, and nothing else is printed until it is done
@@ -172,11 +175,15 @@ def _write_new(out: Path, text: str) -> None:
     except FileExistsError:
         raise _exists_error(out) from None
     except OSError as fault:
-        raise InputError(
-            f"the file cannot be written: {fault.strerror}",
-            place=Place(str(out)),
-            advice="name a file in an existing folder that you can write to",
-        ) from None
+        raise _unwritable_error(out, fault.strerror) from None
+
+
+def _unwritable_error(out: Path, reason: str | None) -> InputError:
+    return InputError(
+        f"the file cannot be written: {reason}",
+        place=Place(str(out)),
+        advice="name a file in an existing folder that you can write to",
+    )
 
 
 def _exists_error(out: Path) -> InputError:

@@ -53,32 +53,49 @@ class Assistant:
         return ("See https://www.imdb.com/title/tt0390384/" if at < self.useful else "I do not know.", "m-1")
 
 
-def test_the_story_of_an_assistant_that_cron_watches(tmp_path: Path) -> None:
-    watched(tmp_path, topics=6, trials=10, worse=0.5, matters=0.15)
+def test_cron_says_nothing_of_a_good_night_and_mails_that_the_assistant_is_down(tmp_path: Path) -> None:
+    """What `watch run` says of an assistant that is worse is told elsewhere (test_reaudit.py), and below in soak."""
+    with chat_api(Assistant(0.8)) as port:
+        printed = blessed(tmp_path, port, topics=2, trials=2, matters=0.9)
+        assert at_night(printed) == (0, "")
+    assert metrics(tmp_path)["harvest_exit_code"] == 0
+    code, mailed = at_night(printed)
+    assert code == 3
+    assert mailed.startswith("harvest watch run of watched weekly: exit code 3\n")
+    assert "could not be measured" in mailed
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("topics", "trials", "matters"), [(10, 15, 0.1), (15, 40, 0.05)])
-def test_the_same_story_of_a_smaller_change(tmp_path: Path, topics: int, trials: int, matters: float) -> None:
-    watched(tmp_path, topics=topics, trials=trials, worse=0.25, matters=matters)
+@pytest.mark.parametrize(
+    ("topics", "trials", "worse", "matters"), [(6, 10, 0.5, 0.15), (10, 15, 0.25, 0.1), (15, 40, 0.25, 0.05)]
+)
+def test_the_story_of_an_assistant_that_cron_watches(
+    tmp_path: Path, topics: int, trials: int, worse: float, matters: float
+) -> None:
+    watched(tmp_path, topics=topics, trials=trials, worse=worse, matters=matters)
+
+
+def blessed(folder: Path, port: int, *, topics: int, trials: int, matters: float) -> str:
+    """Play and bless four runs; return what is printed for cron. matters: the smallest difference that does."""
+    only = ", ".join(f"M{number:03}" for number in range(1, topics + 1))
+    (folder / "audit.yaml").write_text(AUDIT.format(only=only, trials=trials, port=port))
+    names = [f"runs/base-{number}" for number in range(4)]
+    for name in names:
+        assert harvest("run", "audit.yaml", "--out", name, cwd=folder).returncode == 0
+    done = harvest("watch", "bless", *names, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
+    assert done.returncode == 0
+    told = ("--matters", matters, "--confirm-after", "0", "--prometheus", "weekly.prom", "--junit", "weekly.xml")
+    printed = harvest("watch", "schedule", "audit.yaml", "--cron", *told, cwd=folder)
+    assert (printed.returncode, printed.stderr) == (0, "")
+    return printed.stdout
 
 
 def watched(folder: Path, *, topics: int, trials: int, worse: float, matters: float) -> None:
-    """The same, worse by the share `worse`, down, and back. matters: the smallest difference that does."""
+    """The same, worse by the share `worse`, down, and back."""
     assistant = Assistant(0.8)
     with chat_api(assistant) as port:
-        only = ", ".join(f"M{number:03}" for number in range(1, topics + 1))
-        (folder / "audit.yaml").write_text(AUDIT.format(only=only, trials=trials, port=port))
-        names = [f"runs/base-{number}" for number in range(4)]
-        for name in names:
-            assert harvest("run", "audit.yaml", "--out", name, cwd=folder).returncode == 0
-        blessed = harvest("watch", "bless", *names, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
-        assert blessed.returncode == 0
-        told = ("--matters", matters, "--confirm-after", "0", "--prometheus", "weekly.prom", "--junit", "weekly.xml")
-        printed = harvest("watch", "schedule", "audit.yaml", "--cron", *told, cwd=folder)
-        assert (printed.returncode, printed.stderr) == (0, "")
-
-        code, mailed = at_night(printed.stdout)
+        printed = blessed(folder, port, topics=topics, trials=trials, matters=matters)
+        code, mailed = at_night(printed)
         assert (code, mailed) == (0, ""), mailed
         assert f"is the same within {100 * matters:g} points" in (folder / "audit.log").read_text()
         assert metrics(folder)["harvest_exit_code"] == 0
@@ -86,7 +103,7 @@ def watched(folder: Path, *, topics: int, trials: int, worse: float, matters: fl
         assistant.useful = 0.8 - worse
         nights: list[tuple[int, str]] = []
         while not nights or (nights[-1][0] == 0 and len(nights) < 5):
-            nights.append(at_night(printed.stdout))
+            nights.append(at_night(printed))
         code, mailed = nights[-1]
         assert [night[0] for night in nights] == [0] * (len(nights) - 1) + [1]
         assert len(nights) >= 2, "one audit alone is never enough"
@@ -98,7 +115,7 @@ def watched(folder: Path, *, topics: int, trials: int, worse: float, matters: fl
         assert -worse - 0.25 < low < drop < high < -matters, "how sure"
         last = metrics(folder)
 
-    code, mailed = at_night(printed.stdout)
+    code, mailed = at_night(printed)
     assert code == 3
     assert "could not be measured" in mailed
     assert suite(folder).errors == 2
@@ -108,7 +125,7 @@ def watched(folder: Path, *, topics: int, trials: int, worse: float, matters: fl
 
     assistant.useful = 0.8
     with chat_api(assistant, port):
-        code, mailed = at_night(printed.stdout)
+        code, mailed = at_night(printed)
     assert (code, mailed) == (0, ""), "what was seen once and is over is no alarm of today"
     assert metrics(folder)["harvest_last_success_timestamp_seconds"] > last["harvest_last_success_timestamp_seconds"]
     looks = [json.loads(line) for line in (folder / "audit.history.jsonl").read_text().splitlines()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -250,9 +250,10 @@ document.forms[0].onsubmit = async (event) => {
   event.preventDefault();
   const box = document.querySelector("textarea");
   row("user").textContent = box.value;
+  const said = {method: "POST", body: box.value};
   box.value = "";
   const bubble = row("bot");
-  bubble.innerHTML = await (await fetch("say", {method: "POST"})).text();
+  bubble.innerHTML = await (await fetch("say", said)).text();
 };
 </script>"""
 
@@ -267,38 +268,36 @@ def _on_a_page(name: str) -> Answer:
     return replace(answer, text=text, sources=sources, attachments=files, refused=False, refusal="")
 
 
-async def _read_off(name: str) -> SystemTurn:
-    """What the browser makes of the shape on a page."""
+async def _read_off(names: Iterable[str]) -> dict[str, SystemTurn]:
+    """What the browser makes of each shape on a page."""
 
     async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        body = SHOWN[name] if asked.method == "POST" else CHAT
+        body = SHOWN[asked.body.decode()] if asked.method == "POST" else CHAT
         writer.write(response("200 OK", body, media_type="text/html; charset=utf-8"))
 
     async with serving(answering) as server:
         driver = build_driver("browser", {"url": f"{server.url}/", "evidence": ()}, Surroundings("s", Path()))
         assert isinstance(driver, BrowserDriver)
         driver._manners = replace(driver._manners, patience=Patience(silent=2.0))
+        places = asyncio.Semaphore(3)
+
+        async def read_off(number: int, name: str) -> SystemTurn:
+            async with places:
+                session = await driver.open(Opening("s", "M002", number, seed=1))
+                reply = await session.say(name)
+                await session.close()
+                return reply.turn
+
         try:
-            session = await driver.open(Opening("s", "M002", 1, seed=1))
-            reply = await session.say("Films?")
-            await session.close()
+            turns = await asyncio.gather(*(read_off(number, name) for number, name in enumerate(names, 1)))
         finally:
             await driver.close()
-    return reply.turn
+    return dict(zip(names, turns, strict=True))
 
 
 @pytest.fixture(scope="module")
 def read_off() -> dict[str, SystemTurn]:
-    async def all_shapes() -> list[SystemTurn]:
-        places = asyncio.Semaphore(3)
-
-        async def one(name: str) -> SystemTurn:
-            async with places:
-                return await _read_off(name)
-
-        return list(await asyncio.gather(*map(one, SHAPES)))
-
-    return dict(zip(SHAPES, asyncio.run(all_shapes()), strict=True))
+    return asyncio.run(_read_off(SHAPES))
 
 
 @pytest.mark.parametrize("name", SHAPES)

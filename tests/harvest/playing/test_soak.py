@@ -26,6 +26,8 @@ from recordings.files.times import unix_seconds
 from recordings.log.run_folder import Run, read
 from tests.servers.failing_chat import TOKEN
 from tests.support.checkout import ROOT
+from tests.support.command_line import harvest
+from tests.support.forked_commands import ForkedCommand
 
 PROTOCOL = """\
 format: harvest-protocol/1
@@ -111,9 +113,8 @@ def play(folder: Path, trials: int, wait: tuple[float, float], most_kills: int) 
         write_audit(folder, url, trials)
         while True:
             before = set(folder.glob("run/trials-*.jsonl"))
-            command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run"]
             with (folder / "messages.txt").open("ab") as messages:
-                running = subprocess.Popen(command, cwd=folder, stdout=messages, stderr=messages)
+                running = ForkedCommand("run", "audit.yaml", "--out", "run", cwd=folder, said=messages)
             while running.poll() is None and not asked(set(folder.glob("run/trials-*.jsonl")) - before):
                 time.sleep(0.02)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -180,8 +181,7 @@ def check(killed: Killed, planned: int) -> dict[str, int]:
 
 
 def verified(folder: Path) -> bool:
-    command = [sys.executable, "-m", "harvest", "data", "verify", "run"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+    done = harvest("data", "verify", "run", cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.startswith("verified: run")
 

@@ -73,10 +73,13 @@ PAIRS = [
     ("reformulating", "reformulating, hasty"),
 ]
 BOTH = [*PAIRS, *((other, one) for one, other in PAIRS)]
+# The ways of writing a request with a typing error are many, and those of three requests their product.
+LENGTHS = [(*pair, 2 if "typist" in pair else 3) for pair in BOTH]
 
 
-def built(name: str) -> ScriptedUser:
-    protocol: Protocol = read_protocol(parse_document(PROTOCOL.replace("USER", USERS[name]), "talking.yaml"))
+def built(name: str, turns: int = 3) -> ScriptedUser:
+    text = PROTOCOL.replace("USER", USERS[name]).replace("turn_limit: 3", f"turn_limit: {turns}")
+    protocol: Protocol = read_protocol(parse_document(text, "talking.yaml"))
     return ScriptedUser(protocol, build_users(protocol))
 
 
@@ -110,9 +113,15 @@ def followed(path: ExactPath, played: Sequence[ScriptedUser], shares: Sequence[f
     return found.weight
 
 
-@pytest.mark.parametrize(("played", "other"), BOTH, ids=str)
-def test_weighted_paths_of_one_user_have_exactly_the_expectation_of_the_other(played: str, other: str) -> None:
-    ours, theirs = built(played), built(other)
+@pytest.mark.parametrize(
+    ("played", "other", "turns"),
+    [*LENGTHS, *(pytest.param(*pair, 3, marks=pytest.mark.soak) for *pair, turns in LENGTHS if turns < 3)],
+    ids=str,
+)
+def test_weighted_paths_of_one_user_have_exactly_the_expectation_of_the_other(
+    played: str, other: str, turns: int
+) -> None:
+    ours, theirs = built(played, turns), built(other, turns)
     mine, wanted = tree(ours), tree(theirs)
     weights = [followed(path, (ours,), (1.0,), theirs) for path in mine.paths]
     assert math.fsum(path.probability * weight for path, weight in zip(mine.paths, weights)) == pytest.approx(1)
@@ -202,10 +211,11 @@ def study(seed: int, played: ScriptedUser, other: ScriptedUser, topics: int, tri
     return predict_mean(values, weights, level=0.95)
 
 
+@pytest.mark.parametrize("studies", [15, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("played", "other"), [("random", "random, hasty"), ("random, hasty", "random")])
-def test_studies_of_parrots_are_foretold_in_both_directions(played: str, other: str) -> None:
+def test_studies_of_parrots_are_foretold_in_both_directions(played: str, other: str, studies: int) -> None:
     ours, theirs = built(played), built(other)
-    truth, studies, given, held, mean = truth_of(theirs), 40, 0, 0, list[float]()
+    truth, given, held, mean = truth_of(theirs), 0, 0, list[float]()
     assert abs(truth - truth_of(ours)) > 0.05
     for seed in range(studies):
         found = study(seed, ours, theirs, 12, 4)

@@ -313,19 +313,20 @@ def harvest(capsys: pytest.CaptureFixture[str], *arguments: str | int | Path) ->
 
 
 def test_the_command_fits_and_writes_and_never_over_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "user.yaml"
+    out, data = tmp_path / "user.yaml", tmp_path / "acts.jsonl"
+    write_act_lines(data, iard()[:100])
     code, printed, people = harvest(
-        capsys, "users", "fit", IARD, "--out", out, "--stop", "hazard", "--json", "--folds", 2
+        capsys, "users", "fit", data, "--out", out, "--stop", "hazard", "--json", "--folds", 2
     )
     assert code == 0
     found = json.loads(printed)
     assert found["format"] == "harvest-simulation/1"
     assert found["foresight"]["order 1"]["low"] > 1
-    assert read_user(out).source.dialogues == found["user"]["source"]["dialogues"] == 336
+    assert read_user(out).source.dialogues == found["user"]["source"]["dialogues"] == 100
     assert "words" in people
-    code, _, people = harvest(capsys, "users", "fit", IARD, "--out", out)
+    code, _, people = harvest(capsys, "users", "fit", data, "--out", out)
     assert (code, "this file exists already" in people, "remove the file first" in people) == (2, True, True)
-    code, _, people = harvest(capsys, "users", "fit", IARD, "--out", tmp_path / "nowhere" / "u.yaml", "--folds", 2)
+    code, _, people = harvest(capsys, "users", "fit", data, "--out", tmp_path / "nowhere" / "u.yaml", "--folds", 2)
     assert (code, "cannot be written" in people) == (2, True)
 
 
@@ -557,7 +558,7 @@ def test_users_who_have_no_act_in_common_are_told_so_however_few_they_are(
 def test_acts_that_are_numbers_of_nodes_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = DATA / "cast2022" / "2022_evaluation_topics_tree_v1.0.json"
     assert harvest(capsys, "data", "import", "--format", "cast2022", tree, "--out", tmp_path / "run")[0] == 0
-    code, _, people = harvest(capsys, "users", "fit", tmp_path / "run", "--json")
+    code, _, people = harvest(capsys, "users", "fit", tmp_path / "run", "--json", "--folds", 2)
     assert code == 0, people
     assert "50 acts, 33 of them seen fewer than 5 times" in " ".join(people.split())
     assert "numbers of nodes or turns, not what users did" in " ".join(people.split())

@@ -127,6 +127,7 @@ def study(seed: int, *, topics: int, trials: int, lost: Mapping[str, float]) -> 
 
 MEASURE = read_term(parse(MEAN_USEFUL.name), Settings(), TOPICS, load_schema(SHIPPED))[0]
 KEY = (MEAN_USEFUL.name, None)
+UNEQUAL = {"hasty": 0.6, "patient": 0.05}
 
 
 def figures(material: Material, seed: int, weights: Mapping[str, float] | None = None) -> dict[str, Figure]:
@@ -136,11 +137,15 @@ def figures(material: Material, seed: int, weights: Mapping[str, float] | None =
 
 
 @pytest.mark.parametrize(
-    ("topics", "trials", "lost"),
-    [(15, 4, {}), (6, 4, {}), (15, 4, {"hasty": 0.6, "patient": 0.05})],
-    ids=["as played", "few topics", "unequal loss"],
+    ("studies", "topics", "trials", "lost"),
+    [
+        (25, 15, 4, UNEQUAL),
+        *(pytest.param(80, *cell, marks=pytest.mark.soak) for cell in ((15, 4, {}), (6, 4, {}), (15, 4, UNEQUAL))),
+    ],
 )
-def test_the_figure_is_the_sum_of_share_times_exact_tree(topics: int, trials: int, lost: Mapping[str, float]) -> None:
+def test_the_figure_is_the_sum_of_share_times_exact_tree(
+    studies: int, topics: int, trials: int, lost: Mapping[str, float]
+) -> None:
     turned = {"patient": 0.4, "hasty": 0.6}
     truth = {
         "population": sum(share * exact(name) for name, share in SHARES.items()),
@@ -148,7 +153,7 @@ def test_the_figure_is_the_sum_of_share_times_exact_tree(topics: int, trials: in
         **{name: exact(name) for name in SHARES},
     }
     assert abs(exact("patient") - exact("hasty")) > 0.05, "who is asked for matters"
-    studies, held, off = 80, dict.fromkeys(truth, 0), {name: list[float]() for name in truth}
+    held, off = dict.fromkeys(truth, 0), {name: list[float]() for name in truth}
     given = dict.fromkeys(truth, 0)
     for seed in range(studies):
         for name, one in figures(study(seed, topics=topics, trials=trials, lost=lost), seed, turned).items():
