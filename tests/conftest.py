@@ -45,6 +45,8 @@ SHARING = {
             for page in ("comparing", "planning", "rankings", "report", "trees", "variance")
         ),
         "tests/harvest/tables/test_demo_picture.py",
+        "tests/harvest/cli/test_exporting.py",
+        "tests/scoring/test_figure5.py",
     },
 }
 """Files with tests of a fixture that takes long to make: one process runs them all, so that each interface is started

@@ -118,9 +118,9 @@ def test_an_output_that_was_closed_from_the_start_changes_no_exit_code(
 @pytest.mark.parametrize(
     "command",
     [
-        "run audit.yaml --no-report --out run",
         "run audit.yaml --no-report --out run --json",
-        "doctor",
+        pytest.param("run audit.yaml --no-report --out run", marks=pytest.mark.soak),
+        pytest.param("doctor", marks=pytest.mark.soak),
         pytest.param("score --help", marks=pytest.mark.soak),
     ],
 )

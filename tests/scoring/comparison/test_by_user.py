@@ -61,7 +61,7 @@ def test_a_planted_reversal_is_said_and_of_whom() -> None:
 
 
 @pytest.mark.parametrize("users", keep_cells(AGREEING, "A better for one, alike for the others"))
-@pytest.mark.parametrize("spread", [0.0, 1.0])
+@pytest.mark.parametrize("spread", keep_cells([0.0, 1.0], 1))
 def test_where_users_agree_nothing_is_said(users: str, spread: float) -> None:
     assert len(said(AGREEING[users], 12, spread, 2)) <= allowed_errors(12, 0.05)
 

@@ -16,6 +16,7 @@ from scoring.inference.aligned import align
 from scoring.inference.interval import no_interval
 from scoring.inference.paired import Estimand
 from scoring.statistics.standardisation import Standard, standardise
+from tests.support.kept_cells import keep_cells
 from topics.arrays import Floats
 
 NAMES = ("A", "B", "C", "D")
@@ -157,7 +158,9 @@ def coverage(law: Law, form: Standard, topics: int, studies: int) -> tuple[int, 
     return sum(pair.interval.contains(true) for pair in pairs), sum(pair.is_distinguished for pair in pairs)
 
 
-@pytest.mark.parametrize(("law", "topics", "form"), [(lognormal_topics, 20, "E-std"), (useful_shares, 8, "std-AB")])
+@pytest.mark.parametrize(
+    ("law", "topics", "form"), keep_cells([(lognormal_topics, 20, "E-std"), (useful_shares, 8, "std-AB")], 1)
+)
 def test_intervals_cover_and_alike_systems_are_not_told_apart(law: Law, topics: int, form: Standard) -> None:
     held, apart = coverage(law, form, topics, 60)
     assert held >= stats.binom.ppf(1e-4, 60, 0.93)

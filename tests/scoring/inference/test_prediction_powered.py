@@ -176,7 +176,7 @@ def test_the_corrected_interval_covers_where_few_topics_are_bad(case: tuple[str,
     assert abs(np.mean(moved)) <= 0.01 + 3 * np.std(moved) / math.sqrt(worlds)
 
 
-@pytest.mark.parametrize("sizes", [(4,) * 12, (1, 1, 1, 2, 2, 3, 3, 6, 9, 12)])
+@pytest.mark.parametrize("sizes", [pytest.param((4,) * 12, marks=pytest.mark.soak), (1, 1, 1, 2, 2, 3, 3, 6, 9, 12)])
 def test_wordings_of_one_question_are_one_unit(sizes: tuple[int, ...]) -> None:
     """Every answer of a cluster is as good as the others of it. Taken for topics, they are sure of a wrong figure."""
     rng, worlds = np.random.default_rng(17), 80

@@ -71,8 +71,8 @@ def test_audits_that_fell_by_as_much_are_named_together_where_each_is_too_small(
 @pytest.mark.parametrize(
     ("world", "years"),
     [
-        (SMALL, 12),
         (World(15, 5, 0.15, 8), 12),
+        pytest.param(SMALL, 12, marks=pytest.mark.soak),
         *(pytest.param(world, 100, marks=pytest.mark.soak) for world in (SMALL, World(15, 5, 0.15, 8))),
         pytest.param(World(45, 5, 0.15, 4), 100, marks=pytest.mark.soak),
     ],

@@ -43,6 +43,7 @@ def _probed(
     return ProbeFindings(material, found, {probe.user: probe.plan for probe in known}), told
 
 
+@cache
 def _figures(character: Character, **how: int) -> Mapping[str, ScoreRow]:
     return {row.measure: row for row in probe_rows(_probed(character, **how)[0], whole=True)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from harvest.cli import main
 from harvest.report.compared_finding import comparison_finding
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.odd_users import parse_refused
 from harvest.studies.validity.user_card import ALL_TURNS, changed_users, joined_tables, user_card
 from harvest.studies.validity.user_differences import ADDED, KEPT, LEFT, LENGTH, ORDERS, REFUSED
@@ -35,13 +37,20 @@ from tests.support.failing_users import played as failing_study
 from tests.support.faulty_turns import NEEDS
 from tests.support.misbehaving_models import FAULTY_MODELS, hints, honest, misbehaved, saying
 
+
+@cache
+def study_of(kind: str) -> Material:
+    """One study with a model that misbehaves in this way with the second system, or with none."""
+    return misbehaved(3, saying(FAULTY_MODELS[kind]), hint=hints(kind)) if kind else misbehaved(3, saying(honest))
+
+
 ONE_KIND = frozenset({REFUSED, OWN_WORDS})
 """A turn is in the policy's words because its samples were refused."""
 
 
 @pytest.mark.parametrize("kind", FAULTY_MODELS)
 def test_each_misbehaviour_moves_its_own_rate_and_none_of_another_kind(kind: str) -> None:
-    study = misbehaved(3, saying(FAULTY_MODELS[kind]), hint=hints(kind))
+    study = study_of(kind)
     found = study.user_card.differences
     assert kind in {one.rate for one in found}
     moved = {one.rate for one in found}
@@ -54,15 +63,14 @@ def test_each_misbehaviour_moves_its_own_rate_and_none_of_another_kind(kind: str
 
 @pytest.mark.parametrize("kind", [name for name in FAULTY_MODELS if name != REFUSED])
 def test_no_winner_is_named_and_the_difference_is_bounded(kind: str) -> None:
-    study = misbehaved(3, saying(FAULTY_MODELS[kind]), hint=hints(kind), trials=3)
-    *_, mean = pairs(study)
+    *_, mean = pairs(study_of(kind))
     assert (mean.verdict, mean.bounds is not None) == ("cannot tell", True)
     assert mean.why == "users said something else to one system: see the bounds"
     assert mean.bounds[0] <= mean.value <= mean.bounds[1]  # type: ignore[index]
 
 
 def test_an_honest_model_has_no_fault_and_withholds_nothing() -> None:
-    study = misbehaved(3, saying(honest))
+    study = study_of("")
     assert study.user_card.differences == ()
     for card in study.user_card.systems:
         assert not card.faults
@@ -90,8 +98,7 @@ def test_only_pairs_with_the_system_that_met_another_user_are_withheld() -> None
 
 
 def test_rates_have_their_n_and_interval() -> None:
-    study = misbehaved(3, saying(FAULTY_MODELS["leak"]))
-    card = study.user_card.systems[1]
+    card = study_of("leak").user_card.systems[1]
     rate = card.rates["leak"]
     assert rate.n == card.turns
     assert rate.value == rate.count / rate.n

@@ -21,6 +21,7 @@ from harvest.studies.validity.worded_turns import WordedTurn
 from recordings.conversations.conversation import TrialKey
 from simulators.llm.faults import OWN_WORDS
 from simulators.llm.prompting import FREE
+from tests.support.kept_cells import keep_cells
 
 Sides = tuple[list[WordedTurn], list[WordedTurn]]
 
@@ -85,7 +86,9 @@ HONEST: Mapping[str, Mapping[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize(
+    "name", keep_cells(HONEST, "few topics", "unlike systems, and turns that are longer after useless answers")
+)
 def test_honest_users_are_seldom_told_apart(name: str) -> None:
     rng = np.random.default_rng(11)
     wrong = sum(bool(found(world(rng, **HONEST[name]))) for _ in range(60))  # type: ignore[arg-type]
