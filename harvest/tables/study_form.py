@@ -23,7 +23,8 @@ class StudyForm:
 
     `head` is the JSON of everything except the figures: first `format`, then settings, notes and verdicts. `rows`
     returns each figure once. `tables` returns the output for people, given the width of their terminal in columns. In
-    this output, a string, or a text with `no_wrap`, is printed as one line. `sources` are the runs behind the study,
+    this output, a string, or a text with `no_wrap`, is printed as one line. `late` returns the rest of the head, which
+    takes long to make. `sources` are the runs behind the study,
     as described by `harvest.studies.runs.sources`. `chart` returns an SVG file, and is None if the study has no
     picture. `paper` returns a short table in LaTeX, and is None if the study has none. `details` are the kinds of
     figures that a table of all figures in LaTeX leaves out.
@@ -32,6 +33,7 @@ class StudyForm:
     head: Mapping[str, Any]
     rows: Callable[[], Iterable[LongRow]]
     tables: Callable[[int], Iterable[RenderableType]]
+    late: Callable[[], Mapping[str, Any]] = dict
     sources: Sequence[Mapping[str, Json]] = ()
     chart: Callable[[], str] | None = None
     paper: Callable[[], str] | None = None
@@ -41,6 +43,7 @@ class StudyForm:
         """Return the head, the sources, the software and, under `long`, the figures as rows."""
         return {
             **self.head,
+            **self.late(),
             "sources": [dict(one) for one in self.sources],
             "software": software(),
             "long": [one.as_json() for one in self.rows()],

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scoring.comparison.pairs import MeasureComparison, Pair, compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
+from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.figure import Good
 from scoring.inference.aligned import align
 from scoring.inference.paired import Guard

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from scoring.inference.permuted_lines import PermutedLine, upper_p
 from scoring.statistics.beta import normal_cdf
-from topics.arrays import Floats
+from topics.arrays import Counts, Floats
 from topics.identity import generator
 
 _DECAY = 0.8  # of the weights of lags, so that short and long dependence both show
@@ -127,6 +127,35 @@ def common_time_p(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
     lags = np.arange(1, _LAGS + 1)
     spread = square * math.sqrt(float((_DECAY ** (2 * lags) * (len(line) - lags)).sum()))
     return 1 - normal_cdf(float(_lagged_products(line[None])[0]) / spread)
+
+
+def common_time_ps(values: Floats, times: Floats, pairs: Counts) -> Floats:
+    """Return the (pairs,) `common_time_p` of the differences of two sides, `pairs` (pairs, 2), and of their mean times.
+    Values and times are (sides, topics, trials)."""
+    _, topics, trials = values.shape
+    found = np.ones(len(pairs))
+    known = np.array([not (np.isnan(own) | np.isnan(at)).any() for own, at in zip(values, times, strict=True)])
+    whole = known[pairs].all(axis=1)
+    for at in np.flatnonzero(~whole).tolist():
+        (first, second), (began, then) = values[pairs[at]], times[pairs[at]]
+        found[at] = common_time_p(first - second, (began + then) / 2)
+    if topics * trials < _FEWEST:
+        return found
+    lags = np.arange(1, _LAGS + 1)
+    scale = math.sqrt(float((_DECAY ** (2 * lags) * (topics * trials - lags)).sum()))
+    step = max(1, _AT_ONCE // (topics * trials))
+    places = np.flatnonzero(whole)
+    for some in (places[start : start + step] for start in range(0, len(places), step)):
+        first, second = pairs[some].T
+        cells, when = values[first] - values[second], (times[first] + times[second]) / 2
+        lines = (cells - cells.sum(axis=2, keepdims=True) / trials).reshape(len(some), topics * trials)
+        order = np.argsort(when.reshape(lines.shape), axis=1, kind="stable")
+        lines = np.take_along_axis(lines, order, axis=1)
+        squares, products = np.square(lines).mean(axis=1).tolist(), _lagged_products(lines).tolist()
+        for at, square, product in zip(some.tolist(), squares, products, strict=True):
+            if square > _SAME:
+                found[at] = 1 - normal_cdf(product / (square * scale))
+    return found
 
 
 def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> TimeDependence:

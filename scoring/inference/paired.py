@@ -224,6 +224,11 @@ def correct_intervals(found: Sequence[PairedTest]) -> list[float]:
     return holm_correction([one.outside for one in found])
 
 
+def tells_apart(p: float, outside: float, alpha: float) -> bool:
+    """Return True if a winner is named. The arguments are as in `decide`; `outside` is NaN without an interval."""
+    return p <= alpha + _SAME and outside <= alpha + _SAME
+
+
 def decide(
     found: PairedTest, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
 ) -> tuple[Verdict, str]:
@@ -240,7 +245,7 @@ def decide(
         return "too few", ""
     if not found.interval.is_defined:
         return "cannot tell", found.interval.note
-    if p <= alpha + _SAME and outside <= alpha + _SAME:
+    if tells_apart(p, outside, alpha):
         if good == "neither":
             return ("higher" if found.value > 0 else "lower"), ""
         return ("better" if (found.value > 0) == (good == "high") else "worse"), ""

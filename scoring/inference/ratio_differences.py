@@ -19,19 +19,19 @@ Medicine 27 (2008), 1693-1702.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, Interval, no_interval
 from scoring.inference.proportions import clopper_pearson_ends
-from scoring.inference.unseen_topic import pooled_ends
+from scoring.inference.unseen_topic import PooledSides, pooled_ends
 from topics.arrays import Floats
 from topics.counting import pluralize
 
-# From a level to the low and high ends of both sides: (..., 2) each.
-Ends = Callable[[float], tuple[Floats, Floats]]
+# From a level of each study, (...), to the low and high ends of both sides: (..., 2) each.
+Ends = Callable[[Floats], tuple[Floats, Floats]]
 
 _HALVINGS = 14  # to four digits
 _FEW_TURNS, _FEW_OF_A_KIND = 20, 5
@@ -52,11 +52,8 @@ def mover_p(ratios: Floats, ends_at: Ends) -> Floats:
     # separate bracket. Many studies at once, as in `scoring.inference.ratio_power`, need one level only.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        outside = np.empty(middle.shape, dtype=bool)
-        for alpha in np.unique(middle):
-            here = middle == alpha
-            first, last = mover_ends(ratios[here], *(side[here] for side in ends_at(1 - float(alpha))))
-            outside[here] = (first > 0) | (last < 0)
+        first, last = mover_ends(ratios, *ends_at(1 - middle))
+        outside = (first > 0) | (last < 0)
         low, high = np.where(outside, low, middle), np.where(outside, middle, high)
     return np.asarray(np.maximum(high, least))
 
@@ -78,12 +75,9 @@ def ratios_like_these(
             f"{side} system has {pluralize(few, unit)} with a first turn that failed, too few to tell"
         ), math.nan
 
-    def ends_at(chosen: float) -> tuple[Floats, Floats]:
-        return ratio_ends(tops, bottoms, chosen)
-
     ratios = tops.sum(axis=0) / bottoms.sum(axis=0)
-    low, high = mover_ends(ratios, *ends_at(level))
-    p = float(mover_p(ratios[None], lambda chosen: tuple(side[None] for side in ends_at(chosen)))[0])  # type: ignore[arg-type,return-value]
+    low, high = mover_ends(ratios, *ratio_ends(tops, bottoms, level))
+    p = float(ratio_ps(tops, bottoms, [(0, 1)])[0])
     interval = Interval(
         float(low),
         float(high),
@@ -92,6 +86,23 @@ def ratios_like_these(
         assumes=f"{unit}s are independent draws; one of a kind that was not asked may have a ratio of 0 or 1",
     )
     return interval, p
+
+
+def ratio_ps(above: Floats, below: Floats, places: Sequence[tuple[int, int]]) -> Floats:
+    """Return the (pairs,) p of `ratios_like_these` for two columns each, at `places`, of (U, m) numerators and
+    denominators."""
+    there = below > 0
+    pairs = np.array(places).reshape(-1, 2)
+    known = (there.sum(axis=0) >= FEWEST)[pairs].all(axis=1)
+    columns = np.unique(pairs[known])
+    rows = np.zeros(below.shape[1], dtype=np.int64)
+    rows[columns] = np.arange(len(columns))
+    sides = PooledSides([(above[there[:, at], at], below[there[:, at], at]) for at in columns])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = (above.sum(axis=0) / below.sum(axis=0))[pairs[known]]
+    found = np.full(len(pairs), math.nan)
+    found[known] = mover_p(ratios, lambda levels: sides.ends(rows[pairs[known]], levels[:, None]))
+    return found
 
 
 def ratio_ends(above: Floats, below: Floats, level: float) -> tuple[Floats, Floats]:
@@ -127,10 +138,7 @@ def exact_ratios(above: npt.ArrayLike, below: npt.ArrayLike, *, level: float) ->
         return no_interval("a side has no first turn that failed"), math.nan
     ratios = tops / bottoms
 
-    def ends_at(chosen: float) -> tuple[Floats, Floats]:
-        return clopper_pearson_ends(tops, bottoms, chosen)
-
-    low, high = mover_ends(ratios, *ends_at(level))
-    p = float(mover_p(ratios[None], lambda chosen: tuple(side[None] for side in ends_at(chosen)))[0])  # type: ignore[arg-type,return-value]
+    low, high = mover_ends(ratios, *clopper_pearson_ends(tops, bottoms, level))
+    p = float(mover_p(ratios, lambda chosen: clopper_pearson_ends(tops, bottoms, float(chosen))))
     method = "two Clopper-Pearson intervals, squared and added"
     return Interval(float(low), float(high), method, "nothing", assumes="trials are independent"), p

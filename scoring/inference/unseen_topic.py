@@ -34,13 +34,14 @@ Hill, Annals of Statistics 3 (1975), 1163-1174.
 """
 
 import math
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile, normal_quantile
-from topics.arrays import Floats
+from topics.arrays import Counts, Floats
 from topics.identity import generator
 
 # The size of the unseen topic, in topics.
@@ -192,6 +193,35 @@ def pooled_ends(above: Floats, below: Floats, level: float) -> tuple[float, floa
     low, high = _ordered_ratios(above.tobytes(), below.tobytes())
     most = highest_low_end(units, level)
     return min(_ordered_quantile(low, tail), most), max(_ordered_quantile(high, 1 - tail), 1 - most)
+
+
+class PooledSides:
+    """Ratios of sums, (K,) numerators and denominators each, of which `pooled_ends` are needed at many levels."""
+
+    def __init__(self, sides: Sequence[tuple[Floats, Floats]]) -> None:
+        ordered = [_ordered_ratios(above.tobytes(), below.tobytes()) for above, below in sides]
+        self._units = [len(below) for _, below in sides]
+        self._draws = np.array([len(low) for low, _ in ordered], dtype=np.int64)
+        padded = np.full((2, len(sides), int(self._draws.max(initial=0))), math.nan)
+        for row, both in enumerate(ordered):
+            padded[:, row, : self._draws[row]] = both
+        self._low, self._high = padded
+
+    def ends(self, rows: Counts, levels: Floats) -> tuple[Floats, Floats]:
+        """Return low and high ends of the sides in `rows`, each at its own level. Both arrays broadcast."""
+        at, level = np.broadcast_arrays(rows, levels)
+        tail = (1 - level) / 2
+        least = [highest_low_end(self._units[row], one) for row, one in zip(at.flat, level.flat, strict=True)]
+        most = np.array(least).reshape(at.shape)
+        low, high = self._quantile(self._low, at, tail), self._quantile(self._high, at, 1 - tail)
+        return np.minimum(low, most), np.maximum(high, 1 - most)
+
+    def _quantile(self, ordered: Floats, rows: Counts, share: Floats) -> Floats:
+        last = self._draws[rows] - 1
+        place = last * share
+        at = place.astype(np.int64)
+        least, most, part = ordered[rows, at], ordered[rows, np.minimum(at + 1, last)], place - at
+        return np.where(part < 0.5, least + (most - least) * part, most - (most - least) * (1 - part))
 
 
 @lru_cache(maxsize=256)

@@ -152,7 +152,8 @@ def _lentz(x: Any, a: Any, b: Any) -> Any:
             c = _away_from_zero(1 + term / c)
             change = c * d
             total = total * change
-        if np.all(abs(change - 1) < 1e-15):
+        near = abs(change - 1) < 1e-15
+        if near if isinstance(near, bool) else near.all():
             break
     return total
 

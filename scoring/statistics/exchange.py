@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from topics.arrays import Floats
+from topics.arrays import Counts, Floats
 
 _ENUMERATED_UNITS = 13  # up to this many differing units, all exchanges are used: 8192 at most
 _DRAWS = 9999  # a round number together with the observed data: p in steps of .0001
@@ -45,6 +45,12 @@ def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
         np.copysign(1.0, signs, out=signs)
         as_far += int((np.abs(np.einsum("st,t->s", signs, each)) >= seen).sum())
     return float((1 + as_far) / (1 + _DRAWS))
+
+
+def count_exchange_draws(differences: Floats) -> Counts:
+    """Return (studies,) how many random numbers `exchange_p` draws for each column of (topics, studies) differences."""
+    units = (np.abs(differences) > _SAME).sum(axis=0)
+    return np.where(units > _ENUMERATED_UNITS, _DRAWS * units, 0)
 
 
 def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: int = _DRAWS) -> Floats:

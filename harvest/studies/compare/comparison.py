@@ -20,7 +20,8 @@ from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
 from harvest.tables.comparison_words import better_system, interval_words, measure_name, p_text, signed
 from recordings.files.json_text import Json
-from scoring.comparison.pairs import MeasureComparison, Pair, compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
+from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.paired import Estimand, Guard
@@ -94,10 +95,7 @@ class Comparison:
         """Return the comparison with only those pairs of which `system` is one."""
         return replace(
             self,
-            measures=tuple(
-                replace(one, pairs=tuple(pair for pair in one.pairs if system in (pair.first, pair.second)))
-                for one in self.measures
-            ),
+            measures=tuple(replace(one, pairs=one.pairs_of(system)) for one in self.measures),
         )
 
     def __repr__(self) -> str:

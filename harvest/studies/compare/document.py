@@ -37,32 +37,38 @@ def comparison_form(found: Comparison, *, details: bool = False, every: bool = F
             "unplayed": dict(found.unplayed),
             "differences": [one.as_json() for one in found.contrasts],
             "notes": list(found.notes),
-            "measures": [
-                {
-                    "measure": one.measure,
-                    "turn": one.turn,
-                    "topic_type": one.topic_type,
-                    "letters": dict(one.letters),
-                    "topics_left_out": list(one.left_out),
-                    "clusters": one.clusters or None,
-                    "trials_fewest": one.trials[0],
-                    "trials_most": one.trials[1],
-                    "pairs": [
-                        {"first": pair.first, "second": pair.second, "why": pair.why, "assumes": pair.interval.assumes}
-                        for pair in one.pairs
-                    ],
-                }
-                for one in found.measures
-            ],
-            "parting": [parting_document(one) for one in found.parted],
         },
         rows=lambda: comparison_rows(found),
         tables=lambda width: comparison_tables(found, width=width, details=details, every=every),
+        late=lambda: _all_pairs(found),
         sources=found.runs,
         chart=lambda: comparison_chart(found, details=details),
         paper=lambda: comparison_latex(found),
         details=_TOPIC_FIGURES,
     )
+
+
+def _all_pairs(found: Comparison) -> dict[str, Any]:
+    return {
+        "measures": [
+            {
+                "measure": one.measure,
+                "turn": one.turn,
+                "topic_type": one.topic_type,
+                "letters": dict(one.letters),
+                "topics_left_out": list(one.left_out),
+                "clusters": one.clusters or None,
+                "trials_fewest": one.trials[0],
+                "trials_most": one.trials[1],
+                "pairs": [
+                    {"first": pair.first, "second": pair.second, "why": pair.why, "assumes": pair.interval.assumes}
+                    for pair in one.pairs
+                ],
+            }
+            for one in found.measures
+        ],
+        "parting": [parting_document(one) for one in found.parted],
+    }
 
 
 def comparison_rows(found: Comparison) -> Iterator[LongRow]:

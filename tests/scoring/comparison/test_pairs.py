@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from scoring.comparison.pairs import MeasureComparison, compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
+from scoring.comparison.pairs import MeasureComparison
 from scoring.figure import Good
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import fill_losses

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scoring.comparison.pairs import MeasureComparison, compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
+from scoring.comparison.pairs import MeasureComparison
 from scoring.comparison.standardised import Standardised, compare_standardised
 from scoring.inference.aligned import align
 from scoring.inference.interval import no_interval

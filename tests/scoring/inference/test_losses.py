@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from scoring.comparison.pairs import Pair, compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
+from scoring.comparison.pairs import Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses, join_losses, losses_matter
 from tests.support.compared_worlds import lost_whole

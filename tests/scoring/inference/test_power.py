@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from scoring.comparison.pairs import compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
 from scoring.inference.paired import Estimand, Guard, compare_like_these, compare_these
 from scoring.inference.power import Power, _quantiles, judge_studies, simulate_power
 from scoring.statistics.beta import student_quantile

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom
 
-from scoring.comparison.pairs import compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.components import across_systems
 from scoring.inference.paired import Estimand

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scoring.comparison.pairs import compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
 from scoring.inference.aligned import Aligned, align
 from scoring.inference.paired import Estimand, Guard
 from scoring.inference.ratios import Ratio, compare_ratio

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from scoring.comparison.pairs import compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
 from scoring.inference.aligned import Cell, Trial, align
 from scoring.inference.paired import Estimand, compare_like_these, compare_these
 from scoring.inference.sessions import compare_sessions, needed_sessions, session_variance

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from scoring.comparison.pairs import compare_pairs
+from scoring.comparison.compared_pairs import compare_pairs
 from scoring.inference.aligned import Cell, Trial, align
 from scoring.inference.paired import Estimand
 from scoring.inference.sides import compare_sides

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from scoring.comparison import pairs
+from scoring.comparison import compared_pairs
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
@@ -131,9 +131,9 @@ def compared(study: Study, *, estimand: Estimand, guard: Guard = "unseen", tople
         )
 
     with patch.object(
-        pairs, "_find_needed"
+        compared_pairs, "_find_needed"
     ):  # what would settle it is no part of a verdict, and nine tenths of the time
-        return pairs.compare_pairs(
+        return compared_pairs.compare_pairs(
             "%recovery" if study.second is not None else "a measure",
             None,
             aligned(cells),

@@ -50,7 +50,7 @@ def test_of_many_systems_the_pairs_of_the_best_are_printed_and_all_are_there(
         for number in range(7)
     )
     found = compare_runs([read(small_run(tmp_path, systems, trials=2))], measures=["ave%useful"], most_parted=2)
-    assert len(found.measures[0].pairs) == len(comparison_form(found).head["measures"][0]["pairs"]) == 21
+    assert len(found.measures[0].pairs) == len(comparison_form(found).late()["measures"][0]["pairs"]) == 21
 
     def printed(*, every: bool) -> str:
         console = Console(file=StringIO(), width=100)
