@@ -15,6 +15,7 @@ empty cell is unknown, and is not filled from a shorter row.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,12 +30,15 @@ from topics.redirects import Page, Redirect, Redirects, shipped_redirects
 from topics.regular_file import read_bytes
 from topics.shown_names import shorten
 from topics.suggestions import nearest_name
+from topics.unseen_characters import character_name
 
 DOMAIN, OFFICIAL = "domain", "official"
 UNKNOWN = "unknown"  # how measures call the sources that have no group in a column
 _KNOWN = ("kind", "owner", "country", OFFICIAL)
 _OFFICIAL = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
 _LARGEST = 16 * 2**20  # bytes, as for every text file of Harvest
+MOST_LETTERS = 200  # of a group: it stands in tables and in the names of measures
+_STEERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +185,20 @@ def _read_domain(cell: Cell, path: str) -> str:
     return parts.host.removeprefix("www.") + parts.path.rstrip("/")
 
 
+def _read_text(cell: Cell, path: str) -> tuple[str, Place]:
+    """Return a text that stands in tables and measures, with its place. Raises InputError for one that could not."""
+    text, place = " ".join(cell.text.split()), Place(path, cell.line, cell.column)
+    if len(text) > MOST_LETTERS:
+        what = f"the cell has {len(text)} characters"
+        raise InputError(what, place=place, allowed=f"at most {MOST_LETTERS}")
+    if steers := _STEERS.search(text):
+        what = f"the cell has {character_name(steers[0])}, which steers how text is shown"
+        raise InputError(what, place=place, advice="delete it")
+    return text, place
+
+
 def _read_group(name: str, cell: Cell, path: str) -> str:
-    text = " ".join(cell.text.split())
-    place = Place(path, cell.line, cell.column)
+    text, place = _read_text(cell, path)
     if ";" in text:
         what = f"{name}: {shorten(text, 60)!r} has several groups"
         raise InputError(what, place=place, allowed="one group, without ;", advice="add a column for each way to group")

@@ -17,8 +17,8 @@ from tests.support.exposure_worlds import ExposureWorld
 from topics.identity import generator
 from topics.topic import Topic, TopicSet, TopicType
 
-# The addresses in the answer of a system to a topic in a trial, one list for each turn.
-Cited = Callable[[str, int, int], Sequence[Sequence[str]]]
+# The addresses in the answer of a system to a topic in a trial, one list for each turn; or the answer itself.
+Cited = Callable[[str, int, int], Sequence[Sequence[str] | Answer]]
 
 TABLE = """domain,kind,owner
 s1.example,broadcaster,One Group
@@ -69,13 +69,15 @@ async def _record(
                         await writer.append(TrialEnded(identity, 1, Outcome("invalid", "timeout")), sync=True)
                         continue
                     for number, own in enumerate(cited(name, at, trial), 1):
-                        answer = Answer.of(" ".join(["Here is what I found.", *own]))
+                        answer = (
+                            own if isinstance(own, Answer) else Answer.of(" ".join(["Here is what I found.", *own]))
+                        )
                         await writer.append(Asked(identity, 1, number, "asking", topic.request))
                         await writer.append(Answered(identity, 1, number, SystemTurn(answer)))
                     await writer.append(TrialEnded(identity, 1, Outcome("completed")), sync=True)
 
 
-def draw_addresses(world: ExposureWorld, seed: int = 0) -> Cited:
+def draw_addresses(world: ExposureWorld, seed: int = 0) -> Callable[[str, int, int], list[list[str]]]:
     """Cite domains `s1.example`, `s2.example`, … by the law of a world; each topic has one law for all systems."""
 
     def cited(system: str, topic: int, trial: int) -> list[list[str]]:
