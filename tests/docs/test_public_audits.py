@@ -59,7 +59,7 @@ def commands(block: str) -> list[list[str]]:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The rehearsal with a small table, played."""
     folder = tmp_path_factory.mktemp("small")
-    rehearsal(folder, 6)
+    rehearsal(folder, 3)
     assert harvest("run", "audit.yaml", "--out", "run", "--no-report", cwd=folder).returncode == 0
     return folder
 
@@ -81,7 +81,7 @@ def browser(small: Path) -> Iterator[Browser]:
 
 def test_the_commands_of_the_page_play_a_small_table(small: Path, tmp_path: Path) -> None:
     said = {}
-    for words in rehearsal(tmp_path, 6):
+    for words in rehearsal(tmp_path, 3):
         if words[0] == "run":
             (tmp_path / "run").symlink_to(small / "run")
             continue
@@ -92,7 +92,7 @@ def test_the_commands_of_the_page_play_a_small_table(small: Path, tmp_path: Path
     assert "steady is asked in the same way from oslo and lyon and quito" in said["check"]
     assert "english-only: fr − en" in said["robustness"]
     assert "language fr: steady − english-only" in said["robustness"]
-    assert len(read(tmp_path / "run").conversations) == 6 * 5 * 12
+    assert len(read(tmp_path / "run").conversations) == 3 * 5 * 12
     with (tmp_path / "answers.csv").open(encoding="utf-8", newline="") as file:
         assert {row["country"] for row in csv.DictReader(file)} == {"NO", "FR", "EC"}
 

@@ -57,41 +57,41 @@ import pytest
 
 
 def test_a_bound_that_is_missed(harvest_audit):
-    harvest_audit("audit.yaml").check("%useful", turn=1, at_most=0.01)
+    harvest_audit("audit.yaml", once=True).check("%useful", turn=1, at_most=0.01)
 
 
 def test_a_bound_inside_the_interval_passes(harvest_audit):
-    audited = harvest_audit("audit.yaml")
+    audited = harvest_audit("audit.yaml", once=True)
     audited.check("%useful", turn=1, at_least=audited.figure("%useful", turn=1).value)
 
 
 def test_a_bound_inside_the_interval_fails_if_strict(harvest_audit):
-    audited = harvest_audit("audit.yaml")
+    audited = harvest_audit("audit.yaml", once=True)
     audited.check("%useful", turn=1, at_least=audited.figure("%useful", turn=1).value, strict=True)
 
 
 def test_a_figure_that_does_not_exist(harvest_audit):
-    harvest_audit("audit.yaml").figure("%useful", turn=7)
+    harvest_audit("audit.yaml", once=True).figure("%useful", turn=7)
 
 
 def test_a_figure_without_its_turn(harvest_audit):
-    harvest_audit("audit.yaml").check("%useful", at_least=0.5)
+    harvest_audit("audit.yaml", once=True).check("%useful", at_least=0.5)
 
 
 def test_a_figure_of_another_system(harvest_audit):
-    harvest_audit("audit.yaml").figure("ave%useful", system="B")
+    harvest_audit("audit.yaml", once=True).figure("ave%useful", system="B")
 
 
 def test_a_figure_of_each_system(harvest_audit):
-    harvest_audit("demo").figure("ave%useful")
+    harvest_audit("demo", once=True).figure("ave%useful")
 
 
 def test_a_measure_without_a_value(harvest_audit):
-    harvest_audit("audit.yaml").check("R", at_least=0.1)
+    harvest_audit("audit.yaml", once=True).check("R", at_least=0.1)
 
 
 def test_an_audit_without_thresholds(harvest_audit):
-    harvest_audit("demo").check_thresholds()
+    harvest_audit("demo", once=True).check_thresholds()
 """
 
 
