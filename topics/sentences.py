@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -52,6 +53,7 @@ class Sentence:
     leads: bool = False
 
 
+@lru_cache(maxsize=16)  # several rules split the same turn one after the other, and it can have a million characters
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of `text` in order, without overlaps, each with at least one word. Only white space and
     markers are between them."""

@@ -104,8 +104,14 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("when", ["before the next turn", "while it is answered", "before the page closes"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("way", "when"),
+    [
+        pytest.param(way, when, marks=[] if number == place else pytest.mark.soak)
+        for number, way in enumerate(WAYS)
+        for place, when in enumerate(("before the next turn", "while it is answered", "before the page closes"))
+    ],
+)
 async def test_an_answer_that_was_only_put_up_until_another_came_is_named_and_not_believed_again(
     browser: Browser, way: str, when: str
 ) -> None:
