@@ -15,6 +15,7 @@ the system marks its answer as a refusal in a separate field, that field decides
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import ClassVar
 
 from protocols.rules.answer_rule import AnswerRule
@@ -62,8 +63,7 @@ class Refusal(AnswerRule):
         if start >= OPENING:  # text after this much white space, which may be megabytes, is not read
             return _no_refusal("none in the first sentences")
         plain = fold(blank_emphasis(text[: start + len(stripped)]))
-        known = tuple(wordings(plain[:OPENING]))
-        found = _find_refusal(plain, known)
+        known, found = _find_refusal(plain)
         if found is None:
             return _no_refusal("none in the first sentences")
         if given := delivered(sight, plain, known):
@@ -112,7 +112,13 @@ def delivered(sight: Sight, plain: str, known: tuple[Wording, ...]) -> str:
     return ""
 
 
-def _find_refusal(plain: str, known: tuple[Wording, ...]) -> tuple[int, int, str] | None:
+@lru_cache(maxsize=256)  # what refuses, and what a simulated user says, is often the same
+def _find_refusal(plain: str) -> tuple[tuple[Wording, ...], tuple[int, int, str] | None]:
+    known = tuple(wordings(plain[:OPENING]))
+    return known, _first_refusal(plain, known)
+
+
+def _first_refusal(plain: str, known: tuple[Wording, ...]) -> tuple[int, int, str] | None:
     for count, (start, end) in enumerate(sentences_of(plain)):
         if count == _SENTENCES:
             break
