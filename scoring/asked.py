@@ -57,6 +57,11 @@ class _Coverage:
         return criterion + some
 
 
+def cautions(measures: Iterable[Measure]) -> tuple[str, ...]:
+    """Return the sentences without which figures of these measures mislead, each once."""
+    return tuple(dict.fromkeys(one.declaration.caution for one in measures if one.declaration.caution))
+
+
 @dataclass(slots=True)
 class AskedMeasures:
     """The requested measures, and the judgments found for them.

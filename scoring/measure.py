@@ -121,6 +121,7 @@ class Declaration:
     - `parts`: computes the figures of single turns and nuggets of a requested measure of conversations. They are rows
       only, and have the name of the measure.
     - `key`: makes a sentence that explains a requested term with the topic set, printed with the notes.
+    - `caution`: a sentence without which the figure misleads, printed wherever the measure is requested.
     """
 
     name: str
@@ -162,6 +163,7 @@ class Declaration:
     of_sets: bool = False
     parts: Callable[[Material, Measure], Iterable[Figure]] | None = None
     key: Callable[[Term, TopicSet], str] | None = None
+    caution: str = ""
 
     def better(self, term: Term, inner: Good = "high") -> Good:
         """Return the good end of the measure's range for a term. `inner` is the good end of its inner measure."""

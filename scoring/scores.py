@@ -10,7 +10,7 @@ import numpy as np
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
 from recordings.conversations.trial_sets import TrialSet
-from scoring.asked import AskedMeasures
+from scoring.asked import AskedMeasures, cautions
 from scoring.columns import Columns, column_of
 from scoring.conversations import (
     Ranked,
@@ -225,6 +225,7 @@ def score(
         *(length_notes(every, settings) if gold is not None or wanted else ()),
         *(note for make in remarks for note in make(every)),
         *explained,
+        *cautions(wanted.values()),
         *asked.notes(),
     )
     whole = ScoreTable(tuple(parts), settings, notes, asked.coverage(), each)

@@ -43,6 +43,10 @@ def _in_asked_language(material: Material, exchange: Exchange) -> bool | None:
     return asked == answered if asked and answered else None
 
 
+_LOWER = (
+    "{0} is a lower bound: of {1}s in words from which its rule was not made, it found {2} of {3}, and the share may "
+    "differ between languages (docs/refusals.md)."
+)
 _of_answers = partial(
     Declaration, of="conversation", n="answers that can be told", source="docs/refusals.md", percentage=True
 )
@@ -54,6 +58,7 @@ REFUSALS = _of_answers(
     example="refusal_rate",
     good="neither",
     legend="share of refusals",
+    caution=_LOWER.format("refusal_rate", "refusal", 162, 270),
     score=lambda material, measure: _share(material, measure, partial(_declines, "refusal")),
 )
 EVASIONS = _of_answers(
@@ -64,6 +69,7 @@ EVASIONS = _of_answers(
     example="evasion_rate",
     good="neither",
     legend="share of evasions",
+    caution=_LOWER.format("evasion_rate", "evasion", 27, 135),
     score=lambda material, measure: _share(material, measure, partial(_declines, "evasion")),
 )
 ASKED_LANGUAGE = _of_answers(

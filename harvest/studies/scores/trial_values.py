@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from harvest.studies.scores.scorecard import Judges, Material
-from scoring.asked import AskedMeasures
+from scoring.asked import AskedMeasures, cautions
 from scoring.conversations import joint_columns
 from scoring.inference.aligned import Cell, Trial
 from scoring.library import declared, list_forms, measures, single_measures
@@ -139,7 +139,7 @@ def measure_values(
         for name in (name for name in names if name in cell):
             found[key.system].setdefault((name, None), {})[key.topic, key.trial] = cell[name]
     asked.refuse_unsettled()
-    return found, (*asked.notes(), *_missing_input_notes(measures, material))
+    return found, (*cautions(measures), *asked.notes(), *_missing_input_notes(measures, material))
 
 
 def _missing_input_notes(measures: Sequence[Measure], material: Material) -> Iterator[str]:

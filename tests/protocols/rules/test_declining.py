@@ -15,6 +15,8 @@ from protocols.rules.declining import LANGUAGES, _load, fold, wordings
 from protocols.rules.evasion import Evasion
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
+from scoring.measure import Declaration
+from scoring.measures.answer_rules import EVASIONS, REFUSALS
 from topics.languages import language_name, language_of
 from topics.topic import Topic, TopicType
 
@@ -118,6 +120,12 @@ def test_nine_of_ten_answers_called_refusals_are_ones_in_every_language(language
     right, holds, there = counts("held", language, "r")
     assert right / holds >= 0.9
     assert right / there >= 0.8
+
+
+@pytest.mark.parametrize(("measure", "label"), [(REFUSALS, "r"), (EVASIONS, "e")])
+def test_a_figure_comes_with_how_many_are_found_in_other_words(measure: Declaration, label: str) -> None:
+    found, _, there = (sum(column) for column in zip(*(counts("last", one, label) for one in LANGUAGES), strict=True))
+    assert f"it found {found} of {there}" in measure.caution
 
 
 def test_the_table_of_the_page_is_that_of_the_rules() -> None:
