@@ -6,7 +6,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from scoring.conversations import figure
+from scoring.columns import column_of
+from scoring.conversations import Ranked, figure
 from scoring.figure import Figure
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.material import Judged, Material
@@ -370,3 +371,14 @@ class AskedMeasures:
         key, sources = material.conversation.key, material.assessment.sources
         kinds = {one.kind for criterion in criteria for one in sources.get(criterion, ())}
         self.scorers.add(name, key.system, key.topic, material.topic.type.name, key.trial, kinds)
+
+
+def asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
+    """Yield a column for each measure among the figures of many conversations."""
+    found: dict[str, list[tuple[int, int, Figure]]] = {}
+    for at, own in enumerate(figures):
+        for place, one in enumerate(own):
+            found.setdefault(one.measure, []).append((at, place, one))
+    for name, column in found.items():
+        at, place, _ = column[0]
+        yield (at, 1, place), column_of(name, [(at, one) for at, _, one in column])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -10,9 +10,11 @@ import numpy as np
 
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.outlines import Outlines
+from scoring.asked import AskedMeasures, asked_columns
 from scoring.columns import Column, Joined
 from scoring.conversations import Ranked, default_columns
 from scoring.material import Judged, Material
+from scoring.measure import Measure
 from scoring.settings import Settings
 from topics.arrays import Counts
 from topics.gold import GoldTable
@@ -21,31 +23,43 @@ from topics.topic import TopicSet
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The default figures of finished conversations, of which only outlines are left. `columns` are by system; in them,
-    conversations are numbered in the order of the system's outlines. `unjudged` is the number of links to entities that
-    the gold table does not judge. `gold` and `settings` are what the figures rest on."""
+    """The figures of finished conversations, of which only outlines are left: the default ones, and those of `names`.
+    `columns` are by system; in them, conversations are numbered in the order of the system's outlines. `unjudged` is
+    the number of links to entities that the gold table does not judge. `gold` and `settings` are what the figures rest
+    on."""
 
     outlines: Outlines
     columns: Mapping[str, Sequence[Ranked]]
     unjudged: int
     gold: GoldTable | None
     settings: Settings
+    names: Set[str] = frozenset()
 
 
 class Measuring:
-    """Measures batches of conversations, in any order."""
+    """Measures batches of conversations, in any order, by the default measures and those that are `wanted`."""
 
-    def __init__(self, topics: TopicSet, gold: GoldTable | None, settings: Settings) -> None:
+    def __init__(
+        self, topics: TopicSet, gold: GoldTable | None, settings: Settings, wanted: Sequence[Measure] = ()
+    ) -> None:
         self._topics = {topic.id: topic for topic in topics.topics}
+        self._places = {topic: place for place, topic in enumerate(self._topics)}
         self._set, self._gold, self._settings = topics, gold, settings
-        self._parts: dict[str, dict[str, list[tuple[int, Column]]]] = {}  # by system and measure, with places
+        self._asked = AskedMeasures(wanted, _refuse_judgments)
+        # By system and measure: columns, and their places among a conversation's figures.
+        self._parts: dict[str, dict[str, list[tuple[tuple[int, int], Column]]]] = {}
         self._unjudged = 0
 
     def add(self, conversations: Sequence[Conversation], numbers: Sequence[int]) -> None:
         """Measure valid conversations on topics of the set, each of which has a number."""
-        numbered = sorted(zip(numbers, conversations, strict=True), key=lambda one: one[1].key)
+        # In the order of the run: the first conversation of a column says where its measure is printed.
+        places = self._places
+        numbered = sorted(
+            zip(numbers, conversations, strict=True),
+            key=lambda one: (one[1].key.system, places[one[1].key.topic], one[1].key.trial),
+        )
         for system, several in groupby(numbered, key=lambda one: one[1].key.system):
-            places, own = zip(*several, strict=True)
+            own_numbers, own = zip(*several, strict=True)
             grounds = [
                 Material(
                     one,
@@ -59,12 +73,15 @@ class Measuring:
                 )
                 for one in own
             ]
-            at = np.array(places, dtype=np.int64)
+            at = np.array(own_numbers, dtype=np.int64)
+            columns = default_columns(grounds)
+            default = {column.measure for _, column in columns}
+            columns += asked_columns([self._asked.figures(ground, default) for ground in grounds])
             shared: dict[int, Counts] = {}  # columns of one topic type have the same numbers
-            for (_, _, place), column in default_columns(grounds):
+            for (_, *place), column in columns:
                 there = shared.setdefault(id(column.at), at[column.at])
                 parts = self._parts.setdefault(system, {}).setdefault(column.measure, [])
-                parts.append((place, replace(column, at=there).with_constants()))
+                parts.append(((place[0], place[1]), replace(column, at=there).with_constants()))
             if self._gold is not None:
                 self._unjudged += sum(one.unjudged for one in grounds)
 
@@ -78,12 +95,13 @@ class Measuring:
             joined = Joined()
             for measure in list(of):
                 parts = of.pop(measure)
-                first = min((int(ranks[column.at].min()), 0, place) for place, column in parts)
+                first = min((int(ranks[column.at].min()), *place) for place, column in parts)
                 column = joined.column([one for _, one in parts])
                 there = joined.derived(column.at, ranks.take)
                 columns.setdefault(name, []).append((first, replace(column, at=there)))
         self._parts = {}
-        return Measured(outlines, columns, self._unjudged, self._gold, self._settings)
+        names = frozenset(one.name for one in self._asked.measures)
+        return Measured(outlines, columns, self._unjudged, self._gold, self._settings, names)
 
 
 def _refuse_judgments() -> Judged:

@@ -10,10 +10,9 @@ import numpy as np
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
 from recordings.conversations.trial_sets import TrialSet
-from scoring.asked import AskedMeasures, cautions
-from scoring.columns import Columns, column_of
+from scoring.asked import AskedMeasures, asked_columns, cautions
+from scoring.columns import Columns
 from scoring.conversations import (
-    Ranked,
     default_columns,
     default_figures,
     length_notes,
@@ -75,7 +74,7 @@ def score(
     """Score finished conversations. Returns every row, with intervals. An undefined value is NaN with its n.
 
     - `conversations`: one valid conversation for each finished trial, in any order; or what `Measuring` made of them,
-      for the default measures alone. The table then has no rows of single conversations.
+      for the measures it knows. The table then has no rows of single conversations.
     - `gold`: the gold table. Without a gold table only usefulness is scored, and a note says so.
     - `turns`: the number of user turns that the protocol can take, for all topics or by (system, topic id). None
       means the largest number recorded of each system, including missing turns. Recorded turns beyond the number are
@@ -123,6 +122,8 @@ def score(
     wanted = {
         one.name: one for term in measures for one in read_term(term, settings, topics, lambda: rule_judgments().schema)
     }
+    if measured is not None and not wanted.keys() <= measured.names:
+        raise ValueError("the figures of these conversations were computed for other measures")
     asked = AskedMeasures(tuple(wanted.values()), rule_judgments)
     seed = int(rng.integers(2**63))
     by_trial = resampler if trial_intervals else None
@@ -172,7 +173,7 @@ def score(
             unjudged += sum(ground.unjudged for ground in grounds) if gold is not None else 0
             default = {column.measure for _, column in columns}
             further = [asked.figures(ground, default) for ground in grounds]
-            columns += _asked_columns(further)
+            columns += asked_columns(further)
             nuggets = partial(_nugget_figures_at, grounds)
             each.append(Columns(system, keys, [one for _, one in columns], ordered_names(columns), nuggets))
             for one in own:
@@ -261,16 +262,6 @@ def _late_rows(
     asked: AskedMeasures, topics: TopicSet, make: _MakeRows, resampler: Resampler | None, bounded: bool
 ) -> Iterator[ScoreRow]:
     return asked.add_scorers(make(resampler if bounded else None), topics.topics)
-
-
-def _asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
-    found: dict[str, list[tuple[int, int, Figure]]] = {}
-    for at, own in enumerate(figures):
-        for place, one in enumerate(own):
-            found.setdefault(one.measure, []).append((at, place, one))
-    for name, column in found.items():
-        at, place, _ = column[0]
-        yield (at, 1, place), column_of(name, [(at, one) for at, _, one in column])
 
 
 def _refuse_words(_: object) -> Any:

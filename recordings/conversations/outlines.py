@@ -194,9 +194,14 @@ class Outlines(Sequence[Conversation]):
 
     def kinds(self, trait: str = "") -> Sequence[Kind]:
         """Return the kinds of these conversations; see `kinds`."""
+        return [Kind(one, count, traits.get(trait)) for one, count, traits in self._kinds]
+
+    @cached_property
+    def _kinds(self) -> list[tuple[Conversation, int, Mapping[str, Any]]]:
         first, counts, _ = self.groups
-        rows = zip(first.tolist(), counts.tolist(), strict=True)
-        return [Kind(self[at], count, self.examples[self.outline[at]][1].get(trait)) for at, count in rows]
+        outlines = self.outline[first].tolist()
+        rows = zip(first.tolist(), counts.tolist(), outlines, strict=True)
+        return [(self[at], count, self.examples[outline][1]) for at, count, outline in rows]
 
     def different_words(self) -> list[tuple[int, int]]:
         """Return, for each topic, the number of conversations in which the system said something, and how many

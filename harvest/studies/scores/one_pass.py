@@ -28,9 +28,11 @@ from recordings.log.header import topic_order
 from recordings.log.run_folder import Run, event_files, lost_events, read, read_events
 from recordings.log.store import read_header
 from scoring.conversations import UNITS, units_of
-from scoring.library import unasked_plug_ins
+from scoring.library import read_term, unasked_plug_ins
+from scoring.measure import Measure
 from scoring.measured import Measuring
 from scoring.settings import scoring_settings
+from scoring.swan.schema import Schema
 from scoring.table import ScoreTable
 from topics.errors import HarvestError
 from topics.library import load_gold
@@ -44,9 +46,9 @@ class _NeedsWords(Exception):
 
 
 def outlined_run(path: Path, request: ScoreRequest, at_once: int = _AT_ONCE) -> OutlinedRun | None:
-    """Return a run whose default figures were computed while it was read. Returns None if the run or the request needs
-    more: measures that were asked for, bounds, a cap, users worded by a model, traffic of pages, or damage. `at_once`
-    conversations are measured together."""
+    """Return a run whose figures were computed while it was read. Returns None if the run or the request needs more:
+    measures of judgments or over many conversations, bounds, a cap, users worded by a model, traffic of pages, or
+    damage. `at_once` conversations are measured together."""
     try:
         return _Pass(path, request, at_once).run()
     except (HarvestError, _NeedsWords):
@@ -57,7 +59,9 @@ def run_or_columns(
     path: Path, request: ScoreRequest, code: str | None = None
 ) -> tuple[OutlinedRun | None, Basis | None]:
     """Return a run as `outlined_run` does, or as its columns have it; and what its figures rest on if these should be
-    kept. `code` is as in `Basis.of`."""
+    kept: the default ones. `code` is as in `Basis.of`."""
+    if request.measures:
+        return outlined_run(path, request), None
     try:
         basis = Basis.of(path, request, code)
     except OSError:  # reported when the run is read
@@ -75,7 +79,7 @@ class _Pass:
         self._path, self._header, self._at_once = path, read_header(path), at_once
         empty = Run(path, self._header, (), ())
         topics = self._header.topic_set()
-        if request.terms or topics is None or standings(self._header, ()) or any(lost_events(path)):
+        if topics is None or standings(self._header, ()) or any(lost_events(path)):
             raise _NeedsWords
         if recorded_thresholds(empty) or models_of(empty) or unasked_plug_ins():
             raise _NeedsWords
@@ -85,9 +89,12 @@ class _Pass:
         gold = gold_table(layers, topics) or None if any(layer.kind == "gold" for layer in layers) else None
         gold = load_gold(request.gold, topics) if request.gold is not None else gold
         settings = scoring_settings(recorded_scoring(empty), topics, gold, request.settings)
+        wanted = [one for term in request.terms for one in read_term(term, settings, topics, _refuse_schema)]
+        if not all(map(_is_of_one, wanted)):
+            raise _NeedsWords
         traits = {**COUNTED, ORDERS: count_orders, UNITS: lambda one: units_of(one, settings)}
         self._topics = {topic.id for topic in topics.topics}
-        self._outlining, self._measuring = Outlining(traits), Measuring(topics, gold, settings)
+        self._outlining, self._measuring = Outlining(traits), Measuring(topics, gold, settings, wanted)
         self._waiting: list[Conversation] = []
 
     def run(self) -> OutlinedRun:
@@ -119,6 +126,16 @@ class _Pass:
             self._outlining.add(one)
         self._measuring.add(valid, numbers)
         self._waiting.clear()
+
+
+def _is_of_one(measure: Measure) -> bool:
+    """Return True if a measure is only taken of conversations by themselves, or of their labels."""
+    of = measure.declaration
+    return (measure.form, of.rows, of.notes) == (None,) * 3 and not of.event and "judgments" not in of.needs
+
+
+def _refuse_schema() -> Schema:
+    raise _NeedsWords
 
 
 def _has_traffic(one: Conversation) -> bool:

@@ -112,7 +112,9 @@ def recorded(folder: Path, conversations: list[Conversation], trials: int = 8) -
 def printed(run: Run, request: ScoreRequest, capsys: pytest.CaptureFixture[str], *, every: bool) -> str:
     gathered = request.gathered([run])
     scored = request.scored(gathered.material)
-    print_scores(people_console(), gathered.material, scored.table, every=every, selection=scored.selection)
+    print_scores(
+        people_console(), gathered.material, scored.table, every=every, asked=scored.names, selection=scored.selection
+    )
     return capsys.readouterr().out
 
 
@@ -125,11 +127,22 @@ def test_a_run_read_in_one_pass_is_printed_as_one_held_whole(
     gold.write_text("\n".join(["topic,entity,grade,title,RATINGS,ORIGIN", *rows]), encoding="utf-8")
     monkeypatch.setenv("COLUMNS", "50" if seed % 2 else "120")
     folder = recorded(tmp_path / "run", world(seed))
-    for request in (ScoreRequest(), ScoreRequest(gold=str(gold), settings={"unit": "characters"})):
+    for request in (
+        ScoreRequest(),
+        ScoreRequest(gold=str(gold), settings={"unit": "characters"}),
+        ScoreRequest(("%useful S1", "%recovery")),
+        ScoreRequest(("T-measure", "refusal_rate", "D(RATINGS, 2)", "%sourced", "R"), gold=str(gold)),
+    ):
         found = outlined_run(folder, request, at_once=7)
         assert isinstance(found, OutlinedRun)
         every = seed > 1
         assert printed(found, request, capsys, every=every) == printed(read(folder), request, capsys, every=every)
+
+
+def test_measures_that_need_more_leave_the_run_to_the_reader_that_holds_it_whole(tmp_path: Path) -> None:
+    folder = recorded(tmp_path / "run", world(1))
+    for measure in ("CVaR(R)", "P(refusal_rate, above=0)", "breakdown", "SWAN", "latency", "nothing"):
+        assert outlined_run(folder, ScoreRequest((measure,))) is None
 
 
 def test_losses_are_found_in_outlines_as_in_whole_conversations(tmp_path: Path) -> None:
