@@ -83,6 +83,8 @@ calibration: $(DEV_READY) ## how often the intervals hold the truth, written int
 	mkdir -p $(dir $(CELLS))
 	-$(BIN)/python -m tests.support.torture --replications 300 --looks --flagged --own --sizes 8x3 8x5 15x5 45x1 45x5 200x1 --save $(CELLS)
 	$(BIN)/python -m tests.support.torture.page $(CELLS) --write
+	$(BIN)/python -m tests.support.source_counts $(CELLS:.jsonl=-sources.jsonl)
+	$(BIN)/python -m tests.support.source_counts $(CELLS:.jsonl=-sources.jsonl) --write
 
 soak: $(DEV_READY) schedulers tex ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; 60 answers on each of 11 chat interfaces, also behind a lag and beside a loop by hand; calibration of all intervals; 500 examples of what holds for all values
 	$(BIN)/python -m pytest -m soak --forks 2 --timeout 7200

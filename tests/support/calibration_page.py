@@ -63,9 +63,9 @@ make calibration
 {LEAST:.2f} to within {at_least:.3f}; two processes). The intervals are the program's own, of a nominal 95%;
 [measures.md](measures.md#intervals) describes them.
 
-There are two parts. The first takes five worlds, and every kind of figure at six sizes: [the result](#result) and, at
+There are three parts. The first takes five worlds, and every kind of figure at six sizes: [the result](#result) and, at
 the end, [all cells](#all-cells). The second looks for trouble: [hostile worlds](#hostile-worlds), in which the
-intervals and verdicts of every study of Harvest are tried.
+intervals and verdicts of every study of Harvest are tried. The third is about [sources](#sources-of-answers).
 
 **Worlds.** They differ in how topics differ. Each topic has a quality (how often its first answer is useful) and a
 level (its mean R); trials of a topic are independent given these. A conversation takes two turns, breaks

@@ -26,6 +26,8 @@ class ExposureWorld:
     - `cites`: the mean number of citations of an answer beyond the first.
     - `burst`: the share of an answer's citations that repeat its first one.
     - `tied`: how many times as many sources an answer has if it is likely to show the first domain.
+    - `many`: the share of topics whose answers have fifteen times as many sources.
+    - `alone`: the share of topics whose answers show the first domain alone.
     """
 
     name: str
@@ -37,6 +39,8 @@ class ExposureWorld:
     cites: float = 3.0
     burst: float = 0.0
     tied: int = 1
+    many: float = 0.0
+    alone: float = 0.0
 
     def __str__(self) -> str:
         return self.name
@@ -60,7 +64,11 @@ class ExposureWorld:
             fields = rng.choice(self.domains, size=topics, p=self.law)
             laws = (1 - self.publishers) * laws
             laws[np.arange(topics), fields] += self.publishers
+        if self.alone:
+            laws[rng.random(topics) < self.alone] = np.eye(self.domains)[0]
         number = 1 + rng.poisson(self.cites, (topics, trials))
+        if self.many:
+            number = np.where(rng.random((topics, 1)) < self.many, 15 * number, number)
         if self.tied > 1:
             number = np.where(rng.random((topics, trials)) < 2 * laws[:, :1], self.tied * number, number)
         own = 1 + rng.binomial(number - 1, 1 - self.burst)

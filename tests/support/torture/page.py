@@ -19,7 +19,7 @@ from topics.counting import pluralize
 
 assert catalogue.MODULES, "worlds are registered by importing it"
 PAGE = DOCS / "calibration.md"
-HEAD, NEXT = "## Hostile worlds", "## All cells"
+HEAD, NEXT, END = "## Hostile worlds", "## Sources of answers", "## All cells"
 """The part goes from the one heading to before the other."""
 MOST = 6
 """Reasons that are listed of an engine."""
@@ -224,14 +224,15 @@ def _hidden(cells: Sequence[Cell]) -> Iterator[str]:
 
 def placed(page: str, new: str) -> str:
     """The page with the part in its place."""
-    before, _, rest = page.partition(f"\n{NEXT}\n")
+    after = NEXT if f"\n{NEXT}\n" in page else END
+    before, _, rest = page.partition(f"\n{after}\n")
     start = before.partition(f"\n{HEAD}\n")[0]
-    return f"{start}\n{new}\n{NEXT}\n{rest}"
+    return f"{start}\n{new}\n{after}\n{rest}"
 
 
 def with_part_of(page: str, other: str) -> str:
     """The other page, with the part that is in the first."""
-    _, found, own = page.partition(f"\n{NEXT}\n")[0].partition(f"\n{HEAD}\n")
+    _, found, own = page.partition(f"\n{END}\n")[0].partition(f"\n{HEAD}\n")
     return placed(other, f"{HEAD}\n{own}") if found else other
 
 
