@@ -29,7 +29,7 @@ from harvest.systems.driver import UNRECORDED
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, people_console, printable
 from protocols.labels import NOT_USEFUL
-from recordings.conversations.endings import is_cut_short
+from recordings.conversations.endings import cut_words, is_cut_short
 from recordings.log.caps import prevented_trials, standings, stop_sentences
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
@@ -297,12 +297,12 @@ def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -
         people.print(
             f"[red]no valid attempt: {elsewhere.to_play} of {pluralize(plan.planned, 'trial')}[/] ({where}); {advice}"
         )
-    cut = sum(is_cut_short(one.outcome) for one in run.finished if one.key not in prevented)
+    outcomes = [one.outcome for one in run.finished if one.outcome is not None and one.key not in prevented]
+    cut_by = [one.reason for one in outcomes if is_cut_short(one)]
+    cut = len(cut_by)
     if cut:
         trials = pluralize(plan.planned, "trial")
-        people.print(
-            f"[red]cut short by a failure of the user: {cut} of {trials}[/]; earlier answers are in the figures"
-        )
+        people.print(f"[red]{cut_words(cut_by)}: {cut} of {trials}[/]; earlier answers are in the figures")
     nothing = bool(capped) and not any(one.whole for one in capped)  # then no trial is in the figures
     return nothing or plan.to_play + cut > resolved.max_invalid * plan.planned
 

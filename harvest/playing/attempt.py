@@ -34,6 +34,7 @@ from harvest.voices.endpoints import wording_exhibits
 from protocols.answer import Answer, Exchange, Offer
 from protocols.route import Say, Stop
 from recordings.conversations.conversation import INVALID, Outcome, Turn
+from recordings.conversations.endings import DIVERGED
 from recordings.events.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
 from recordings.files.times import stamp
 from recordings.log.store import RunWriter
@@ -228,18 +229,23 @@ class Player:
             if session is not None:
                 sent = _sent_exhibits(action)
                 asked()
-                reply = await deliver(
-                    session,
-                    action.text,
-                    stateful=lease.stateful,
-                    limits=system.limits,
-                    gate=gate,
-                    seed=derived_seed(self.seed, work.trial_id, work.attempt, action.turn, "sending"),
-                    turn=action.turn,
-                    toll=toll,
-                    pressed=next((came for kept, came in played.offers if kept == action.pressed), action.pressed),
-                    files=action.attached,
-                )
+                try:
+                    reply = await deliver(
+                        session,
+                        action.text,
+                        stateful=lease.stateful,
+                        limits=system.limits,
+                        gate=gate,
+                        seed=derived_seed(self.seed, work.trial_id, work.attempt, action.turn, "sending"),
+                        turn=action.turn,
+                        toll=toll,
+                        pressed=next((came for kept, came in played.offers if kept == action.pressed), action.pressed),
+                        files=action.attached,
+                    )
+                except Unanswered as missing:
+                    if missing.reason == DIVERGED and played.exchanges:
+                        return await self._cut_short(work, missing, played)
+                    raise
                 kept = await self._keep_exhibits((*reply.exhibits, *wording, *sent))
                 known = replace(reply.turn, evidence={**reply.turn.evidence, **kept})
             assert known is not None

@@ -10,9 +10,10 @@ from harvest.report import finding
 from harvest.report.finding import Finding
 from harvest.report.grid import address
 from harvest.studies.compare.comparison import Comparison
-from harvest.studies.scores.lost_attempts import loss_words
+from harvest.studies.scores.lost_attempts import loss_reasons, loss_words
 from harvest.studies.scores.scorecard import Material
-from harvest.tables.comparison_words import p_text, signed
+from harvest.tables.comparison_words import difference_text, p_text, signed
+from recordings.conversations.endings import loss_remedy
 from recordings.trees.node_text import format_percent
 from scoring.comparison.pairs import SEE_BOUNDS, Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
@@ -59,7 +60,7 @@ def is_reversed(found: Comparison, pair: Pair) -> bool:
 def difference_words(one: MeasureComparison, pair: Pair, *, turned: bool) -> str:
     """Format a difference with its unit and interval, as second minus first if `turned`."""
     sign = -1 if turned else 1
-    found = f"{signed(one, sign * pair.value)}{' points' if is_percentage(one.measure) else ''}"
+    found = f"{difference_text(one, pair, turned=turned)}{' points' if is_percentage(one.measure) else ''}"
     if math.isnan(pair.interval.low):
         return found
     low, high = sorted((sign * pair.interval.low, sign * pair.interval.high))
@@ -162,7 +163,7 @@ class _FindingWriter:
         elif verdict == "same":
             following = f"Nothing more is needed to answer this question.{missing}"
         elif losses := self._loss_words(pair):
-            following = finding.loss_advice(losses)
+            following = finding.loss_advice(losses, loss_reasons((pair.first, pair.second), self.material))
         else:
             following = self._size_advice(pair, matters) + missing
         return Finding(
@@ -224,7 +225,7 @@ class _FindingWriter:
         elif closest.is_distinguished:
             following = "Read the conversations where they part."
         elif losses := self._loss_words(closest):
-            following = finding.loss_advice(losses)
+            following = finding.loss_advice(losses, loss_reasons((closest.first, closest.second), self.material))
         else:
             first, second = finding.safe_name(closest.first), finding.safe_name(closest.second)
             following = f"To tell {first} from {second}: {self._size_advice(closest)}"
@@ -332,9 +333,12 @@ class _FindingWriter:
             reasons.append(
                 f"{first} users of {finding.join_names(unlike)} did not say the same as those of another system"
             )
-        cause = " (the model that words them, or its options)" if unlike else ""
+        if unlike:
+            remedy = "remove the cause (the model that words them, or its options) and make a new run"
+        else:
+            remedy = loss_remedy(loss_reasons(names, self.material))
         again = " Playing the missing trials again would select among the answers." if selected else ""
-        return f"{', and '.join(reasons)}: remove the cause{cause} and make a new run.{again}"
+        return f"{', and '.join(reasons)}: {remedy}.{again}"
 
     def _size_advice(self, pair: Pair, matters: float = 0.0) -> str:
         like = self.found.estimand == "like-these"
@@ -344,11 +348,11 @@ class _FindingWriter:
             return f"Play more {what}."
         if wanted > _MOST_PLAYABLE:
             return f"No number of {what} that could be played would show a difference as small as the observed one."
-        more = f"{round_roughly(max(1, math.ceil(wanted) - there))} more {what} (now {there:,})"
+        whole = f"{round_roughly(wanted)} {what} (now {there:,})"
         if is_percentage(self.one.measure) and abs(pair.value) < matters:
             small = f"The observed difference is smaller than the {100 * matters:g} points that matter"
-            return f"{small}. Roughly {more} would show one of its size in four studies of five."
-        return f"Roughly {more} would settle it in four studies of five, if the difference is as large as observed."
+            return f"{small}. Roughly {whole} would show one of its size in four studies of five."
+        return f"Roughly {whole} would settle it in four studies of five, if the difference is as large as observed."
 
     def _command(self, pair: Pair) -> str:
         paths = " ".join(shlex.quote(finding.shown_path(run)) for run in self.runs)

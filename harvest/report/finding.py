@@ -3,17 +3,18 @@
 import math
 import shlex
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harvest.report.grid import address
-from harvest.studies.scores.lost_attempts import loss_words, many_lost
+from harvest.studies.scores.lost_attempts import loss_reasons, loss_words, many_lost
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.variance.variance import SystemVariance
 from harvest.tables.figures import ordered_rows, shown_with_interval
 from harvest.terminal import printable
 from protocols.labels import MEANINGS
+from recordings.conversations.endings import cut_words, loss_remedy
 from scoring.library import declared, good_end
 from scoring.measures.usefulness import MEAN_USEFUL, useful_share
 from scoring.notation import parse
@@ -48,12 +49,12 @@ class Finding:
 
 def trial_count(material: Material) -> str:
     """Return the number of trials in words, such as `450 valid trials of 45 topics, none invalid`. The text also
-    mentions trials that a failing user cut short."""
+    mentions trials that were cut short."""
     valid, lost = len(material.finished), len(material.invalid)
     topics = len({one.key.topic for one in material.finished})
     said = f"{pluralize(valid, 'valid trial')} of {pluralize(topics, 'topic')}, {lost or 'none'} invalid"
-    cut = sum(one.total() for one in material.cut_short.values())
-    return f"{said}, {cut} cut short by a failure of the user" if cut else said
+    cut = sum(material.cut_short.values(), Counter())
+    return f"{said}, {cut.total()} {cut_words(cut)}" if cut else said
 
 
 def main_measure(rows: Sequence[ScoreRow]) -> str:
@@ -86,7 +87,7 @@ def single_finding(
     weak = sorted(weak, key=lambda row: row.value if good == "high" else -row.value)[:MOST_NAMED]
     worst = weak[0].topic or "" if weak else ""
     if many_lost(system, material):  # more topics would lose as much
-        following = [loss_advice([loss_words(system, material)])]
+        following = [loss_advice([loss_words(system, material)], loss_reasons([system], material))]
     else:
         following = ["", _narrowing_advice(spread)]
     following.insert(1, f"Read the conversations on {safe_name(worst)}, where it did worst." if worst else "")
@@ -139,9 +140,9 @@ def is_share_of_turns(material: Material, systems: Collection[str]) -> bool:
     )
 
 
-def loss_advice(lost: Sequence[str]) -> str:
-    """Return advice about lost trials. `lost` describes the losses of each system."""
-    return f"{join_names(lost)}, and what would have followed is not known: remove the cause and make a new run."
+def loss_advice(lost: Sequence[str], reasons: Iterable[str]) -> str:
+    """Return advice about lost trials. `lost` describes the losses of each system, and `reasons` has their reasons."""
+    return f"{join_names(lost)}, and what would have followed is not known: {loss_remedy(reasons)}."
 
 
 def _narrowing_advice(spread: SystemVariance | None) -> str:

@@ -14,6 +14,10 @@ from recordings.conversations.conversation import Conversation, Outcome
 # Reasons of users that failed, from `simulators.reasons`, which this module cannot import.
 _FAULTS_OF_USERS = ("no-words", "endpoint-failed", "user-fault")
 
+# Why a replay ends after an answer: what the user says next has no answer in the recording.
+DIVERGED = "diverged"
+_CUTS = (*_FAULTS_OF_USERS, DIVERGED)
+
 _BAD_KINDS = ("breakdown", "no-match", "system-ended")
 # Kinds of outcomes of valid attempts.
 KINDS = ("completed", *_BAD_KINDS, "turn-limit", "user-stopped")
@@ -86,18 +90,32 @@ def is_bad_ending(outcome: Outcome | None) -> bool:
 
 
 def is_cut_short(outcome: Outcome | None) -> bool:
-    """Return True if a failure of the user ended the conversation after at least one answer. The answers count, but
-    nobody knows what would have followed."""
-    return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _FAULTS_OF_USERS
+    """Return True if a failure of the user, or a replayed recording that goes on otherwise, ended the conversation
+    after at least one answer. The answers count, but nobody knows what would have followed."""
+    return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _CUTS
+
+
+def cut_words(reasons: Iterable[str]) -> str:
+    """Return how conversations were cut short, given the reasons: `cut short by a failure of the user`."""
+    found = set(reasons)
+    by = ["by a failure of the user"] if found - {DIVERGED} else []
+    return f"cut short {' or '.join(by + ['where the recording has no answer'] * (DIVERGED in found))}"
+
+
+def loss_remedy(reasons: Iterable[str]) -> str:
+    """Return what to do about lost conversations, given the reasons of their losses."""
+    if set(reasons) == {DIVERGED}:
+        return "the recording cannot tell more: play the protocol with the system"
+    return "remove the cause and make a new run"
 
 
 def is_lost(one: Conversation) -> bool:
-    """Return True if an attempt that ended is invalid, or was cut short by a failure of its user."""
+    """Return True if an attempt that ended is invalid, or was cut short before its end was known."""
     return not one.valid or is_cut_short(one.outcome)
 
 
-# The `end_name` of conversations cut short by a failure of the user.
-CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _FAULTS_OF_USERS)
+# The `end_name` of conversations that were cut short.
+CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _CUTS)
 
 
 def missing_turns(conversation: Conversation) -> int:

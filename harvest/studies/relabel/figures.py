@@ -70,7 +70,7 @@ def _tables(name: str, one: Relabelling, every: bool) -> Iterator[RenderableType
         yield Text(
             "to score or compare the old answers by this protocol, name it in an audit that replays them: driver: "
             f"replay, options: {{run: {printable(name, line=True)}}} (docs/protocols.md has an example)"
-            + ("; what would have gone on otherwise is in no figure then" if one.count("unknown") else ""),
+            + ("; what would have gone on otherwise counts up to there" if one.count("unknown") else ""),
             style="dim",
         )
 
@@ -81,7 +81,10 @@ def summary_lines(one: Relabelling) -> Iterator[str]:
     changed = one.kinds.total()
     kinds = ", ".join(f"{was or 'none'} → {now}: {count}" for (was, now), count in one.kinds.most_common())
     verb = "changes" if changed == 1 else "change"
-    yield f"{changed} of {pluralize(one.labels, 'label')} {verb}{f' ({kinds})' if kinds else ''}."
+    given = sum(turn.label is not None for each in one.conversations for turn in each.recorded.turns)
+    left = given - one.labels
+    rest = f"; {left} of later turns, which this protocol may not have asked" if left > 0 else ""
+    yield f"{changed} of {pluralize(one.labels, 'label')} {verb}{f' ({kinds})' if kinds else ''}{rest}."
     for course, words in _COURSES.items():
         several = one.count(course)
         if several or course == "unknown":
@@ -112,6 +115,7 @@ def _figure_parts(one: Relabelling) -> Iterator[RenderableType]:
         yield Text(_LEGEND.format(level=100 * one.settings.level, of=kind, known=known), style="dim")
         if any(len(figure.after) > 1 for figure in shown.values()):
             yield Text(_BOUNDS, style="dim")
+        yield from (Text(line, style="dim") for line in _change_notes(shown))
         if fallen := _fallen(one, shown):
             yield Text(fallen, style="dim")
         withheld = [f"{key_name(key)} of {system}" for (system, key), figure in shown.items() if not figure.after]
@@ -121,6 +125,21 @@ def _figure_parts(one: Relabelling) -> Iterator[RenderableType]:
     if same:
         verb = "is" if same == 1 else "are"
         yield Text(f"{pluralize(same, 'figure')} {verb} the same before and after", style="dim")
+
+
+def _change_notes(shown: Mapping[tuple[str, Key], Figure]) -> Iterator[str]:
+    """Yield of which trials the changes of a turn are, where not all have it before and after, and why some changes
+    have no interval."""
+    fewer: dict[Key, list[str]] = {}
+    for (system, key), figure in shown.items():
+        least = min((one.n for one in figure.change), default=0)
+        if figure.before is not None and key[1] is not None and least < figure.before.n:  # n of others is of turns
+            fewer.setdefault(key, []).append(f"{printable(system, line=True)} {least} of {figure.before.n}")
+    for key, systems in fewer.items():
+        yield f"change of {key_name(key)}: of the trials that have it before and after: {', '.join(systems)}"
+    for (system, key), figure in shown.items():
+        if any(one.n for one in figure.change) and (note := figure.change_interval.note):
+            yield f"no interval: change of {key_name(key)} of {printable(system, line=True)} ({note})"
 
 
 def _fallen(one: Relabelling, shown: Mapping[tuple[str, Key], Figure]) -> str:

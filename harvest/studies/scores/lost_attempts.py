@@ -4,7 +4,7 @@ A trial whose user spoke differently to another system counts as lost from the f
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 
 from harvest.studies.scores.scorecard import Material
@@ -14,7 +14,7 @@ from protocols.labels import NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
-from recordings.conversations.endings import is_cut_short
+from recordings.conversations.endings import cut_words, is_cut_short, loss_remedy
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.losses import LostTrials, losses_matter
 from scoring.measure import Measure
@@ -73,9 +73,7 @@ def loss_words(system: str, material: Material) -> str:
     cut = material.cut_short.get(system, Counter[str]())
     reasons = ", ".join(f"{reason} x {count}" for reason, count in cut.most_common())
     parts = [
-        f"{cut.total()} of {pluralize(finished, 'conversation')} were cut short by a failure of the user ({reasons})"
-        if cut
-        else "",
+        f"{cut.total()} of {pluralize(finished, 'conversation')} were {cut_words(cut)} ({reasons})" if cut else "",
         f"{invalid} of {pluralize(finished + invalid, 'trial')} had no valid attempt" if invalid else "",
     ]
     return " and ".join(filter(None, parts))
@@ -95,8 +93,14 @@ def loss_notes(systems: Iterable[str], material: Material) -> Iterator[str]:
         if said := loss_words(system, material):
             yield (
                 f"{system}: {said}. Intervals and verdicts that this can move hold all that could have followed: "
-                "remove the cause and make a new run."
+                f"{loss_remedy(loss_reasons([system], material))}."
             )
+
+
+def loss_reasons(systems: Collection[str], material: Material) -> set[str]:
+    """Return the reasons for which trials of `systems` were lost."""
+    cut = {reason for system in systems for reason in material.cut_short.get(system, ())}
+    return cut | {"invalid" for key in material.invalid if key.system in systems}
 
 
 def _bound_lost(

@@ -26,7 +26,7 @@ from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from harvest.studies.users.recorded_users import RecordedUsers, UsersOfSystem, recorded_users
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import is_cut_short
+from recordings.conversations.endings import cut_words, is_cut_short
 from recordings.log.run_folder import Run
 from scoring.inference.aligned import Cell, Trial, cluster_numbers
 from scoring.inference.foretold import PredictedMean, predict_mean
@@ -139,7 +139,7 @@ def counterfactual(
             figures.append(_estimate_figure(system, key, measure, cells, paths, lacks or why, material, settings))
     met_by = {system: met.shares for system, met in users.met.items()}
     cut = (
-        f"{system}: {reasons.total()} conversations were cut short by a failure of the user: what would have followed "
+        f"{system}: {reasons.total()} conversations were {cut_words(reasons)}: what would have followed "
         "is not known, so intervals hold any value of them."
         for system, reasons in material.cut_short.items()
         if system in met_by

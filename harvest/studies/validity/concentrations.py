@@ -24,7 +24,7 @@ import numpy.typing as npt
 from harvest.studies.validity.alike_trials import AlikeTrials, alike_trials
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation, TrialKey
-from recordings.conversations.endings import is_lost
+from recordings.conversations.endings import is_lost, loss_remedy
 from scoring.inference.turn_events import EventTable, TurnCase, compare_events, event_table
 from scoring.statistics.stratified import compare_within, fisher_exact
 from topics.counting import pluralize
@@ -71,11 +71,11 @@ class Concentration:
         else:
             kind = f"labelled {self.label}" if self.label else self.length
             where = f"{pluralize(self.came, 'answer')} {kind} were the last before the trial was lost"
+        remedy = loss_remedy(self.reasons)
         return (
             f"{self.system}: {self.lost} of {where} ({reasons}; after the labels {after}), elsewhere "
             f"{self.lost_elsewhere} of {self.came_elsewhere} (p = {self.p:.1g}). Whether a trial was whole depended on "
-            "what the system had answered, so what is left is a choice among its answers: use the bounds, and remove "
-            "the cause"
+            f"what the system had answered, so what is left is a choice among its answers: use the bounds; {remedy}"
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import is_cut_short, is_end_stated
+from recordings.conversations.endings import cut_words, is_cut_short, is_end_stated
 from recordings.conversations.outlines import by_system, kinds
 from simulators.llm.prompting import contains_sign
 from simulators.llm.voices import gives_order_to_model
@@ -32,7 +32,7 @@ def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
         if cut:
             reasons = ", ".join(f"{reason} x {count}" for reason, count in cut.most_common())
             yield (
-                f"{system}: {cut.total()} of {pluralize(len(own), 'conversation')} cut short by a failure of the user "
+                f"{system}: {cut.total()} of {pluralize(len(own), 'conversation')} {cut_words(cut)} "
                 f"({reasons}): what was answered before counts, what would have followed is not known."
             )
         yield from _order_notes(system, own)

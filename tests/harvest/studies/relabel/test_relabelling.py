@@ -13,10 +13,11 @@ import protocols
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play
 from harvest.studies.relabel.relabelling import Figure, Relabelling, relabel
-from harvest.studies.scores.gathered import score_runs
+from harvest.studies.scores.gathered import gather_runs, score_runs
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.endings import is_cut_short
 from recordings.formats.imports import import_header, record
 from recordings.log.run_folder import Run, read
 from scoring.notation import parse_all
@@ -143,6 +144,28 @@ def test_where_the_user_would_have_gone_on_otherwise_figures_are_bounded(run: Ru
     interval = figure.change_interval
     assert interval.low == min(one.interval.low for one in figure.change) < 0.0
     assert interval.high == max(one.interval.high for one in figure.change) > 0.125
+
+
+def test_a_replay_under_the_new_protocol_has_the_figures_that_are_known_and_the_same_bounds(
+    run: Run, tmp_path: Path
+) -> None:
+    """docs/protocols.md: conversations that would have gone on otherwise count up to there, and no further."""
+    found = relabelled(run, CHANGED["another path"], tmp_path)
+    audit = audit_of(tmp_path / "again", CHANGED["another path"], driver="replay", options={"run": str(run.path)})
+    replayed = play(load_audit(audit), tmp_path / "again" / "run")
+    known = {one.recorded.key: [turn.label for turn in one.known.turns] for one in found.conversations}
+    told = {one.key: [turn.label for turn in one.turns if turn.reply] for one in replayed.finished}
+    assert told == known
+    (cut,) = [one for one in replayed.finished if is_cut_short(one.outcome)]
+    assert cut.outcome is not None
+    assert (cut.key.topic, cut.outcome.reason) == ("second", "diverged")
+    score = score_runs(replayed)
+    rows = {(row.measure, row.turn): row.value for row in score.joint if row.topic is None and row.trial is None}
+    assert rows["%useful", 1] == 0.75
+    lost = gather_runs([replayed]).material.first_lost
+    assert [one.key.topic for one in lost.values()] == ["second"], "what score, compare and report bound"
+    again = play(load_audit(audit), tmp_path / "again" / "run")
+    assert len(again.conversations) == len(replayed.conversations), "trying again would change nothing"
 
 
 def test_an_earlier_end_leaves_out_what_was_said_after_it(run: Run, tmp_path: Path) -> None:
@@ -334,17 +357,21 @@ def test_the_command_says_what_changes_and_lists_it(run: Run, tmp_path: Path) ->
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[1:3] == [
-        "1 of 7 labels changes (x → o: 1).",
+        "1 of 7 labels changes (x → o: 1); 1 of later turns, which this protocol may not have asked.",
         "1 of 4 conversations would have gone on otherwise.",
     ]
     (line,) = [line for line in lines if "turn 1: x → o" in line]
     assert line.startswith("Sparkasse second trial 1, turn 1: x → o, because contains is met (contains: ")
     assert "“Darlehen”" in line
     assert any("25.0% to 50.0% [" in line for line in lines)
-    assert "; what would have gone on otherwise is in no figure then" in " ".join(done.stdout.split())
+    assert "; what would have gone on otherwise counts up to there" in " ".join(done.stdout.split())
     same = harvest("relabel", run.path, "--fail-on-change")
     assert same.returncode == 0
     assert "0 of 8 labels change." in same.stdout
+    (tmp_path / "new.yaml").write_text(CHANGED["an earlier end"])
+    shorter = harvest("relabel", run.path, "--protocol", tmp_path / "new.yaml", width=200).stdout
+    assert "change of %useful S2: of the trials that have it before and after: Sparkasse 2 of 4" in shorter
+    assert "no interval: change of %useful S2 of Sparkasse (2 topics: too few to resample)" in shorter
 
 
 def test_each_kind_of_change_is_shown_once_with_the_number_of_the_others(run: Run, tmp_path: Path) -> None:
