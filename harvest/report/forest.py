@@ -7,9 +7,10 @@ from harvest.report.bars import PERCENT, UNIT, Bar, Scale, difference_scale, sca
 from harvest.report.blocks import Block
 from harvest.report.finding import MOST_SYSTEMS, safe_name
 from harvest.studies.compare.comparison import Comparison
-from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
-from harvest.tables.figures import ordered_rows, shown_with_interval
-from scoring.comparison.pairs import MeasureComparison
+from harvest.tables.comparison_words import better_system, difference_text, is_possible, measure_name, p_text, signed
+from harvest.tables.figures import estimand_of, ordered_rows, shown_with_interval
+from scoring.comparison.pairs import MeasureComparison, Pair
+from scoring.inference.paired import ESTIMANDS
 from scoring.library import range_of
 from scoring.table import ScoreRow, is_percentage
 from topics.counting import pluralize
@@ -20,8 +21,8 @@ _MOST_PAIRS = 12  # of a measure
 
 def forest(bars: Iterable[Bar], caption: str, head: Sequence[str], note: str = "", first: str = "measure") -> Block:
     """Return a forest plot. Bars with equal scales must follow one another. `first` names the column of labels, and
-    `head` that of systems or pairs, that of figures, and further ones. `note` is a sentence about what is not drawn, or
-    ""."""
+    `head` that of systems or pairs, that of figures, and further ones. `note` has sentences on what is drawn and what
+    is not."""
     shown = [bar.as_block() for bar in bars]
     return {"forest": {"bars": shown, "caption": caption, "head": [first, *head], "note": note}}
 
@@ -49,9 +50,11 @@ def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Iterator[
         for place, row in enumerate(sorted(own, key=lambda row: drawn.index(row.system)))
     ]
     more = len(systems) - len(drawn)
-    note = f"{pluralize(more, 'more system')}: see the table." if more > 0 else ""
+    of = estimand_of(row.resampled for measures in grouped.values() for own in measures for row in own)
+    notes = [f"Intervals are for {of}."] if of else []
+    notes += [f"{pluralize(more, 'more system')}: see the table."] if more > 0 else []
     if bars:
-        yield forest(bars, "Measures and systems", ("system", "value [low, high]"), note)
+        yield forest(bars, "Measures and systems", ("system", "value [low, high]"), " ".join(notes))
 
 
 def _scale_of(measure: str, rows: Sequence[ScoreRow]) -> Scale:
@@ -78,7 +81,8 @@ def difference_forest(found: Comparison, matters: float, *, turned: bool) -> Ite
     order = found.systems[::-1] if turned else found.systems
     pair = "" if several else f" {safe_name(order[0])} − {safe_name(order[1])}"
     left = any(len(one.pairs) > _MOST_PAIRS for own in grouped.values() for one in own)
-    note = f"The first {_MOST_PAIRS} pairs of each measure are drawn: see the table for all." if left else ""
+    note = f"Intervals are for {ESTIMANDS[found.estimand]}."
+    note += f" The first {_MOST_PAIRS} pairs of each measure are drawn: see the table for all." if left else ""
     head = ("pair" if several else "", f"difference{pair} [low, high]", "p", "better")
     if bars:
         yield forest(bars, "Differences", head, note)
@@ -96,8 +100,8 @@ def _difference_bars(
         value, low, high = (-value, -high, -low) if turned else (value, low, high)
         yield scale.difference(
             measure_name(one) if place == 0 else "",
-            _difference_words(one, value, low, high),
-            (value, low, high),
+            _difference_words(one, pair, low, high, turned=turned),
+            (value if is_possible(pair) else math.nan, low, high),
             matters if share else math.nan,
             of=f"{safe_name(pair.first)} − {safe_name(pair.second)}" if several else "",
             filled=pair.is_distinguished,
@@ -105,8 +109,8 @@ def _difference_bars(
         )
 
 
-def _difference_words(one: MeasureComparison, value: float, low: float, high: float) -> str:
-    if math.isnan(value):
+def _difference_words(one: MeasureComparison, pair: Pair, low: float, high: float, *, turned: bool) -> str:
+    if math.isnan(pair.value):
         return "n/a"
     ends = f" [{signed(one, low)}, {signed(one, high)}]" if low == low else ""
-    return f"{signed(one, value)}{ends}"
+    return f"{difference_text(one, pair, turned=turned)}{ends}"

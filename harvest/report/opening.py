@@ -10,6 +10,7 @@ from harvest.report.watch_finding import most_serious
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.watch.watched import Watched
 from harvest.studies.watch.words import shift_words, value_text
+from harvest.tables.comparison_words import is_possible
 from harvest.tables.figures import shown_with_interval
 from scoring.table import ScoreRow, is_percentage
 
@@ -70,7 +71,8 @@ def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
     band = matters if is_percentage(one.measure) else math.nan
     said = difference_words(one, pair, turned=turned)
     scale = difference_scale((pair.value, low, high, band), share=is_percentage(one.measure))
-    yield scale.difference(" − ".join(order), said, (sign * pair.value, low, high), band)
+    value = sign * pair.value if is_possible(pair) else math.nan
+    yield scale.difference(" − ".join(order), said, (value, low, high), band)
 
 
 def bars_of_watch(found: Watched) -> Iterator[Bar]:

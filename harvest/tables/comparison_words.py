@@ -9,6 +9,8 @@ from scoring.inference.matched import Difference
 from scoring.table import is_percentage
 from topics.decimals import format_change
 
+_SAME = 1e-9  # bounds that differ from the difference only by the order of summation
+
 
 def measure_name(measure: MeasureComparison) -> str:
     """Return the name of a measure, followed by the type of topics if there is one: `%useful S1 [movie]`."""
@@ -18,6 +20,21 @@ def measure_name(measure: MeasureComparison) -> str:
 def signed(measure: MeasureComparison, value: float) -> str:
     """Format a difference, in points for percentages. An undefined difference is `n/a`."""
     return format_change(value, share=is_percentage(measure.measure))
+
+
+def difference_text(measure: MeasureComparison, pair: Pair, *, turned: bool = False) -> str:
+    """Format the difference of a pair, as second minus first if `turned`. If trials were lost and the difference of
+    those that are left is none of the possible ones, return the bounds of these: `-23.3 to -5.8`."""
+    sign = -1 if turned else 1
+    if not is_possible(pair):
+        return " to ".join(signed(measure, end) for end in sorted(sign * end for end in pair.bounds or ()))
+    return signed(measure, sign * pair.value)
+
+
+def is_possible(pair: Pair) -> bool:
+    """Return False if a difference is none of those that lost trials allow."""
+    low, high = sorted(pair.bounds or (-math.inf, math.inf))
+    return not (pair.value < low - _SAME or pair.value > high + _SAME)
 
 
 def p_text(value: float) -> str:

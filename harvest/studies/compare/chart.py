@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from harvest.studies.compare.comparison import Comparison
-from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
+from harvest.tables.comparison_words import better_system, difference_text, is_possible, measure_name, p_text, signed
 from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
 from harvest.tables.drawing.svg import MARGIN, page, paragraphs
 from scoring.comparison.pairs import MeasureComparison, Pair
@@ -62,7 +62,7 @@ def _pair_rows(one: MeasureComparison, scale: float) -> Iterator[IntervalRow]:
     for pair in one.pairs:
         yield IntervalRow(
             _pair_label(pair),
-            pair.value * scale,
+            pair.value * scale if is_possible(pair) else math.nan,
             pair.interval.low * scale,
             pair.interval.high * scale,
             _difference_text(one, pair),
@@ -79,7 +79,7 @@ def _difference_text(one: MeasureComparison, pair: Pair) -> str:
         return "n/a"
     low, high = pair.interval.low, pair.interval.high
     interval = "" if math.isnan(low) else f" [{signed(one, low)}, {signed(one, high)}]"
-    figures = _minus_signs(f"{signed(one, pair.value)}{interval}")
+    figures = _minus_signs(f"{difference_text(one, pair)}{interval}")
     return f"{figures}, p {p_text(pair.corrected)}, {better_system(pair, most=80)}"
 
 

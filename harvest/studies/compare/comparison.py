@@ -18,7 +18,7 @@ from harvest.studies.scores.trial_values import Key, Values
 from harvest.studies.trees.parted_systems import PartedSystems, cores, parted_systems
 from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
-from harvest.tables.comparison_words import better_system, interval_words, measure_name, p_text, signed
+from harvest.tables.comparison_words import better_system, difference_text, interval_words, measure_name, p_text
 from recordings.files.json_text import Json
 from scoring.comparison.compared_pairs import compare_pairs
 from scoring.comparison.pairs import MeasureComparison, Pair
@@ -123,7 +123,7 @@ class Comparison:
                     shown_value(one.measure, one.figures[pair.first]),
                     pair.second,
                     shown_value(one.measure, one.figures[pair.second]),
-                    f"{signed(one, pair.value)} {interval_words(pair.interval, share=is_percentage(one.measure))}",
+                    f"{difference_text(one, pair)} {interval_words(pair.interval, share=is_percentage(one.measure))}",
                     p_text(pair.corrected),
                     better(one, pair),
                 )

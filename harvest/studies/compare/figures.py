@@ -13,7 +13,7 @@ from rich.text import Text
 from harvest.studies.compare.comparison import MOST_PAIRS, Comparison
 from harvest.studies.compare.paper import count_compared, name_test, ratio_words
 from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
-from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
+from harvest.tables.comparison_words import better_system, difference_text, is_possible, measure_name, p_text, signed
 from harvest.tables.figure_table import figure_table, name_lines
 from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
@@ -151,7 +151,7 @@ def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
     name = textwrap.indent(name_lines(f"{pair.first} − {pair.second}", _NAME_WIDTH - 6), "  ")
     if pair.verdict == "no value":
         return name, "n/a"
-    value, interval = signed(measure, pair.value), pair.interval
+    value, interval = difference_text(measure, pair), pair.interval
     if interval.low == interval.low:
         value += f" [{signed(measure, interval.low)}, {signed(measure, interval.high)}]"
     effect = decimal(pair.effect, 2)
@@ -356,7 +356,7 @@ def _driver_notes(found: Comparison, *, details: bool) -> Iterator[Text]:
             if turned and len(pair.drivers) > 1 and pair.is_distinguished:
                 topic = printable(turned[0].topic, line=True)
                 yield Text(f"{measure_name(measure)}, {_pair_name(pair)}: rests on topic {topic} alone", style="yellow")
-            if details and pair.drivers:
+            if details and pair.drivers and is_possible(pair):
                 yield Text(f"{measure_name(measure)}, {_pair_name(pair)}: {_driver_words(measure, pair)}")
 
 
@@ -372,7 +372,8 @@ def _driver_words(measure: MeasureComparison, pair: Pair) -> str:
     said = ", ".join(  # a part that is printed as 0% drives nothing
         f"{printable(one.topic, line=True)} {100 * one.share:.0f}%" for one in most if 100 * one.share >= 0.5
     )
-    return f"driven by {said} of it; {signed(measure, most[0].without)} without {_topic_names(most[:1])}"
+    against = " (other topics go the other way)" if sum(one.share for one in most) > 1 else ""
+    return f"driven by {said} of it{against}; {signed(measure, most[0].without)} without {_topic_names(most[:1])}"
 
 
 def _topic_names(drivers: Sequence[Driver]) -> str:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 
 from harvest.studies.compare.comparison import Comparison
-from harvest.tables.comparison_words import measure_name, p_text, signed
+from harvest.tables.comparison_words import difference_text, measure_name, p_text, signed
 from harvest.tables.long_rows import LATEX_HEAD, TOPRULE, latex_text, source_comments
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
@@ -57,7 +57,7 @@ def _lines(found: Comparison, *, two: bool) -> Iterator[str]:
 def _cells(measure: MeasureComparison, pair: Pair) -> Iterator[str]:
     for system in (pair.first, pair.second):
         yield latex_text(shown_value(measure.measure, measure.figures[system]))
-    yield _signs(signed(measure, pair.value))
+    yield _signs(difference_text(measure, pair))
     low, high = pair.interval.low, pair.interval.high
     yield "" if math.isnan(low) else _signs(f"[{signed(measure, low)}, {signed(measure, high)}]")
     yield p_text(pair.corrected).replace("<", "$<$")
