@@ -170,7 +170,8 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
         return f"Whether {name} changed since the baseline cannot be told: {did}. {passing[0].upper()}{passing[1:]}."
     if since:
         return f"Whether {name} is back at the baseline cannot be told: {did}.{since}"
-    return f"Whether {name} changed since the baseline cannot be told: {did}."
+    by = watch_words.open_question(one, found.smallest_effect)
+    return f"Whether {name} {by} since the baseline cannot be told: {did}."
 
 
 def _way(change: float) -> str:

@@ -19,6 +19,8 @@ import numpy as np
 
 from scoring.inference.drift import (
     CONFIRMED,
+    SAME_BUDGET,
+    SAME_SHARE,
     Baseline,
     audit_evidence,
     evidence_levels,
@@ -33,6 +35,9 @@ from topics.arrays import Floats
 
 # The share of drawn changes that must be found.
 WANTED = 0.8
+
+# Trials of each topic beyond which nobody plays an audit.
+MOST_FOR_SAME = 2000
 
 _STUDIES = 150
 _FEWEST = 40
@@ -114,6 +119,28 @@ def more_runs(baseline: Baseline, times: int) -> Baseline:
         spread = math.sqrt((times * number - 1) / (times * (number - 1)))
     runs = np.tile(centre + spread * (baseline.runs - centre), times)
     return replace(baseline, counts=baseline.counts * times, runs=runs)
+
+
+def same_chance(baseline: Baseline, trials: float, matters: float) -> float:
+    """Return the probability in [0, 1] that one audit with `trials` of each topic is called the same as the baseline,
+    if nothing has changed."""
+    own = float(baseline.within_variances().sum()) / trials / len(baseline.means) ** 2
+    apart = baseline.run_effects().difference_distribution(own + baseline.sampling_variance(), baseline.slope())
+    left = matters - apart.tail_distance(SAME_SHARE * SAME_BUDGET)
+    return 1 - 2 * apart.tail_probability(left) if left > 0 else 0.0
+
+
+def trials_for_same(baseline: Baseline, matters: float) -> int:
+    """Return the fewest trials of each topic with which an audit of an unchanged system is likely (`WANTED`) to be
+    called the same; 0 if up to `MOST_FOR_SAME` are not enough, because the baseline or hours are not known well
+    enough."""
+    low, high = 0, MOST_FOR_SAME
+    if same_chance(baseline, high, matters) < WANTED:
+        return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if same_chance(baseline, middle, matters) >= WANTED else (middle, high)
+    return high
 
 
 def fall_power(

@@ -186,9 +186,8 @@ def history_tables(
         moves = any(one.figures[figure].word in MOVES for _, one in shown if figure in one.figures)
         if not found and moves:
             yield Text(
-                "looking back over all audits at once (permutation test at 5%) finds no change point, which does not "
-                "deny the verdicts above: it looks for one level before a moment and another after it, so that a fall "
-                "that was repaired, or that began only lately, may leave none",
+                "the verdicts above stand by themselves: a second, cruder look, for one level before some audit and "
+                "another after it (permutation test at 5%), misses a fall that was repaired or that began lately",
                 style="dim",
             )
         else:

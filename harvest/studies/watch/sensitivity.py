@@ -9,7 +9,7 @@ from harvest.studies.watch.baseline import BaselineFile, SystemBaseline
 from harvest.studies.watch.history import LOOKS, MATTERS
 from harvest.studies.watch.watch import SHADOW
 from scoring.inference.drift import Baseline
-from scoring.inference.smallest_fall import SmallestFall, more_runs, more_trials
+from scoring.inference.smallest_fall import WANTED, SmallestFall, more_runs, more_trials, same_chance, trials_for_same
 from scoring.inference.watched_audit import JudgingRules
 from scoring.settings import Settings
 from scoring.table import is_percentage
@@ -62,9 +62,23 @@ def _sentence(system: SystemBaseline, figure: str, runs: int, rules: JudgingRule
         if value == value and not value >= now.confirmed
     ]
     said += f" Smaller falls: {', '.join(smaller)}." if smaller else ""
-    if math.isnan(now.confirmed) or math.isnan(now.alarm):
-        return said
-    return f"{said} For the first audit to raise an alarm, it takes {_points(now.alarm, figure)}."
+    if not (math.isnan(now.confirmed) or math.isnan(now.alarm)):
+        said += f" For the first audit to raise an alarm, it takes {_points(now.alarm, figure)}."
+    return f"{said} {_same_sentence(known, float(trials.mean()), rules.matters, figure)}".rstrip()
+
+
+def _same_sentence(known: Baseline, trials: float, matters: float, figure: str) -> str:
+    """Say what it takes to call an unchanged system the same, or return "" if the audits are likely to."""
+    if same_chance(known, trials, matters) >= WANTED:
+        return ""
+    within = f"that nothing changed by more than {_points(matters, figure)}"
+    if most := trials_for_same(known, matters):
+        more = pluralize(most, "trial")
+        return f"To say of an audit {within} takes about {more} of each topic, else most end with cannot tell."
+    return (
+        f"No number of trials is likely to show {within}, so most audits end with cannot tell: bless more runs, or let "
+        "a larger difference matter (--matters)."
+    )
 
 
 def _fall(known: Baseline, trials: Floats, rules: JudgingRules) -> SmallestFall:

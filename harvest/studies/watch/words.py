@@ -70,14 +70,27 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
     if high < 0 or low > 0:
         moved += f"; the last {audits} audits together: {gathered_words(one, of=False)}, {evidence_words(one)}"
     more = f"; {settling_words(one.settles)}" if settling else ""
-    return f"{name}: cannot tell whether it changed ({moved}{more}){since}"
+    return f"{name}: cannot tell whether it {open_question(one, found.smallest_effect)} ({moved}{more}){since}"
+
+
+def open_question(one: WatchedFigure, smallest_effect: float) -> str:
+    """Say what cannot be told, in words that the interval does not answer: where it excludes 0, whether the figure
+    changed by as much as matters."""
+    much = f" by more than the {100 * smallest_effect:g} points that matter" if is_shown_on_a_side(one) else ""
+    return f"changed{much}"
+
+
+def is_shown_on_a_side(one: WatchedFigure) -> bool:
+    """Return true if this audit's interval excludes 0."""
+    low, high = one.difference.printed_ends
+    return low > 0 or high < 0
 
 
 def is_shown_by_itself(one: WatchedFigure) -> bool:
     """Return true if this audit's interval excludes 0 on the side of the alarm."""
     low, high = one.difference.printed_ends
     if one.judged is None:
-        return low > 0 or high < 0
+        return is_shown_on_a_side(one)
     return low > 0 if one.state.side else high < 0
 
 
@@ -250,7 +263,7 @@ def settling_words(one: Settling) -> str:
         )
     near = one.hindrance == "edge"
     why = "the difference may be as large as what matters" if near else "the baseline is not known well enough"
-    instead = "another" if near else "a larger"
+    instead = "a smaller or a larger" if near else "a larger"
     other = "further audits add evidence" if near else "bless more runs, together with these"
     return (
         f"{why}, so more trials will hardly settle this (a chance of {100 * one.chance:.0f}% with "

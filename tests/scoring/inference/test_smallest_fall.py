@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.inference.drift import Baseline
-from scoring.inference.smallest_fall import WANTED, SmallestFall, draw_audits, fall_power, more_runs, more_trials
+from scoring.inference.drift import Baseline, difference
+from scoring.inference.smallest_fall import (
+    WANTED,
+    SmallestFall,
+    draw_audits,
+    fall_power,
+    more_runs,
+    more_trials,
+    trials_for_same,
+)
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import JudgingRules, judge
 from tests.support.kept_cells import keep_cells
@@ -57,6 +65,33 @@ def test_falls_are_found_as_often_as_the_watch_finds_them(
     power = fall_power(known, each, fall, rules, generator(5, "falls"))
     assert (power.alarm, power.confirmed) == shares_of_the_watch(known, each, fall, rules)
     assert 0.1 < power.confirmed < 1
+
+
+@pytest.mark.parametrize("world", [World(12, 10, 0.05, 8, 0.9), World(20, 20, 0.0, 6, 0.5)])
+def test_the_trials_that_call_an_unchanged_system_the_same_do_so(world: World) -> None:
+    """By the rule of the watch itself, in the worlds that the baseline is from: what is the truth is not known to it,
+    so that the share over baselines lies near what is wanted, and far above that of half the trials."""
+    matters, shares = 0.05, []
+    for few in (1, 4):
+        said = tried = 0
+        for number in range(60):
+            rng = generator(number, "the same", str(world))
+            played = Played(world, rng)
+            trials = trials_for_same(played.known, matters)
+            if not trials:
+                continue
+            cells = played.trials(played.hour(world.mean), max(2, trials // few))
+            said += difference(played.known, list(cells), matters=matters, level=0.95).same
+            tried += 1
+        assert tried >= 20
+        shares.append(said / tried)
+    assert 0.65 <= shares[0] <= 0.95
+    assert shares[1] < shares[0] - 0.2
+
+
+def test_a_baseline_that_is_known_too_little_calls_nothing_the_same() -> None:
+    known = Played(World(8, 5, 0.3, 4, 0.6), generator(1, "little")).known
+    assert trials_for_same(known, 0.03) == 0
 
 
 def test_values_between_0_and_1_vary_as_in_the_baseline() -> None:

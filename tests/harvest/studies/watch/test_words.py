@@ -236,6 +236,21 @@ def test_that_it_is_back_since_a_date_is_said_later_too() -> None:
     assert later.endswith("; back near the baseline since 2026-01-08 00:00")
 
 
+@pytest.mark.parametrize(
+    ("ends", "question"),
+    [
+        ((0.059, 0.02, 0.097), "changed by more than the 3 points that matter (+5.9 points [+2.0, +9.7]"),
+        ((-0.059, -0.097, -0.02), "changed by more than the 3 points that matter (-5.9 points [-9.7, -2.0]"),
+        ((0.059, -0.001, 0.119), "changed (+5.9 points [-0.1, +11.9]"),
+    ],
+)
+def test_what_cannot_be_told_is_nothing_that_the_interval_answers(
+    ends: tuple[float, float, float], question: str
+) -> None:
+    said = sentence(moved(*ends), WatchState(), settles=Settling(0, 0.4, 96, "edge"))
+    assert said.startswith(f"ave%useful: cannot tell whether it {question}")
+
+
 def test_a_difference_that_rounds_to_nothing_has_no_minus() -> None:
     said = sentence(moved(-0.0004, -0.05, 0.05), WatchState(), settles=Settling(4, 0.8, 96))
     assert "(0.0 points [-5.0, +5.0]; 4 more trials of each topic" in said
