@@ -45,14 +45,16 @@ _EARLIER_INVENTORY_LOST = (
 class RecordingFindings:
     """The findings on a recording. `hash` identifies the recording (32 hex digits); it is "" if part of the recording
     cannot be read. `lines` is the number of lines of events, and `chained` the number of lines that a chain or a later
-    file protects. `evidence` and `layers` count the files that match their names. `faults`, `gaps` and `notes` are
-    explained in the module's docstring. `gone` lists missing files; each missing file also has a sentence in `gaps`."""
+    file protects. `evidence` and `layers` count the files that match their names, and `decisions` the decisions of
+    people that stand. `faults`, `gaps` and `notes` are explained in the module's docstring. `gone` lists missing files;
+    each missing file also has a sentence in `gaps`."""
 
     hash: str
     lines: int = 0
     chained: int = 0
     evidence: int = 0
     layers: int = 0
+    decisions: int = 0
     faults: list[Fault] = field(default_factory=list)
     gaps: list[Fault] = field(default_factory=list)
     notes: list[Fault] = field(default_factory=list)
@@ -105,7 +107,7 @@ class RecordingFindings:
 
     def check_decisions(self, run: Path, *, declared: bool) -> list[ChainedFile]:
         try:
-            read_decisions(run)
+            self.decisions = len(read_decisions(run).standing)
         except RunError as fault:
             place = fault.place
             file = f"{DECISIONS}/{Path(place.path).name}" if place and place.path.endswith(".jsonl") else DECISIONS

@@ -115,6 +115,7 @@ def _verify_run(path: Path, wanted: str | None) -> _CheckResult:
     found.said.append(
         f"{pluralize(checked.lines, 'line')} of events, {checked.chained} of them chained; "
         f"{pluralize(checked.evidence, 'exhibit')}, {pluralize(checked.layers, 'layer')} of judgments"
+        + (f", {pluralize(checked.decisions, 'decision')} of people" if checked.decisions else "")
     )
     if wanted is not None and wanted.strip().lower() != checked.hash:
         found.faults.append(f"the hash of the recording is {checked.hash}, not {wanted}")

@@ -193,6 +193,7 @@ CHANGES = dict(structural())
 def test_what_nobody_changed_is_verified(run: Path) -> None:
     found = check_recording(run)
     assert (found.faults, found.gaps, found.notes) == ([], [], [])
+    assert (check_recording(run).layers, check_recording(run).decisions) == (2, 4)
 
 
 def test_there_are_as_many_changes_as_are_spoken_of() -> None:
