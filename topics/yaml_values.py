@@ -185,6 +185,8 @@ def _read_with_places(text: str, path: str) -> YamlValues:
         said = f"{fault.problem}"
         if r"'\t'" in said:
             advice = "indent with spaces: YAML does not allow tabs there"
+        elif "unknown escape character" in said:
+            advice = r"put the text in single quotation marks, in which a backslash is a backslash, or write \\ for one"
         elif "cannot start any token" in said or "mapping values are not allowed" in said:
             advice = "put a text with such characters in quotation marks"
         else:

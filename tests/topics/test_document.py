@@ -75,6 +75,7 @@ def test_keys_are_text_whatever_they_look_like() -> None:
     [
         ("a: 1\n\tb: 2\n", "indent with spaces"),
         ("a: [1, 2\nb: 3\n", "look for an unclosed bracket or quotation mark"),
+        ('a: "\\+44"\n', "put the text in single quotation marks, in which a backslash is a backslash"),
         ("a: 'open\n", "look for an unclosed bracket or quotation mark"),
         ("a: b: c\n", "in quotation marks"),
         ("a: 1\nb: @x\n", "in quotation marks"),
