@@ -320,7 +320,7 @@ class AskedMeasures:
             listed = ", ".join(map(found.criterion_text, names))
             said.append(f"SWAN of {system} covers {listed or 'nothing: no criterion is scored'}.")
             uneven = [name for name in names if name in found.judged and found.left_out[name]]
-            if uneven:
+            if uneven and len(names) > 1:  # of one criterion, what was not scored has no value
                 said.append(
                     f"Conversations of {system} were not all scored by the same criteria ({', '.join(uneven)}: not "
                     f"all that could be scored was), so its SWAN is a mean of values that {NO_COMPARISON}: take WANs, "

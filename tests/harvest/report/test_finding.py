@@ -80,7 +80,9 @@ def test_an_interval_within_what_matters_is_the_same_and_one_across_it_cannot_be
     across = said(*two, "cannot tell", 0.01, -0.02, 0.0301)
     assert across.verdict == "cannot tell"
     assert "cannot be told" in across.found
-    assert across.next.startswith("The observed difference is smaller than the 3 points that matter. Roughly 24 more ")
+    assert across.next.startswith(
+        "The observed difference is smaller than the 3 points that matter. Roughly 30 topics "
+    )
     larger = said(*two, "cannot tell", -0.04, -0.1, 0.02)
     assert larger.next.startswith("Roughly 30 topics like these (now 6) would settle it")
     never = said(*two, "cannot tell", 0.0, -0.2, 0.2, topics=float("inf"))
