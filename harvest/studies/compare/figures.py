@@ -154,14 +154,13 @@ def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
     value, interval = difference_text(measure, pair), pair.interval
     if interval.low == interval.low:
         value += f" [{signed(measure, interval.low)}, {signed(measure, interval.high)}]"
-    effect = decimal(pair.effect, 2)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
     # A small p beside "?" has its reason in a note.
     return (
         name,
         value,
         p_text(pair.corrected),
-        effect,
+        decimal(pair.effect, 2),
         counts,
         name_lines(better_system(pair, most=80), _COLUMN) + "*" * bool(pair.why and pair.corrected == pair.corrected),
     )
