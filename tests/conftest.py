@@ -10,9 +10,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from xdist.remote import Producer
-from xdist.scheduler.loadfile import LoadFileScheduling
-from xdist.scheduler.protocol import Scheduling
 
 from tests.servers.litellm_proxy import shared_proxy
 from tests.support import forked_workers
@@ -118,12 +115,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    return forked_workers.run_in_forks(session, lambda item: _group(item.nodeid))
+    return forked_workers.run_in_forks(session, _group)
 
 
-def _group(test: str) -> str:
+def _group(item: pytest.Item) -> str:
     """The file of a test, or the entry of SHARING with its file."""
-    file = test.partition("::")[0]
+    file = item.nodeid.partition("::")[0]
     return next((fixture for fixture, files in SHARING.items() if file in files), file)
 
 
@@ -156,12 +153,3 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("demo") / "run"
     assert harvest("run", "demo", "--report", "--out", run).returncode == 0
     return run
-
-
-class _ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    def _split_scope(self, nodeid: str) -> str:
-        return _group(nodeid)
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
-    return _ByFile(config, log)

@@ -108,8 +108,6 @@ def project(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
             "-p",
             "no:cacheprovider",
             "-p",
-            "no:xdist",
-            "-p",
             "no:asyncio",
             "--tb=line",
             "-rP",

@@ -98,7 +98,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tried(folder: Path, *words: str) -> tuple[int, str]:
-    plugins = [word for name in ("asyncio", "xdist", "harvest", "hypothesispytest") for word in ("-p", f"no:{name}")]
+    plugins = [word for name in ("asyncio", "harvest", "hypothesispytest") for word in ("-p", f"no:{name}")]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "--basetemp", folder / "temporary", "--forks", "2", *words],
         cwd=folder,

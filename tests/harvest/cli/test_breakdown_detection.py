@@ -200,7 +200,6 @@ def audit(folder: Path, system: dict[str, Any], only: Sequence[str], trials: int
     return folder / "audit.yaml"
 
 
-@pytest.mark.xdist_group("alice")
 @pytest.mark.parametrize("name", ["alice", "steady", "erratic"])
 def test_a_protocol_asks_the_detector_and_a_run_can_be_detected(name: str, tmp_path: Path) -> None:
     system: dict[str, Any] = {"name": name, "driver": "parrot", "options": {"profile": name}}

@@ -15,8 +15,6 @@ from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Driver, Opening, Surroundings
 from tests.support.checkout import TESTS
 
-pytestmark = pytest.mark.xdist_group("alice")
-
 ALICE = (sys.executable, str(TESTS / "servers" / "alice.py"))
 SAID = (
     ("What is the capital of France?", "Paris."),
