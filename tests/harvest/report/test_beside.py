@@ -14,6 +14,7 @@ from harvest.report.document import Report, make_report
 from harvest.report.page import page
 from recordings.log.run_folder import read
 from tests.support.accessibility import violations
+from tests.support.kept_cells import keep_cells
 from tests.support.opened_report import launched, opened, press_until, until
 from tests.support.reported import copied_run, small_run
 
@@ -65,9 +66,7 @@ def test_the_parts_of_the_topics_are_the_difference(report: tuple[Report, Path])
     assert max(map(abs, places)) == 1
 
 
-@pytest.mark.parametrize(
-    ("width", "theme"), [(1280, "light"), (320, "dark"), pytest.param(320, "light", marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize(("width", "theme"), keep_cells([(1280, "light"), (320, "dark"), (320, "light")], 1))
 def test_a_bar_of_a_topic_opens_two_conversations_that_differ_by_keyboard_alone(
     browser: Browser, report: tuple[Report, Path], width: int, theme: str
 ) -> None:

@@ -16,6 +16,7 @@ from harvest.studies.watch.blessed_run import find_blessed_run
 from recordings.log.run_folder import read
 from tests.support.accessibility import violations
 from tests.support.command_line import harvest
+from tests.support.kept_cells import keep_cells
 from tests.support.opened_report import launched, opened
 from tests.support.watched_bot import becomes, bless, watch
 
@@ -61,7 +62,7 @@ def test_conversations_from_before_are_listed_and_in_no_figure(fallen: Report) -
     assert index["shown"][1].endswith("base-3 --system bot")
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (320, "dark")])
+@pytest.mark.parametrize(("width", "theme"), keep_cells([(1280, "light"), (320, "dark")], 1))
 def test_the_first_link_opens_two_conversations_that_part(
     browser: Browser, folder: Path, fallen: Report, width: int, theme: str
 ) -> None:

@@ -452,7 +452,7 @@ criteria:
 @pytest.mark.parametrize(
     ("words", "language", "direction", "asked", "yes", "saved"),
     [
-        ("de", "de", "ltr", None, "1 – ja", "Gespeichert"),
+        pytest.param("de", "de", "ltr", None, "1 – ja", "Gespeichert", marks=pytest.mark.soak),
         ("ja", "ja", "ltr", None, "1 – はい", "保存しました"),
         (ARABIC, "ar", "rtl", "هل هذا معقول؟", "1 – نعم", "حُفظ"),
     ],
