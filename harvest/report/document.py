@@ -28,7 +28,7 @@ from harvest.studies.robustness.levels import level_tables
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.assessed import Assessed, score_assessed
 from harvest.studies.scores.gathered import Gathered, gather_runs
-from harvest.studies.scores.scorecard import Material, score_material
+from harvest.studies.scores.scorecard import Judges, Material, score_material
 from harvest.studies.scores.selection import selection
 from harvest.studies.validity.user_card_figures import card_tables
 from harvest.studies.variance.variance import VarianceStudy, study_variance
@@ -98,6 +98,8 @@ def make_report(
     )
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
     found = _compare_runs(gathered, scores, seed)
+    if isinstance(found, Comparison) and isinstance(judged, Assessed):
+        found = _with_judged(found, gathered, judged)
     study: VarianceStudy | str
     try:
         study = study_variance(gathered, seed=seed)
@@ -228,6 +230,18 @@ def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparis
         )
     except InputError as refused:
         return refused.what
+
+
+def _with_judged(found: Comparison, gathered: Gathered, assessed: Assessed) -> Comparison:
+    """Return a comparison that has SWAN too, by the judgments that the figures use."""
+    judges = Judges(assessed.schema, assessed.judges or Precedence())
+    try:
+        judged = compare_runs(
+            gathered, measures=["SWAN"], estimand=found.estimand, seed=found.seed, judges=judges, most_parted=0
+        )
+    except InputError:  # nothing of it can be compared
+        return found
+    return replace(found, measures=(*found.measures, *judged.measures), on_these=(*found.on_these, *judged.on_these))
 
 
 def _refusal_block(refused: str) -> Iterator[Block]:

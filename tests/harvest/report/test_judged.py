@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from harvest.cli.main import main
+from harvest.report.compared_finding import difference_words
 from harvest.report.document import Report, make_report
 from harvest.report.page import page
+from harvest.studies.compare.comparison import compare_runs
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.reported import copied_run, full_run, small_run
@@ -72,6 +74,16 @@ def test_the_beginning_says_what_was_judged_and_a_run_that_nobody_judged_says_no
     plain = make_report([read(small_run(tmp_path, "  - {name: A, driver: parrot}\n", trials=1))], beside=tmp_path)
     assert not maps(plain)
     assert "SWAN" not in page(plain, "r").html.partition("<script")[0]
+
+
+def test_what_was_judged_is_compared_as_harvest_compare_does(run: Path, report: Report) -> None:
+    (compared,) = compare_runs([read(run)], measures=["SWAN"]).measures
+    (pair,) = compared.pairs
+    forests = [block["forest"] for one in report.document["sections"] for block in one["blocks"] if "forest" in block]
+    (drawn,) = [one["bars"] for one in forests if one["caption"] == "Differences"]
+    (said,) = [bar["said"] for bar in drawn if bar["label"] == "SWAN"]
+    turned = "B − A" in next(one["head"][1] for one in forests if one["caption"] == "Differences")
+    assert said == difference_words(compared, pair, turned=turned)
 
 
 def test_pictures_are_allowed_only_where_screenshots_were_kept(report: Report) -> None:
