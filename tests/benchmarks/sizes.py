@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks.sizes                 plays a run of 50 systems first, some minutes
     python -m tests.benchmarks.sizes --keep FOLDER   keeps there what is made, and takes what is there
+    python -m tests.benchmarks.sizes --write         writes its part of docs/performance.md
 
 Each figure stands beside the bound it is held to. Seconds are of the processor, of a process of its own each, imports
 included.
@@ -21,9 +22,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from harvest.studies.watch.history import Look, LookFigure, LookSystem, WatchRules
-from tests.support.performance_page import HEADING, Bounded, machine
+from tests.benchmarks.growth import busy
+from tests.support.performance_page import HEADING, Bounded, machine, write_part
 
 SYSTEMS, TRIALS, TOPICS, LOOKS = 50, 3, 150_000, 10_000
+HEAD = """# Many systems, many topics, many looks
+
+Processor seconds, of a process of its own each, imports included; written by `python -m tests.benchmarks.sizes
+--write`. `compare` prints the pairs of the best of the systems. What decides about a pair is computed for all pairs,
+and the rest, such as intervals, for those that are printed. `--json`, which has all pairs, takes several times as
+long."""
 AUDIT = """format: harvest-audit/1
 name: large
 topics: {topics}
@@ -120,15 +128,22 @@ def watched(folder: Path) -> Iterator[Bounded]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what is made there")
+    options.add_argument("--write", action="store_true")
     given = options.parse_args()
+    rows, loads = [HEADING], [os.getloadavg()[0]]
     print(HEADING)
     with tempfile.TemporaryDirectory(prefix="sizes-") as name:
         folder = given.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
         for part in (checked, watched, compared):
             for figure in part(folder):
-                print(figure.row(), flush=True)
-    print(f"\n{machine()}")
+                rows.append(figure.row())
+                loads.append(os.getloadavg()[0])
+                print(rows[-1], flush=True)
+    on = f"On {machine()}, {busy(loads)}."
+    if given.write:
+        write_part("sizes", "\n".join([HEAD, "", *rows, "", on]))
+    print(f"\n{on}")
 
 
 if __name__ == "__main__":

@@ -116,6 +116,8 @@ def _bound_lost(
 ) -> LostTrials:
     """Return the lowest and highest values that lost trials could have had. `gone` maps each lost trial to the
     conversations with which the trial could have begun."""
+    if not gone:  # as in most runs: to look through the values of all systems took longer than a comparison
+        return LostTrials({}, {}, frozenset(), depends)
     asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     of_share = measure.declaration in SHARES
     ends = (0.0, 1.0) if of_share else _lowest_and_highest(key, measure, values)
