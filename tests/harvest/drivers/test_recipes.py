@@ -138,10 +138,10 @@ def test_every_recipe_has_a_server_and_says_what_it_was_written_from() -> None:
         assert all(option.example is not None for option in recipe.options.values() if option.is_required)
 
 
-WORDS = {topic: [f"{topic}, turn {n}?" for n in range(1, 5)] for topic in ("Mills", "Halls")}
+WORDS = {topic: [f"{topic}, turn {n}?" for n in range(1, 11)] for topic in ("Mills", "Halls")}
 TOPICS = {
     "format": "harvest-topics/1",
-    "name": "four",
+    "name": "ten",
     "types": {"page": {"asks_for": "title, URL", "url": "web-page"}},
     "topics": [{"id": topic, "type": "page", "request": "Which?", "turns": turns} for topic, turns in WORDS.items()],
 }
@@ -190,7 +190,7 @@ async def test_killed_and_resumed_runs_hold_every_turn_of_every_api_once(tmp_pat
             (text, door.truth(text, n)) for n, text in enumerate(WORDS[conversation.key.topic], 1)
         ]
     again = json.loads(harvest("pages", "read-again", tmp_path / "run", "--json").stdout)
-    assert again["read"] >= len(doors) * 8
+    assert again["read"] >= len(doors) * 20
     assert (again["changed"], again["unreadable"]) == (0, 0)
     everything = b"".join(file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file())
     assert KEY.encode() not in everything
