@@ -234,10 +234,10 @@ def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparis
 
 def _with_judged(found: Comparison, gathered: Gathered, assessed: Assessed) -> Comparison:
     """Return a comparison that has SWAN too, by the judgments that the figures use."""
-    judges = Judges(assessed.schema, assessed.judges or Precedence())
+    judges, swan = Judges(assessed.schema, assessed.judges or Precedence()), assessed.terms[""]
     try:
         judged = compare_runs(
-            gathered, measures=["SWAN"], estimand=found.estimand, seed=found.seed, judges=judges, most_parted=0
+            gathered, measures=[swan], estimand=found.estimand, seed=found.seed, judges=judges, most_parted=0
         )
     except InputError:  # nothing of it can be compared
         return found

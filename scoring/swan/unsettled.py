@@ -77,12 +77,13 @@ def _disagreement_error(found: list[_Unsettled], judgments: Judgments) -> RunErr
     second = next(one for one in others if one.value != first.value)
     rest = [str(part) for part in str(judgments.precedence).split(",")]
     return RunError(
-        f"{' and '.join(named)} judged {things} differently ({listed}) and nobody adjudicated: {places} (system, "
-        f"topic, trial:turn). Of the first, {first.by} says {_value_text(first.value)}, and {second.by} "
+        f"{' and '.join(named)} judged {things} differently ({listed}) and nobody adjudicated: {places}. "
+        f"Of the first, {first.by} says {_value_text(first.value)}, and {second.by} "
         f"{_value_text(second.value)} ({second.place})",
         place=first.place,
         advice="let somebody decide (harvest judge page RUN --adjudicate, or judge sheet RUN --adjudicate), or specify "
-        f"whose judgment counts: --judges {','.join(dict.fromkeys([named[0], *rest]))}",
+        f"whose judgment counts: --judges {','.join(dict.fromkeys([named[0], *rest]))} (places are given by system, "
+        "topic, trial:turn)",
     )
 
 

@@ -81,7 +81,7 @@ def test_groups() -> None:
         ("domain,kind\n,a\n", "s.csv:2:1: the domain is missing"),
         ("domain,kind\nx.org?q=1,a\n", "s.csv:2:1: 'x.org?q=1' is not a domain"),
         ("domain,kind\nx.org,a;b\n", "s.csv:2:7: kind: 'a;b' has several groups"),
-        (f"domain,kind\nx.org,{'k' * 201}\n", "s.csv:2:7: the cell has 201 characters; allowed: at most 200"),
+        (f"domain,kind\nx.org,{'k' * 201}\n", "s.csv:2:7: the cell has 201 characters\n  allowed: at most 200"),
         ("domain,kind\nx.org,a\u202eb\n", "s.csv:2:7: the cell has the character U+202E (right-to-left override)"),
         ("domain,kind\nx.org,\x1b[31mred\n", "s.csv:2:7: the cell has the character U+001B"),
         ("domain,country\nx.org,Germny\n", "s.csv:2:7: 'Germny' is not a known country; near: Germany"),
