@@ -56,7 +56,9 @@ def design_finding(study: LevelStudy, gathered: Gathered, schema: str | None, ju
         f"over all {study.family} differences between levels and between systems within levels (Holm). "
         f"{trial_count(gathered.material)}.",
         drives if between else "",
-        "" if found or others else "More questions would show smaller differences: harvest plan says how many.",
+        "Read conversations of the levels that differ; every difference and every cell is printed in a terminal."
+        if found or others
+        else "More questions would show smaller differences: harvest plan says how many.",
         shlex.join(["harvest", "robustness", shown_path(gathered.runs[0].path), *_judged_options(schema, judged)]),
     )
 
@@ -85,5 +87,6 @@ def _names(found: Sequence[LevelDifference]) -> str:
         label = f" in {key_name(one.key)}" if several else ""
         value, opened, ends = difference_words(one.found, share=share).partition(" [")
         named.append(f"{safe_name(one.name)} is {value}{unit}{opened}{ends}{label}")
-    more = f"; {len(found) - MOST_NAMED} more are found" if len(found) > MOST_NAMED else ""
+    left = len(found) - MOST_NAMED
+    more = f"; {left} more {'is' if left == 1 else 'are'} found" if left > 0 else ""
     return f"{join_names(named)}{more}"
