@@ -348,7 +348,7 @@ class _FindingWriter:
             return f"Play more {what}."
         if wanted > _MOST_PLAYABLE:
             return f"No number of {what} that could be played would show a difference as small as the observed one."
-        whole = f"{round_roughly(wanted)} {what} (now {there:,})"
+        whole = f"{round_roughly(max(wanted, there + 1))} {what} (now {there:,})"
         if is_percentage(self.one.measure) and abs(pair.value) < matters:
             small = f"The observed difference is smaller than the {100 * matters:g} points that matter"
             return f"{small}. Roughly {whole} would show one of its size in four studies of five."

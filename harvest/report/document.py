@@ -239,8 +239,8 @@ def _with_judged(found: Comparison, gathered: Gathered, assessed: Assessed) -> C
         judged = compare_runs(
             gathered, measures=[swan], estimand=found.estimand, seed=found.seed, judges=judges, most_parted=0
         )
-    except InputError:  # nothing of it can be compared
-        return found
+    except InputError as refused:
+        return replace(found, notes=(*found.notes, f"{swan} is not compared: {refused.what}."))
     return replace(found, measures=(*found.measures, *judged.measures), on_these=(*found.on_these, *judged.on_these))
 
 

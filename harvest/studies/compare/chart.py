@@ -84,7 +84,8 @@ def _difference_text(one: MeasureComparison, pair: Pair) -> str:
 
 
 def _pairs_with_drivers(found: Comparison) -> list[tuple[MeasureComparison, Pair]]:
-    return [(one, pair) for one in found.measures if one.topic_type is None for pair in one.pairs if pair.drivers]
+    whole = (one for one in found.measures if one.topic_type is None)
+    return [(one, pair) for one in whole for pair in one.pairs if pair.drivers and is_possible(pair)]
 
 
 def _part_panels(found: Comparison) -> Iterator[IntervalPanel]:

@@ -85,6 +85,8 @@ def test_an_interval_within_what_matters_is_the_same_and_one_across_it_cannot_be
     )
     larger = said(*two, "cannot tell", -0.04, -0.1, 0.02)
     assert larger.next.startswith("Roughly 30 topics like these (now 6) would settle it")
+    fewer = said(*two, "cannot tell", -0.04, -0.1, 0.02, topics=3.0)
+    assert fewer.next.startswith("Roughly 7 topics like these (now 6) would settle it"), "more than there are"
     never = said(*two, "cannot tell", 0.0, -0.2, 0.2, topics=float("inf"))
     assert never.next.startswith("No number of topics like these")
 
