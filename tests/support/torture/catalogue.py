@@ -1,9 +1,9 @@
 """All worlds: importing this module registers them. A module of new worlds is added here."""
 
-from tests.support.torture import bounded, dependent, ends, heavy, judged, lost, turns, watched
+from tests.support.torture import bounded, dependent, ends, heavy, judged, lost, turns, uneven, watched
 from tests.support.torture.world import WORLDS, World
 
-MODULES = (bounded, heavy, dependent, lost, turns, watched, judged, ends)
+MODULES = (bounded, heavy, dependent, lost, turns, watched, judged, ends, uneven)
 
 
 def chosen(words: list[str]) -> list[World]:

@@ -195,7 +195,8 @@ def autoregressive(rng: np.random.Generator, shape: tuple[int, ...], phi: float)
     return drawn
 
 
-def _ordered(rng: np.random.Generator, systems: int, topics: int, trials: int) -> Floats:
+def in_order(rng: np.random.Generator, systems: int, topics: int, trials: int) -> Floats:
+    """(systems, topics, trials) times: trial after trial, and topics and systems in a new order in each."""
     within = rng.permuted(np.broadcast_to(np.arange(systems * topics), (trials, systems * topics)), axis=1)
     return ((np.arange(trials)[:, None] + within / (systems * topics)) / trials).T.reshape(systems, topics, trials)
 
@@ -242,7 +243,7 @@ def in_time(
     else:
         values = (chance < repeated).astype(float)
     exact = {"mean": np.full(systems, law.mean), "between": np.full(systems, law.variance)}
-    return Study(values, means, times=_ordered(rng, systems, topics, trials), exact=exact)
+    return Study(values, means, times=in_order(rng, systems, topics, trials), exact=exact)
 
 
 @world(
@@ -264,7 +265,7 @@ def step(rng: np.random.Generator, topics: int, trials: int, systems: int, who: 
     middle = factor.mean(axis=1)
     values = USEFUL.sample(rng, drawn[..., None] * factor[:, None, :])
     return Study(
-        values, drawn * middle[:, None], times=_ordered(rng, systems, topics, trials), exact={"mean": law.mean * middle}
+        values, drawn * middle[:, None], times=in_order(rng, systems, topics, trials), exact={"mean": law.mean * middle}
     )
 
 
@@ -279,7 +280,7 @@ def time_of_day(rng: np.random.Generator, topics: int, trials: int, systems: int
     """The hour of the day moves all topics; over the whole day it comes to 1/1.3 of the best hour."""
     law = beta(6, 2)
     drawn = by_topic(rng, law, systems, topics)
-    times = _ordered(rng, systems, topics, trials)
+    times = in_order(rng, systems, topics, trials)
     hour = (1 + 0.3 * np.sin(2 * np.pi * (times + rng.random()))) / 1.3
     values = USEFUL.sample(rng, drawn[..., None] * hour)
     return Study(values, drawn / 1.3, times=times, exact={"mean": np.full(systems, law.mean / 1.3)})

@@ -186,6 +186,7 @@ def _beta_scores(rng: np.random.Generator, means: Floats, precision: float) -> F
 
 USEFUL = Answers("useful or not", lambda rng, means: (rng.random(means.shape) < means).astype(float), 1.0)
 RATINGS = Answers("five levels", lambda rng, means: rng.binomial(4, means) / 4.0, 0.25)
+THREE_LEVELS = Answers("three levels", lambda rng, means: rng.binomial(2, means) / 2.0, 0.5)
 SCORES = Answers("scores", functools.partial(_beta_scores, precision=9.0), 0.1)
 ROUGH = Answers("rough scores", functools.partial(_beta_scores, precision=1.0), 0.5)
 SAME = Answers("the same in all trials", lambda rng, means: means.copy(), 0.0)
