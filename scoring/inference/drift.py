@@ -81,6 +81,11 @@ class Baseline:
         """Return the derivative of the mean over topics if the log odds of all topics move alike."""
         return float((self.means * (1 - self.means) + self.within_variances() / self.counts).mean())
 
+    def slope_at(self, level: float) -> float:
+        """Return the slope if all topics moved alike to a mean of `level`."""
+        slope = self.slope()
+        return level * (1 - level) * slope / max(self.mean * (1 - self.mean) + self.sampling_variance(), slope)
+
     def run_effects(self) -> RunEffects:
         return run_effects(self.runs, self.sampling_variance() * len(self.runs), self.slope())
 
@@ -332,7 +337,9 @@ def difference(
     means, variances, counts = _moments(cells)
     own_each = baseline.audit_variances(means, variances, counts) / counts
     own = float(own_each.sum()) / len(cells) ** 2
-    slope = float((means * (1 - means) + own_each).mean())
+    # If trials near each other in time are alike, those of one audit differ too little, and its own slope is too small.
+    # The baseline's slope, at the audit's level, is of trials of several runs.
+    slope = max(float((means * (1 - means) + own_each).mean()), baseline.slope_at(float(means.mean())))
     sampling = own + baseline.sampling_variance()
     effects = baseline.run_effects()
     runs = baseline.run_variance()

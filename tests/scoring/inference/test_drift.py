@@ -316,3 +316,13 @@ def test_a_thousand_years(size: int, trials: int, spread: float) -> None:
         assert upper(found.alarms, 1000) <= BUDGET + 0.012
         most = {(45, 5): 4, (15, 5): 15, (15, 20): 4}[size, trials]
         assert found.ninety <= most
+
+
+def test_trials_that_repeat_each_other_do_not_make_an_audit_look_steady() -> None:
+    """What audits differ by is reckoned at what topics allow, not at what the few trials of one audit show."""
+    baseline = known([0.5, 0.6, 0.4, 0.5], 40, [0.45, 0.55, 0.52, 0.48])
+    repeated, other = [[1.0] * 5, [1.0] * 5, [0.0] * 5, [0.0] * 5], [[1.0, 0.0] * 2] * 4
+    found, independent = (difference(baseline, cells, matters=0.05, level=0.95) for cells in (repeated, other))
+    assert found.slope == pytest.approx(baseline.slope(), rel=0.01)
+    assert found.slope == baseline.slope_at(0.5) > baseline.slope_at(0.9)
+    assert independent.slope >= found.slope
