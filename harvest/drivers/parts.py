@@ -38,6 +38,8 @@ _THOUGHT_TYPES = (
 # Keys for thoughts in a part without a type: Bedrock's, and those of gateways.
 _UNTYPED_THOUGHT_KEYS = ("reasoningContent", "thought")
 _THOUGHT_TEXT_KEYS = ("thinking", "text", "summary", "reasoning", "reasoningText", "content")
+# The Vercel AI SDK's, and those of annotations that stand among the parts.
+_SOURCE_TYPES = ("source", "source-url", "source-document", "url_citation", "file_citation")
 _SOUND_TYPES = ("audio", "input_audio", "output_audio")
 _FILE_TYPES = ("image", "image_url", "output_image", *_SOUND_TYPES, "file", "document", "video")
 # Keys for a file in a part without a type: Gemini's.
@@ -118,6 +120,8 @@ class Parts:
             self.add_refusal(part.get("refusal"))
         elif is_call(part):
             self.add_calls(part)
+        elif kind in _SOURCE_TYPES:
+            self.add_sources(part)
         elif kind in _SOUND_TYPES:
             self.add_speech(part)
         elif kind in _FILE_TYPES or not _UNTYPED_FILE_KEYS.isdisjoint(part):
@@ -256,10 +260,10 @@ class Parts:
                 notes[SPOKEN_TOO] = None
             text = "\n\n".join(filter(None, (text.rstrip(), spoken)))
         self.said_once = (text or refusal).strip()
-        aloud, begin = split_thoughts(text) if thoughts_apart else ("", 0)
+        aloud, begin, end = split_thoughts(text) if thoughts_apart else ("", 0, len(text))
         if begin:
             notes[THOUGHT_ALOUD] = None
-        text = text[begin:]
+        text = text[begin:end]
         thoughts = dict.fromkeys(
             self._join_texts(several, "\n\n").text.strip() for several in (*self._thoughts.values(), [aloud])
         )

@@ -84,12 +84,13 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
 def separate_thoughts(answer: Answer) -> Answer:
     """Return the answer with the thoughts at the beginning of its text moved to its part `thoughts`. Links that occur
     only in the thoughts are dropped."""
-    thoughts, begin = split_thoughts(answer.text)
+    thoughts, begin, end = split_thoughts(answer.text)
     if not begin or answer.thoughts:
         return answer
     own = {link.href for link in find_links(answer.text).links}
     beside = [link for link in answer.links if link.href not in own]
-    now = Answer.of(answer.text[begin:], beside, answer.with_text(answer.text[begin:]).sources)
+    text = answer.text[begin:end]
+    now = Answer.of(text, beside, answer.with_text(text).sources)
     return replace(
         answer,
         text=now.text,

@@ -40,11 +40,26 @@ from protocols.thoughts import split_thoughts
         ("<think>hm</think>   Yes.", "hm", "Yes."),
         ("<think>hm</think>\n \n", "hm", ""),
         ("hm, they want a film\n</think>\n\nYes.", "hm, they want a film", "Yes."),
+        ("hm\n</chain_of_thought>\nYes.", "hm", "Yes."),
+        ("<nova_thinking>hm</nova_thinking>Yes.", "hm", "Yes."),
+        ("<inner_monologue>a <think>b</think></inner_monologue>Yes.", "a <think>b</think>", "Yes."),
+        ("&lt;thought&gt;hm&lt;/thought&gt;\nYes.", "hm", "Yes."),
+        ("\ufeff[THINK]hm[/THINK]Yes.", "hm", "Yes."),
+        ("<unused94>thought\nhm<unused95>Yes.", "hm", "Yes."),
+        ("```reasoning\nhm\n```\n\nYes:\n\n```\ncode\n```", "hm", "Yes:\n\n```\ncode\n```"),
+        ("<think>never write '</think>' here</think>Yes.", "never write '</think>' here", "Yes."),
+        ("<scratchpad>hm</scratchpad>\n<response>\nYes.\n</response>\n", "hm", "Yes.\n"),
+        ("<think>hm</think><answer>Yes.</answer> Or <answer>no</answer>", "hm",
+         "<answer>Yes.</answer> Or <answer>no</answer>"),
+        ("<think>hm</think><answer>Yes, cut by", "hm", "Yes, cut by"),
+        ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>",
+         "hm", "Yes."),
+        ("<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>Yes.<|END_RESPONSE|>", "hm", "Yes."),
     ],
 )  # fmt: skip
 def test_thoughts_that_open_a_text_are_no_part_of_the_answer(text: str, thoughts: str, answer: str) -> None:
-    found, begin = split_thoughts(text)
-    assert (found, text[begin:]) == (thoughts, answer)
+    found, begin, end = split_thoughts(text)
+    assert (found, text[begin:end]) == (thoughts, answer)
 
 
 @pytest.mark.parametrize(
@@ -59,14 +74,18 @@ def test_thoughts_that_open_a_text_are_no_part_of_the_answer(text: str, thoughts
         "<thinker>Rodin</thinker>",
         "<details><summary>More</summary>Yes.</details>",
         '<thinker type="x">Rodin</thinker>',
+        "<answer>Yes.</answer>",
+        "<thinking-cap>Rodin</thinking-cap>",
+        "Type &lt;think&gt; and then the answer.",
+        "```python\nthink()\n```",
     ],
 )
 def test_marks_further_on_are_words(text: str) -> None:
-    assert split_thoughts(text) == ("", 0)
+    assert split_thoughts(text) == ("", 0, len(text))
 
 
 @given(st.text(st.sampled_from("<think>/ \nab[THINK]"), max_size=60))
 def test_what_is_left_is_the_end_of_the_text(text: str) -> None:
-    thoughts, begin = split_thoughts(text)
-    assert 0 <= begin <= len(text)
+    thoughts, begin, end = split_thoughts(text)
+    assert 0 <= begin <= end <= len(text)
     assert all(word in text for word in thoughts.split())
