@@ -2,6 +2,8 @@
 
     pieces                                            count as the server's repetition if
     each piece contains all pieces before it          the text grew at least three times
+    each piece contains the piece before it but for   the text grew at least six times
+    its last characters (a cursor, a closing tag)
     one piece contains all pieces before it           there were at least four earlier pieces
     each piece arrives twice                          most pieces are not lines or sentences
     the stream begins again with the same text        it has another id or a second role, or it follows without a
@@ -25,6 +27,9 @@ DOUBTED = "the stream may have said again what it had said, or the answer repeat
 # The number of characters from which a repetition is not due to chance.
 _LEAST_LENGTH = 20
 _LEAST_GROWTHS = 3
+# Growth with revised ends: the growths that are certain, and the most characters of a piece that the next one replaces.
+_LEAST_REVISED_GROWTHS = 6
+_LONGEST_REVISION = 12
 # The number of pieces that a system would not send again as a single piece.
 _LEAST_PIECES = 4
 # The largest number of words in a piece that is not a line.
@@ -104,6 +109,11 @@ class _Reading:
             and self._accept_repetition(grows)
         ):
             return alone[-1]
+        if growths < 0 and len(last) >= _LEAST_LENGTH:
+            revised = _count_revised_growths(alone)
+            certain = revised >= _LEAST_GROWTHS and len(alone) > _LEAST_REVISED_GROWTHS
+            if revised > 0 and len(alone) > _LEAST_GROWTHS and self._accept_repetition(certain):
+                return alone[-1]
         if _is_in_pairs(alone):
             said_alone = [piece for piece in alone if piece.strip()]
             if self._accept_repetition(_streams_words(len(said_alone), sum(map(_is_line, said_alone)))):
@@ -174,6 +184,15 @@ def _count_growths(pieces: Sequence[str]) -> int:
     if len(pieces) < 2 or not all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
         return -1
     return sum(len(later) > len(earlier) for earlier, later in pairwise(pieces))
+
+
+def _count_revised_growths(pieces: Sequence[str]) -> int:
+    """Count the pieces that replace only the end of a preceding piece of some length and are longer than it. Returns
+    -1 if a piece does anything else: lines of a list also begin alike, but do not grow from each to the next."""
+    for earlier, later in pairwise(pieces):
+        if len(later) <= len(earlier) or not later.startswith(earlier[: max(0, len(earlier) - _LONGEST_REVISION)]):
+            return -1
+    return sum(len(earlier) >= 2 * _LONGEST_REVISION for earlier in pieces[:-1])
 
 
 def _is_in_pairs(pieces: Sequence[str]) -> bool:

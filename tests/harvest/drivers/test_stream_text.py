@@ -42,6 +42,17 @@ def test_what_comes_again_is_taken_once(text: str, size: int) -> None:
     assert stream_text(pieces) == StreamText(text)
 
 
+@pytest.mark.parametrize("form", ["{}▍", "<p>{}</p>", "{} (writing…)"])
+def test_a_text_that_grows_before_its_end_is_taken_once(form: str) -> None:
+    grown = [form.format(said) for said in accumulate(_words(ENGLISH))]
+    whole = form.format(f"{ENGLISH} It is open.")
+    assert stream_text([*grown, whole]) == StreamText(whole, True)
+    few = ["We open…", "We open at nine…", "We open at nine on Sundays…", "We open at nine on Sundays and Mondays."]
+    assert stream_text(few) == StreamText("".join(few), once=few[-1])
+    lines = [f"- https://www.example.com/shops/{place}\n" for place in range(9)]
+    assert stream_text(lines) == StreamText("".join(lines))
+
+
 @pytest.mark.parametrize("broken_at", [5, 8, 9])
 def test_a_stream_that_begins_again_counts_from_there(broken_at: int) -> None:
     pieces = _words(ENGLISH)
