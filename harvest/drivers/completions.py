@@ -34,8 +34,10 @@ _THOUGHT_FIELDS = (
     *("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details"),
     *("reasoning_text", "reasoning_summary", "thinking_content", "thought", "thoughts"),
 )
-# The fields of sources, in a message, in a piece of one or in the body.
-_SOURCE_FIELDS = ("annotations", "search_results", "citations", "sources", "references")
+# The fields of sources, in a message, in a piece of one or in the body; the last is Zhipu's.
+_SOURCE_FIELDS = ("annotations", "search_results", "citations", "sources", "references", "web_search")
+# Objects of a message that hold such fields: Azure's and LiteLLM's.
+_SOURCE_HOLDERS = ("context", "provider_specific_fields")
 _READ_FIELDS = frozenset({"role", "name", "content", "refusal", *_THOUGHT_FIELDS, *_SOURCE_FIELDS})
 # Words that may be addressed to a user; characters in scripts without blanks.
 _LEAST_WORDS, _LEAST_CHARACTERS = 3, 12
@@ -276,8 +278,9 @@ class Completion:
             if isinstance(value, str) and value and name not in _READ_FIELDS:
                 self._unread.setdefault(excerpt(name, 60), []).append(value)
         self._add_sources(message)
-        if isinstance(context := message.get("context"), Mapping):
-            self._add_sources(context)
+        for holder in _SOURCE_HOLDERS:
+            if isinstance(inner := message.get(holder), Mapping):
+                self._add_sources(inner)
         parts.add_attachments(message.get("images") or [])
         parts.add_calls(message.get("tool_calls") or [])
         ran = message.get("executed_tools")  # Groq's, with different numbers

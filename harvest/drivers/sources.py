@@ -45,8 +45,9 @@ def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
     part of the text, and `offset` is the position of that part in the complete text."""
     if isinstance(value, list):
         for item in value:
-            found = _read_source(item, offset)
-            if found is not None:
+            if isinstance(item, list):  # LiteLLM's citations are lists, one for each span
+                yield from (found for one in item if (found := _read_source(one, offset)) is not None)
+            elif (found := _read_source(item, offset)) is not None:
                 yield found
     elif (one := _read_source(value, offset)) is not None:
         yield one

@@ -279,6 +279,9 @@ def test_parts_of_other_apis_are_read_alike() -> None:
     }
     answer = _read(json.dumps(gemini), reply="$.parts", links="$.chunks[*].web").answer
     assert (answer.text, answer.thoughts, answer.sources) == ("Yes.", "hm", (Source(FILM, "A"),))
+    parts = [{"type": "text", "text": "Yes."}, {"type": "source-url", "sourceId": "1", "url": FILM, "title": "A"}]
+    answer = _read(json.dumps({"parts": parts}), reply="$.parts").answer
+    assert (answer.text, answer.sources) == ("Yes.", (Source(FILM, "A"),))
 
 
 def _streamed(body: str, media_type: str = "text/event-stream", **options: Any) -> SystemTurn:

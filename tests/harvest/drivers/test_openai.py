@@ -533,6 +533,12 @@ SHOP, OTHER = "https://www.example.com/a", "https://www.example.com/b"
         ({}, {"sources": [{"metadata": {"source": "c.pdf", "page": 3}}]}, [("", "c.pdf")]),
         ({}, {"search_results": [{"url": SHOP, "source": "web"}]}, [(SHOP, "")]),
         ({"annotations": 7}, {"citations": [7, None, {}]}, []),
+        ({}, {"web_search": [{"title": "A", "link": SHOP, "media": "news"}]}, [(SHOP, "A")]),
+        (
+            {"provider_specific_fields": {"citations": [[{"url": SHOP, "title": "A"}], [{"url": OTHER}]]}},
+            {},
+            [(SHOP, "A"), (OTHER, "")],
+        ),
     ],
 )
 async def test_sources_beside_the_text_are_sources_of_the_answer(
