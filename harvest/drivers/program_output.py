@@ -7,12 +7,19 @@ from types import MappingProxyType
 
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import excerpt, why_not_json
+from harvest.drivers.sources import NO_SOURCES, has_other_urls, urls_in
 from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from recordings.conversations.conversation import SystemTurn
 
+# The note on an answer whose program gave addresses where nothing reads them.
+OTHER_KEYS = "the program gave addresses under keys other than `links` and `sources`; they are no part of the answer"
+
 _LINE_BREAK = b"\n"
+# Colours, movements of the cursor and titles of windows, which a terminal obeys and does not show.
+_TERMINAL_CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78cDEHM])")
+_OVERWRITTEN = re.compile(r"(?m)^[^\n]*\r(?!$)")
 _LINE_END = re.compile(rb"\r*(?:\n|\Z)")  # or what may become one
 
 
@@ -54,13 +61,16 @@ def decode_leniently(raw: bytes) -> str:
 
 def _decode_line(raw: bytes) -> str:
     try:
-        return raw.decode("utf-8")
+        return raw.decode("utf-8").removeprefix("\ufeff")  # PowerShell begins its output with one
     except UnicodeDecodeError as error:
         raise Unanswered("not-utf8", f"byte {error.start} of the reply is not UTF-8: {error.reason}") from None
 
 
 def text_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    text = _decode_line(raw).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
+    """Read a reply in text as a terminal shows it: without codes for the terminal, and without the parts of lines that
+    were written over, such as a progress bar. Raises Unanswered with the reason `not-utf8`."""
+    text = _TERMINAL_CODES.sub("", _decode_line(raw)).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
+    text = _OVERWRITTEN.sub("", text)
     return turn_of_text(text, watch, thoughts_apart=thoughts_apart)
 
 
@@ -77,6 +87,7 @@ def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTu
 
 
 _LIST_FIELDS = ("links", "sources", "tools", "offers", "attachments")
+_FIELDS = frozenset({"text", "refusal", "thoughts", "finish", "tokens", "ended", "model", "error", *_LIST_FIELDS})
 
 
 def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
@@ -111,6 +122,8 @@ def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_ap
     parts.add_offers(value.get("offers") or [])
     parts.add_attachments(value.get("attachments") or [])
     answer, notes = parts.answer(thoughts_apart=thoughts_apart)
+    if has_other_urls(urls_in({key: value[key] for key in value.keys() - _FIELDS}, NO_SOURCES), answer):
+        notes += (OTHER_KEYS,)
     tokens = value.get("tokens")
     return SystemTurn(
         answer,

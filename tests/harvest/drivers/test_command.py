@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from harvest.drivers.program_output import OTHER_KEYS
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Denied, Driver, DriverError, Opening, Surroundings, Unanswered
 from protocols.answer import Answer, Exchange
@@ -340,6 +341,25 @@ async def test_utf8_cut_in_the_middle_of_a_character_is_put_together(built: Buil
 async def test_a_line_that_is_no_reply_is_unanswered(built: Built, line: str, reason: str) -> None:
     fault = await _fault(built(WAIT + f"print({line!r})", mode="json"))
     assert (type(fault), fault.reason) == (Unanswered, reason)
+
+
+async def test_a_text_is_what_a_terminal_shows_of_it(built: Built) -> None:
+    shown = (
+        "\\ufeff\\x1b]0;Desk\\x07\\x1b[1;32mOpen\\x1b[0m at\\x1b[K nine.\\r\\nloading 3%\\rloading 99%\\rToday.\\nEND"
+    )
+    reply = await _first(built(WAIT + f"print('{shown}')", end="END"))
+    assert reply.turn.answer.text == "Open at nine.\nToday."
+    assert b"\x1b[1;32m" in {exhibit.name: exhibit.data for exhibit in reply.exhibits}["stdout"]
+
+
+async def test_addresses_under_keys_that_nothing_reads_are_noted(built: Built) -> None:
+    for value, notes in (
+        ({"references": ["https://www.example.com/a"]}, (OTHER_KEYS,)),
+        ({"references": ["https://www.example.com/a"], "links": ["https://www.example.com/a"]}, ()),
+        ({"took": 3, "logo": "https://www.example.com/a"}, ()),
+    ):
+        reply = await _first(built(WAIT + f"print({json.dumps({'text': 'x', **value})!r})", mode="json"))
+        assert reply.turn.notes == notes
 
 
 async def test_a_line_of_json_may_say_more_than_its_text(built: Built) -> None:
