@@ -12,9 +12,9 @@ Conversational Search Refinement Through User Simulation", ECIR 2021. Rules reco
 | one that covers the facet, and is no useless answer | leaves: `satisfied` |
 | anything else | `redirect` (says the facet) with probability initiative, else `insist` |
 
-Useless are answers labelled `x` and, without a label, refusals and error pages. More than `patience` clarifying
-questions end the conversation as `patience`, and more than `tries` other answers that miss the facet end it as
-`frustrated`.
+Useless are answers labelled `x`, the user's own words given back and, without a label, refusals and error pages.
+More than `patience` clarifying questions end the conversation as `patience`, and more than `tries` other answers that
+miss the facet end it as `frustrated`.
 """
 
 import re
@@ -27,6 +27,7 @@ from pydantic import Field
 
 from protocols.labels import NOT_USEFUL
 from protocols.questions import clarifying_question
+from protocols.rules.echo import gives_back
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
@@ -151,6 +152,8 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
         unlabelled = not question and observation.label is None
         if unlabelled and judge_unlabelled(memory.topic, observation.answer) != "answered":
             text = ""  # "I cannot help with films on a low budget." gives the user nothing
+        elif not question and self._is_given_back(memory, text):
+            text = ""  # an echo has all words of the facet, once the user has said it
         share = share_of_words(memory.facet, text)
         # Coverage never decreases, so the last entry is the largest.
         covered = memory.experience.coverage[-1] if memory.experience.coverage else 0.0
@@ -174,6 +177,14 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
             eager = self.options.initiative
             moves = Move(eager, "redirect", memory.facet, learnt), Move(1 - eager, "insist", "", learnt)
         return planned(learnt, self.phrasebook, exits, moves)
+
+    def _is_given_back(self, memory: ClarificationMemory, text: str) -> bool:
+        said = (
+            self.phrasebook.text(act, variant, memory.topic, memory.turn, memory.facet)
+            for act in ABOUT_THE_FACET
+            for variant in range(self.phrasebook.variants(act))
+        )
+        return any(gives_back(text, words) for words in (memory.topic.request, *said))
 
     def _answer_question(
         self, memory: ClarificationMemory, *, named: bool, closed: bool

@@ -17,6 +17,7 @@ from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.breakdown import Breakdown
 from protocols.rules.clarifying_question import ClarifyingQuestion
 from protocols.rules.contains import Contains
+from protocols.rules.echo import Echo
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.evasion import Evasion
@@ -40,6 +41,7 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "breakdown": Breakdown,
     "clarifying_question": ClarifyingQuestion,
     "contains": Contains,
+    "echo": Echo,
     "empty": Empty,
     "error_page": ErrorPage,
     "evasion": Evasion,

@@ -14,6 +14,7 @@ import pytest
 from protocols.answer import Answer, Exchange
 from protocols.rules.clarifying_question import ClarifyingQuestion
 from protocols.rules.contains import Contains
+from protocols.rules.echo import Echo
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.format import Format, Urls
@@ -30,6 +31,7 @@ RULES: dict[str, Rule] = {
     "clarifying_question": ClarifyingQuestion(),
     "contains": Contains(phrases=("a b", "no results found", "(((")),
     "contains-pattern": Contains(pattern="a{0,90}b"),
+    "echo": Echo(),
     "empty": Empty(),
     "error_page": ErrorPage(),
     "format": Format(at_least=10_000),

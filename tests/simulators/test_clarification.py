@@ -136,6 +136,20 @@ def test_a_refusal_that_names_the_facet_satisfies_nobody(text: str) -> None:
     assert after.experience.coverage == (0.0,), "nothing of the need was met"
 
 
+@pytest.mark.parametrize("label", [None, "o"])
+def test_its_own_words_given_back_satisfy_nobody(label: str | None) -> None:
+    user = build(Options(initiative=1.0, stop=None, tries=9))
+    state = opened(user)
+    for turn in range(2, 6):
+        told, state = user.respond(state, Observation(BESIDE.answer), RNG.at(turn))
+        assert isinstance(told, Say)
+        for echo in (told.text, f"You said: {told.text.upper()}"):
+            assert ways(user.distribution(state, Observation(Answer(echo), label))) == {"redirect": 1}
+            assert (
+                ways(user.distribution(state, Observation(Answer(f"{echo} Primer is one."), label)))["satisfied"] == 1
+            )
+
+
 def test_patience_ends_with_questions_and_tries_with_answers_beside_the_facet() -> None:
     user = build(Options(stop=None, patience=1, tries=1, cooperativeness=1.0, initiative=1.0))
     assert said(user, SCENARIO, [OPEN, CLOSED]) == ["ask", "tell", "patience"]

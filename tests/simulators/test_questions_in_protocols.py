@@ -107,3 +107,20 @@ def test_a_question_is_neither_an_answer_nor_a_refusal(name: str) -> None:
     *asking, delivering, refusing = found.values()
     assert set(asking) == {("asks", "x")}
     assert (delivering, refusing) == (("otherwise", "o"), ("unanswered", "x"))
+
+
+@pytest.mark.parametrize("name", ["helpdesk", "open-ended", "robustness", "robustness-one-turn"])
+def test_a_system_that_gives_back_what_the_user_says_is_never_useful(name: str) -> None:
+    protocol = load_protocol(name)
+    user = ScriptedUser(protocol, build_users(protocol))
+    rng, labels = Streams(3, (TOPIC.id, 1)), list[str | None]()
+    state, seen = user.start(Scenario(TOPIC), rng.at(0)), None
+    while True:
+        said, after = user.respond(state, seen, rng.at(len(labels) + 1))
+        if seen is not None:
+            route = user.route(state, seen)
+            labels.append(route.label if route else None)
+        if not isinstance(said, Say):
+            break
+        state, seen = after, Observation(Answer(said.text))
+    assert set(labels) == {"x"}

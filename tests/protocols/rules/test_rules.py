@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from protocols.answer import Answer, Attachment, Exchange, Offer, Source, ToolCall
 from protocols.rules.contains import Contains
+from protocols.rules.echo import Echo
 from protocols.rules.empty import Empty
 from protocols.rules.format import Format, Urls
 from protocols.rules.label_was import LabelWas
@@ -445,3 +446,31 @@ def test_composed_rules_hold_by_their_parts_and_show_their_evidence() -> None:
     assert Any((useful, Not(Empty()))).version == "any(urls/1 not(empty/2))"
     assert All((useful, short)).needs == {"links"}
     assert "asks for no URL" in (Not(Any((short, useful))).unfit(PLAIN) or "")
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "echo"),
+    [
+        ("Which films are about robots?", "which films are about ROBOTS", True),
+        ("Which films are about robots?", "You said: “Which films are about robots?”", True),
+        ("Où est-ce que je peux la déposer ?", "Ou\u0300 est-ce que je peux la de\u0301poser", True),
+        ("どの映画がロボットについてですか。", "どの映画がロボットについてですか", True),
+        ("Which films are about robots?", "Which films are about robots? Wall-E.", False),
+        ("Which films are about robots?", "Wall-E: which films are about robots?", True),
+        ("Which films are about robots?", "The ones that I know best are these: which films are about robots?", False),
+        ("The red one?", "The red one.", False),
+        ("The red one?", "the red one?", True),
+        ("The red one?", "Yes, the red one?", False),
+        ("?", "…", False),
+    ],
+)
+def test_an_answer_of_the_users_words_alone_is_an_echo(said: str, answer: str, echo: bool) -> None:
+    sight = Sight(PLAIN, (Exchange(said, Answer("Sure.")), Exchange("And now?", Answer(answer))))
+    verdict = Echo().judge(sight)
+    assert verdict.holds == echo
+    assert verdict.evidence[0].note.endswith("turn 1" if echo else "compared")
+
+
+def test_what_came_with_the_users_words_is_no_echo_of_them() -> None:
+    answer = Answer("About robots", sources=(Source("Wall-E", "https://example.org/wall-e"),))
+    assert not Echo().judge(Sight(PLAIN, (Exchange("About robots", answer),))).holds
