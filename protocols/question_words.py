@@ -36,8 +36,7 @@ class _Words:
 
 _ENGLISH_ASK = (
     r"(?:tell|give|send|show)\s+(?:me|us)\b|let\s+(?:me|us)\s+know\b|(?:provide|specify|clarify|describe|confirm"
-    r"|share"
-    r"|indicate|name|state|elaborate|enter|choose|select|answer|explain|expand|narrow)\b"
+    r"|share|indicate|name|state|elaborate|enter|choose|select|answer|explain|expand|narrow)\b"
     r"|be\s+(?:(?:a\s+)?(?:bit|little)\s+)?(?:more|any)\s+(?:more\s+)?(?:specific|precise)\b|say\s+(?:which|what"
     r"|more|a\s)"
 )
@@ -51,11 +50,12 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             rf"|and)\W+)?(?:{_ENGLISH_ASK})"
             r"|\b(?:I|we)(?:'ll|'d|\s+will|\s+would|\s+do)?\s+(?:\w+\s+)?(?:need|have|must)\s+(?:to\s+know"
             r"|(?:to\s+)?ask)\b|\b(?:I|we)(?:'ll|'d|\s+will|\s+would|\s+do)?\s+(?:\w+\s+)?need\s+(?:your|the|more"
-            r"|some"
-            r"|a\s+(?:few|bit|little)|one\s+more|further|additional)\b|\b(?:I'd|I\s+would)\s+like\s+to\s+(?:know"
+            r"|some|a\s+(?:few|bit|little)|one\s+more|further|additional)\b|\b(?:I'd|I\s+would)\s+like\s+to\s+(?:know"
             r"|ask)\b"
             r"|\b(?:can|could|may|might)\s+I\s+(?:\w+\s+)?(?:ask|know|have|get|see)\b(?!\s+you\b)"
             r"|\bit\s+would\s+help\s+(?:me\s+)?(?:to|if|a)\b"
+            r"|\b(?:once|as\s+soon\s+as)\s+you(?:'ve)?\s+(?:have\s+)?(?:tell|told|give|given|send|sent|share|provide|let)\w*\b"
+            r"|\b(?:can't|cannot|unable\s+to)\s+(?:\w+\s+){1,5}without\s+(?:knowing|your)\b"
             r"|\b(?:not\s+(?:\w+\s+)?(?:sure|clear|certain)|don't\s+know|unsure|unclear)\s+(?:which|what|who"
             r"|whether|when"
             r"|where|how)\b(?=.{0,80}\byou)",
@@ -248,7 +248,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             choice=r"それとも|または|か、|どちら",
         ),
         "zh": _Words(
-            requests=r"(?:请|請|麻烦|麻煩)(?:您|你)?(?:先|再)?(?:告诉|告訴|提供|说明|說明|具体|具體|描述|选择|選擇|输入|輸入|确认|確認|补充|補充|给我|發給|发给|指出|详细"
+            requests=r"(?:请|請|麻烦|麻煩)(?:您|你)?(?:先|再)?(?:告诉|告訴|提供|说明|說明|具体|具體|描述|选择|選擇|输入|輸入|填写|填寫|确认|確認|补充|補充|给我|發給|发给|指出|详细"
             r"|詳細|回答)|(?:能否|可否|可以|能不能|可不可以|能)(?:请)?(?:您|你)?(?:再)?(?:告诉|告訴|提供|说|說|描述|具体|具體|详细|補充|补充)|我(?:还)?需要(?:知道|了解"
             r"|您|你|更多)|(?:您|你)(?:能|可以|能否)(?:再)?(?:说|說|告诉|提供|描述)|(?:请问|請問)",
             meant=r"(?:您|你)[^。？]{0,4}(?:指的?|说的|說的|意思)是?[^。？]{0,8}(?:哪|什么|什麼|谁|誰|吗|嗎|还是|還是)|指的是",

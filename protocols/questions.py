@@ -52,6 +52,8 @@ _BUILT_AS_QUESTION = lazy_pattern(
     r"(?:です|ます|でしょう|ません|でした|ました|だろう|の)か(?:ね)?$|(?:吗|嗎|呢)$"
     r"|(?:您|你).{0,40}(?:什么|什麼|哪|谁|誰|多少|几[个位天年月号]|是否|还是|還是|怎么|怎麼)"
     r"|(?:까요?|나요|는가요|은가요|인가요|건가요)$"
+    # A French question without a mark has its subject after the verb.
+    r"|\b(?:quel(?:le)?s?|où|quand|comment|combien|qui|quoi)\b[^.,]{0,40}-(?:vous|tu)$"
     # An English question with a full stop or no mark: a verb before "you", at the start or after a question word.
     r"|^\W*是?哪[一个個几款种種部位家][^。，]{0,12}$"
     r"|^\W*(?:(?:and|so|sure|then|okay|ok)\W+)*(?:(?:would|do|did|are|were|have|can|could|will)\s+you\b"
@@ -64,13 +66,27 @@ _DICTATES = lazy_pattern(r"[:：]\W*[\[［(（<{][\w _-]{2,80}[\]］)）>}]\W*$"
 _TAG = lazy_pattern(
     r",\s*(?:right|okay|ok|isn't\s+it|no|oder|ne|n'est-ce\s+pas|verdad|vero|né|toch)\W*$", re.IGNORECASE
 )
-_TO_THE_USER = lazy_pattern(r"\b(?:you|your|du|Sie|vous|tu|usted|te|ti|lei|você|je|u)\b", re.IGNORECASE)
+_TO_THE_USER = lazy_pattern(
+    r"\b(?:you|your|du|deine?|Sie|Ihre?|vous|votre|vos|tu|ton|usted|su|te|ti|lei|suo|sua|tuo|tua|você|seu|je|jouw|u|uw)\b",
+    re.IGNORECASE,
+)
 _CLOSED = lazy_pattern(
     r"^\W*(?:(?:so|and|just to (?:be sure|check|clarify))\W+)?(?:do|does|did|is|are|was|were|have|has|would|will|can"
     r"|could|should|shall)\b(?! you (?:\w+ )?(?:tell|say|give|specify|explain|clarify|describe|be more|provide|share"
     r"|let))",
     re.IGNORECASE,
 )
+_COURTESY = lazy_pattern(
+    r"^\W*(?:(?:and|so|und|et|y|e|en|а|и)\s+)?(?:(?:can|could|may|might)\s+(?:I|we|you)\s+(?:please\s+)?(?:ask|tell|know)"
+    r"(?:\s+(?:me|us|you))?|(?:darf|dürfte|kann)\s+ich\s+(?:Sie\s+|dich\s+)?fragen|puis-je\s+vous\s+demander"
+    r"|puedo\s+(?:saber|preguntar\w*)|posso\s+(?:sapere|chieder\w+|perguntar\w*|saber)|mag\s+ik\s+(?:u\s+)?vragen"
+    r"|подскажите|скажите|proszę\s+powiedzieć|혹시)\b[\s,，]*|^\W*(?:请问|請問)(?:您|你)?[\s,，]*",
+    re.IGNORECASE,
+)
+_LETTERS = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SMALL_WORD, _WORDS_OF_TITLE = 3, 3  # letters of the longest word that a title may write small; words with a capital
+# In German every noun has a capital, so a short question may look like a title.
+_GERMAN_QUESTION = lazy_pattern(r"^\W*(?:welche|wie|was|wann|wer|wo|um|in|für|ist|sind|hat|haben)\w*\b", re.IGNORECASE)
 _GERMAN = lazy_pattern(r"\b(?:und|ist|sind|der|nicht|wird)\b")
 _ENUMERATES = lazy_pattern(r"[:：]\s*\S")
 _MORE = lazy_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|meer)\b", re.IGNORECASE)
@@ -148,14 +164,30 @@ def _is_request(sentence: str) -> bool:
     return not is_instruction(sentence)
 
 
+def _offers_politely(sentence: str) -> bool:
+    """Check that only a courtesy makes a request of an offer: "May I ask if I can do more?", 请问还需要什么？"""
+    polite = _COURTESY.match(sentence)
+    rest = sentence[polite.end() :] if polite else ""
+    return bool(rest and OFFERS.search(rest)) and not (REQUESTS.search(rest) or CHOICE.search(rest))
+
+
+def _is_title(sentence: str) -> bool:
+    """Check that the sentence is a title ("Who Framed Roger Rabbit?"): all its longer words have a capital."""
+    words = [word for word in _LETTERS.findall(sentence) if len(word) > _SMALL_WORD or word[0].isupper()]
+    if len(words) < _WORDS_OF_TITLE or not all(word[0].isupper() and word[1:] == word[1:].lower() for word in words):
+        return False
+    other = _TO_THE_USER.search(sentence) or CHOICE.search(sentence) or _GERMAN_QUESTION.match(sentence)
+    return not other and sentence.count(",") < 2
+
+
 def _asks_user(sentence: str) -> bool:
     """Check that the sentence asks for something that only the user knows, unlike offers, suggestions, invitations
     and rhetorical questions."""
     if not _is_question(sentence) or INVITES.search(sentence) or FEEDBACK.search(sentence):
         return False
-    if _TAG.search(sentence) and not _TO_THE_USER.search(sentence):
+    if (_TAG.search(sentence) and not _TO_THE_USER.search(sentence)) or _is_title(sentence):
         return False
-    if _is_request(sentence) or MEANT.search(sentence):
+    if MEANT.search(sentence) or (_is_request(sentence) and not _offers_politely(sentence)):
         return True
     if OFFERS.search(sentence) or OWN_MATTERS.search(sentence):
         # "Shall I look for comedies or for dramas?" asks as well as offers; "… or is there anything else?" does not.

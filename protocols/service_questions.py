@@ -30,6 +30,9 @@ FEEDBACK: Final = _join(
         r"\b(?:wouldn't|don't)\s+you\s+(?:agree|think|say)\b|,\s*do\s+you\W*$|\bready\s+to\s+(?:get|start|begin|go)\b",
         r"\bis\s+(?:everything|all)\s+(?:\w+\s+)?(?:correct|ok|okay|clear|right|fine)\b",
         r"\blet\s+me\s+know\s+(?:if|whether)\s+(?:this|that|it)\b",
+        r"\bhow\s+(?:was|were|is)\s+(?:your|the|our)\s+(?:\w+\s+)?(?:experience|visit|chat|service|support|day|stay)\b",
+        r"\bwie\s+war\s+(?:Ihr|dein|unser)\w*\s+(?!Name|Nummer|Adresse|Frage)\w+|\bcomment\s+s'est\s+pass\w+|\bcómo\s+(?:fue|ha\s+sido)\s+(?:su|tu)\b"
+        r"|\bcom'è\s+(?:andat|stat)\w+|\bcomo\s+foi\s+(?:a\s+sua|sua|o\s+seu)\b|\bhoe\s+was\s+(?:uw|je|jouw)\b",
         r"\b(?:take|fill\s+(?:in|out)|complete)\s+(?:a|our|this)\s+(?:\w+\s+)?survey\b|\b(?:found|find)\s+(?:everything|all)\b",
         # All clear, found, in order
         r"\b(?:alles|tout|todo|tutto|tudo|все|всё|wszystko|allt|alt|kaikki)\s+(?:\w+\s+)?(?:gefunden|geklappt|klar|gut"
@@ -82,6 +85,24 @@ FEEDBACK: Final = _join(
 # ("Should my answer be short or long?"), it asks all the same.
 OWN_MATTERS: Final = _join(
     (
+        # Questions that need no answer: who does not, what could be better, why should I
+        r"\bwho\s+(?:\w+n't|would\s+not|could\s+not|does\s+not|has\s+not|can\s+resist)\b(?!.*\byou\b)"
+        r"|\bwhat\s+(?:could|can|would)\s+be\s+(?:\w+er|more\s+\w+)\b|\bwhy\s+(?:would|should|do)\s+(?:I|we|anyone|anybody)\b",
+        r"\bwer\s+(?:\w+\s+){1,5}nicht\W*$|\bwas\s+(?:könnte|kann|gibt)\s+(?:\w+\s+){0,2}(?:schöner|besser|Schöner|Besser)\w*",
+        r"\bqui\s+n(?:e\s+|')(?!êtes|es)|\bquoi\s+de\s+(?:plus|mieux)\b|\b(?:quién|quem|chi)\s+(?:no|não|non)\b"
+        r"|\b(?:qué|cosa|o\s+que)\s+(?:hay|c'è|há)\s+(?:de\s+|di\s+)?(?:mejor|meglio|melhor|más|più)\b",
+        r"\bwie\s+(?:\w+\s+){1,4}niet\W*$|(?:谁|誰)(?:会|會|能)?(?:不|没|沒)|誰が[^。]{1,15}ない|누가\s?안|누가[^.?]{1,12}않"
+        r"|\bкто\s+(?:же\s+)?(?:\w+\s+)?не\b|\bkto\s+(?:\w+\s+)?nie\b|\bποιος\s+δεν\b|\bkim\s+(?:\w+\s+){1,4}\w+m[ae]z\b|\bvem\s+\w+\s+inte\b",
+        # What the system could do next: it is the subject, and no word asks which or when
+        r"^\W*(?:can|could|may|might)\s+(?:I|we)\s+(?!(?:\w+ly\s+|just\s+|please\s+)?(?:ask|know|have|get|see|check|take|assume|presume"
+        r"|clarify|confirm)\b)\w+|^\W*(?:devo|dobbiamo|posso|possiamo)\s+(?!sapere|chieder|aver)\w+",
+        r"^\W*(?:那|那么)?(?:让|讓)?(?:我|我们|我們)(?![^。？]{0,6}(?:知道|问|問|了解|确认|確認))[^。？]{1,25}(?:吗|嗎|如何|怎么样|怎麼樣)"
+        r"|^(?!.*(?:어느|어떤|무슨|무엇|뭐|몇|언제|어디|누구)).*(?:볼|릴|할)까요|^\W*\w+ть\s+(?:вам\s+|тебе\s+)?(?:ещ[её]|другие|больше)\b",
+        # "Do you want me to …", with the system as the subject of the clause
+        r"\b(?:vuol\w*|vuoi|desider\w+|preferis\w+)\s+che\s+(?:gli\w*|[tv]e\s+\w+|te\s+ne|ne|ci)\b|\b(?:vill|vil|ønsker|önskar)"
+        r"\s+(?:du|ni|De)\s+(?:att|at|ha|have)\s+(?:jag|jeg|vi|mig|meg)\b|\b(?:хотите|хочешь|желаете)\W+(?:чтобы\s+)?(?:я|мы)\b",
+        r"\b(?:chce\w*|chciał\w*)\W+(?:\w+\W+){0,2}(?:żebym|abym|żebyśmy)\b|\bhaluat(?:te)?ko\W+että\s+(?:minä\s+)?\w+n\b"
+        r"|드릴까요|\b\w+m[ae]m[iı]\s+ist\w+|\b(?:chcete|chceš)\W+abych\b|هل\s+(?:تريد|ترغب|تود)\w*\s+(?:أن|في\s+أن)\s+أ",
         r"\bconnected\s+to\s+an?\b|\b(?:matter|case|ticket)\s+(?:as\s+)?closed\b|\bpass\s+you\s+(?:on|to)\b",
         r"\b(?:jemandem|einem)\s+(?:aus|von)\s+unserem\b|\b(?:mich|uns|Ihnen|dir)\s+(?:damit\s+)?geholfen\W*$",
         r"\b(?:le|te)\s+paso\s+con\b|\bpassar(?:le|ti)\s+un\w*|\btransferir\s+(?:para|a)\s+uma?\b|\bvous\s+passer\s+un\w*",
@@ -137,6 +158,13 @@ _ORDERS = _join(
         + _PLACES
         + r")\b|\bà\s+l'accueil\b",
         r"\b(?:then|und\s+dann|puis|y\s+luego|e\s+poi|e\s+depois|en\s+dan)\s+(?-i:(?!I\b|Ihr|Sie\b|Uw)[A-ZÄÖÜÉ])",
+        # A second order that only a machine or a page can be given
+        r"\b(?:and|then)\s+(?:\w+\s+)?(?:press|click|tap|hit|save|submit|confirm\s+with|remove|insert|reboot|restart)\b",
+        r"\b(?:und|y|et|e|en|и|i|ve|och|og|ja)\s+(?:\w+\s+){0,3}?(?:klick\w*|drück\w*|tipp\w*|speicher\w*|appuy\w+|cliqu\w+"
+        r"|valid\w+|enregistr\w+|puls[ae]\w*|haga\s+clic|haz\s+clic|guard\w+|prem[aei]\w*|clicc\w+|salv\w+|clique\w*"
+        r"|pression\w+|toque|druk\w*|klik\w*|нажмите|сохраните|naciśnij|kliknij|tıklayın|basın|tryck\w*|trykk\w*|tryk\w*|paina\w*)\b",
+        r"\bund\s+(?:\w+\s+)?\w+en\s+Sie\b|\b(?:et|puis)\s+\w+ez\b(?!-)|\b(?:y|luego)\s+confirm\w+\b",
+        r"(?:点击|點擊|按下|点按|單擊|单击|押して|クリックして|タップして|누르|클릭)",
         r"\bthen\s+(?:wait|press|click|tap|go|turn|open|choose|select|restart|follow|sign|log|enter|save|hit)\b|^\W*name,",
     )
 )

@@ -11,7 +11,7 @@ class ClarifyingQuestion(AnswerRule):
     """Holds if the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks. No
     options."""
 
-    version: ClassVar[str] = "clarifying_question/2"
+    version: ClassVar[str] = "clarifying_question/3"
 
     def judge(self, sight: Sight) -> Verdict:
         text = sight.answer.text
