@@ -28,7 +28,8 @@ _MARKS = (
 _ANSWER = re.compile(
     r"<(?P<name>answer|final_answer|response|output)>|<\|(?:begin_of_solution|START_RESPONSE)\|>", re.IGNORECASE
 )
-_ANSWER_END = re.compile(r"\s*<\|(?:end_of_solution|END_RESPONSE|return|end|im_end)\|>\s*\Z", re.IGNORECASE)
+_ANSWER_END = re.compile(r"<\|(?:end_of_solution|END_RESPONSE|return|end|im_end)\|>\Z", re.IGNORECASE)
+_LONGEST_END = 20  # characters of a mark at the end
 
 _OPENING_MARKS = tuple((re.compile(rf"[\s\ufeff]*{begin}", re.IGNORECASE), begin, end) for begin, end in _MARKS)
 _EMPTY = re.compile(rf"\s*<{_NAME}\s*/>", re.IGNORECASE)
@@ -73,8 +74,9 @@ def split_thoughts(text: str) -> Split:
 def _inside_answer_marks(text: str, at: int) -> tuple[int, int]:
     """Return where the answer that follows thoughts begins and ends, without marks around all of it."""
     end = len(text)
-    if (last := _ANSWER_END.search(text, at)) is not None:
-        end = last.start()
+    said = len(text.rstrip())
+    if (last := _ANSWER_END.search(text, max(at, said - _LONGEST_END), said)) is not None:
+        end = len(text[: last.start()].rstrip())
     begin = at
     while begin < end and text[begin].isspace():
         begin += 1

@@ -89,3 +89,10 @@ def test_what_is_left_is_the_end_of_the_text(text: str) -> None:
     thoughts, begin, end = split_thoughts(text)
     assert 0 <= begin <= end <= len(text)
     assert all(word in text for word in thoughts.split())
+
+
+@pytest.mark.parametrize("more", [" " * 300_000 + "x", "\n" * 300_000, "<answer>" * 40_000, "<|end|> " * 40_000])
+def test_a_long_answer_is_read_in_one_pass(more: str) -> None:
+    """Hours, if each blank were a place to begin at."""
+    thoughts, _, end = split_thoughts("<think>hm</think>Yes." + more)
+    assert (thoughts, end > 20) == ("hm", True)
