@@ -1,7 +1,5 @@
 """Terminal output of untrusted text. Every character is shown, and no character can control the terminal."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -113,14 +111,14 @@ def print_message(text: str) -> None:
     click.echo(wrap_lines(printable(text), terminal_width(sys.stderr)), err=True)
 
 
-def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> Console:
+def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> "Console":
     """Return a `PeopleConsole` for figures and sentences."""
     from harvest.console import PeopleConsole  # late: it takes a while, and not every command prints that way
 
     return PeopleConsole(printable, file=file, stderr=stderr, soft_wrap=soft_wrap)
 
 
-def live_console() -> Console:
+def live_console() -> "Console":
     """Return a `LiveConsole` on standard error that shows the progress of a run."""
     from harvest.console import LiveConsole  # late, as above
 

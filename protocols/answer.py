@@ -4,8 +4,6 @@ Besides its text, an answer may have parts for different readers. Sources and of
 tool calls are read only by rules that request them. Words, links and history are taken from the text and its sources.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -94,7 +92,7 @@ class Answer:
     refusal: str = ""
 
     @classmethod
-    def of(cls, text: str, more: Iterable[Link] = (), sources: Iterable[Source] = ()) -> Answer:
+    def of(cls, text: str, more: Iterable[Link] = (), sources: Iterable[Source] = ()) -> "Answer":
         """Create an answer from `text` and the links found in the text. `more` and `sources` are links and sources
         that came with the text. A link that is also in the text is counted once, and a source with the address of a
         link in the text gets the place `text`."""
@@ -112,7 +110,7 @@ class Answer:
         left_out = found.left_out + max(0, len(links) - MOST_LINKS)
         return cls(text, tuple(links[:MOST_LINKS]), left_out, given)
 
-    def with_text(self, text: str) -> Answer:
+    def with_text(self, text: str) -> "Answer":
         """Return the answer with a text that differs in one passage, for example after redaction. Sources before or
         after that passage keep their spans, shifted as needed; sources within the passage lose their spans."""
         if text == self.text:

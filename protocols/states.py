@@ -1,7 +1,5 @@
 """The states of a protocol, with their words and outgoing edges."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -42,7 +40,7 @@ class SimulatedUser:
 
     simulator: str
     options: Mapping[str, object]
-    document: Document = field(compare=False, repr=False)
+    document: "Document" = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

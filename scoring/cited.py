@@ -4,8 +4,6 @@ A source counts once in an answer, however often the answer links to it. It is i
 canonical form after redirects are undone (`topics.redirects`), or, without an address, the title that the system gave.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

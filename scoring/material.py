@@ -1,7 +1,5 @@
 """One conversation as input of measures, with the gold data on its topic. Results that measures share are cached."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -50,12 +48,12 @@ class Material:
     sources: SourceTable = field(default_factory=SourceTable)
     made: list[tuple[Settings, dict[Hashable, Any]]] = field(default_factory=list)
 
-    def under(self, settings: Settings) -> Material:
+    def under(self, settings: Settings) -> "Material":
         """Return this conversation under other settings. Results of `once` are kept and shared by measures."""
         same = settings is self.settings or settings == self.settings
         return self if same else replace(self, settings=settings)
 
-    def aside(self) -> Material:
+    def aside(self) -> "Material":
         """Return a copy with separate results of `once`, which are freed together with the copy."""
         return replace(self, made=[(settings, dict(made)) for settings, made in self.made])
 

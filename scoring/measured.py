@@ -1,7 +1,5 @@
 """The figures of conversations that come one after the other, so that nobody has to hold the words of all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The scoring settings, each declared once. Audit files, command options and messages are derived from the class."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Mapping
@@ -279,7 +277,7 @@ class Settings:
             object.__setattr__(self, name, declared.kind.validate(name, getattr(self, name)))
 
     @classmethod
-    def of(cls, *given: Mapping[str, Any]) -> Settings:
+    def of(cls, *given: Mapping[str, Any]) -> "Settings":
         """Make settings from mappings. Later mappings override earlier mappings, and None counts as not given. Grades
         that are not named keep their default gain. Raises InputError for an unknown setting and for a value that is
         not allowed."""

@@ -1,7 +1,5 @@
 """The figures of a scored run in long form, one value per row, so that any table tool can read them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -118,7 +116,7 @@ def _add_scorers(term: Term, scorers: str) -> Term:
     return replace(term, arguments=(*term.arguments, *(Term(name) for name in scorers.split(", "))))
 
 
-def _select_rows(late: DeferredRows, names: Collection[str], bounded: bool) -> Iterator[ScoreRow]:
+def _select_rows(late: "DeferredRows", names: Collection[str], bounded: bool) -> Iterator[ScoreRow]:
     return (row for row in (late.rows if bounded else late.values) if _has_name(row, names))
 
 
@@ -220,7 +218,7 @@ class ScoreTable:
         """Return the document of `as_json` without its rows."""
         return {"format": FORMAT, "settings": self.settings.as_json(), "notes": list(self.notes)}
 
-    def only(self, names: Collection[str]) -> ScoreTable:
+    def only(self, names: Collection[str]) -> "ScoreTable":
         """Return the table with the rows of some measures: `%useful` for all turns, `%useful S1` for a single turn."""
         kept = frozenset(names)
         return replace(

@@ -23,8 +23,6 @@ Additive (Lidstone): in the longest context seen at least `least` times, p(a | h
 where K is the number of possible acts. With w = 0 this is the relative frequency.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,7 +78,7 @@ def fit(
     weight: float = 0.5,
     least: int = 1,
     acts: Sequence[str] = (),
-) -> ActTable:
+) -> "ActTable":
     """Count the acts of all sequences. `acts` are possible acts in addition to those in the sequences. Raises
     ValueError if there are no sequences."""
     counts: dict[Context, Counter[str]] = {}
@@ -183,7 +181,7 @@ class ActTable:
         }
 
     @classmethod
-    def from_json(cls, value: object) -> ActTable:
+    def from_json(cls, value: object) -> "ActTable":
         """Return the table from a value of `as_json`. Raises ValueError for any other value."""
         match value:
             case {"acts": [*acts], "order": int(order), "smoothing": str(smoothing), "counts": [*counts], **rest}:

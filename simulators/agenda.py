@@ -24,8 +24,6 @@ useless, as `patience` if it was a question. If the option `questions` is given,
 more than `questions` in a row end the conversation as `patience`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -109,7 +107,7 @@ class Options(StrictModel):
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by goal and patience")
 
     @model_validator(mode="after")
-    def _check_goal(self) -> Options:
+    def _check_goal(self) -> "Options":
         known = Counter((*self.constraints, *self.facts, *self.unknown))
         for where in ("constraints", "facts", "unknown"):
             if not all(map(str.strip, getattr(self, where))):
@@ -180,7 +178,7 @@ class AgendaMemory(Memory):
     def remaining_parts(self) -> tuple[tuple[str, str], ...]:
         return tuple(one for one in self.constraints if one[0] not in self.said)
 
-    def change_move(self) -> Move[AgendaMemory]:
+    def change_move(self) -> "Move[AgendaMemory]":
         """Return the move that says the next change, with probability 1."""
         _, slot, words, text = self.changes[0]
         was = {**dict(self.constraints), **dict(self.facts)}.get(slot)

@@ -7,8 +7,6 @@
 If the user gets words from a model or person, wrap it in `simulators.outside.SuppliedUser` first.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import math
@@ -66,7 +64,7 @@ class _RecordingStreams(Streams):
 
     taken: list[tuple[str | int, ...]] = field(default_factory=list)
 
-    def __call__(self, purpose: str) -> numpy.random.Generator:
+    def __call__(self, purpose: str) -> "numpy.random.Generator":
         self.taken.append((*self.names, purpose))
         return Streams.__call__(self, purpose)
 

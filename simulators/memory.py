@@ -12,8 +12,6 @@ JSON values as a memory. The mapping is saved unchanged, and its values may be m
 of a memory are made by encoding and decoding.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -157,7 +155,7 @@ class _Form(NamedTuple):
     kind: Any
     optional: bool
     origin: Any
-    parts: tuple[_Form, ...]
+    parts: "tuple[_Form, ...]"
     any_length: bool
     is_record: bool
 

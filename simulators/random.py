@@ -7,8 +7,6 @@ predicts people no better than this user.
     P(stop) = leave,  P(a) = (1 - leave)·w(a) / Σ w,  lengths geometric with mean 1/leave, cut at `most` turns
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -46,7 +44,7 @@ class Options(StrictModel):
     words: Words = Field(default={}, description="ways to say each act")
 
     @model_validator(mode="after")
-    def _check_weights(self) -> Options:
+    def _check_weights(self) -> "Options":
         if self.acts and not sum(self.acts.values()):
             raise validation_error("acts: no act has a weight above 0")
         return self

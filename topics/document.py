@@ -3,8 +3,6 @@
 Before that, `topics.yaml_values` rejects faults in any YAML, and defines numbers and truth values.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -170,7 +168,7 @@ class Document:
                 raise
             raise self.error(loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
 
-    def part(self, loc: Loc) -> Document:
+    def part(self, loc: Loc) -> "Document":
         """Return the value at `loc` as a document whose errors name the place in the whole file."""
         value, depth = self._value(loc), len(loc)
         inside = {way[depth:]: mark for way, mark in self.marks.items() if way[:depth] == loc}

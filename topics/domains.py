@@ -9,8 +9,6 @@ is fetched. Both sections of the list count. Its private section has hosts that 
 a domain, and `github.io` is not.
 """
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -31,7 +29,7 @@ def registrable_domain(host: str) -> str:
 
 
 @cache
-def _public_suffixes() -> PublicSuffixList:
+def _public_suffixes() -> "PublicSuffixList":
     from publicsuffixlist import PublicSuffixList  # late: it parses the list, which takes a fifth of a second
 
     return PublicSuffixList()

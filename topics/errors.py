@@ -7,8 +7,6 @@ The command line prints an `InputError` without a traceback and exits with 2. Th
 `harvest.systems.driver`, those of a run folder in `recordings.files.errors`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from os import PathLike, fspath
 
@@ -26,7 +24,7 @@ class Place:
     column: int = 0
 
     @classmethod
-    def of(cls, path: str | PathLike[str], line: int = 0, column: int = 0) -> Place:
+    def of(cls, path: str | PathLike[str], line: int = 0, column: int = 0) -> "Place":
         """Create a place from a path of any type."""
         return cls(fspath(path), line, column)
 

@@ -9,8 +9,6 @@ An entity is a URL of the kind that its topic asks for, stored under its canonic
 as found, names of groups, or vectors; an empty cell is an unknown group. A row without a grade is yet to be judged.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +28,7 @@ from topics.suggestions import suggestion
 from topics.topic import Topic, TopicSet
 
 _COLUMNS = ("topic", "entity", "grade", "title")
-_NO_ENTRIES: Mapping[str, GoldEntry] = MappingProxyType({})
+_NO_ENTRIES: "Mapping[str, GoldEntry]" = MappingProxyType({})
 _GRADE = re.compile(r"[Ll]?([0-9])(?:[.,]0+)?", re.ASCII)  # a data frame writes 2.0 if a grade of the column is missing
 # In bytes, as for every text file of Harvest.
 _LARGEST = 16 * 2**20

@@ -4,8 +4,6 @@ Hashes and seeds use blake2b, never `hash()`, so that a value has the same ident
 machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import TYPE_CHECKING
@@ -38,7 +36,7 @@ def derived_seed(seed: int, *names: str | int) -> int:
     return int.from_bytes(digest.digest(), "big")
 
 
-def generator(seed: int, *names: str | int) -> numpy.random.Generator:
+def generator(seed: int, *names: str | int) -> "numpy.random.Generator":
     """Return a separate numpy generator for (seed, names), for example (seed, system, topic, trial, purpose)."""
     import numpy
 

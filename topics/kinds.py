@@ -1,7 +1,5 @@
 """Kinds of URLs that name entities: title pages of IMDb, videos on YouTube, or any page on the web."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +30,7 @@ class UrlKind:
     path: str
     query: str = ""
     identity: str = ""
-    also: tuple[UrlKind, ...] = ()
+    also: "tuple[UrlKind, ...]" = ()
 
     def __post_init__(self) -> None:
         if not self.hosts or not all(host == "*" or canonical_host(host) == host for host in self.hosts):

@@ -21,8 +21,6 @@ come with Harvest; a file of sources may name another file, whose rules are trie
     hidden     the address of the page is not in this one
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterator, Mapping

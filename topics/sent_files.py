@@ -4,8 +4,6 @@ A file is known by its bytes: a topic whose file has changed is another topic. I
 file, or below, so that a topic file from elsewhere can send nothing else of this machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import mimetypes
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@
 `country` may have the mapping `regions`. Files are found from the folder of the file that names them.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path

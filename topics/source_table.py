@@ -13,8 +13,6 @@ several rows match an address, the one with the longest host counts, and of thes
 empty cell is unknown, and is not filled from a shorter row.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

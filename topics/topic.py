@@ -1,7 +1,5 @@
 """Topics, which define the subject of a conversation and the required content of a useful answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -104,7 +102,7 @@ class TopicSet:
         """The cluster names by topic id. Topics without a cluster are left out."""
         return {topic.id: topic.cluster for topic in self.topics if topic.cluster}
 
-    def only(self, ids: Iterable[str]) -> TopicSet:
+    def only(self, ids: Iterable[str]) -> "TopicSet":
         """Return the set with only the topics in `ids`, in the set's order. Raises InputError for an unknown id."""
         known = {topic.id for topic in self.topics}
         chosen = {name if name in known else self[name].id for name in ids}  # which raises for an unknown one

@@ -1,7 +1,5 @@
 """Topic files, `format: harvest-topics/1`, read strictly, and their form as a JSON value inside a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -46,7 +44,7 @@ class _Url(StrictModel):
     name: str = ""
     query: str = ""
     identity: str = ""
-    also: tuple[_Url, ...] = ()
+    also: "tuple[_Url, ...]" = ()
 
 
 class AttributeEntry(StrictModel):

@@ -3,8 +3,6 @@
 A candidate is a driver with the options that are known. `try_candidate` sends one user turn by it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

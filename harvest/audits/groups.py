@@ -7,8 +7,6 @@ names cannot contain brackets. The trait `group` of a scenario names the group o
 protocol reads this trait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 

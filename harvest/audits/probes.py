@@ -4,8 +4,6 @@ Nobody should ask a system for harm unknowingly, so an audit whose users climb l
 If a user comes back in a new session, the system must be able to recognize the user.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -64,8 +62,8 @@ def new_sessions(protocol: Protocol) -> int:
 
 def check_sessions(
     document: Document,
-    systems: Iterable[System],
-    drivers: Mapping[str, Driver],
+    systems: "Iterable[System]",
+    drivers: "Mapping[str, Driver]",
     protocols: Iterable[Protocol],
 ) -> None:
     """Raise InputError for a system to which a user of the audit cannot return as the same person."""

@@ -1,7 +1,5 @@
 """The files of an audit's topics: whether each system can be sent them, and what they weigh."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 

@@ -5,8 +5,6 @@ either case, recorded turns are safe and no started program or browser is left r
 the command began, for example because of nohup, stay ignored.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import signal
@@ -86,7 +84,7 @@ class _StopRequest:
                     signal.signal(number, handler)
 
     @contextmanager
-    def cancelling(self, task: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    def cancelling(self, task: "asyncio.Task[Any] | None", loop: "asyncio.AbstractEventLoop") -> Iterator[None]:
         assert task is not None
         self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
         try:

@@ -1,7 +1,5 @@
 """`harvest show`: list a run's trials, or print one conversation with its labels, routes and evidence."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter
@@ -178,7 +176,7 @@ def command(
         _print_list(console, recorded, chosen, asked)
 
 
-def _worded_turns(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
+def _worded_turns(run: Run, chosen: list[Conversation]) -> "Sequence[WordedTurn]":
     from harvest.studies.validity.worded_turns import models_of, worded_turns  # late: only some runs have any
 
     topics = run.header.topic_set()
@@ -253,7 +251,7 @@ def _print_conversation(
     of_failure: Mapping[str, str],
     verdicts: Mapping[tuple[str, int, int], Verdict],
     faults: Mapping[int, str],
-    findings: Mapping[int, Sequence[RuleFinding]],
+    findings: "Mapping[int, Sequence[RuleFinding]]",
 ) -> None:
     """Print a conversation. `of_failure` maps names to evidence files of a failure of this attempt. `verdicts` are
     the comparisons of its turns with the network traffic. `faults` maps turns to faults in the text that a model

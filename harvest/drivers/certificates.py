@@ -1,7 +1,5 @@
 """The certificates of a connection: those to trust, and the client's own."""
 
-from __future__ import annotations
-
 import os
 import ssl
 from functools import cache

@@ -1,7 +1,5 @@
 """A driver for programs with standard input and output. Each conversation, or each turn, gets its own process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -131,7 +129,7 @@ class CommandDriver:
 
 class _ProgramSession:
     def __init__(
-        self, options: Options, program: Program, forget: Callable[[_ProgramSession], None], clock: Clock
+        self, options: Options, program: Program, forget: "Callable[[_ProgramSession], None]", clock: Clock
     ) -> None:
         self._options, self._program, self._forget, self._clock = options, program, forget, clock
         self._mark = EndMark(options.end, options.prompt)

@@ -1,7 +1,5 @@
 """What it means that a connection fails before anything was sent, for HTTP and for WebSockets."""
 
-from __future__ import annotations
-
 import re
 import socket
 import ssl
@@ -30,7 +28,7 @@ def message_of(error: BaseException) -> str:
     return _C_SOURCE_LINE.sub("", excerpt(str(error))) or type(error).__name__
 
 
-def host_and_port(url: httpx.URL | None) -> str:
+def host_and_port(url: "httpx.URL | None") -> str:
     if url is None:
         return ""
     host = f"[{url.host}]" if ":" in url.host else url.host
@@ -47,7 +45,7 @@ def refuses_client(error: BaseException) -> bool:
 
 
 def classify_unsent(
-    error: BaseException, url: httpx.URL | None, options: WireOptions, seconds: float
+    error: BaseException, url: "httpx.URL | None", options: WireOptions, seconds: float
 ) -> tuple[type[DriverError], str, str]:
     """Return the kind, the reason and the detail of an error that came before the first byte was sent. `seconds` is the
     limit of the whole request, of which a TimeoutError says that it was reached."""

@@ -8,8 +8,6 @@
 Keys stay in memory (`drivers/current_key.py`), and each is registered for redaction before it is used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Protocol
 

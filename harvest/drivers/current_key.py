@@ -1,8 +1,6 @@
 """One key for all sessions of a system. It is obtained before the first request, renewed before it expires, and renewed
 when a request was refused because of it. However many sessions wait, the key is asked for once."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Awaitable, Callable

@@ -5,8 +5,6 @@ polling or over a socket. If a part has several paths, the first path that match
 sources and calls are collected, and the last finish, model or session is used.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,7 +83,7 @@ class Described:
     raw_controls: bool = False
     stream: StreamShape | None = None
 
-    def read(self, received: Received, live: DescribedReply | None = None) -> DescribedTurn:
+    def read(self, received: Received, live: "DescribedReply | None" = None) -> "DescribedTurn":
         """Read a complete reply, of which `live` may have read the events. Raises Unanswered, with the reply as
         evidence, if the bytes cannot be decoded, or with the reason `no-text`, `bad-type`, `bad-json`, `broken-stream`
         or `system-error`."""

@@ -1,7 +1,5 @@
 """Files that go with a user turn, in the shapes that APIs want: objects in JSON, or parts of a multipart form."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """A driver for any HTTP API. The audit describes how to send a user turn and where the response has the reply."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import uuid
@@ -72,7 +70,7 @@ class HttpDriver:
         attach = self.options.attach
         return () if attach is None else tuple(attach.files) or ("*/*",)
 
-    async def open(self, opening: Opening) -> _Session:
+    async def open(self, opening: Opening) -> "_Session":
         """Open a session. If the options have requests that open one, send them. Raises DriverError if that fails."""
         self.wire.ready()
         # A system may remember a visitor, so every attempt has a new one. Who comes back is the same.

@@ -1,7 +1,5 @@
 """The options of the driver `http`: how a user turn is sent, and where the reply is found."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -234,7 +232,7 @@ class Options(ReplyOptions):
         return tuple(dict.fromkeys(name for call in self._calls for name in call.keep))
 
     @property
-    def _calls(self) -> tuple[Call | Poll | Options, ...]:
+    def _calls(self) -> "tuple[Call | Poll | Options, ...]":
         others = (self.poll, self.press, self.attach, self.renew, self.close)
         return self, *self.open, *(one for one in others if one is not None)
 

@@ -4,8 +4,6 @@ The request with the user turn is never repeated. A request that fetches may be:
 is sent again until the time for the turn is over.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Looks: requests that only read, by whose answer an API is recognised without a user turn."""
 
-from __future__ import annotations
-
 from harvest.drivers.reply_path import Path, Paths
 from topics.document import StrictModel
 

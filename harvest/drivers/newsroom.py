@@ -1,7 +1,5 @@
 """The embedded newsroom as a driver: an assistant for the questions of an audit, whose sources follow a known law."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
@@ -49,7 +47,7 @@ class NewsroomDriver(NothingHeld):
         self._newsroom, self._clock = newsroom, clock
         self._purpose = ("newsroom",) if day is None else ("newsroom", str(day))
 
-    async def open(self, opening: Opening) -> _Session:
+    async def open(self, opening: Opening) -> "_Session":
         """Open a session that draws from the seed of `opening` and ignores its topic, trial and history."""
         draws = generator(opening.seed, *self._purpose, len(opening.history))
         return _Session(self._newsroom, draws, self._clock)

@@ -5,8 +5,6 @@ with every access token, and then accepts only the newest. A file keeps the newe
 others that use the file at the same time; it is on the disk before the access token is used.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import stat

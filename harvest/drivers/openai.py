@@ -1,8 +1,6 @@
 """A driver for chat completions of any OpenAI-compatible server, complete or streamed. The server keeps no state. The
 driver keeps each session's messages and sends all of them with every turn."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -110,7 +108,7 @@ class OpenAIDriver:
             stateful=False, editable_history=True, streaming=self._options.stream, attaches=tuple(COMPLETION_SHAPES)
         )
 
-    async def open(self, opening: Opening) -> _Session:
+    async def open(self, opening: Opening) -> "_Session":
         self._wire.ready()
         prompt = self._options.system_prompt
         before = [{"role": "system", "content": prompt}] if prompt is not None else []

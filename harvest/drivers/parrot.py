@@ -1,7 +1,5 @@
 """The embedded parrot as a driver. It needs no key and no network, and its true values are known for comparison."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -70,7 +68,7 @@ class ParrotDriver(NothingHeld):
     def __init__(self, parrot: Parrot, clock: Clock = REAL_CLOCK) -> None:
         self._parrot, self._clock = parrot, clock
 
-    async def open(self, opening: Opening) -> _Session:
+    async def open(self, opening: Opening) -> "_Session":
         """Open a session that draws from the seed of `opening` and ignores its topic and trial."""
         session = self._parrot.session(opening.seed, opening.history)
         # A separate stream: another delay must not change the conversation.

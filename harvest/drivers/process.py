@@ -5,8 +5,6 @@ started. The supervisor kills these processes on request, when the program ends,
 SIGKILL. It signals no other process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -66,7 +64,7 @@ class Program(asyncio.SubprocessProtocol):
         self.closed = False
 
     @classmethod
-    async def start(cls, argv: Sequence[str], folder: Path, environment: Mapping[str, str], most: int) -> Program:
+    async def start(cls, argv: Sequence[str], folder: Path, environment: Mapping[str, str], most: int) -> "Program":
         """Start `argv` in `folder`; `argv[0]` is a path. `most` is the largest number of bytes of output to keep.
         Raises Denied (`cannot-start`)."""
         loop = asyncio.get_running_loop()

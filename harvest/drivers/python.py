@@ -5,8 +5,6 @@ cannot end a thread. After a time-out, a plain function therefore keeps running 
 ignored, and a stateful session accepts no further turn.
 """
 
-from __future__ import annotations
-
 import asyncio
 import builtins
 import contextlib
@@ -89,7 +87,7 @@ class PythonDriver:
             stateful=takes == "nothing", editable_history=takes == "history", presses=self._options.presses
         )
 
-    async def open(self, opening: Opening) -> _Session:
+    async def open(self, opening: Opening) -> "_Session":
         """Open a session. Raises Unanswered if the function that creates a session fails."""
         function = self._function
         if self._options.takes == "nothing":

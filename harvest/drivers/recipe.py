@@ -6,8 +6,6 @@ itself, such as `{{ text }}`, stay. Whatever contains an option without a value 
 section `streamed` replaces or adds parts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache

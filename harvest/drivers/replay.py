@@ -1,7 +1,5 @@
 """A driver that plays a recorded run, giving the recorded answers to the recorded user turns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -42,7 +40,7 @@ class ReplayDriver(NothingHeld):
     def capabilities(self) -> Capabilities:
         return Capabilities(stateful=True, greets=True, presses=True, attaches=("*/*",))
 
-    async def open(self, opening: Opening) -> _Session:
+    async def open(self, opening: Opening) -> "_Session":
         """Open the recorded trial. Raises Unanswered (`not-recorded`) if its conversation is missing or incomplete."""
         topic = self._options.topics.get(opening.topic, opening.topic)
         key = TrialKey(self._options.system or opening.system, topic, opening.trial)

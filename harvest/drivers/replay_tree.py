@@ -6,8 +6,6 @@ recorded. If the user says something that was not said at this point of the reco
 answer is ever made up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -45,7 +43,7 @@ class BranchingReplay(NothingHeld):
             stateful=True, no_return="a recorded tree has no branch that begins in a new session", presses=True
         )
 
-    async def open(self, opening: Opening) -> _Session:
+    async def open(self, opening: Opening) -> "_Session":
         """Open a conversation. Raises Unanswered (`not-recorded`) if the run has no complete trial of the topic."""
         topic = self._topics.get(opening.topic, opening.topic)
         if topic not in self._trees:
@@ -55,7 +53,7 @@ class BranchingReplay(NothingHeld):
 
 class _Session(NothingHeld):
     def __init__(
-        self, tree: ConversationTree, conversations: Sequence[Conversation], rng: numpy.random.Generator
+        self, tree: ConversationTree, conversations: Sequence[Conversation], rng: "numpy.random.Generator"
     ) -> None:
         self._tree, self._conversations, self._rng = tree, conversations, rng
         self._node, self._turns = 0, 0

@@ -1,7 +1,5 @@
 """The options of drivers that say where the parts of a reply are found, in a body, in events or in frames."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self

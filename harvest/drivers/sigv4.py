@@ -4,8 +4,6 @@ Source: AWS, Identity and Access Management user guide, "Create a signed AWS API
 proxies leave alone is signed: the host, the type of the content, and the headers x-amz-*.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Source: socketio/socket.io, `docs/engine.io-protocol/v4-current.md` and `docs/so
 packet begins with a digit for each of the two protocols.
 """
 
-from __future__ import annotations
-
 import json
 from urllib.parse import urlsplit
 

@@ -4,8 +4,6 @@ The objects are those of `gcloud`, `az`, token servers and AWS's `credential_pro
 token, and reads nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping

@@ -5,8 +5,6 @@ by an event, by silence, or, without either, with the first message. What comes 
 evidence of the next turn.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import uuid
@@ -147,7 +145,7 @@ class WebSocketDriver:
             presses=options.press is not None,
         )
 
-    async def open(self, opening: Opening) -> _Session:
+    async def open(self, opening: Opening) -> "_Session":
         """Connect, send what is to be sent first, and wait for the greeting, if there is one. Raises DriverError."""
         person = opening.system, opening.topic, opening.trial
         if not opening.before or person not in self._visitors:

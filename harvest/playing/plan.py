@@ -5,8 +5,6 @@ before the next trial. Groups and arms are in random order, so that none is tied
 queue.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +46,7 @@ class Work:
     lost: int = 0
     member: str = ""
 
-    def next_attempt(self) -> Work:
+    def next_attempt(self) -> "Work":
         """Return the next attempt after an invalid attempt, starting from the beginning."""
         return replace(self, attempt=self.attempt + 1, carried=(), carried_from=0, lost=self.lost + 1)
 
@@ -87,7 +85,7 @@ class Plan:
     def to_play(self) -> int:
         return sum(len(sitting.works) for sittings in self.sittings.values() for sitting in sittings)
 
-    def without(self, prevented: Collection[TrialKey]) -> Plan:
+    def without(self, prevented: Collection[TrialKey]) -> "Plan":
         """Return the plan without the trials that a cap prevented."""
         kept = {
             name: tuple(

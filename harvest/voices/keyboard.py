@@ -10,8 +10,6 @@ Piped input is read line by line. Waiting for keys does not block anything else,
 system may go on writing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import codecs
 import os
@@ -109,7 +107,7 @@ class Keyboard:
         self._before: list[Any] | None = None
         self._editor: LineEditor | None = None
 
-    def __enter__(self) -> Keyboard:
+    def __enter__(self) -> "Keyboard":
         if os.isatty(self._source):
             self._before = termios.tcgetattr(self._source)
             mode = termios.tcgetattr(self._source)

@@ -1,7 +1,5 @@
 """Annotated dialogues, and their turns as examples to train a breakdown detector."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -38,7 +36,7 @@ class Examples:
     dialogues: tuple[str, ...]
     systems: tuple[str, ...]
 
-    def select(self, mask: npt.NDArray[np.bool_]) -> Examples:
+    def select(self, mask: npt.NDArray[np.bool_]) -> "Examples":
         some = np.flatnonzero(mask)
         return Examples(
             tuple(self.moments[k] for k in some),

@@ -1,7 +1,5 @@
 """`breakdown`: the shipped detector predicts that people would call the answer a breakdown."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 

@@ -4,8 +4,6 @@ Phrases are searched in the whole answer, both as written and without formatting
 with bounded running time (`topics.patterns`), and is searched only in the first 100,000 characters.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache
@@ -60,7 +58,7 @@ class Contains(AnswerRule):
         return None if pattern is None else check_searchable(pattern)
 
     @model_validator(mode="after")
-    def _check_one_option(self) -> Contains:
+    def _check_one_option(self) -> "Contains":
         if (self.phrases is None) == (self.pattern is None):
             raise ValueError("give either phrases or pattern")
         return self

@@ -1,7 +1,5 @@
 """`language`: the answer is written in one of certain languages, or in none of them."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field, field_validator, model_validator
@@ -38,7 +36,7 @@ class Language(AnswerRule):
         return codes
 
     @model_validator(mode="after")
-    def _check_one_option(self) -> Language:
+    def _check_one_option(self) -> "Language":
         if (self.one_of is None) == (self.none_of is None):
             raise ValueError("give either one_of or none_of")
         return self

@@ -1,7 +1,5 @@
 """`words` and `sentences`: rules that bound the length of an answer."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field, model_validator
@@ -21,7 +19,7 @@ class CountRule(AnswerRule):
     at_most: int | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
-    def _check_bounds(self) -> CountRule:
+    def _check_bounds(self) -> "CountRule":
         if self.at_least is None and self.at_most is None:
             raise ValueError("give at_least, at_most, or both")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:

@@ -1,7 +1,5 @@
 """Sets of very many trials, as numbers by system and topic."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, Self
@@ -50,7 +48,7 @@ class TrialSet(Set[TrialKey]):
         """The number of different trial numbers."""
         return len(np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *self.numbers.values()])))
 
-    def without(self, *others: TrialSet) -> TrialSet:
+    def without(self, *others: "TrialSet") -> "TrialSet":
         """Return the trials that are in none of the other sets."""
         left = {}
         for name, own in self.numbers.items():

@@ -13,8 +13,6 @@ more than the index says and `MOST` allows, so a hostile file takes little memor
 Readers of a file of lines use `recordings.files.stored_lines`, which opens the file or, if there is none, its segment.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -191,7 +189,7 @@ class Segment:
         self.frames = self._index.frames
         self.size = sum(frame.size for frame in self.frames)
 
-    def __enter__(self) -> Segment:
+    def __enter__(self) -> "Segment":
         return self
 
     def __exit__(self, *_: object) -> None:

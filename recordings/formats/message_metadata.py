@@ -1,7 +1,5 @@
 """The metadata of a conversation in a line of messages, checked strictly because every figure depends on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -67,7 +65,7 @@ class Metadata:
     model: str = ""
 
     @classmethod
-    def from_line(cls, line: Mapping[str, Any]) -> Metadata:
+    def from_line(cls, line: Mapping[str, Any]) -> "Metadata":
         """Read the metadata of a line. Raises InputError for a misspelt key; other unknown keys are ignored."""
         values = line.get("metadata") or {}
         if not isinstance(values, dict):

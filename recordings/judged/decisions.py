@@ -10,8 +10,6 @@ thing replaces an earlier decision, whose line stays in the file. `recordings.ju
 decisions as layers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Mapping
@@ -132,7 +130,7 @@ class DecisionBook:
     _cleaner: Redactor = field(default_factory=Redactor)
 
     @classmethod
-    def open(cls, run: str | PathLike[str], *, clock: Now = utc_now) -> DecisionBook:
+    def open(cls, run: str | PathLike[str], *, clock: Now = utc_now) -> "DecisionBook":
         """Open the book of a run. Raises RunError if another process records decisions on the run, and StoreError if
         the folder cannot be written."""
         folder = inner_folder(Path(run), FOLDER, FOLDER)

@@ -6,8 +6,6 @@ the hash of its content, so that a merge of runs keeps every layer once. Decisio
 (`recordings.judged.decisions`) are read as layers too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -88,7 +86,7 @@ class Target:
         return found if self.start < 0 else {**found, "start": self.start, "end": self.end}
 
     @staticmethod
-    def from_judgment(judgment: Judgment) -> Target | None:
+    def from_judgment(judgment: Judgment) -> "Target | None":
         """Return the target of a judgment about a turn or a span, or None for any other judgment."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), "turn": int(turn), **rest}:
@@ -98,7 +96,7 @@ class Target:
         return None
 
     @staticmethod
-    def from_dialogue_judgment(judgment: Judgment) -> Target | None:
+    def from_dialogue_judgment(judgment: Judgment) -> "Target | None":
         """Return the target of a judgment about a whole conversation, or None for any other judgment."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), **rest} if not rest:

@@ -3,8 +3,6 @@
 A figure can then be traced to the table that it was made with, on any machine, after the table has changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from os import PathLike

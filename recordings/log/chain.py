@@ -13,8 +13,6 @@ Of a compacted file, `trials-000001.links` keeps the hash of every few thousandt
 again with the lines: hashes cannot be compressed, and would take a tenth of what a compacted run takes.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -187,7 +185,7 @@ class Chain:
         self._failed = False
 
     @classmethod
-    def create(cls, events: Path) -> Chain:
+    def create(cls, events: Path) -> "Chain":
         """Start the chain of a new file, in a run that already has its `run.json`, and list the file in the inventory.
         Raises OSError, and StoreError if the file cannot be listed."""
         opening = encode_line(_opening_line(events))

@@ -4,8 +4,6 @@ Unknown keys are ignored, as everywhere in a recording. The scoring part of an a
 because scoring checks its content.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -142,13 +140,13 @@ def place_in_file(place: Place, loc: Loc) -> Place:
     return place if document is None else document.place(loc)
 
 
-def placed_part(path: str, key: str) -> Document | None:
+def placed_part(path: str, key: str) -> "Document | None":
     """Return the value at `key` of the JSON file at `path`, with its place, or None if the value is missing."""
     document = _read_placed(path)
     return document.part((key,)) if document is not None and (key,) in document.marks else None
 
 
-def _read_placed(path: str) -> Document | None:
+def _read_placed(path: str) -> "Document | None":
     from topics.document import read_document  # late: brings pydantic, which reading a recording does not need
 
     try:

@@ -4,8 +4,6 @@ Lines are written in the order of the calls. Lines that were passed to the opera
 which protects lines from a power cut, is slow. So a thread makes one write and one fsync for all waiting writers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +35,7 @@ class Journal:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
     @classmethod
-    def create(cls, path: Path) -> Journal:
+    def create(cls, path: Path) -> "Journal":
         """Create a file at `path`. Raises FileExistsError if `path` exists, and other OSErrors."""
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:

@@ -5,8 +5,6 @@ compared. If a system's sessions continue through all topics, a shard gets whole
 the audit's seed, so added topics and trials do not move the trials that were already played.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,7 +37,7 @@ class Shard:
         return f"shard {self.index} of {self.of}"
 
     @classmethod
-    def read(cls, text: str) -> Shard:
+    def read(cls, text: str) -> "Shard":
         """Parse a shard such as `2/3`. Raises InputError."""
         found = _SHARD_FORM.fullmatch(text)
         shard = cls(int(found[1]), int(found[2])) if found else cls(0, 0)

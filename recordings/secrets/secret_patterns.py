@@ -10,8 +10,6 @@ engine needs a nanosecond for each character, and uses lookbehind for anything b
 at the next such literal at the latest, and no secret is longer than some thousands of characters.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re
@@ -169,7 +167,7 @@ class _Literals:
     around: re.Pattern[str] | None
 
     @classmethod
-    def group_literals(cls, rarest: str, literals: tuple[str, ...]) -> _Literals:
+    def group_literals(cls, rarest: str, literals: tuple[str, ...]) -> "_Literals":
         if len(literals) < 4:
             return cls(rarest, literals, None)
         ways = []

@@ -1,7 +1,5 @@
 """Fingerprints of the different texts at the nodes of a tree: a small set of numbers for each of millions of nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
@@ -24,13 +22,13 @@ class Fingerprints(Sequence[tuple[int, ...]]):
         marks.setflags(write=False)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Sequence[int]]) -> Fingerprints:
+    def from_rows(cls, rows: Iterable[Sequence[int]]) -> "Fingerprints":
         kept = list(rows)
         starts = np.concatenate(([0], np.cumsum([len(row) for row in kept], dtype=np.int64)))
         return cls(starts.astype(np.int64), np.array([mark for row in kept for mark in row], dtype=np.int64))
 
     @classmethod
-    def from_pairs(cls, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64], count: int) -> Fingerprints:
+    def from_pairs(cls, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64], count: int) -> "Fingerprints":
         """Keep the `MOST_TEXTS` smallest different numbers of each of `count` nodes. The numbers `marks` (M,) belong to
         `nodes` (M,)."""
         order = np.lexsort((marks, nodes))

@@ -6,8 +6,6 @@
 Only this module imports networkx, on first use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
@@ -32,7 +30,7 @@ def node_name(tree: int, node: int) -> str:
 
 def as_graph(
     trees: Sequence[ConversationTree], columns: Sequence[Columns] = (), said: Sequence[Sequence[str]] = ()
-) -> networkx.DiGraph:
+) -> "networkx.DiGraph":
     """Return one directed graph of all `trees`, with edges from a turn to the turns that came next.
 
     Nodes have `name`, `speaker`, `key`, `text`, `visits`, `stops`, `endings` (such as `breakdown 17, completed 2`),

@@ -10,8 +10,6 @@ The probability of an edge is visits[child] / visits[parent], and the probabilit
 visits. `scoring.stochastic` computes intervals and unseen mass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -67,7 +65,7 @@ class Scope:
     invalid: int = 0
     interrupted: int = 0
 
-    def __add__(self, other: Scope) -> Scope:
+    def __add__(self, other: "Scope") -> "Scope":
         return Scope(
             tuple(sorted({*self.systems, *other.systems})),
             tuple(sorted({*self.topics, *other.topics})),

@@ -18,8 +18,6 @@ The pilot's own trials must not be part of the estimate: a topic that by chance 
 luck would persist. docs/planning.md shows how often the intervals then fail.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -63,7 +61,7 @@ class Chances:
     no: Floats
 
     @classmethod
-    def from_cells(cls, cells: Floats) -> Chances:
+    def from_cells(cls, cells: Floats) -> "Chances":
         """Estimate the probabilities from `cells`, (S, T, n) outcomes of 0 and 1, NaN for missing trials."""
         seen = (~np.isnan(cells)).sum(axis=2)
         hits = np.nansum(cells, axis=2)
@@ -153,7 +151,7 @@ class Spreads:
     mean: Floats
 
     @classmethod
-    def from_cells(cls, cells: Floats) -> Spreads:
+    def from_cells(cls, cells: Floats) -> "Spreads":
         """Estimate the variances from `cells`, (S, T, n), NaN for missing trials."""
         seen = ~np.isnan(cells)
         counts = seen.sum(axis=2)

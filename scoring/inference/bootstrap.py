@@ -14,8 +14,6 @@ The weights depend only on the generator's first draw and on the names of the to
 topics are resampled alike, and no interval depends on the order of systems or on other measures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -61,7 +59,7 @@ class Resampler:
         self._kept: dict[tuple[object, ...], npt.NDArray[np.generic]] = {}
         self._design = INDEPENDENT
 
-    def with_design(self, design: Design) -> Resampler:
+    def with_design(self, design: Design) -> "Resampler":
         found = copy(self)
         found._design = design
         return found

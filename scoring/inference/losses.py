@@ -13,8 +13,6 @@ other's failures, equal systems were called different in 48% of 150 such studies
 answers, bounds are given whatever the share, and no side is the winner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -52,9 +50,9 @@ class LostTrials:
     depends: bool = False
     why: tuple[str, ...] = ("whether trials were lost depended on what the system had answered",)
     others: Collection[str] = ()
-    beside_others: LostTrials | None = None
+    beside_others: "LostTrials | None" = None
 
-    def losses_in_comparison(self, system: str) -> LostTrials:
+    def losses_in_comparison(self, system: str) -> "LostTrials":
         return self if self.beside_others is None or system in self.others else self.beside_others
 
     def count_among(self, topics: Collection[str]) -> int:

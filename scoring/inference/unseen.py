@@ -22,8 +22,6 @@ Known limits, which no formula cures:
 - The intervals are cautious if little is unseen and few kinds are rare; docs/calibration.md shows their coverage.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,7 +48,7 @@ class UnseenMass:
     once: npt.NDArray[np.int64]
     twice: npt.NDArray[np.int64]
 
-    def withhold_estimate(self) -> UnseenMass:
+    def withhold_estimate(self) -> "UnseenMass":
         """Return the counts without an estimate, for dependent trials."""
         nothing = np.full_like(self.estimate, np.nan)
         return replace(self, estimate=nothing, low=nothing, high=nothing)

@@ -1,7 +1,5 @@
 """breakdown: whether the protocol gave up on a conversation."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 _GIVEN_UP = "breakdown"
 
 
-def _score(material: Material, measure: Measure) -> Figure:
+def _score(material: "Material", measure: Measure) -> Figure:
     outcome = material.conversation.outcome
     return Figure(measure.name, float(outcome is not None and outcome.kind == _GIVEN_UP), 1)
 

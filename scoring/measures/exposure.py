@@ -6,8 +6,6 @@ may have. A source counts again in each answer that shows it. With `weights=posi
 weighs pw of its last word ([GFRC] Eq. 6), so that what nobody reads exposes nobody.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -51,7 +49,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
     return tuple(replace(one, term=whole, base=whole) for one in found)
 
 
-def _exposed(material: Material, attribute: AttributeSet, *, by_position: bool) -> Iterator[Nugget]:
+def _exposed(material: "Material", attribute: AttributeSet, *, by_position: bool) -> Iterator[Nugget]:
     name = attribute.name
     even = MappingProxyType({name: uniform_shares(len(attribute.groups))})
     for source in material.cited:
@@ -65,7 +63,7 @@ def _exposed(material: Material, attribute: AttributeSet, *, by_position: bool) 
             )  # fmt: skip
 
 
-def _score(material: Material, measure: Measure) -> Figure:
+def _score(material: "Material", measure: Measure) -> Figure:
     (column,) = measure.base.arguments
     attribute = material.sources.attribute(str(column.name if isinstance(column, Term) else column))
     assert attribute is not None, "the term was read with this table"

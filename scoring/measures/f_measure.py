@@ -3,8 +3,6 @@
 Source: Sakai and Kato, AIRS 2012. NTCIREVAL prints F-flat with beta = 1; S♯ of the 1CLICK-2 task has beta = 10.
 """
 
-from __future__ import annotations
-
 import math
 from typing import TYPE_CHECKING
 
@@ -46,7 +44,7 @@ def _beta(value: Value) -> float:
     return beta
 
 
-def _score(material: Material, measure: Measure) -> Figure:
+def _score(material: "Material", measure: Measure) -> Figure:
     value = f_flat(flat_s(s_of(material)), flat_t(t_of(material)), measure.number_of("beta"))
     return recall_figure(material, measure, value)
 

@@ -4,8 +4,6 @@ For a single conversation numpy takes many times as long as the cached functions
 compute single turns, notes, and settings that are not `has_equal_turns`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -103,11 +101,11 @@ class _Slots:
     starts: Counts
 
     @classmethod
-    def from_columns(cls, many: Conversations) -> _Slots:
+    def from_columns(cls, many: Conversations) -> "_Slots":
         return many.compute_once("turns that count", lambda: cls._build(many))
 
     @classmethod
-    def _build(cls, many: Conversations) -> _Slots:
+    def _build(cls, many: Conversations) -> "_Slots":
         first = np.ones(len(many.of), dtype=bool)
         first[1:] = (many.of[1:] != many.of[:-1]) | (many.turn[1:] != many.turn[:-1])
         slot = np.cumsum(first) - 1

@@ -14,8 +14,6 @@ choices of this module, so compare values of UCH that were computed here, with t
 Sources: [STC3] §2.4; Zeng, Luo, Shang, Li and Sakai, EVIA 2017, who propose UCH; Sakai and Dou, SIGIR 2013 (U-measure).
 """
 
-from __future__ import annotations
-
 import math
 from typing import TYPE_CHECKING
 
@@ -67,7 +65,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
     return found
 
 
-def _score(material: Material, measure: Measure) -> Figure:
+def _score(material: "Material", measure: Measure) -> Figure:
     given = material.assessment
     sides = [str(argument) for argument in measure.base.arguments] or list(_SIDES)
     values: dict[str, float] = {}

@@ -8,8 +8,6 @@ and shortest first among equal weights. It corresponds to the ideal list of nDCG
 Source: Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2. NTCIREVAL's `1click` gives the same values (tests).
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import TYPE_CHECKING
@@ -76,7 +74,7 @@ def _check_nuggets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> tuple[Floa
     return heavy, long
 
 
-def conversation_s_measure(material: Material) -> float:
+def conversation_s_measure(material: "Material") -> float:
     """Return the S-measure of a conversation over the relevant entities of its topic, in words or characters."""
     known = known_nuggets(material)
     return s_measure(known.weights, known.lengths, known.offsets, material.patience)

@@ -1,7 +1,5 @@
 """SWAN of a conversation: the weighted mean of its WANs over the criteria of a schema."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from scoring.material import Material
 
 
-def conversation_swan(material: Material, measure: Measure) -> Swan:
+def conversation_swan(material: "Material", measure: Measure) -> Swan:
     """Return the SWAN of a conversation under the weighting of the measure, with the criteria that SWAN covers."""
     schema = weighted_schema(material.judged().schema, measure.base)
     return material.once((SWAN, measure.base), lambda: material.assessment.swan(schema))
@@ -27,7 +25,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
     return read_weighted_term(declaration, term, asking)
 
 
-def _score(material: Material, measure: Measure) -> Figure:
+def _score(material: "Material", measure: Measure) -> Figure:
     found, sources = conversation_swan(material, measure), material.assessment.sources
     said = "; ".join(f"{criterion} by {', '.join(map(str, sources[criterion]))}" for criterion in found.covered)
     return Figure(measure.name, found.value, found.n, note=said or "no criterion is scored")

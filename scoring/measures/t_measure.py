@@ -3,8 +3,6 @@
 Source: Sakai and Kato, "One Click One Revisited", AIRS 2012; NTCIREVAL's `1click` gives the same values (tests).
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import TYPE_CHECKING
@@ -40,13 +38,13 @@ def t_flat(value: float) -> float:
     return value if math.isnan(value) else min(1.0, value)
 
 
-def conversation_t_measure(material: Material) -> float:
+def conversation_t_measure(material: "Material") -> float:
     """Return the T-measure of a conversation, including user turns, over relevant entities of length 1 each."""
     known = known_nuggets(material)
     return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
 
 
-def _text_figure(material: Material, measure: Measure, value: float) -> Figure:
+def _text_figure(material: "Material", measure: Measure, value: float) -> Figure:
     return recall_figure(material, measure, value, "in characters" if material.unit == "characters" else "")
 
 

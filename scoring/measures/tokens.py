@@ -4,8 +4,6 @@ The system reports the counts. If a turn has no count, the figure is undefined, 
 would be too small.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,13 +19,13 @@ _PROMPT_TOKENS, _COMPLETION_TOKENS = "prompt", "completion"
 _TOKENS_PER_PRICE = 1_000_000
 
 
-def _sum_tokens(material: Material, kind: str) -> tuple[float, int]:
+def _sum_tokens(material: "Material", kind: str) -> tuple[float, int]:
     counts = [turn.reply.tokens.get(kind) for turn in material.conversation.turns if turn.reply is not None]
     known = [count for count in counts if count is not None]
     return (float(sum(known)), len(known)) if known and len(known) == len(counts) else (math.nan, 0)
 
 
-def _score_cost(material: Material, measure: Measure) -> Figure:
+def _score_cost(material: "Material", measure: Measure) -> Figure:
     system = material.conversation.key.system
     to_read, to_write = material.settings.input_prices.get(system), material.settings.output_prices.get(system)
     if to_read is None or to_write is None:

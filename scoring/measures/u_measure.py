@@ -23,8 +23,6 @@ Sources: Sakai and Dou, SIGIR 2013 (U with N = 1, U-IA); [GFRC] Eq. 2 for the di
 MobileClick, 2014 (M). [SWAN] §3 names U-IA and M as the ancestors of stochastic SWAN.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -143,7 +141,7 @@ def m_measure(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
     return expected_utility(probabilities, utilities)
 
 
-def _score(material: Material, measure: Measure) -> Figure:
+def _score(material: "Material", measure: Measure) -> Figure:
     earning = [nugget for nugget in material.nuggets if nugget.relevant]
     read_before = [nugget.position - 1 for nugget in earning]
     value = u_measure([nugget.gain for nugget in earning], read_before, material.patience)
@@ -180,7 +178,7 @@ def read_intents(declaration: Declaration, term: Term, asking: TermContext) -> t
     return found
 
 
-def _score_intents(material: Material, measure: Measure) -> Figure:
+def _score_intents(material: "Material", measure: Measure) -> Figure:
     attribute = material.attributes[str(measure.base.arguments[0])]
     earning = [nugget for nugget in material.nuggets if nugget.relevant]
     shares = [() if attribute.name in one.unknown else one.memberships[attribute.name] for one in earning]

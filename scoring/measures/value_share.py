@@ -4,8 +4,6 @@ If several people judged one item, all votes have equal weights, so the shares o
 annotators' distributions, such as DialEval's nugget types; `--judgments` can select another rule.
 """
 
-from __future__ import annotations
-
 import math
 from typing import TYPE_CHECKING
 
@@ -45,7 +43,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
     return tuple(Measure(one, one, asking.settings, declaration) for one in terms)
 
 
-def _score(material: Material, measure: Measure) -> Figure:
+def _score(material: "Material", measure: Measure) -> Figure:
     criterion, value = criterion_of(measure, material.judged().schema), str(measure.base.arguments[1])
     judged = material.assessment.valued.get(criterion, ())
     whole = math.fsum(one.share for one in judged)

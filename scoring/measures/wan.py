@@ -1,7 +1,5 @@
 """WAN(Criterion): the weighted mean score of the nuggets of a conversation by one criterion."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -105,7 +103,7 @@ def read_wan(declaration: Declaration, term: Term, asking: TermContext, *, sets:
     return read_weighted_term(declaration, term, asking)
 
 
-def _score(material: Material, measure: Measure) -> Figure:
+def _score(material: "Material", measure: Measure) -> Figure:
     assessment, schema = material.assessment, weighted_schema(material.judged().schema, measure.base)
     criterion = criterion_of(measure, schema)
     if schema[criterion].level == "set":

@@ -4,8 +4,6 @@ Some faults, such as microaggressions, cannot be seen in one turn, so a sequence
 §4.15). A mean over the conversation hides a bad stretch in a long conversation; the worst sequence finds it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import TYPE_CHECKING
 
@@ -46,7 +44,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
     return (measure,)
 
 
-def _score(material: Material, measure: Measure) -> Figure:
+def _score(material: "Material", measure: Measure) -> Figure:
     criterion, length = criterion_of(measure, material.judged().schema), int(measure.number_of("turns"))
     scored = material.assessment.scored[criterion]
     answered = [turn.number for turn in material.conversation.turns if turn.reply is not None]

@@ -4,8 +4,6 @@ The files may be large (a run of a million lines), so lines are plain lists of s
 computed only for an error.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator
@@ -31,7 +29,7 @@ class ColumnFile:
     kind: str
 
     @classmethod
-    def read(cls, path: str | PathLike[str], kind: str) -> ColumnFile:
+    def read(cls, path: str | PathLike[str], kind: str) -> "ColumnFile":
         """Read the file at `path`. Raises InputError if it is missing, not a regular file, too large or not UTF-8."""
         return cls(Place.of(path).path, read_text(path, kind, largest=LARGEST), kind)
 

@@ -13,8 +13,6 @@ real dialogues are cut to their number. Groups are filled user by user on either
 user, which are alike, are in one group. A verdict counts users: a few users with many dialogues are still few.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +42,7 @@ class Spread:
     n: int
 
     @classmethod
-    def from_values(cls, values: Sequence[float]) -> Spread:
+    def from_values(cls, values: Sequence[float]) -> "Spread":
         known = np.array([value for value in values if not math.isnan(value)])
         if not known.size:
             return cls(math.nan, math.nan, math.nan, math.nan, math.nan, 0)

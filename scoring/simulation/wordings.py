@@ -20,8 +20,6 @@ a rare word may be similar to a frequent word.
 Sources: E. H. Simpson, Nature 163, 1949; G. U. Yule, The Statistical Study of Literary Vocabulary, 1944.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -143,7 +141,7 @@ class _Table:
     told: Mapping[str, str]
 
     @classmethod
-    def from_dialogues(cls, dialogues: Sequence[Dialogue]) -> _Table:
+    def from_dialogues(cls, dialogues: Sequence[Dialogue]) -> "_Table":
         texts = {turn.said for one in dialogues for turn in one.turns if turn.said}
         told = {text: language_of(text) for text in texts}
         languages = {name: place for place, name in enumerate(sorted(set(told.values()) - {_UNDETECTED}))}

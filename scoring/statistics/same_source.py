@@ -10,8 +10,6 @@ Mach. Learn. Res. 13 (2012), 723-773, Eq. 5; C. Leslie et al., Pac. Symp. Biocom
 topic are randomly reassigned to the two sides; the test is exact if texts on a topic are independent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,7 +99,7 @@ class _Counted:
     column: npt.NDArray[np.int32]
     alike: Floats
 
-    def products(self, other: _Counted) -> Floats:
+    def products(self, other: "_Counted") -> Floats:
         """Return (n, m) products of the counts of both sides. The products are whole numbers, so nothing is rounded."""
         return _product(self.counts[:, self.column[other.buckets]], other.counts[:, :-1])
 

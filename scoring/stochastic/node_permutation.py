@@ -29,8 +29,6 @@ probability that no node reaches z is a product over nodes. All p are for these 
 topic are independent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -154,7 +152,7 @@ class _AllDeals:
     seen: float
 
     @classmethod
-    def enumerate_deals(cls, came: Counts, took: Counts, most: int) -> _AllDeals | None:
+    def enumerate_deals(cls, came: Counts, took: Counts, most: int) -> "_AllDeals | None":
         """Deal a node's trials in every way; None if there are more than `most` ways, or if no topic is informative."""
         m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
         telling = _informative(m, n, c)

@@ -15,8 +15,6 @@ Only topics that both sides have are used, with equal weight on either side, wha
 divergence of counts is too large by chance; `scoring.stochastic.node_permutation` computes by how much.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -177,7 +175,7 @@ class BothSides:
         names: tuple[str, str] = ("0", "1"),
         alone: tuple[str, ...] = (),
         how: Sequence[str] = (),
-    ) -> BothSides:
+    ) -> "BothSides":
         """Count trials given in the order of `tree.ends`. Raises ValueError if a side has no trial of a topic.
 
         `side` (n,) is 0 or 1, or -1 to leave a trial out. `topic` (n,) holds indices in `topics`, and `how` (n,) the

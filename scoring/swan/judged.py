@@ -10,8 +10,6 @@ All nuggets in use are from one extractor. The default extractor is the rules. A
 extractor (`sentences`, `turns`, or the author of a layer), and must do so for a model.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -82,7 +80,7 @@ class Judgments:
     opinions_by_kind: Mapping[str, Mapping[tuple[str, int], Mapping[Key, Opinion]]] = field(default_factory=dict)
 
     @staticmethod
-    def from_layers(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
+    def from_layers(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> "Judgments":
         """Read the judgments of layers, skipping criteria that the schema does not have. Raises RunError, with file
         and line, for a score that is neither null nor in [0, 1], and InputError if the precedence names nuggets that
         no layer has."""

@@ -1,7 +1,5 @@
 """The order in which judgments take precedence, written as `human,rule` or `human:anna,human,model`."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection
@@ -113,7 +111,7 @@ class Precedence:
     folding: str = DEFAULT_FOLDING
 
     @staticmethod
-    def parse(text: str) -> Precedence:
+    def parse(text: str) -> "Precedence":
         """Parse `human,rule` or `human:anna,human,model`. Raises InputError for an unknown kind or a repeated entry."""
         entries = []
         for part in text.split(","):
@@ -126,7 +124,7 @@ class Precedence:
         return Precedence(tuple(entries))
 
     @staticmethod
-    def from_options(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
+    def from_options(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> "Precedence":
         """Return the precedence for the options of a command, with defaults. Raises InputError as `parse` does."""
         for option, given in (("--judges", judges), ("--nuggets", nuggets), ("--judgments", folding)):
             if given == "":

@@ -12,8 +12,6 @@ independently, so the order of items has no effect. `parse_weighting` reads the 
     linear(L=1250)*last_turn    the product of several weightings
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,7 +76,7 @@ class Places:
     acts: Floats | None = None
 
     @classmethod
-    def from_items(cls, items: Sequence[Item]) -> Places:
+    def from_items(cls, items: Sequence[Item]) -> "Places":
         return cls(
             np.array([one.position for one in items], dtype=np.float64),
             np.array([one.seen for one in items], dtype=np.float64),
@@ -91,7 +89,7 @@ class Places:
     def __len__(self) -> int:
         return len(self.position)
 
-    def __getitem__(self, part: slice) -> Places:
+    def __getitem__(self, part: slice) -> "Places":
         characters = None if self.characters is None else self.characters[part]
         claims, acts = (None if one is None else one[part] for one in (self.claims, self.acts))
         return Places(self.position[part], self.seen[part], self.final[part], characters, claims, acts)

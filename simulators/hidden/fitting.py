@@ -15,8 +15,6 @@ Source: L. E. Baum, T. Petrie, G. Soules, N. Weiss, Ann. Math. Stat. 41, 1970; L
 Wolpert, Machine Learning 36, 1999 (stacking).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -181,7 +179,7 @@ class _Dialogues:
     later: Floats
 
     @classmethod
-    def encode_people(cls, people: Sequence[Person], acts: Sequence[str], answers: Sequence[str]) -> _Dialogues:
+    def encode_people(cls, people: Sequence[Person], acts: Sequence[str], answers: Sequence[str]) -> "_Dialogues":
         number = {act: place for place, act in enumerate((*acts, STOP))}
         kind = {answer: place for place, answer in enumerate(answers, 1)}
         recorded = []
@@ -232,7 +230,7 @@ class _Parameters(NamedTuple):
     emissions: Floats
     transitions: Floats
 
-    def select_parts(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> _Parameters:
+    def select_parts(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> "_Parameters":
         return _Parameters(*(one[places] for one in self))
 
     def single_part(self, answers: Sequence[str], weight: float) -> Part:

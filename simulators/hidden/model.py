@@ -19,8 +19,6 @@ NIPS 7, 1995 (transitions that depend on an input). Arithmetic is plain Python i
 equal to the last bit on every machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,7 +61,7 @@ class Part:
         opening: Sequence[Sequence[float]],
         emissions: Sequence[Sequence[float]],
         transitions: Mapping[str, Sequence[Sequence[float]]],
-    ) -> Part:
+    ) -> "Part":
         """Return a part with normalised rows for V = `acts` acts. Raises ValueError for tables of the wrong size, and
         for rows whose sum differs from 1 by more than .001."""
         states = len(emissions)

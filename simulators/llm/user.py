@@ -12,8 +12,6 @@ endpoint fails after an answer (`simulators.outside`), the policy's own words ar
 answer. A free model has no policy whose words could be said, so its user stops with `no-words`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -93,7 +91,7 @@ class Options(StrictModel):
     again: tuple[str, ...] = Field(("repeat",), description="acts that may say a turn again word for word")
 
     @model_validator(mode="after")
-    def _check_mode(self) -> Options:
+    def _check_mode(self) -> "Options":
         ours = {"policy": ("turns",), "free": ("acts", "again")}[self.mode]
         idle = [name for name in ours if name in self.model_fields_set]
         if idle:

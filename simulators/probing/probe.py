@@ -12,8 +12,6 @@ Only the wording, the distractor and the question of an instruction are drawn, w
 reconstructs the outcome of every step from the acts and answers of a recording alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -31,7 +29,7 @@ from topics.errors import InputError
 from topics.topic import Topic
 
 
-def build(options: Options) -> ProbingUser:
+def build(options: Options) -> "ProbingUser":
     """Build the user. Raises InputError for an instruction that no step tests."""
     check_instruction_tests(options)
     return ProbingUser(options)

@@ -9,8 +9,6 @@ third rule, to stop when the first or the second rule applies, is a `combined` m
 because people differ.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, RootModel, model_validator
@@ -130,7 +128,7 @@ class Combined(StrictModel):
     the reason."""
 
     model: Literal["combined"] = "combined"
-    parts: tuple[StopOption, ...] = Field(min_length=1, max_length=20, description="stop models")
+    parts: "tuple[StopOption, ...]" = Field(min_length=1, max_length=20, description="stop models")
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         found: dict[str, float] = {}

@@ -10,8 +10,6 @@ differ, a forked memory words the same turn in the same way, and this user is en
 memory counts in `realised`, for each kind of change, the units that could be changed and those that were.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,7 +53,7 @@ class Options(StrictModel):
     language: str = Field(default="en", description="language of the turns; the English rules need `en`", min_length=1)
 
     @model_validator(mode="after")
-    def _check_rates(self) -> Options:
+    def _check_rates(self) -> "Options":
         given = [name for name in CHANGES if name in self.model_fields_set]
         if not given:
             raise validation_error(f"give at least one rate: {', '.join(CHANGES)}")

@@ -11,8 +11,6 @@ value the topic does not have, a group without a description. If a persona were 
 fair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -49,7 +47,7 @@ class Group(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _check_one_cue(self) -> Group:
+    def _check_one_cue(self) -> "Group":
         if [self.cue, self.same_as, self.plain].count(None) != 2:
             raise validation_error("give one of cue, same_as and plain")
         for name, words in (("cue", self.cue), ("request", self.request)):
@@ -67,7 +65,7 @@ class Options(StrictModel):
     where: Literal["first", "every"] = Field(default="first", description="which user turns carry the cue")
 
     @model_validator(mode="after")
-    def _check_options(self) -> Options:
+    def _check_options(self) -> "Options":
         for place in (_CUE, _TURN):
             if self.frame.count(place) != 1:
                 raise validation_error(f"frame: the text must contain {place} exactly once")

@@ -4,8 +4,6 @@ The default table is ILLUSTRATIVE: it was not fitted, and only the share of repe
 after an irrelevant answer, 12% after a relevant answer). Give a table with its `origin`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -98,7 +96,7 @@ class Phrases(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _check_options(self) -> Phrases:
+    def _check_options(self) -> "Phrases":
         for name in ("rephrase", "simplify", "restart"):
             for template in getattr(self, name):
                 check_words(name, template, lost="turn")
@@ -120,7 +118,7 @@ class Options(StrictModel):
     phrases: Phrases = Field(default_factory=Phrases, description="ways to repeat a need")
 
     @model_validator(mode="after")
-    def _check_options(self) -> Options:
+    def _check_options(self) -> "Options":
         if self.table is None and (self.origin is not None or self.after):
             raise validation_error("origin and after can only be given with a table")
         if self.table is not None:

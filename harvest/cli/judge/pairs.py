@@ -1,7 +1,5 @@
 """`harvest judge pairs`: write a sheet of blind pairs for people, and the key that names the systems."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,7 +114,7 @@ def sheet_pairs(
 
 def _load_or_draw_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
-) -> _DrawnPairs:
+) -> "_DrawnPairs":
     sheet_ending(sheet)
     drawn, kept = _draw_pairs(runs, systems, topics, most, seed), key_file(sheet)
     if kept.exists():

@@ -1,8 +1,6 @@
 """A strict reader of a model's replies, which accepts only nuggets that quote the passage. A complete reply is either
 readable or not. In a readable reply, each nugget is accepted or refused. Nothing is repaired."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -87,7 +85,7 @@ def read_reply(sample: Sample, passage: Passage) -> Reading:
     return Reading(tuple(sorted(found, key=lambda one: one.start)), MappingProxyType(dict(sorted(refused.items()))))
 
 
-def _read_candidate(item: Any, spans: _FreeSpans) -> Candidate | str:
+def _read_candidate(item: Any, spans: "_FreeSpans") -> Candidate | str:
     if not isinstance(item, dict) or not item.keys() <= _NUGGET_KEYS:
         return "no-nugget"
     quote, kind, act = item.get("quote"), item.get("type"), item.get("act")

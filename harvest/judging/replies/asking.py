@@ -6,8 +6,6 @@ line of its file may be incomplete; the question of this line then counts as not
 Each command parses the stored replies anew, but scores are read from the layer that the command writes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -91,7 +89,7 @@ class KeptReplies:
         """Release the lock without writing."""
         self._lock.release()
 
-    async def __aenter__(self) -> KeptReplies:
+    async def __aenter__(self) -> "KeptReplies":
         return self
 
     async def __aexit__(

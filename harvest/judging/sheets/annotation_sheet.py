@@ -4,8 +4,6 @@ Rows have no scores, so that people do not see the opinions of others. `harvest.
 the filled-in sheets.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -139,7 +137,7 @@ def _marked_context(text: str, start: int, end: int) -> str:
     return f"{left}{before}⟦{text[start:end]}⟧{after}{right}"
 
 
-def sample_rows(rows: Iterable[Row], count: int, rng: numpy.random.Generator) -> list[Row]:
+def sample_rows(rows: Iterable[Row], count: int, rng: "numpy.random.Generator") -> list[Row]:
     """Return `count` of the rows in their order, or all rows if there are fewer. This is systematic sampling from a
     random start, over the rows of one topic after the other, within a topic of one system after the other, and then at
     random. Every row is equally likely. Every topic, and nearly every system within a topic, has its share of the
@@ -164,7 +162,7 @@ def set_id(system: str, topic: str) -> str:
     return content_hash("harvest-set", [system, topic])
 
 
-def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
+def shuffle_rows(rows: Sequence[Row], rng: "numpy.random.Generator") -> list[Row]:
     """Shuffle the conversations within each criterion, to separate conversations of one system. Rows of a
     conversation stay together."""
     groups: dict[tuple[str, str], list[Row]] = {}

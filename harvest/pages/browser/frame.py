@@ -1,7 +1,5 @@
 """A document of a live page, and the eye that watches it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -198,7 +196,7 @@ class Frame:
         handle = (await self._evaluate("node", (number,), handle=True)).as_element()
         return Part(self._life, handle, self._keyboard, self) if handle is not None else None
 
-    def _parent(self) -> Frame:
+    def _parent(self) -> "Frame":
         return Frame(self._life, self._frame.parent_frame, self._keyboard, self._viewport, self._clock)
 
     async def _ask_eye(self, name: str, *arguments: Any, again: bool = False) -> Any:

@@ -1,8 +1,6 @@
 """A browser process: find Playwright's own browser, start a browser, and open windows in it. Only this module and
 `window.py` import Playwright. Every call has a time limit, and every failure becomes a `DriverError`."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools
@@ -47,7 +45,7 @@ class Browser:
         self._closed = self._lost = False
 
     @classmethod
-    async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> Browser:
+    async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> "Browser":
         """Start a browser. Raises Denied (`browser-start`) if that fails, or NotSent if it is too slow or killed."""
         started = await _start_playwright()
         try:

@@ -1,7 +1,5 @@
 """The place to type on a page: the frame, the box, the send button, and the way of sending that has worked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -55,7 +53,7 @@ class Place:
         self.ways.insert(0, way)
         self.proven = True
 
-    def adopt(self, earlier: Place) -> None:
+    def adopt(self, earlier: "Place") -> None:
         """Adopt the order of ways from an earlier place, even if the page has rebuilt its box."""
         self.ways, self.proven = earlier.ways, earlier.proven
 

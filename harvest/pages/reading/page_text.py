@@ -2,8 +2,6 @@
 corresponds to a range of that string. So a sentence is found however the page divides it into elements, and the
 length of an element's text is the length of its range."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -63,7 +61,7 @@ class PageText:
     """The visible text of a page without navigation, sidebars, dialogs, composer and buttons. `before` is the page's
     text when the turn was typed, if known."""
 
-    def __init__(self, page: Page, before: PageText | None = None) -> None:
+    def __init__(self, page: Page, before: "PageText | None" = None) -> None:
         self.page, self.before = page, before
         self.spans: dict[Node, Span] = {}
         self.births: dict[Node, float] = {}

@@ -2,8 +2,6 @@
 page, the user's text, and the habits learnt from earlier turns, so that a stored page can be read again later with
 the same result."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -77,7 +75,7 @@ class Habits:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Habits:
+    def from_json(cls, data: Mapping[str, Any]) -> "Habits":
         """Read the result of `as_json`. Raises ValueError for anything else."""
         try:
             edges = tuple((str(made), str(text)) for made, text in data["edges"])
@@ -128,7 +126,7 @@ class ReadTurn:
     began: float | None = None
     ended: float | None = None
     rising: bool = field(default=False, repr=False)
-    doubtful: ReadTurn | None = field(default=None, repr=False)
+    doubtful: "ReadTurn | None" = field(default=None, repr=False)
     beside: Answer = field(default_factory=lambda: Answer(""), repr=False)
     wordless: bool = False
     rest: str = ""

@@ -1,7 +1,5 @@
 """Short descriptions of a recorded conversation, and its row in a listing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -54,7 +52,7 @@ def choice_line(choice: Choice, done: str) -> str:
     return "; ".join(found)
 
 
-def fault_words(turn: WordedTurn) -> str:
+def fault_words(turn: "WordedTurn") -> str:
     """Describe the fault of a user turn worded by a model, and the share of the intended words in the turn."""
     from simulators.llm.faults import FAULTS  # imported late: only some runs have such turns
 

@@ -1,7 +1,5 @@
 """Read the scores stored in a run's `scores.json`, one row at a time, because the file may have many rows."""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex
@@ -102,7 +100,7 @@ class _Score:
     value: float
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any], number: int, run: Path) -> _Score | None:
+    def from_row(cls, row: Mapping[str, Any], number: int, run: Path) -> "_Score | None":
         """Return the score in a row, or None if the row is undefined or not about a whole conversation."""
         match row:
             case {"trial": None} | {"topic": None} | {"value": None} | {"turn": int()} | {"entity": str()}:

@@ -12,8 +12,6 @@ The state is not stored, but computed from the lines in order. Lines from before
 and their verdicts count as reported.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -188,7 +186,7 @@ class Look(StrictModel):
         ]
         return "; ".join(parts) or "could not be measured"
 
-    def has_same_content(self, other: Look) -> bool:
+    def has_same_content(self, other: "Look") -> bool:
         """Return true if another look at the same run has the same content, ignoring which look it revises."""
         return self.model_copy(update={"revises": other.revises, "hash": other.hash}) == other
 
@@ -240,7 +238,7 @@ class History:
         same = self._looks_by_run[look.baseline, look.at]
         return tuple(same[: same.index(look)])
 
-    def cut_after(self, now: float) -> History:
+    def cut_after(self, now: float) -> "History":
         """Return the history without looks dated after `now`, in seconds."""
         return replace(self, lines=tuple(one for one in self.lines if unix_seconds(one.at) <= now))
 

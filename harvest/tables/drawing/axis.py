@@ -1,7 +1,5 @@
 """The axis of a chart: its range, and marks at round numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ class Axis:
     @classmethod
     def from_values(
         cls, values: Iterable[float], start: float, end: float, marks: int = 6, *, whole: bool = False
-    ) -> Axis:
+    ) -> "Axis":
         """Return an axis that contains all finite `values` and has about `marks` marks, including a mark at each end.
         With `whole`, only whole numbers are marked. Without values, the axis runs from 0 to 1. If all values are
         equal, the axis extends beyond the value on both sides."""

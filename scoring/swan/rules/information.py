@@ -1,7 +1,5 @@
 """Information in a conversation (names, numbers, links, yes and no), so that two conversations can be compared."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable
@@ -34,7 +32,7 @@ class Information:
     refused: bool
 
     @staticmethod
-    def from_sight(sight: Sight) -> Information:
+    def from_sight(sight: Sight) -> "Information":
         """Collect the information of all system turns, because an answer may be spread over several turns."""
         names: set[str] = set()
         values: dict[Value, None] = {}

@@ -7,8 +7,6 @@ clock times to minutes of the day, and dates in English or ISO to year, month an
 are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -79,7 +77,7 @@ class Value:
     date: str = ""
     rounded: bool = False
 
-    def agrees(self, other: Value) -> bool:
+    def agrees(self, other: "Value") -> bool:
         """Return whether both values can be true of the same thing. Rounded numbers may differ by a tenth of the
         larger number."""
         if self.unit == other.unit == "date":
