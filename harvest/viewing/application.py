@@ -1,9 +1,10 @@
 """The page as an application: its files, the list as a stream of news, reports, and conversations."""
 
 import asyncio
+import shlex
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from markupsafe import escape
@@ -14,16 +15,18 @@ from starlette.routing import Route
 
 from harvest.report import page as report_page
 from harvest.report.blocks import as_blocks
+from harvest.report.transcripts import conversation_body, limit_text
 from harvest.serving.guard import CONTENT_POLICY, Allowed
+from harvest.studies.pairs.conversation_rows import outcome_words
 from harvest.studies.watch.history import Look
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import history_tables
-from harvest.viewing.conversations import Conversations
 from harvest.viewing.following import Follower
 from harvest.viewing.judging import JudgingPages
 from harvest.viewing.reports import PICTURE, Reports
 from recordings.conversations.conversation import TrialKey
 from recordings.files.json_text import Json, encode_line
+from recordings.log.run_folder import Run, event_file_sizes, read
 from topics.errors import HarvestError, InputError
 
 _PAGE = Path(__file__).with_name("page")
@@ -248,3 +251,52 @@ def _no_report(why: str, status: int) -> Response:
 
 def _json(value: Json, status: int = 200) -> Response:
     return Response(encode_line(value), status, media_type="application/json")
+
+
+_LONGEST = 200  # characters of a name
+
+
+class Conversations:
+    """The conversations of runs. The run that was read last is kept until it changes."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[Path, dict[str, int], Run] | None = None
+
+    def find(self, folder: Path, key: TrialKey, attempt: int, address: str) -> dict[str, Any] | None:
+        """Return an attempt at a trial of the run in `folder`, with what the report's script needs to show it, or None
+        if there is none. Attempt 0 means the attempt that counts, or else the last one. `address` is the address of
+        the run's evidence. Raises HarvestError if the run cannot be read."""
+        run = self._read(folder)
+        attempts = [one for one in run.attempts if one.started.key == key]
+        chosen = [one for one in attempts if one.started.attempt == attempt] if attempt else attempts
+        found = next((one for one in chosen if one.valid and not attempt), chosen[-1] if chosen else None)
+        if found is None:
+            return None
+        conversation = found.conversation()
+        first = next((one for one in attempts if one.valid), None)
+        index = {
+            "systems": [limit_text(key.system, _LONGEST)[0]],
+            "topics": [limit_text(key.topic, _LONGEST)[0]],
+            "ends": [limit_text(outcome_words(conversation), _LONGEST)[0]],
+            **{name: [0] for name in ("system", "topic", "end", "chunks")},
+            "trial": [key.trial],
+            "attempt": [conversation.attempt],
+            "counted": [0] if found is first else [],
+            "shown": [shlex.join(["harvest", "show", str(folder), "--system", key.system])],
+            "files": [],
+        }
+        return {
+            "system": key.system,
+            "topic": key.topic,
+            "trial": key.trial,
+            "attempt": conversation.attempt,
+            "attempts": [one.started.attempt for one in attempts],
+            "index": index,
+            "body": conversation_body(conversation, address, {}),
+        }
+
+    def _read(self, folder: Path) -> Run:
+        sizes = event_file_sizes(folder)
+        if self._kept is None or self._kept[:2] != (folder, sizes):
+            self._kept = (folder, sizes, read(folder))
+        return self._kept[2]

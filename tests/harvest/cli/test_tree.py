@@ -16,9 +16,8 @@ import networkx
 import pytest
 
 from harvest.cli import main
-from harvest.studies.trees.figures import tree_figures
+from harvest.studies.trees.figures import closed_nodes, tree_figures
 from harvest.studies.trees.folded_trees import fold_trees, merging_named
-from harvest.studies.trees.ways import closed_nodes
 from recordings.conversations.conversation import Outcome, TrialKey
 from recordings.events.events import TrialEnded, TrialStarted
 from recordings.log.header import make_header, trial_identity

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from harvest.studies.trees.figures import tree_figures
-from harvest.studies.trees.ways import closed_nodes
+from harvest.studies.trees.figures import closed_nodes, tree_figures
 from recordings.trees.builder import LABEL, TreeBuilder
 from recordings.trees.tree import ConversationTree
 
