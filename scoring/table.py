@@ -164,7 +164,8 @@ class ScoreTable:
     `parts` has the rows over all trials and all topics (or all topics of a type), and functions that make the other
     rows. The other rows are most of a table, and tables for people contain few of them. `notes` are sentences about
     missing or omitted data. `coverage` are the notes about the criteria in the figures, to be shown above the
-    figures. `each` has the figures of single conversations as columns, by system.
+    figures. `each` has the figures of single conversations as columns, by system. `systems` are the systems in the
+    order of the audit, in which people are shown them.
     """
 
     parts: Sequence[ScoreRow | DeferredRows]
@@ -172,6 +173,7 @@ class ScoreTable:
     notes: tuple[str, ...] = ()
     coverage: tuple[str, ...] = ()
     each: Sequence[Columns] = ()
+    systems: tuple[str, ...] = ()
 
     @cached_property
     def rows(self) -> tuple[ScoreRow, ...]:
@@ -193,7 +195,7 @@ class ScoreTable:
         return (row for one in self.parts if isinstance(one, DeferredRows) and one.of == of for row in one.values)
 
     def __repr__(self) -> str:
-        systems = dict.fromkeys(row.system for row in self.joint)
+        systems = dict.fromkeys(row.system for row in self._whole)
         return f"<ScoreTable of {', '.join(systems)}: {pluralize(len(self._whole), 'figure')} over all topics>"
 
     def _repr_html_(self) -> str:
@@ -208,7 +210,9 @@ class ScoreTable:
 
     @property
     def _whole(self) -> list[ScoreRow]:
-        return [row for row in self.joint if row.topic_type is None]
+        rows = (row for row in self.joint if row.topic_type is None)
+        order = {name: number for number, name in enumerate(self.systems)}
+        return sorted(rows, key=lambda row: order.get(row.system, len(order)))
 
     def as_json(self) -> dict[str, object]:
         """Return the `harvest-scores/1` document: format, settings, notes, rows. Equal scores give equal documents."""

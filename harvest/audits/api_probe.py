@@ -5,7 +5,7 @@ A candidate is a driver with the options that are known. `try_candidate` sends o
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ async def candidates_by_look(
 ) -> list[Candidate]:
     """Ask the server by requests that only read, and return the drivers that fit the answers. `show` is called with
     a line for each address before it is asked. Raises DriverError if the server cannot be reached."""
-    found = []
+    found: list[Candidate] = []
     asked: dict[tuple[str, str], object] = {}
     for driver in probed_drivers():
         look: Look = driver_module(driver).LOOK
@@ -121,7 +121,33 @@ async def candidates_by_look(
                 options = {"base_url": base, **{name: value[0] for name, value in filled.items() if value}}
                 found.append(probe.candidate(driver, options, f"GET {key[0]} answers as this API does"))
                 break
-    return found
+    return found or [one async for one in _candidates_by_method(probe, surroundings, show)]
+
+
+async def _candidates_by_method(
+    probe: Probe, surroundings: Surroundings, show: Callable[[str], object]
+) -> AsyncIterator[Candidate]:
+    """Yield the drivers of which the server has the address that takes turns, if it says so of addresses alone: a GET
+    of it is answered by 405, method not allowed, and a GET of another address is not."""
+    for base in _bases("openai", probe.url):
+        for driver in probed_drivers():
+            module = driver_module(driver)
+            if module.LOOK.path is None or not (module.address or "").startswith("{{ base_url }}/"):
+                continue
+            path = module.address.removeprefix("{{ base_url }}")
+            if "{{" in path or (await _get(base + path, {}, surroundings))[0] != 405:
+                continue
+            show(f"looked at {base + path}: it takes another method (405)")
+            if (await _get(base + "/no-such-address", {}, surroundings))[0] != 405:
+                yield probe.candidate(driver, {"base_url": base}, f"{base + path} is there, for another method")
+
+
+def asked_candidates(probe: Probe, driver: str) -> list[Candidate]:
+    """Return the candidates for a driver that somebody asks for: by the form of the URL, or with each address that its
+    `base_url` may be."""
+    return [one for one in candidates_by_url(probe) if one.driver == driver] or [
+        probe.candidate(driver, {"base_url": base}, "it was asked for") for base in _bases(driver, probe.url)
+    ]
 
 
 async def try_candidate(probe: Probe, candidate: Candidate, text: str, surroundings: Surroundings) -> Reply:

@@ -80,7 +80,7 @@ def _read_option(text: str) -> tuple[str, object]:
 
 
 async def _probe(probe: Probe, driver: str | None, message: str, dry: bool, keys_in_clear: bool, as_json: bool) -> int:
-    from harvest.audits.api_probe import candidates_by_look, candidates_by_url, try_candidate
+    from harvest.audits.api_probe import asked_candidates, candidates_by_look, candidates_by_url, try_candidate
     from harvest.systems.driver import DriverError, Surroundings
     from harvest.systems.exposure import Exposure
 
@@ -88,8 +88,7 @@ async def _probe(probe: Probe, driver: str | None, message: str, dry: bool, keys
     contacted = Exposure("the probed system", (probe.key_env,) if probe.key_env else (), (probe.url,))
     _show_exposure(contacted, keys_in_clear)
     if driver is not None:
-        found = [probe.candidate(driver, {"base_url": probe.url}, "it was asked for")]
-        found = [one for one in candidates_by_url(probe) if one.driver == driver] or found
+        found = asked_candidates(probe, driver)
     else:
         found = candidates_by_url(probe)
         if not found:
@@ -97,10 +96,13 @@ async def _probe(probe: Probe, driver: str | None, message: str, dry: bool, keys
                 found = await candidates_by_look(probe, surroundings, _say)
             except DriverError as error:
                 raise InputError(str(error), advice="check the URL, and that the server runs") from None
-    for one in found:
-        _say(f"{one.driver}: {one.why}")
+    for why in dict.fromkeys(f"{one.driver}: {one.why}" for one in found):
+        _say(why)
     if not found:
-        _say("no known API was recognised; --driver NAME tries one: see harvest init --list")
+        _say(
+            "no known API was recognised. Many servers speak chat completions and do not say so: --driver openai "
+            "--option model=NAME tries that; for others see harvest init --list"
+        )
         if as_json:
             click.echo(json.dumps({"url": probe.url, "driver": None, "found": []}))
         return 2
@@ -113,7 +115,14 @@ async def _probe(probe: Probe, driver: str | None, message: str, dry: bool, keys
             _show_exposure(exposure, keys_in_clear)
         _say(f"sends the turn {message!r} once, as the driver {first.driver}")
         try:
-            reply = await try_candidate(probe, first, message, surroundings)
+            try:
+                reply = await try_candidate(probe, first, message, surroundings)
+            except DriverError as error:
+                if driver is None or error.reason != "http-404" or len(found) == 1:
+                    raise
+                first = found[1]
+                _say(f"nothing is there ({error.reason}); sends it once to {first.options['base_url']}")
+                reply = await try_candidate(probe, first, message, surroundings)
             text = reply.turn.answer.text
             _say(f"answer after {reply.turn.seconds or 0:.1f} s: {shorten(' '.join(text.split()), 200)}")
         except DriverError as error:

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from harvest.report.bars import PERCENT, Bar, Scale, difference_scale, scale_from_zero
+from harvest.report.bars import DIFFERENCE, PERCENT, Bar, Scale, difference_scale, scale_from_zero
 from harvest.report.compared_finding import compared_measure, difference_words, highest_first, is_reversed
 from harvest.report.finding import MOST_SYSTEMS
 from harvest.report.watch_finding import most_serious
 from harvest.studies.compare.comparison import Comparison
+from harvest.studies.watch.history_chart import SUSPECTED
 from harvest.studies.watch.watched import Watched
 from harvest.studies.watch.words import shift_words, value_text
 from harvest.tables.comparison_words import is_possible
@@ -85,8 +87,11 @@ def bars_of_watch(found: Watched) -> Iterator[Bar]:
         return
     name = one.name.partition(" ")[0]
     scale = _value_scale([one.value, one.before], name)
-    yield scale.bar("baseline", value_text(one.before, one.name), (one.before, math.nan, math.nan), series=1)
-    yield scale.bar("now", value_text(one.value, one.name), (one.value, math.nan, math.nan))
+    before = scale.bar("baseline", value_text(one.before, one.name), (one.before, math.nan, math.nan))
+    yield replace(before, series=DIFFERENCE, filled=False)
+    # With the mark that the audit has in the history.
+    series = int(one.word in SUSPECTED)
+    yield scale.bar("now", value_text(one.value, one.name), (one.value, math.nan, math.nan), series=series)
     values, matters = (one.difference.value, *one.difference.printed_ends), found.smallest_effect
     between = difference_scale((*values, matters), share=is_percentage(name))
     yield between.difference("change", shift_words(one), values, matters)

@@ -8,6 +8,8 @@ from typing import Self
 
 from protocols.answer import Answer, Exchange, Offer
 from protocols.route import Choice, Route
+from topics.counting import pluralize
+from topics.html_table import html_table
 from topics.sent_files import SentFile
 
 # Words of OpenAI's, Anthropic's, Google's, Mistral's, Cohere's, Amazon's, IBM's and Hugging Face's interfaces, and of
@@ -213,6 +215,26 @@ class Conversation:
         return tuple(
             dict.fromkeys(turn.reply.model for turn in self.turns if turn.reply is not None and turn.reply.model)
         )
+
+    def __repr__(self) -> str:
+        key, ended = self.key, self.outcome
+        how = f"{ended.kind} ({ended.why})" if ended else "interrupted"
+        turns = pluralize(len(self.turns), "turn")
+        return (
+            f"<Conversation of {key.system} on {key.topic}, trial {key.trial}, attempt {self.attempt}: {turns}, {how}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                str(turn.number),
+                turn.said,
+                "" if turn.reply is None else turn.reply.answer.text,
+                turn.label or "",
+            )
+            for turn in self.turns
+        )
+        return html_table(repr(self)[1:-1], ("turn", "user", "answer", "label"), rows)
 
     def label(self, turn_number: int) -> str:
         """Return the label of user turn `turn_number` (from 1), `o` or `x`; `-` if there is no such turn or label."""

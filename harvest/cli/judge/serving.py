@@ -13,7 +13,7 @@ import click
 
 from harvest.cli.installation import require_page_packages
 from harvest.cli.interruption import run_until_stopped
-from harvest.judging.sheets.adjudication import disputed_rows
+from harvest.judging.sheets.adjudication import disputed_rows, plain_vote
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.annotators import PeopleAgreement, agreements
 from harvest.judging.sheets.asked_rows import Draw, assess_run, rows_by_criterion, select_rows
@@ -86,8 +86,13 @@ def serve_page(
     words = load_words(language, schema)
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     rows, total = criterion_rows(assessed, schema, names, draw, goal="page")
+    choices = scale_choices(scores, words.words)
+    values = {one.name: value_choices(words.values(one), words.words) for one in schema if one.values}
     if adjudicate:
-        rows = list(disputed_rows(rows, read_layers(run)))
+        shown = {(name, one.value): one.words for name in names for one in values.get(name, choices)}
+        rows = list(
+            disputed_rows(rows, read_layers(run), lambda name, value: shown.get((name, value), plain_vote(name, value)))
+        )
         if not rows:
             raise InputError(
                 "there is nothing to adjudicate: no two people judged an item differently by these criteria"
@@ -106,9 +111,9 @@ def serve_page(
         run,
         asked,
         people,
-        scale_choices(scores, words.words),
+        choices,
         known,
-        values={one.name: value_choices(words.values(one), words.words) for one in schema if one.values},
+        values=values,
         told=told,
         port=port,
         version=version,

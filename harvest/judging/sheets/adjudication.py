@@ -1,19 +1,27 @@
 """Rows for adjudication: the things on which people disagree, with everybody's votes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from harvest.judging.sheets.annotation_sheet import COLUMNS
 from harvest.judging.sheets.annotators import Key, judgment_key, newest_judgments
 from harvest.judging.sheets.sheet_file import Row
+from recordings.files.json_text import Json
 from recordings.judged.judgments import UNSURE, Judgment, Layer, Target
 
 ADJUDICATION_COLUMNS = (*COLUMNS[: COLUMNS.index("value")], "votes", *COLUMNS[COLUMNS.index("value") :])
 
 
-def disputed_rows(rows: Iterable[Row], layers: Iterable[Layer]) -> Iterator[Row]:
+def plain_vote(criterion: str, value: Json) -> str:
+    """Return a judgment as sheets write it."""
+    return "n/a" if value is None else f"{value:g}" if isinstance(value, (int, float)) else str(value)
+
+
+def disputed_rows(
+    rows: Iterable[Row], layers: Iterable[Layer], worded: Callable[[str, Json], str] = plain_vote
+) -> Iterator[Row]:
     """Yield the rows on which people disagree, with a cell `votes` that has each person's last judgment and note.
-    `layers` are the layers of the run, oldest first. Votes are sorted by value, so that their order reveals
-    nothing. Adjudicators have no vote."""
+    `layers` are the layers of the run, oldest first. Votes are sorted, so that their order reveals nothing.
+    Adjudicators have no vote. `worded` returns how a judgment by a criterion is shown."""
     mine: dict[str, list[Layer]] = {}
     for layer in layers:
         if layer.kind == "human" and not layer.adjudicates:
@@ -28,8 +36,7 @@ def disputed_rows(rows: Iterable[Row], layers: Iterable[Layer]) -> Iterator[Row]
         if len({str(one.value) for one in judgments}) > 1:
             votes = []
             for one in judgments:
-                value = one.value
-                vote = "n/a" if value is None else value if isinstance(value, str) else f"{value:g}"
+                vote = worded(row["criterion"], one.value)
                 votes.append(f"{vote} ({one.note})" if one.note else vote)
             yield {**row, "votes": "; ".join(sorted(votes))}
 

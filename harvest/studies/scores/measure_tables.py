@@ -100,7 +100,8 @@ def _measure_facts(one: Declaration) -> Iterator[tuple[str, str]]:
     good = "whether high or low is good depends on the request" if callable(one.good) else _GOOD[one.good]
     yield "range", f"from {least:g}" + (f" to {most:g}" if math.isfinite(most) else " up") + f"; {good}"
     yield "undefined", one.undefined
-    yield "n counts", one.n
+    many = "; over several, the conversations" if one.of == "conversation" and not one.counts else ""
+    yield "n counts", one.n + many
     asked = one.of in ("conversation", "trials", "measure")
     yield "example", f"harvest score RUN --measure '{one.example}'" if asked else one.example
 

@@ -231,7 +231,7 @@ def score_material(
         *odd_users(material.finished),
         *([PROBED] if material.probed else ()),
     )
-    return replace(table, notes=(*table.notes, *notes)) if notes else table
+    return replace(table, notes=(*table.notes, *notes), systems=material.systems)
 
 
 def _measured_alike(material: Material, gold: GoldTable | None, settings: Settings) -> Measured | None:

@@ -25,6 +25,7 @@ _STEPS = (
     *((_DAY * one, "%Y-%m-%d") for one in (1, 2, 7, 14, 28, 56, 91, 182, 364, 728)),
 )
 _MOST_DATES = 7
+SUSPECTED = ("changed", "alarm", "fell", "rose")  # words of audits that say or suspect a change
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Point:
     @property
     def is_suspected(self) -> bool:
         """True if the audit says or suspects a change."""
-        return self.word in ("changed", "alarm", "fell", "rose")
+        return self.word in SUSPECTED
 
 
 def audit_points(looks: Sequence[Look], system: str, figure: str) -> list[Point]:

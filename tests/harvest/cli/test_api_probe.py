@@ -45,15 +45,19 @@ class Server:
 
 
 @contextmanager
-def answering(answers: dict[str, Any]) -> Iterator[Server]:
+def answering(
+    answers: dict[str, Any], *, posts: dict[str, Iterator[Any]] | None = None, other: int = 404
+) -> Iterator[Server]:
+    """`posts` has what a POST gets where that is another answer, and `other` the status of any other address."""
     server = Server()
 
     class Handler(QuietHandler):
         def _answer(self) -> None:
             server.keys |= {self.headers[name] for name in ("x-api-key", "Authorization") if self.headers[name]}
-            found = answers.get(self.path)
+            own = (posts or {}).get(self.path) if self.command == "POST" else None
+            found = next(own) if own else answers.get(self.path)
             body = json.dumps(found).replace("URL", server.url).encode()
-            self.send_response(404 if found is None else found if isinstance(found, int) else 200)
+            self.send_response(other if found is None else found if isinstance(found, int) else 200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -165,6 +169,32 @@ def test_an_api_that_is_not_known_is_not_sent_anything() -> None:
         done = harvest("probe", server.url, "--json")
     assert done.returncode == 2
     assert json.loads(done.stdout)["driver"] is None
+    assert server.posts == []
+
+
+@pytest.mark.parametrize("method", [405, 404])
+def test_chat_completions_without_a_list_of_models_are_found(method: int) -> None:
+    # The server has one address; by GET, it says 405 (as FastAPI and Flask do) or 404 (as Express does).
+    posted = iter([CHAT] * 3)
+    answers = {"/v1/chat/completions": method}
+    with answering(answers, posts={"/v1/chat/completions": posted}) as server:
+        plain = harvest("probe", server.url, "--option", "model=m1", width=1000)
+        asked = harvest("probe", server.url, "--driver", "openai", "--option", "model=m1", width=1000)
+    expected = {"model": "m1", "base_url": f"{server.url}/v1"}
+    if method == 405:
+        assert yaml.safe_load(plain.stdout)[0]["options"].items() >= expected.items()
+    else:
+        assert "--driver openai --option model=NAME" in plain.stderr
+    assert yaml.safe_load(asked.stdout)[0]["options"].items() >= expected.items()
+    assert asked.returncode == 0
+    assert plain.returncode == (0 if method == 405 else 2)
+    assert set(server.posts) == {"/v1/chat/completions", "/chat/completions"}
+
+
+def test_a_server_that_allows_no_get_at_all_is_not_known() -> None:
+    with answering(dict.fromkeys(("/chat/completions", "/v1/chat/completions"), 405), other=405) as server:
+        done = harvest("probe", server.url, width=1000)
+    assert "no known API was recognised" in done.stderr
     assert server.posts == []
 
 

@@ -78,7 +78,7 @@ def test_what_people_differ_on_is_decided_on_the_page_with_a_reason(run: Path, p
         page.goto(server.links["zoe"])
         until(page, "document.documentElement.dataset.shown !== undefined")
         asked = page.evaluate("document.getElementById('votes').innerText")
-        assert asked.split("\n\n") == ["What people said:", "0 (a comma is missing); 1"]
+        assert asked.split("\n\n") == ["What people said:", "0 – no (a comma is missing); 1 – yes"]
         assert not re.search("anna|ben", page.content())
         for width, theme in SIZES:
             page.set_viewport_size({"width": width, "height": 800})
