@@ -29,6 +29,7 @@ def comparison_latex(found: Comparison) -> str:
         LATEX_HEAD,
         r"\begin{table}",
         r"\centering\small\setlength{\tabcolsep}{3pt}",  # so that two systems fit the width of article
+        r"\setlength{\belowcaptionskip}{4pt}",  # the caption is above the table
         rf"\caption{{{_caption(found)}}}",
         r"\begin{tabular}{" + "l" * (1 if two else 2) + "rrrlrrr" + ("l}" if ratios else "}"),
         TOPRULE,
@@ -46,8 +47,8 @@ def comparison_latex(found: Comparison) -> str:
 def _lines(found: Comparison, *, two: bool) -> Iterator[str]:
     for measure in found.measures:
         for at, pair in enumerate(measure.pairs):
-            common = ", in common" if measure.left_out and measure.topics else ""
-            name = latex_text(f"{measure_name(measure)}{common}") if at == 0 else ""
+            common = "$^*$" if measure.left_out and measure.topics else ""
+            name = f"{latex_text(measure_name(measure))}{common}" if at == 0 else ""
             systems = [] if two else [f"{latex_text(pair.first)}, {latex_text(pair.second)}"]
             yield " & ".join([name, *systems, *_cells(measure, pair)]) + r" \\"
         if not two and measure is not found.measures[-1]:
@@ -94,12 +95,13 @@ def _caption(found: Comparison) -> str:
         *(["Differences of percentages are in points."] if points else []),
         *([f"{latex_text(found.standardised.sentence)}."] if found.standardised else []),
         f"$p$: {latex_text(name_test(found))}.",
-        r"Effect: $|A - B| / \sqrt{V_{E2}}$, by the residual variance of a two-way analysis of variance.",
+        r"Effect: the difference, divided by the root of the residual variance $V_{E2}$ of a two-way analysis of "
+        "variance (topics and systems).",
         *(
             f"Whatever $p$, nothing is found in {latex_text(', '.join(names))}: {latex_text(why)}."
             for why, names in held.items()
         ),
-        *(["In common: over the topics for which each system has a value."] if shared else []),
+        *(["$^*$: over the topics for which each system has a value."] if shared else []),
         *(f"No interval for {latex_text(', '.join(names))}: {latex_text(why)}." for why, names in missing.items()),
     ]
     return " ".join(sentences)

@@ -135,7 +135,12 @@ def plan_tables(plan: PlanOf) -> Iterator[RenderableType]:
 
 def _design_table(title: str, cells: Iterable[tuple[Design[Any], Text]]) -> Table:
     table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold"
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        title=Text(title, no_wrap=True, overflow="ignore"),  # it may be wider than the table
+        title_justify="left",
+        title_style="bold",
     )
     table.add_column("topics", justify="right")
     rows: dict[int, list[Text]] = {}

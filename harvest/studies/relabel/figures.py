@@ -1,6 +1,7 @@
 """Printed sentences, tables and long-form rows of runs whose answers were labelled again."""
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from harvest.tables.figure_table import figure_table
 from harvest.tables.figures import shown_with_interval
 from harvest.tables.long_rows import LongRow, interval_cells, score_cells, unit_of
 from harvest.tables.study_form import StudyForm
-from harvest.terminal import printable
+from harvest.terminal import printable, terminal_width, wrap_lines
 from protocols.labels import NOT_USEFUL, USEFUL
 from protocols.library import protocol_hash
 from protocols.route_words import decision_words
@@ -64,7 +65,7 @@ def _tables(name: str, one: Relabelling, every: bool) -> Iterator[RenderableType
         yield from _figure_parts(one)
     changed = [each for each in one.conversations if each.changes or each.course != "same"]
     for line in _every_line(one, changed) if every else _line_of_each_kind(one, changed):
-        yield Text(printable(line, line=True), no_wrap=True)
+        yield Text(wrap_lines(printable(line, line=True), terminal_width(sys.stdout), hang=4), no_wrap=True)
     if changed and not every:
         yield Text("--all lists every change", style="dim")
         yield Text(

@@ -108,7 +108,7 @@ def _figure_table(system: WatchedSystem) -> Table:
         caption=Text(" "),  # an empty line
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        title=Text(printable(valid, line=True)),
+        title=Text(printable(valid, line=True), no_wrap=True, overflow="ignore"),  # it may be wider than the table
         title_justify="left",
         title_style="bold",
     )

@@ -150,11 +150,11 @@ def test_no_text_is_a_command_of_latex(folder: Path, words: tuple[str, ...]) -> 
 
 
 _OURS = re.compile(
-    r"\\(?:(?:begin|end)\{table\}|centering|small\\setlength\{\\tabcolsep\}\{3pt\}|(?:begin|end)\{tabular\}(?:\{[lr]+\})?|midrule|bottomrule|\\$)"
+    r"\\(?:(?:begin|end)\{table\}|centering|small\\setlength\{\\tabcolsep\}\{3pt\}|setlength\{\\belowcaptionskip\}\{4pt\}|(?:begin|end)\{tabular\}(?:\{[lr]+\})?|midrule|bottomrule|\\$)"
     r"|\\toprule  % needs \\usepackage\{booktabs\}"
     r"|\\[&%$#_{}]"
     r"|\\text(?:backslash|asciitilde|asciicircum)\{\}"
-    r"|\$(?:\\(?:rightarrow|times|bullet)|[<+-]|[npAB]|-?[0-9.]+|\|A - B\| / \\sqrt\{V_\{E2\}\})\$"
+    r"|\$(?:\\(?:rightarrow|times|bullet)|[<+-]|[npAB]|-?[0-9.]+|V_\{E2\}|\^\*)\$"
 )
 
 
