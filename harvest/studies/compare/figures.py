@@ -11,21 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.compare.comparison import MOST_PAIRS, Comparison
+from harvest.studies.compare.notes import further_notes, omission_notes, undecided_reasons
 from harvest.studies.compare.paper import count_compared, name_test, ratio_words
 from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
-from harvest.tables.comparison_words import better_system, difference_text, is_possible, measure_name, p_text, signed
+from harvest.tables.comparison_words import better_system, difference_text, measure_name, p_text, signed
 from harvest.tables.figure_table import figure_table, name_lines
 from harvest.terminal import printable
-from scoring.comparison.pairs import Driver, MeasureComparison, Pair
+from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal, round_roughly
+from topics.decimals import decimal
 
 _NAME_WIDTH, _FIGURE_WIDTH, _COLUMN = 24, 14, 14
-_MOST_DRIVERS = 3  # topics named on each side
-_MOST_LINES = 8  # topics named in a note
-_MOST_NEEDED = 100_000  # more than anybody plays
 
 
 def comparison_tables(
@@ -42,8 +40,7 @@ def comparison_tables(
             f"{pairs:,} pairs; shown are those of {printable(best, line=True)}; for others: --systems, or --all-pairs",
             style="dim",
         )
-    for pair in found.measures[0].pairs if found.measures else ():
-        yield _sentence(found, pair.first, pair.second)
+    yield from _sentences(found)
     yield Text(_scope_sentence(found), style="dim")
     if found.contrasts:
         differ = (
@@ -61,14 +58,11 @@ def comparison_tables(
         for one in measure.pairs:
             table.add_row(*map(Text, _pair_cells(measure, one)))
     yield table
-    yield from _undecided_reasons(found)
+    yield from undecided_reasons(found)
     for line in _legend(found):
         yield Text(line, style="dim")
     yield from _ratio_table(found)
-    yield from _too_few_notes(found)
-    yield from _explain_undecided(found)
-    yield from _needed_notes(found)
-    yield from _driver_notes(found, details=details)
+    yield from further_notes(found, details=details)
     for parted in found.parted if parting else ():
         yield Text()
         for line in parting_lines(parted, found.recorded, found.settings.level):
@@ -79,10 +73,25 @@ def comparison_tables(
                 yield from map(Text, wrap(line, max(width, 40), subsequent_indent=after))
     if parting and found.parted and (others := math.comb(len(found.systems), 2) - len(found.parted)):
         yield Text(f"\nWhere {others:,} other pairs part: --systems with two of them, or --parted", style="dim")
-    yield from _omission_notes(found)
+    yield from omission_notes(found)
 
 
-def _sentence(found: Comparison, first: str, second: str) -> Text:
+def _sentences(found: Comparison) -> Iterator[Text]:
+    """Yield what is found of each pair. Pairs of which the same is said are in one sentence."""
+    pairs_of: dict[str, list[Pair]] = {}
+    for pair in found.measures[0].pairs if found.measures else ():
+        pairs_of.setdefault(_pair_words(found, pair.first, pair.second), []).append(pair)
+    for words, pairs in pairs_of.items():
+        if len(pairs) > 1 and len(pairs) == math.comb(len(found.systems), 2):
+            names = f"Each two of {_list_names([printable(one, line=True) for one in found.systems])}"
+        else:
+            names = ", ".join(
+                f"{printable(one.first, line=True)} and {printable(one.second, line=True)}" for one in pairs
+            )
+        yield Text(f"{names}: ", style="bold") + Text(f"{words}.")
+
+
+def _pair_words(found: Comparison, first: str, second: str) -> str:
     one, other = printable(first, line=True), printable(second, line=True)
     verdicts = {
         "better": f"{one} is better in",
@@ -110,9 +119,7 @@ def _sentence(found: Comparison, first: str, second: str) -> Text:
                 words = f"on {topics} alone, {words}, and for others like {like} it cannot be told"
             place = 2 if not pair.is_distinguished else 1 if measure.label in on_these else 0
             said[place].setdefault(words, []).append(label)
-    start = Text(f"{one} and {other}: ", style="bold")
-    parts = [words.replace("{}", _list_names(names)) for each in said for words, names in each.items()]
-    return start + Text(f"{'; '.join(parts)}.")
+    return "; ".join(words.replace("{}", _list_names(names)) for each in said for words, names in each.items())
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -148,7 +155,8 @@ def _figures(found: Comparison, width: int) -> Iterator[Table]:
 
 
 def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
-    name = textwrap.indent(name_lines(f"{pair.first} − {pair.second}", _NAME_WIDTH - 6), "  ")
+    own = [name_lines(one, _NAME_WIDTH - 6) for one in (f"{pair.first} −", pair.second)]
+    name = textwrap.indent((" " if len("".join(own)) < _NAME_WIDTH - 6 else "\n").join(own), "  ")
     if pair.verdict == "no value":
         return name, "n/a"
     value, interval = difference_text(measure, pair), pair.interval
@@ -230,171 +238,3 @@ def _assumptions(found: Comparison) -> list[str]:
                 by_part.setdefault(part, {})[one.label] = None
     every = {label for labels in by_part.values() for label in labels}
     return [part if labels.keys() == every else f"{part} ({', '.join(labels)})" for part, labels in by_part.items()]
-
-
-def _too_few_notes(found: Comparison) -> Iterator[Text]:
-    few: dict[tuple[int, float], list[str]] = {}
-    for one in found.measures:
-        for pair in one.pairs:
-            if pair.verdict == "too few" and pair.least == pair.least:
-                few.setdefault((len(one.topics), pair.least), []).append(_name_pair(one, pair, found))
-    if found.estimand == "like-these" and any(len(one.topics) == 1 for one in found.measures):
-        yield Text(
-            "with one topic, use --estimand these, which compares its conversations as independent ones",
-            style="yellow",
-        )
-    for note, names in _without_interval(found).items():
-        whose = "" if len(names) == sum(len(one.pairs) for one in found.measures) else f"{_first_names(names)}: "
-        yield Text(f"{whose}no interval and no p: {note}", style="yellow")
-    for (topics, least), names in few.items():
-        said = f"{pluralize(topics, 'topic')} give no p below {p_text(least)}, however large the difference"
-        yield Text(f"{_first_names(names)}: {said}", style="yellow")
-
-
-def _without_interval(found: Comparison) -> dict[str, list[str]]:
-    """Return the names of pairs without an interval and p, by the reason."""
-    names: dict[str, list[str]] = {}
-    for one in found.measures:
-        for pair in one.pairs:
-            unknown = found.estimand == "these" and pair.verdict != "no value" and math.isnan(pair.corrected)
-            if pair.interval.note and (unknown or {pair.first, pair.second} & one.sessions.keys()):
-                names.setdefault(pair.interval.note, []).append(_name_pair(one, pair, found))
-    return names
-
-
-def _undecided_reasons(found: Comparison) -> Iterator[Text]:
-    """Yield why pairs are undecided although their p or figures suggest a difference."""
-    said: dict[str, list[str]] = {}
-    without = _without_interval(found)
-    for measure in found.measures:
-        for pair in measure.pairs:
-            if pair.why and pair.why not in without:
-                said.setdefault(pair.why, []).append(_name_pair(measure, pair, found))
-    for why, names in said.items():
-        yield Text(f"*: {_first_names(names)}: cannot tell, whatever p: {why}", style="yellow")
-
-
-def _explain_undecided(found: Comparison) -> Iterator[Text]:
-    """Yield notes on losses, and on typical differences."""
-    for measure in found.measures:
-        for system, note in measure.in_time.items():
-            yield Text(f"{measure_name(measure)}, {printable(system, line=True)}: {note}", style="yellow")
-        for pair in measure.pairs:
-            if pair.bounds is not None:
-                low, high = (signed(measure, end) for end in sorted(pair.bounds))
-                sides = {pair.first, pair.second}
-                lost = [
-                    *(["trials were lost by what had been answered"] if sides & found.selected else []),
-                    *(["users said something else to one system"] if sides & found.unlike else []),
-                ] or ["the systems lost different shares of their attempts, or many"]
-                yield Text(
-                    f"{_name_pair(measure, pair, found)}: {' and '.join(lost)}; with all of them at one end of the "
-                    f"measure or the other, the difference is between {low} and {high}",
-                    style="yellow",
-                )
-            if pair.typical is not None:
-                middle, around = pair.typical
-                ends = f" [{signed(measure, around.low)}, {signed(measure, around.high)}]" if around.is_defined else ""
-                yield Text(
-                    f"{_name_pair(measure, pair, found)}: instead of a mean, the median of the topics' differences is "
-                    f"{signed(measure, middle)}{ends}"
-                )
-
-
-def _first_names(names: Sequence[str]) -> str:
-    rest = len(names) - _MOST_LINES
-    return ", ".join(names[:_MOST_LINES]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _name_pair(measure: MeasureComparison, pair: Pair, found: Comparison) -> str:
-    return measure_name(measure) + (f", {_pair_name(pair)}" if len(found.systems) > 2 else "")
-
-
-def _needed_notes(found: Comparison) -> Iterator[RenderableType]:
-    """Yield how much data would decide each undecided pair if its true difference equalled the observed difference."""
-    lines = [
-        f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
-        for measure in found.measures
-        for pair in measure.pairs
-        if not pair.is_distinguished and pair.verdict != "no value" and (said := _needed_words(pair, found))
-    ]
-    if lines:
-        yield Text("\nTo settle what cannot be told (in 4 studies of 5, if differences are as large as observed):")
-    yield from (Padding(Text(f"- {line}"), (0, 0, 0, 2)) for line in lines[:_MOST_LINES])
-    if len(lines) > _MOST_LINES:
-        yield Text(f"  and {pluralize(len(lines) - _MOST_LINES, 'more pair')}: --json has them all")
-
-
-def _needed_words(pair: Pair, found: Comparison) -> str:
-    topics, trials = pair.needed.topics, pair.needed.trials
-    if found.estimand == "these":
-        if math.isnan(trials):
-            return ""
-        return (
-            "no number of trials" if trials > _MOST_NEEDED else f"roughly {round_roughly(trials)} trials of each topic"
-        )
-    if math.isnan(topics):
-        return ""
-    if topics > _MOST_NEEDED:
-        return "no number of topics: the systems hardly differ"
-    of_trials = (
-        ""
-        if math.isnan(trials)
-        else "; more trials of these topics would not do"
-        if trials > _MOST_NEEDED
-        else f", or roughly {round_roughly(trials)} trials of each topic"
-    )
-    return f"roughly {round_roughly(topics)} topics like these{of_trials}"
-
-
-def _driver_notes(found: Comparison, *, details: bool) -> Iterator[Text]:
-    """Yield the differences that hinge on one topic and, with `details`, the topics that drive each difference."""
-    for measure in found.measures:
-        for pair in measure.pairs:
-            turned = [one for one in pair.drivers if one.without * pair.value <= 0]
-            if turned and len(pair.drivers) > 1 and pair.is_distinguished:
-                topic = printable(turned[0].topic, line=True)
-                yield Text(f"{measure_name(measure)}, {_pair_name(pair)}: rests on topic {topic} alone", style="yellow")
-            if details and pair.drivers and is_possible(pair):
-                yield Text(f"{measure_name(measure)}, {_pair_name(pair)}: {_driver_words(measure, pair)}")
-
-
-def _driver_words(measure: MeasureComparison, pair: Pair) -> str:
-    most = pair.drivers[:_MOST_DRIVERS]
-    if most[0].share > 1:  # a part larger than the whole is hard to interpret
-        last = pair.drivers[: -_MOST_DRIVERS - 1 : -1]
-        one, other = (most, last) if pair.value > 0 else (last, most)
-        return (
-            f"topics cancel out; highest for {printable(pair.first, line=True)}: {_topic_names(one)}; for "
-            f"{printable(pair.second, line=True)}: {_topic_names(other)}"
-        )
-    said = ", ".join(  # a part that is printed as 0% drives nothing
-        f"{printable(one.topic, line=True)} {100 * one.share:.0f}%" for one in most if 100 * one.share >= 0.5
-    )
-    against = " (other topics go the other way)" if sum(one.share for one in most) > 1 else ""
-    return f"driven by {said} of it{against}; {signed(measure, most[0].without)} without {_topic_names(most[:1])}"
-
-
-def _topic_names(drivers: Sequence[Driver]) -> str:
-    return ", ".join(printable(one.topic, line=True) for one in drivers)
-
-
-def _pair_name(pair: Pair) -> str:
-    return f"{printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
-
-
-def _omission_notes(found: Comparison) -> Iterator[Text]:
-    for what, counts in (
-        ("invalid trials, in no figure", found.invalid),
-        ("planned trials not played, in no figure", found.unplayed),
-    ):
-        said = ", ".join(f"{printable(name, line=True)} {count}" for name, count in counts.items() if count)
-        if said:
-            yield Text(f"{what}: {said}", style="yellow")
-    by_count: dict[int, list[str]] = {}
-    for one in found.measures:
-        if one.left_out and one.topic_type is None:
-            by_count.setdefault(len(one.left_out), []).append(one.label)
-    for count, names in by_count.items():
-        yield Text(f"{pluralize(count, 'topic')} without a value of some system, left out: {', '.join(names)}")
-    yield from (Text(f"note: {note}") for note in found.notes)
