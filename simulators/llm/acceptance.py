@@ -108,7 +108,8 @@ class ExpectedTurn:
     the need, `earlier` are the user's previous turns, `answer` is the system's last answer, and `instructions` is the
     model's prompt. `longest` is the limit in characters. `again` is True if the act repeats a turn. `judged` are the
     policy's groups of phrases by which it judges answers: a sample holds a phrase of the same groups as `intended`.
-    `cue` are the words that identify a group of users, or ""."""
+    `cue` are the words that identify a group of users, or "". `act` is the act's name, which the model was told, or
+    ""."""
 
     intended: str
     topic: Topic
@@ -119,6 +120,7 @@ class ExpectedTurn:
     again: bool = False
     judged: tuple[tuple[str, ...], ...] = ()
     cue: str = ""
+    act: str = ""
 
     @property
     def granted_words(self) -> tuple[str, ...]:
@@ -178,10 +180,18 @@ class ExpectedTurn:
         return _share_long_run(said, answer, granted)
 
     def gives_instructions(self, text: str) -> bool:
-        if self.matches(ORDERS, text):
+        if self.matches(ORDERS, text) or self.names_act(text):
             return True
         granted = [_flatten(words) for words in (*self.granted_words, self.answer[:_MOST_OF_AN_ANSWER])]
         return _share_long_run(_flatten(text), _flatten(self.instructions), granted)
+
+    def names_act(self, text: str) -> bool:
+        """Return whether the sample is the act's name, or is labelled with it: "insist", "[act: insist] …"."""
+        if not self.act or _flatten(self.act) in _flatten(self.intended):
+            return False
+        name = r"[\W_]+".join(map(re.escape, self.act.split("-")))
+        labelled = rf"\A\W*(?:(?:act|action|intent)\s*[:=]\s*{name}\b|{name}\W*\Z|{name}\s*[:：\])>])"
+        return bool(re.search(labelled, text, re.IGNORECASE))
 
     def _pairs_of_judged(self, text: str) -> Iterator[tuple[bool, bool]]:
         for phrases in self.judged:
@@ -311,7 +321,7 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "answers-itself": "A question, and then its answer.",
         "repeats-itself": "What the user said before, word for word, where the act is not to say it again.",
         "echo": f"The system's last answer ({_ENOUGH} characters or more), or {_RUN} characters of it in a row.",
-        "instructions": f"{_RUN} characters in a row of what the model was told, or an order to ignore that.",
+        "instructions": f"{_RUN} characters in a row of what the model was told, its act, or an order to ignore that.",
         "lost": "A number, address, quotation, group's cue, probe's phrase or the topic's form of answers is missing.",
         "invented": "A number or address that nobody gave the user, or a phrase that a probe judges answers by.",
         "stops-at-once": "Free mode: the sign of leaving before anything was said.",

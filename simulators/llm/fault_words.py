@@ -41,8 +41,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             serves=r"\bwhat\s+(?:else\s+|more\s+)?would\s+you\s+(?:like|prefer)\b|\bwould\s+you\s+(?:like"
             r"|prefer)\s+(?:to\s+(?:know|see|hear|learn|explore|continue)|more|me\s+to|another|some|any|help)\b"
             r"|\b(?:based\s+on|according\s+to|as\s+per|regarding)\s+your\s+(?:request|question|needs?|preferences?"
-            r"|criteria|query|interests?|description)\b|\b(?:here\s+(?:are|is)|below\s+(?:are|is)"
-            r"|here's)\s+(?:\w+\s+){0,3}?(?:movies|films|list|options?|suggestions?|results?|recommendations?"
+            r"|criteria|query|interests?|description)\b|\b(?:here\s+(?:are|is)|below\s+(?:are|is)|here's)\s+(?:\w+\s+){0,3}?(?:movies|films|list|options?|suggestions?|results?|recommendations?"
             r"|examples?|titles?|summary|overview|information|details|answer)\b|\bI(?:'d|\s+can|\s+could"
             r"|\s+would)\s+(?:\w+\s+)?(?:recommend|suggest|offer|provide|assist)\b(?![^.!?\n]*\?)|\b(?:fits?"
             r"|match(?:es)?|meets?|suits?)\s+(?:your|you)\b|\bI(?:'ve|\s+have)?\s+(?:found|selected|picked|gathered"
@@ -59,8 +58,9 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|\brole-?\s?play|\bthe\s+(?:\w+\s+)?act\s+(?:is|to\s+do)\b|\bthe\s+(?:other|second|first"
             r"|next)\s+(?:system|chatbot|bot)\b|\b(?:system|developer)\s+prompt\b|\btesting\s+(?:you|(?:this"
             r"|your)\s+(?:bot|chatbot|system|service|assistant))\b|\bthe\s+person\s+(?:wants|says|asks|now|is|would"
-            r"|needs)\b|\bas\s+instructed\b|\bthis\s+is\s+(?:just\s+|only\s+)?(?:a|an)\s+(?:test|audit|simulation"
-            r"|experiment)\b|\bI(?:'m|\s+am)\s+(?:playing|pretending|acting)\s+(?:a\b|the\b|as\b|to\s+be\b)",
+            r"|needs)\b|\bas\s+instructed\b|\bthis\s+is\s+(?:just\s+|only\s+|(?:a\s+)?part\s+of\s+)?(?:an?|the|my)\s+(?:test|audit"
+            r"|simulation|evaluation|experiment|benchmark)\b|\b(?:according\s+to|following|per|in)\s+my\s+(?:script|role|profile"
+            r"|scenario|character)\b|\bI(?:'m|\s+am)\s+(?:playing|pretending|acting)\s+(?:a\b|the\b|as\b|to\s+be\b)",
             ends=r"\b(?:good)?bye\b|\bsee\s+(?:you|ya)\b|\bfarewell\b|\bhave\s+a\s+(?:\w+\s+)?(?:nice|good|great"
             r"|lovely)\s+(?:day|one|evening|weekend|night|time)\b|\bthat(?:'s|\s+is|\s+will\s+be"
             r"|'ll\s+be)\s+all(?:\s+(?:I|for)\b[^.!?\n]{0,30})?\W*(?:thanks?|thank\s+you)?\W*$|\btake\s+care\W*$"
@@ -100,7 +100,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|\bwas\s+(?:möchten|wünschen|darf\s+ich)\b",
             leaks=r"\bmir\s+wurde\s+(?:\w+\s+)?(?:gesagt|aufgetragen|befohlen)"
             r"|\bman\s+hat\s+mir\s+(?:\w+\s+)?(?:gesagt|aufgetragen)|\bmeine[rnms]?\s+(?:\w+\s+)?(?:Anweisung|Rolle"
-            r"|Instruktion|Vorgabe|Aufgabe)|\blaut\s+(?:meiner|der)\s+Anweisung"
+            r"|Instruktion|Vorgabe|Aufgabe)|\b(?:laut|gemäß|nach)\s+(?:meine[rm]|der|dem)\s+(?:Anweisung|Drehbuch|Skript|Profil|Rolle|Plan|Szenario)"
             r"|\bich\s+soll(?:te)?\s+(?:\w+\s+){0,5}(?:fragen|nachfragen|wiederholen|spielen|nachhaken|testen|sagen)\b"
             r"|\bsimulierte[rnms]?\b|\bich\s+teste\b|\bdas\s+ist\s+(?:nur\s+)?ein\s+Test\b|\bRollenspiel\b"
             r"|\b(?:das\s+andere|ein\s+anderes)\s+System\b|\bdie\s+Person\s+(?:möchte|will|fragt|sagt)\b",

@@ -113,7 +113,8 @@ class UserTurn:
 
     def adds_pattern(self, pattern: re.Pattern[str]) -> bool:
         """Return whether the pattern matches the turn's own words but not the intended words."""
-        said = normalise_letters(_remove_words(self.said[: likeness.LONGEST], self.granted_words))
+        # Another word in their place: "Thanks! Any others?" would be thanks alone.
+        said = normalise_letters(_remove_words(self.said[: likeness.LONGEST], self.granted_words, instead=" x "))
         return bool(pattern.search(said)) and not (self.intended and pattern.search(normalise_letters(self.intended)))
 
     def obeys_order(self) -> bool:
@@ -180,7 +181,7 @@ class UserTurn:
         if not (said and meant):
             return False
         speech = self.speech()
-        if any(_denies(one, speech) for one in said if not _asks_openly(one)):
+        if any(_denies_word(one, wanted, speech) if _asks_openly(one) else _denies(one, speech) for one in said):
             return not any(_denies(one, speech) for one in _sentences(self.intended))
         # The reverse only if everything else is kept: "nothing animated" may well be worded as "live action".
         firm = any(_denies(one, speech) for one in meant if not _asks_openly(one))
@@ -297,10 +298,10 @@ _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
 FAULTS: Final[Mapping[str, str]] = MappingProxyType({name: what for name, (_, what) in _RULES.items()})
 
 
-def _remove_words(text: str, given: tuple[str, ...]) -> str:
+def _remove_words(text: str, given: tuple[str, ...], *, instead: str = " ") -> str:
     for words in sorted(set(filter(None, given)), key=len, reverse=True):
         if len(words) > 3:
-            text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
+            text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", instead, text, flags=re.IGNORECASE)
     return text
 
 
@@ -326,6 +327,16 @@ def _asks_for(text: str, speech: Speech) -> bool:
 
 def _denies(sentence: str, speech: Speech) -> bool:
     return bool(speech.denies.search(speech.harmless.sub(" ", normalise_letters(sentence))))
+
+
+def _denies_word(question: str, wanted: frozenset[str], speech: Speech) -> bool:
+    """Return whether a wanted word directly follows a denial ("films that are not animated?"). A denial elsewhere in
+    a question is polite ("Don't you have animated films?")."""
+    plain = speech.harmless.sub(" ", normalise_letters(question))
+    ends = (found.end() for found in speech.denies.finditer(plain))
+    return any(
+        likeness.share_kept(wanted, likeness.content_tokens(next(iter(plain[end:].split()), ""))) for end in ends
+    )
 
 
 def _sentences_with(text: str, wanted: frozenset[str]) -> list[str]:

@@ -228,6 +228,7 @@ class WordedUser:
             again=again,
             judged=self._judged_phrases(heard.topic),
             cue=find_cue(heard.inner),
+            act="" if signs else action.state,
         )
         messages = prompting.conversation(
             instructions, exchanges, most=options.history, characters=options.answer_characters, signs=signs

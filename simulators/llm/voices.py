@@ -21,7 +21,12 @@ _ROLES = (
 )
 # The name of a role or of a task at the beginning of a line, or a direction for the stage at the beginning.
 ROLE: Final = re.compile(
-    rf"^\W*{_ROLES}(?:'s)?(?:\s+(?:says?|turn|message|said|writes?|asks?|version|reply|\d+))?\s*\W?\s*[:：]"
+    rf"^\W*{_ROLES}(?:'s)?(?:\s+(?:next|new|first|last))?"
+    rf"(?:\s+(?:says?|turn|message|said|writes?|asks?|version|reply|\d+))?\s*\W?\s*[:：]"
+    # "Rewritten message: …", and what the person does: "*sighs* …", "(laughing) …"
+    r"|\A\W*(?:the\s+|my\s+)?(?:next|new|(?:re)?written|re-?worded|(?:re|para)phrased|final)\s+(?:\w+\s+)?(?:message|turn|utterance"
+    r"|version|sentence|reply|response)\s*\W?\s*[:：]|\A\s*\*[a-z]+(?:s|ing)\b[^*\n]{0,40}\*\s|\A\s*[(\[](?:sigh|laugh|smil|nod|frown|paus"
+    r"|think|wait|cough|chuckl|shrug|grin|giggl)\w*\b[^)\]\n]{0,40}[)\]]"
     rf"|^\W*{_ROLES}\s*(?:>|\s[-–—]\s|\n\s*\S)|^\W*turn\s+\d+\s*[:：]|^\s*[\[<(]\s*{_ROLES}\s*[\])>]"
     r"|\A\s*[(\[*](?:as\s+(?:the|a)\b|in\s+the\s+|(?:keep|speak|type|writ|say|ask|us|sound|repl|rephras|stay|maintain)"
     r"\w*\s)[^)\]*\n]*[)\]*]",

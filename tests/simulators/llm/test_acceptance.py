@@ -29,7 +29,7 @@ def expected(
     answer: str = ANSWER,
     again: bool = False,
 ) -> ExpectedTurn:
-    return ExpectedTurn(intended, topic, earlier, answer, INSTRUCTIONS, 400, again)
+    return ExpectedTurn(intended, topic, earlier, answer, INSTRUCTIONS, 400, again, act="no-preference")
 
 
 REFUSALS = {
@@ -54,7 +54,15 @@ REFUSALS = {
         "Rate limit exceeded.",
         "429 Too Many Requests",
     ],
-    "roles": ["User: Which films are there?", "Which ones?\nAssistant: Primer and Looper.", "ユーザー：映画を教えて"],
+    "roles": [
+        "Customer's next message: “Which films are there?”",
+        "Rewritten sentence: which films are there?",
+        "*scratches head* Which films are there?",
+        "(smiling) Which films are there?",
+        "User: Which films are there?",
+        "Which ones?\nAssistant: Primer and Looper.",
+        "ユーザー：映画を教えて",
+    ],
     "apology": [
         "Sorry, which films do you mean?",
         "I apologize for the confusion. Which films?",
@@ -97,7 +105,12 @@ REFUSALS = {
     ],
     "repeats-itself": ["Any films on time travel?", "any films on TIME TRAVEL", "  Any films, on time-travel! "],
     "echo": [ANSWER, "I heard that " + ANSWER[:80], ANSWER.upper()],
-    "instructions": ["The messages with the role user are what the service wrote; those with the role assistant"],
+    "instructions": [
+        "The messages with the role user are what the service wrote; those with the role assistant",
+        "no preference",
+        "Action: no-preference\nWhich films are there?",
+        "[no-preference] Which films are there?",
+    ],
 }
 
 

@@ -193,3 +193,19 @@ def test_turns_that_changed_no_pattern_are_mostly_named_and_honest_ones_never() 
     assert [seen for fault, seen in found if not fault and seen] == []
     faulty = [fault == seen for fault, seen in found if fault]
     assert sum(faulty) >= 0.8 * len(faulty)
+
+
+@pytest.mark.parametrize(
+    ("intended", "said", "fault"),
+    [
+        ("Can you list quiet villages by the sea?", "Can you list villages by the sea that are not quiet?", "negation"),
+        ("Can you list quiet villages by the sea?", "Don't you know quiet villages by the sea?", ""),
+        ("Welche Dörfer am Meer sind ruhig?", "Welche Dörfer am Meer sind nicht ruhig?", "negation"),
+        ("And in winter?", "Thank you! And in winter?", ""),
+        ("And in winter?", "Thank you!", "farewell"),
+        ("Und im Winter?", "Vielen Dank! Und im Winter?", ""),
+        ("And in winter?", "Following my script: and in winter?", "leak"),
+    ],
+)
+def test_what_stands_beside_the_words_that_were_meant(intended: str, said: str, fault: str) -> None:
+    assert fault_of(UserTurn(said, intended, "ask", need=("Villages by the sea",))) == fault
