@@ -9,7 +9,7 @@ from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.page import Node
 
 # Elements that are laid out as blocks in code but do not begin a line.
-NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
+NO_LINES = frozenset({"code", "pre", "table", "tbody", "td", "th"})
 
 _NAME = re.compile(
     r"(?:^|[-_\s])(?:ln|line-?no|line-?num(?:ber)?s?|lno|gutter|num-?line)(?:[-_\s]|$)|linenum", re.IGNORECASE

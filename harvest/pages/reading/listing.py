@@ -22,10 +22,28 @@ _CODE_HINTS = frozenset(
 
 
 def is_listing(node: Node) -> bool:
-    """Return True for a block of code: `pre`, a `code` element laid out as a block, or an editor."""
+    """Return True for a block of code: `pre`, a `code` element laid out as a block, an editor, or a table with a row
+    for each line."""
     if node.tag == "pre" or is_editor(node):
         return True
+    if node.tag == "table":
+        return _has_lines_of_code(node)
     return node.tag == "code" and node.block and node.get("h-space") == "pre"
+
+
+def _has_lines_of_code(table: Node) -> bool:
+    rows = [row for row in table.walk() if row.tag == "tr" and not row.hidden]
+    for row in rows:
+        cells = [cell for cell in row.elements if cell.tag == "td" and not cell.hidden]
+        if len(cells) < 2 or len(cells) != len(row.elements):
+            return False
+        if any(cell.text and not (cell.text.isdecimal() or "h-mute" in cell.attributes) for cell in cells[:-1]):
+            return False
+        inner = cells[-1].elements
+        only = inner[0] if len(inner) == 1 and not cells[-1].has_text else cells[-1]
+        if not (only.tag == "pre" or "pre" in (only.get("h-space"), cells[-1].get("h-space"))):
+            return False
+    return bool(rows)
 
 
 def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:

@@ -31,7 +31,10 @@ _STYLE_CLASSES = {
     **dict.fromkeys(("italic", "fst-italic", "font-italic"), Marks.EMPHASIS),
     **dict.fromkeys(("line-through", "strikethrough"), Marks.DELETED),
 }
+_PROSE_TAGS = frozenset({"a", "br", *_MARKS})
 _PART_TAGS = frozenset({"dd", "dt", "li", "summary", "tbody", "td", "th", "tr"})
+_DIRECTIONS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # marks of writing direction
+_LEAST_GAP = 3  # CSS pixels between two elements that a person sees as a space
 _PARAGRAPH_GAP = 8.0  # CSS pixels between two lines that make them paragraphs
 _TEXTLESS_TAGS = CONTROLS | {"svg", "progress", "hr", "rp"}
 _FIGURES = frozenset({"audio", "canvas", "img", "svg", "video"})
@@ -106,7 +109,7 @@ class _Writer:
 
     def paragraph(self, run: list[Node | str], around: Node, depth: int) -> Iterator[Block]:
         text = finish_line(self.line(run, around, depth)) if run else ""
-        if text:
+        if text.strip(_DIRECTIONS):
             kept = [item for item in run if not isinstance(item, str) or item.strip()]
             lone = kept[0] if len(kept) == 1 and isinstance(kept[0], Node) else None
             yield Block(text, False, around if len(run) == len(around.children) else lone)
@@ -166,7 +169,7 @@ class _Writer:
             yield Block(f"{fence}{find_language(node)}\n{code}\n{fence}", True, node)
 
     def _list(self, node: Node, depth: int) -> Iterator[Block]:
-        if node.tag != "ol":
+        if node.tag != "ol" and not all("h-count" in child.attributes for child in node.elements if child.tag == "li"):
             yield from self._items(node.elements, lambda _: "- ", depth, node)
             return
         items = [child for child in node.elements if child.tag == "li"]
@@ -218,6 +221,7 @@ class _Writer:
         """Return the children as one line in the form that `finish_line` expects."""
         pieces: list[str] = []
         before: Node | None = None
+        spread = False  # True if the page sets words apart by their places
         for child in children:
             if isinstance(child, str):
                 if before is not None and before.tag == "br":
@@ -227,7 +231,8 @@ class _Writer:
                     before = None
             elif not self._is_left_out(child):
                 if before is not None:
-                    pieces.append(_gap_between(before, child))
+                    spread = _lie_apart(before, child, spread)
+                    pieces.append(_gap_between(before, child) or " " * spread)
                 pieces.append(self.inline(child, depth + 1, marks))
                 before = child
         return "".join(pieces)
@@ -329,6 +334,16 @@ def _join_blocks(blocks: Iterable[Block], *, tight: bool = False) -> str:
     return text.strip("\n").rstrip()
 
 
+def _lie_apart(left: Node, right: Node, wrapped: bool) -> bool:
+    """Return True if a page that moves its words one by one shows a space between these two elements. If they lie on
+    two lines, `wrapped` decides."""
+    if left.box is None or right.box is None or {left.tag, right.tag} & {"br", "sub", "sup"}:
+        return False
+    if min(left.box.bottom, right.box.bottom) - max(left.box.y, right.box.y) < 1:
+        return wrapped and right.box.y > left.box.y
+    return max(right.box.x - left.box.right, left.box.x - right.box.right) >= _LEAST_GAP
+
+
 def _gap_between(left: Node, right: Node) -> str:
     if left.tag == "br" or right.tag == "br":
         return ""
@@ -338,8 +353,7 @@ def _gap_between(left: Node, right: Node) -> str:
     below = right.box.y >= left.box.bottom - 1
     if links:
         return BREAK if below and left.block and right.block else " "
-    parts = left.tag in ("div", "a") or right.tag in ("div", "a")
-    return " " if parts and (below or right.box.x - left.box.right >= 3) else ""
+    return " " if below and (left.tag in ("div", "a") or right.tag in ("div", "a")) else ""
 
 
 def _space_style(node: Node) -> str:
@@ -362,8 +376,11 @@ def _defines(node: Node) -> bool:
 
 
 def _is_prose(node: Node) -> bool:
-    """Return True for a `pre` with plain text instead of code, which names no language and has no child elements."""
-    return node.tag == "pre" and not node.elements and not find_language(node) and "code" not in hints(node)
+    """Return True for a `pre` with plain text instead of code, which names no language and has no elements but links
+    and emphasis."""
+    if node.tag != "pre" or find_language(node) or "code" in hints(node):
+        return False
+    return all(inner.tag in _PROSE_TAGS and not inner.classes for inner in node.walk() if inner is not node)
 
 
 def _whole_number(text: str, otherwise: int) -> int:

@@ -21,6 +21,7 @@ the eye:
     h-mute    1: its text cannot be selected, although the text around it can
     h-cut     1: it has more content than fits inside its edges
     h-drawn   the words in a drawing (svg, canvas)
+    h-count   1: an item of a list whose number comes from a style
     h-off     1: disabled, or read-only        h-edit   1: can be typed into
     h-typed   1: the last turn was typed into it
     h-click   1: the cursor becomes a hand over it, but not over its parent
@@ -31,7 +32,8 @@ the eye:
     h-site    names of the site's selectors that it matches, separated by spaces
     h-shadow  1: it has a shadow root; its children here are those of the shadow root
 
-Text directly in a closed `details` is in an element `h-text`. If a `src` contains the picture itself, only
+Words that only a style adds to an element without text (`content` of `::before`) are written as its text. Text directly
+in a closed `details` is in an element `h-text`. If a `src` contains the picture itself, only
 the media type is kept: `data:image/png`.
 
 The root is `h-page` with url, title, width, height and `asked` (milliseconds since the last send). In an answer that is

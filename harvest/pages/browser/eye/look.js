@@ -22,6 +22,8 @@ const USED = /^(a|button|input|select|textarea)$/;
 // Fonts whose letters are drawings: with them `face` is a picture of a face.
 const DRAWN_LETTERS = /^["']?[^,]*(?:icon|symbol|awesome|glyph|fontello|mdl2|phosphor|lucide|feather|themify)/i;
 const UNSEEN = /^(?:rgba\(.*, 0\)|transparent)$/;
+// Words that a style adds and that are not in the element: two of them, or some letters of scripts without spaces.
+const SAID_BY_STYLE = /\p{L}\S*\s+\S*\p{L}|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{3}/u;
 const XML_NAME = /^[a-z][a-z0-9_.-]*$/;
 
 const NOT_XML =
@@ -173,10 +175,19 @@ class Writer {
     }
     out.push(">");
     this.left.push([`</${tag}>`, null]);
+    if (!inner.under && bare(element)) this.generated(element);
     if (name === "math") this.formula(element);
     else if (name === "details" && attribute(element, "open") === null && !inner.under) this.closed(element, inner);
     else if (name === "slot" && element instanceof HTMLSlotElement) this.slot(element, inner);
     else this.inside(element, inner);
+  }
+
+  /** The words of an element that only its style has: `content` in its pseudo-elements. */
+  generated(element) {
+    for (const part of ["::before", "::after"]) {
+      const said = /^"((?:[^"\\]|\\.)*)"$/s.exec(styleOf(element, part).content);
+      if (said !== null && SAID_BY_STYLE.test(said[1])) this.out.push(inText(said[1].replace(/\\(.)/g, "$1")));
+    }
   }
 
   slot(slot, inner) {
@@ -320,6 +331,7 @@ class Writer {
     if (block !== BLOCKS.has(name) && name !== "br" && name !== "slot") {
       out.push(block ? ' h-show="block"' : ' h-show="inline"');
     }
+    if (name === "li" && numberedByStyle(element, style)) out.push(' h-count="1"');
     const white = style.whiteSpace;
     inner.space = white === "pre-line" ? "line" : white.startsWith("pre") || white.startsWith("break") ? "pre" : "";
     if (name === "textarea") inner.space = around.space;
@@ -376,6 +388,21 @@ function faded(element, style) {
   if (style.opacity !== "0") return false;
   for (const animation of animationsOn(element)) if (animation.playState === "running") return false;
   return true;
+}
+
+/** True if there is no element and no word in it. */
+function bare(element) {
+  for (const child of childrenOf(element)) {
+    const type = nodeType(child);
+    if (type === 1 || ((type === 3 || type === 4) && dataOf(child).trim() !== "")) return false;
+  }
+  return true;
+}
+
+/** True if the number of an item is neither its text nor that of an <ol>. */
+function numberedByStyle(element, style) {
+  if (style.listStyleType === "none") return styleOf(element, "::before").content.includes("counter");
+  return style.listStyleType.startsWith("decimal") && style.display === "list-item";
 }
 
 function shownWithin(element) {

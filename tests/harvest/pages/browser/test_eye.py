@@ -218,6 +218,18 @@ async def test_white_space_that_is_shown_is_kept_as_it_is(browser: Browser) -> N
     assert named(page, "z").get("h-space") == ""
 
 
+async def test_words_and_numbers_that_only_a_style_adds_are_written(browser: Browser) -> None:
+    html = r"""<style>#a::before {content: 'We open "late"'; } #b::after {content: attr(data-said);}
+    #c::before {content: "Desk says: "} #d::before {content: "\\2014  \\e001 "} #e::before {content: "十時に開く"}
+    ol, .s {list-style: none; counter-reset: n} .s li::before {counter-increment: n; content: counter(n) ". "}
+    </style><p id=a></p><p id=b data-said="until two"><!-- --> </p><p id=c>now</p><i id=d></i><p id=e></p>
+    <ul class=s><li id=f>x</li></ul><ul style='list-style: decimal'><li id=g>x</li></ul><ul><li id=h>x</li></ul>"""
+    async with showing(browser, html) as window:
+        page = await look(window)
+    assert [named(page, name).text for name in "abcde"] == ['We open "late"', "until two", "now", "", "十時に開く"]
+    assert [named(page, name).get("h-count") for name in "fgh"] == ["1", "1", ""]
+
+
 async def test_blocks_are_told_apart_from_words_as_the_browser_lays_them_out(browser: Browser) -> None:
     html = """<span id=a style='display:block'>x</span><div id=b style='display:inline'>y</div><b id=c>z</b>
     <x-y id=d>w</x-y>"""

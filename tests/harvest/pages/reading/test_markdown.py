@@ -239,6 +239,53 @@ def test_lines_that_stand_apart_on_the_page_are_paragraphs() -> None:
     assert [read(near), read(apart), read(inside)] == ["One\nTwo", "One\n\nTwo", "One\n\nTwo"]
 
 
+def placed(tag: str, *words: tuple[str, int, int]) -> str:
+    """Words in elements of ten pixels for each letter, without white space between them."""
+    return "".join(f'<{tag} h-box="{x},{y},{10 * len(word)},20">{word}</{tag}>' for word, x, y in words)
+
+
+def test_words_that_lie_apart_without_white_space_are_words() -> None:
+    faded_in = placed("span", ("The", 0, 0), ("mill", 34, 0), ("is", 0, 24), ("old", 24, 24))
+    right_to_left = placed("b", ("הטחנה", 200, 0), ("ישנה", 156, 0), ("מאוד", 200, 24))
+    letters = placed("i", ("m", 0, 0), ("i", 10, 0), ("l", 20, 0), ("l", 0, 24))
+    raised = placed("span", ("10", 0, 0)) + placed("sup", ("3", 24, 0))
+    assert read(f"<p>{faded_in}</p>") == "The mill is old"
+    assert read(f"<p>{right_to_left}</p>").replace("*", "") == "הטחנה ישנה מאוד"
+    assert read(f"<p>{letters}</p>").replace("*", "") == "mill"
+    assert read(f"<p>{raised}</p>") == "10³"
+
+
+def test_a_table_with_a_row_for_each_line_of_code_is_code() -> None:
+    numbered = "".join(
+        f'<tr><td class="n">{at}</td><td><pre>{line}</pre></td></tr>' for at, line in enumerate(("if x:", "", "  y"), 1)
+    )
+    named = "".join(
+        f'<tr><td data-number="{at}"></td><td h-space="pre">{line}</td></tr>'
+        for at, line in enumerate(("a =", " b"), 1)
+    )
+    assert read(f"<p>So:</p><table><tbody>{numbered}</tbody></table>") == "So:\n\n```\nif x:\n\n  y\n```"
+    assert read(f"<table>{named}</table><p>Then wait.</p>") == "```\na =\n b\n```\n\nThen wait."
+    data = "<table><tr><td>1</td><td><code>ls</code></td></tr><tr><td>2</td><td><code>pwd</code></td></tr></table>"
+    assert read(data) == "| 1 | `ls` |\n| --- | --- |\n| 2 | `pwd` |"
+
+
+def test_numbers_of_a_list_may_come_from_a_style() -> None:
+    assert read('<ul><li h-count="1">a</li><li h-count="1">b</li></ul>') == "1. a\n2. b"
+    assert read('<ul><li h-count="1">a</li><li>b</li></ul>') == "- a\n- b"
+
+
+def test_marks_of_writing_direction_alone_are_no_paragraph() -> None:
+    assert read("<div>\u200f<p>שלום</p>\u2069</div>") == "שלום"
+    assert read("<p>\u2067שלום\u2069, Ada</p>") == "\u2067שלום\u2069, Ada"
+
+
+def test_a_bubble_that_is_one_pre_with_links_is_prose() -> None:
+    assert read('<pre>See <a href="https://a.org/">it</a>,\n  <b>soon</b>.</pre>') == (
+        "See [it](https://a.org/),\n  **soon**."
+    )
+    assert read('<pre>x = <span class="k">1</span></pre>') == "```\nx = 1\n```"
+
+
 def test_what_is_dropped_is_not_written_and_any_element_can_be_the_root() -> None:
     page = snapshot("<ul><li>a <b>x</b></li><li>b</li></ul>")
     items = [node for node in page.walk() if node.tag == "li"]
