@@ -22,7 +22,7 @@ from harvest.pages.reading.bubble import (
 )
 from harvest.pages.reading.elements import hints, hints_last, is_control, is_vote, kind
 from harvest.pages.reading.figures import is_face, is_figure, is_file_button
-from harvest.pages.reading.folds import THOUGHT_WORDS, Fold, find_folds, is_notes, is_pressable
+from harvest.pages.reading.folds import THOUGHT_WORDS, Fold, asks_for_rating, find_folds, is_notes, is_pressable
 from harvest.pages.reading.gutters import find_gutters_before
 from harvest.pages.reading.listing import find_bars, is_listing
 from harvest.pages.reading.page import Node
@@ -131,6 +131,8 @@ class _DecorationSearch:
         if "leave_out" in node.get("h-site").split() or (is_control(node) and not is_file_button(node)):
             return not is_figure(node)
         if is_pressable(node) and (phrases.is_unfold_button(node.text) or phrases.is_continue_button(node.text)):
+            return True
+        if (node is not bubble or bubble is not self.bubbles[0]) and asks_for_rating(node):
             return True
         if node.tag == "time":
             return not is_in_sentence(node)

@@ -8,13 +8,20 @@ from dataclasses import dataclass
 from itertools import islice
 
 from harvest.pages.reading.elements import hints, is_control, leads_elsewhere
-from harvest.pages.reading.page import Node, letters
-from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, is_unfold_button
+from harvest.pages.reading.page import Node, collapse_spaces, letters
+from harvest.pages.reading.phrases import (
+    is_rating_question,
+    is_reasoning,
+    is_status,
+    is_thought_title,
+    is_unfold_button,
+)
 
 # Words in the names of elements with a model's reasoning.
 THOUGHT_WORDS = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 
 _LEVELS_AROUND = 3  # levels around a hidden element at which its title may be
+_LONGEST_RATING = 120  # characters of a question and the buttons that answer it
 _SENTENCE_LENGTH = 80  # characters: descriptions of sources are shorter
 _SOURCES = re.compile(
     r"[\W\d_]*(?:(?:show|view|see|all|cited)\s)?(?:sources?|references?|citations?|cited|further\sreading|links|quellen?|belege"
@@ -164,3 +171,10 @@ def _make_fold(bubble: Node, title: Node, body: list[Node]) -> Fold | None:
     if summary or any(map(outward_links, body)):
         return Fold("folded", tuple(body), title)
     return None
+
+
+def asks_for_rating(node: Node) -> bool:
+    """Return True if an element asks whether the answer was any good, has buttons to say so, and says nothing else."""
+    if len(node.text) > _LONGEST_RATING or not any(map(is_pressable, node.walk())):
+        return False
+    return is_rating_question(collapse_spaces(" ".join(node.texts(lambda one: one.hidden or is_pressable(one)))))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from harvest.pages.reading.bubble import visible_leaves
 from harvest.pages.reading.elements import hints, is_control, leads_elsewhere
 from harvest.pages.reading.figures import is_figure, offered_file, read_attachment
-from harvest.pages.reading.folds import Fold, find_hidden, is_pressable, outward_links, raw_text
+from harvest.pages.reading.folds import Fold, asks_for_rating, find_hidden, is_pressable, outward_links, raw_text
 from harvest.pages.reading.formula import is_formula
 from harvest.pages.reading.listing import find_bars, is_listing
 from harvest.pages.reading.markdown import markdown
@@ -147,10 +147,14 @@ def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable
             if said in known or not _is_offer(said) or any(node.get(name) for name in _POPUP_ATTRIBUTES):
                 continue
             in_window = any(one.tag == "dialog" or one.get("role") == "dialog" for one in around[1:])
-            if in_window and _CLOSE_BUTTON.fullmatch(said):
+            if (in_window and _CLOSE_BUTTON.fullmatch(said)) or _is_footnote(node):
                 continue
             if any(
-                one in bars or hints(one) & _TOOL_WORDS or one.get("role") == "toolbar" or is_listing(one)
+                one in bars
+                or hints(one) & _TOOL_WORDS
+                or one.get("role") == "toolbar"
+                or is_listing(one)
+                or asks_for_rating(one)
                 for one in around
             ):
                 continue
@@ -162,6 +166,14 @@ def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable
             ):
                 known.add(said)
                 yield Offer(said, node.get("value") or node.get("data-value"), "reply"), node
+
+
+def _is_footnote(button: Node) -> bool:
+    """Return True for a number in or above a line of words, which shows a source."""
+    if not button.text.strip("[]() ").isdecimal():
+        return False
+    raised = any(one.tag == "sup" or one.get("h-raise") == "super" for one in button.self_and_ancestors())
+    return raised or (button.parent is not None and button.parent.has_text)
 
 
 def _is_offer(said: str) -> bool:

@@ -82,6 +82,13 @@ _STATUS_WORDS = (
     r"|copié!?|copier|modifié|copiado!?|copiar|editado|复制|已复制|编辑|重新生成|コピー"
 )
 _STATUS = re.compile(rf"[\W_]*(?:{_STATUS_WORDS})(?:[\W_]+(?:{_STATUS_WORDS}))*[\W_]*", re.IGNORECASE)
+_LONGEST_RATING_QUESTION = 60  # characters
+_RATING_QUESTION = re.compile(
+    r"\b(?:was|were|is|did|how\swas|rate)\s(?:this|that|it|the|these|my|our)\b.{0,30}\b(?:helpful|useful|help|answers?|responses?"
+    r"|reply|conversation|chat)\b|\b(?:hilfreich|weitergeholfen|utile|útil|nuttig|pomocn[aey]|faydalı)\b.{0,10}\?|役に立ちましたか"
+    r"|有帮助吗|有幫助嗎|도움이\s?되|полез|مفيد",
+    re.IGNORECASE,
+)
 _COUNTER = re.compile(r"[\s<>‹›«»◀▶←→]*\d{1,3}\s?/\s?\d{1,3}[\s<>‹›«»◀▶←→]*")
 
 _WAITING = (
@@ -210,6 +217,11 @@ def is_role(text: str) -> bool:
 def is_status(text: str) -> bool:
     """Return True for a text that is only the label of a button or a tick: `Copied`, `Seen`, `Show more`."""
     return len(text) <= 60 and _STATUS.fullmatch(text) is not None
+
+
+def is_rating_question(text: str) -> bool:
+    """Return True for a question whether the answer was any good."""
+    return len(text) <= _LONGEST_RATING_QUESTION and _RATING_QUESTION.search(text) is not None
 
 
 def is_delivery(text: str) -> bool:

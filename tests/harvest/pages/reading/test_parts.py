@@ -213,6 +213,30 @@ def test_files_and_offers_are_parts_of_the_answer() -> None:
     assert turn.answer.offers == (Offer("And the second film?"),)
 
 
+@pytest.mark.parametrize(
+    "rating",
+    [
+        "<p>Hat dir diese Antwort weitergeholfen?</p><p><button>Ja</button><button>Nein</button></p>",
+        "<span>Did this answer your question?</span> <i role='button'>Yes</i> <i role='button'>No</i>",
+        "Was this response useful? <button>Very</button><button>Not at all</button>",
+        "<div>Cette réponse vous a-t-elle été utile ?</div><div h-click='1'>Oui</div><div h-click='1'>Non</div>",
+    ],
+)
+def test_a_question_about_the_answer_and_its_buttons_are_no_part_of_it(rating: str) -> None:
+    for turn in (
+        read(f"<p>{ANSWER}</p><div>{rating}</div>"),
+        read(f"<p>{ANSWER}</p>", f"<div h-born='900'>{rating}</div>"),
+    ):
+        assert (turn.text, turn.answer.offers) == (ANSWER, ())
+
+
+def test_numbers_are_offers_unless_they_are_marks_in_the_words() -> None:
+    marks = "<button h-raise='super'>1</button><sup><button>[2]</button></sup>"
+    assert read(f"<p>{ANSWER}{marks}</p><p>There were <button>3</button> more.</p>").answer.offers == ()
+    asks = read(f"<p>{ANSWER} How many seats?</p><div><button>1</button><button>2</button></div>")
+    assert asks.answer.offers == (Offer("1"), Offer("2"))
+
+
 def came(inner: str, *, born: int = 300) -> str:
     return inner.replace("@", f'h-born="{born}" h-box="20,200,90,30"')
 
