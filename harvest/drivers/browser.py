@@ -191,8 +191,8 @@ class BrowserDriver:
             answer_seconds=options.timeout,
         )
         self._signed_in = login is not None
-        self._experience = Experience(asks_on=True)
-        if site.quiet is None:  # the author of the option knows the site's polls
+        self._experience = Experience(asks_on=True, speaks_alone=True)
+        if site.quiet is None:  # the author of the option knows the site's polls and placeholders
             self._experience = Experience(untried=_TRIED_ANSWERS, unsettled=1)
         self._relay = BrowserRotation(self._settings, clock=surroundings.clock)
         self._met = SiteKnowledge()

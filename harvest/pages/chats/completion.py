@@ -72,6 +72,8 @@ class Sample:
     - `came`: all signs in `now` or `ended`, with the time they first appeared.
     - `stalls`: (length, start) of the periods in which the page could not run.
     - `asking`: whether the page began to poll after the turn was sent.
+    - `heard`: when the first byte came back that may belong to the answer (infinite before that), if the page listens
+      for one, or else 0. Any text before that is the page's own.
     """
 
     at: float
@@ -84,10 +86,15 @@ class Sample:
     came: Mapping[str, float] = field(default_factory=dict)
     stalls: tuple[tuple[float, float], ...] = ()
     asking: bool = False
+    heard: float = 0.0
 
     @property
     def last_change(self) -> float:
         return self.at - self.quiet
+
+    @property
+    def unheard(self) -> bool:
+        return self.last_change < self.heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +159,7 @@ class Completion:
         unclear = self.unclear_signs(sample) - lasted.keys()
         known.learn_answer(sample.ended.keys() - sample.now, sample.came, lasted, began, ran, unclear=unclear)
         known.asks_on = known.asks_on or (sample.asking and sample.quiet >= patience.stuck)
+        known.speaks_alone = known.speaks_alone or (sample.unheard and sample.quiet >= patience.stuck)
         if FIRM & self.lasting_signs(sample).keys():
             # Loose signs that ended long after the text that a firm sign showed to be complete.
             late = sample.last_change + patience.alone
@@ -181,7 +189,7 @@ class Completion:
 
     def longest_pause(self, sample: Sample) -> float:
         """Return the longest pause between two words of the answer, in seconds, or 0 if there was no pause."""
-        began = math.inf if sample.began is None else sample.began
+        began = math.inf if sample.began is None else max(sample.began, sample.heard)
         return max((length for length, since in sample.pauses if since >= began), default=0.0)
 
     def has_trail(self, sample: Sample) -> bool:
@@ -213,8 +221,10 @@ class Completion:
             how, needed = "signs", min(patience.most, max(base, 2 * after, first, self.known.after))
         else:
             how, needed = "quiet", self._quiet_without_signs(sample)
-        # The text of a page that polls may be a placeholder until the answer comes; on some pages polls never end.
-        waits = sample.asking and not self.known.asks_on and not TRUSTED & lasted.keys()
+        # The text of a page that polls, or that has received nothing, may be a placeholder until the answer comes; on
+        # some pages polls never end, and some answer by themselves.
+        unsure = (sample.asking and not self.known.asks_on) or (sample.unheard and not self.known.speaks_alone)
+        waits = unsure and not TRUSTED & lasted.keys()
         return how, max(needed, patience.stuck) if waits else needed
 
     def _lengthen_quiet(self, sample: Sample, needed: float) -> float:

@@ -48,6 +48,7 @@ class Experience:
     - `unsettled`: how many more conversations are checked seconds after their end because the site is new.
     - `in_vain`: how often an answer grew although it had been given more time than the last growing answer.
     - `asks_on`: whether a page went on polling after an answer for as long as Harvest waits.
+    - `speaks_alone`: whether a page that listens for an answer once answered although nothing came to it.
     - `trails`: number of answers after which requests continued for long and brought no text.
     """
 
@@ -62,6 +63,7 @@ class Experience:
     unsettled: int = 0
     in_vain: int = 0
     asks_on: bool = False
+    speaks_alone: bool = False
     trails: int = 0
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
     _stood: Counter[str] = field(default_factory=Counter)  # answers that each sign lasted to the end of

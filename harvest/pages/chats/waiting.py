@@ -357,6 +357,7 @@ class Waiting:
             came,
             seen.stalls,
             traffic.is_polling,
+            (self._first_byte or 0.0) if traffic.is_listening else 0.0,
         )
 
     def _has_carrier(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -608,6 +609,32 @@ class Polling(Simulated):
 
     def sample(self, at: float) -> Sample:
         return replace(super().sample(at), asking=at < self.until)
+
+
+@dataclass
+class Unheard(Simulated):
+    """A page that listens over a socket, over which something comes from a time on."""
+
+    heard: float = 1e9
+
+    def sample(self, at: float) -> Sample:
+        return replace(super().sample(at), heard=self.heard if self.heard <= at else math.inf)
+
+
+def test_a_text_before_anything_came_may_be_the_pages_own() -> None:
+    placeholder = Unheard([0.1, 14.0, 14.2], [], heard=14.0)
+    assert placeholder.extra() == pytest.approx(4.0, abs=0.15)
+    alone = Unheard([0.1], [])
+    assert alone.extra() == pytest.approx(30.0, abs=0.15)
+    completion = Completion()
+    found = alone.judged(completion)
+    assert found is not None
+    completion.learn(alone.sample(found[0]))
+    again = alone.judged(Completion(known=completion.known))
+    assert again is not None
+    assert again[0] < 5, "this page answers by itself"
+    stopped = Unheard([0.1], [("stop", 0.0, 0.2)])
+    assert stopped.extra() == pytest.approx(0.5, abs=0.15)
 
 
 @pytest.mark.parametrize(
