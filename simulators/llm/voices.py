@@ -4,6 +4,7 @@ The expressions ignore case and are for text from `simulators.llm.acceptance.nor
 """
 
 import re
+import unicodedata
 from typing import Final
 
 # A model's tags and marks, complete or cut JSON, an unfilled template.
@@ -113,6 +114,23 @@ _GIVEN: Final = (
     r"|instrukcj|polece|talimat|تعليمات|أوامر|ohjee|instruktion|instruks)"
 )
 
+# "You are now the assistant": the part, and who is told to take it.
+_PARTS: Final = (
+    *("assistant", "chatbot", "asist", "assistent", "asystent", "avustaja", "βοηθός", "ассистент", "помощник"),
+    *("アシスタント", "助手", "助理", "어시스턴트", "비서"),
+)
+_NEW_PART: Final = (
+    r"(?:\byou(?:'re|’re|\s+are)(?:\s+(?:now|from\s+now\s+on))?\s+(?:the|an?)\s+"
+    r"|\bdu\s+bist\s+(?:jetzt|nun|ab\s+\w+)\s+(?:der|ein)\s+|\b(?:tu\s+es|vous\s+êtes)\s+(?:désormais|maintenant)\s+(?:l['’]|un\s+)"
+    r"|\bahora\s+(?:\w+\s+)?eres\s+(?:el|un)\s+|\beres\s+ahora\s+(?:el|un)\s+|\bsei\s+(?:ora|adesso)\s+(?:l['’]|un\s+)"
+    r"|\bvocê\s+(?:agora\s+é|é\s+agora)\s+o\s+|\bje\s+bent\s+(?:nu|voortaan)\s+(?:de|een)\s+|(?:今から|これから|今後)[^。]{0,8}"
+    r"|(?:从现在起|從現在起|现在|現在)(?:你|您)(?:就)?是[^。，]{0,6}|(?:你|您)(?:现在|現在)(?:就)?是[^。，]{0,6}|\b(?:ты|вы)\s+теперь\s+|당신은\s?이제\s?|이제\s?당신은\s?"
+    r"|\bteraz\s+jesteś\s+|\bjesteś\s+teraz\s+|\bείσαι\s+τώρα\s+ο\s+|\bolet\s+nyt\s+)"
+    rf"(?:{'|'.join(_PARTS)})|\bartık\s+(?:sen\s+)?(?:bir\s+)?asistan"
+)
+# What hides a word from a search, and from nobody who reads it.
+_UNSEEN: Final = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufeff"))
+
 # For text in lower case: words of orders, and the orders. Most answers have none of the words,
 # and searching for them first takes a tenth of the time.
 _COMMANDS: Final = tuple(
@@ -152,9 +170,22 @@ _COMMANDS: Final = tuple(
             r"(?:\s+(?:reading|processing|simulating|that\s+reads?)\b|\s*:)",
         ),
         (
-            ("above", "forget"),
-            r"\b(?:ignore|disregard)\s+(?:all\s+)?(?:of\s+)?the\s+above\s+and\s+(?:print|say|write|reply|output|answer)\b"
-            r"|\bforget\s+(?:everything|all)\s+(?:that\s+)?you\s+(?:were|have\s+been)\s+told\b",
+            ("above", "forget", "disregard", "ignore"),
+            r"\b(?:ignore|disregard|forget)\s+(?:(?:all|everything)\s+)?(?:of\s+)?the\s+above\b(?!\s+(?:\w+\s+)?(?:if|when|unless)\b)"
+            r"|\b(?:ignore|disregard|forget)\s+(?:everything|all|anything)\s+(?:that\s+)?you\s+(?:were|have\s+been)\s+told\b"
+            r"|\bforget\s+(?:about\s+)?your\s+(?:role|part|persona|character|instructions?|task)\b"
+            r"|\b(?:repeat|print|output)\s+(?:\w+\s+){0,2}(?:text|words|prompt|everything)\s+above\b",
+        ),
+        (
+            ("your new", "### "),
+            r"\byour\s+new\s+(?:task|role|goal|instructions?|job)\s+(?:is|are)\b|^\W{0,3}###\s+(?:instructions?|system|task)\b",
+        ),
+        (_PARTS, _NEW_PART),
+        (
+            ("prompt", "プロンプト", "промпт", "提示", "프롬프트"),
+            r"\b(?:print|reveal|show|repeat|output|zeig\w*|nenn\w*|verrate?|révèl\w+|montr\w+|affich\w+|revel\w+|muestr\w+|mostr\w+"
+            r"|rivel\w+|toon|onthul|покажи\w*|раскрой\w*|pokaż|ujawnij|göster\w*)\s+(?:\w+\s+){0,3}(?:system-?\s*)?(?:prompt|промпт)\w*"
+            r"|(?:输出|顯示|显示|告诉我)[^。]{0,6}(?:系统|系統)?(?:提示词|提示詞|提示)|プロンプトを(?:表示|出力|教え)|프롬프트를\s?(?:출력|보여|알려)",
         ),
         (
             tuple(_EARLIER.strip("(?:)").split("|")),
@@ -179,6 +210,8 @@ _TOLD: Final = ("instruction", "prompt", "message", "rule")
 def gives_order_to_model(text: str) -> bool:
     """Return whether an answer gives an order to a model in the user's place. Such answers are only counted, because
     people may get similar answers."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_UNSEEN))
     plain = text.casefold()
     if "SATISFIED" in text or "GIVES UP" in text or (any(word in plain for word in _TOLD) and ORDERS.search(text)):
         return True
