@@ -68,7 +68,7 @@ def figures(
     yield from interval_notes(overall)
     if not asked:
         yield from _no_interval_notes(overall)
-    yield from _invalid_notes(overall, bounded)
+    yield from _invalid_notes(overall, bounded, every=bool(asked))
     for row in overall:
         # Entities of unknown group count as evenly spread over the groups, which can look fair.
         if row.unknown and row.measure == FAIRNESS.name:
@@ -255,26 +255,28 @@ def _short_name(row: ScoreRow) -> str:
     return row.measure.split("(")[0]
 
 
-def _invalid_notes(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Text]:
-    """Describe how much shares could change if all invalid trials had failed or succeeded. Systems in `bounded` get a
-    shorter note, because their bounds already count invalid trials."""
+def _invalid_notes(rows: Sequence[ScoreRow], bounded: Collection[str], *, every: bool) -> Iterator[Text]:
+    """Describe how much shares could change if all invalid trials had failed or succeeded: every share and rate, or the
+    mean share alone. Systems in `bounded` get a shorter note, because their bounds already count invalid trials."""
     for system in dict.fromkeys(row.system for row in rows if row.invalid):
-        shares = [row for row in rows if row.system == system and row.invalid and not math.isnan(row.worst)]
-        own = [row for row in shares if row.measure == MEAN_USEFUL.name] or [
-            row for row in shares if is_percentage(row.measure)
-        ]
+        uncertain = [row for row in rows if row.system == system and row.invalid and not math.isnan(row.worst)]
+        shares = [row for row in uncertain if is_percentage(row.measure)]
+        if every:
+            own = [row for row in uncertain if not row.unknown]
+        else:
+            own = [row for row in shares if row.measure == MEAN_USEFUL.name] or shares
         if not own:
             continue
-        bounds = (
-            "the bounds below include them"
-            if system in bounded
-            else "; ".join(
-                f"{row.label} would be {row.shown(row.worst)} had all of them been useless, "
-                f"{row.shown(row.best)} useful"
-                for row in own
-            )
-        )
+        bounds = "the bounds below include them" if system in bounded else "; ".join(map(_possible_values, own))
         yield Text(
             f"{printable(system, line=True)}: invalid trials, not in any figure: {own[0].invalid}; {bounds}",
             style="yellow",
         )
+
+
+def _possible_values(row: ScoreRow) -> str:
+    if is_percentage(row.measure):
+        worst, best = row.shown(row.worst), row.shown(row.best)
+        return f"{row.label} would be {worst} had all of them been useless, {best} useful"
+    low, high = (row.shown(end) for end in sorted((row.worst, row.best)))
+    return f"{row.label} would be {low} to {high}, whatever they had been"

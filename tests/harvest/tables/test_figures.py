@@ -35,9 +35,9 @@ def row(measure: str, system: str, *, scorers: str | None = None, note: str = ""
     )
 
 
-def printed(rows: Sequence[ScoreRow], systems: Sequence[str], width: int) -> str:
+def printed(rows: Sequence[ScoreRow], systems: Sequence[str], width: int, asked: Sequence[str] = ()) -> str:
     console = Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
-    for part in figures(rows, systems, width=width):
+    for part in figures(rows, systems, width=width, asked=asked):
         console.print(part)
     return console.export_text()
 
@@ -127,3 +127,14 @@ def test_invalid_trials_bound_the_share_that_is_shown_whichever_it_is() -> None:
     text = " ".join(printed([first, whole], ["A"], 100).split())
     assert "ave%useful would be 50.0%" in text
     assert "%useful S1 would be" not in text
+
+
+def test_every_share_and_rate_that_was_asked_for_has_its_bounds() -> None:
+    mean = dataclasses.replace(row("ave%useful", "A"), invalid=3, worst=0.5, best=0.6)
+    first = dataclasses.replace(row("%useful", "A"), turn=1, invalid=3, worst=0.4, best=0.6)
+    rate = dataclasses.replace(row("P(breakdown)", "A"), invalid=3, worst=0.25, best=0.0)
+    names = ["ave%useful", "%useful", "P(breakdown)"]
+    text = " ".join(printed([mean, first, rate], ["A"], 100, asked=names).split())
+    assert "ave%useful would be 50.0% had all of them been useless, 60.0% useful" in text
+    assert "%useful S1 would be 40.0% had all of them been useless, 60.0% useful" in text
+    assert "P(breakdown) would be" in text
