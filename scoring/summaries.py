@@ -19,7 +19,7 @@ from recordings.files.times import unix_seconds
 from scoring.columns import Answers, Cells, Columns, Grid, Mean, Tally
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
-from scoring.inference.in_time import time_dependence
+from scoring.inference.in_time import WIDENED_P, time_dependence
 from scoring.inference.interval import Interval, no_interval
 from scoring.library import declared, measures
 from scoring.measures.usefulness import (
@@ -41,7 +41,6 @@ from topics.counting import pluralize
 from topics.topic import Topic
 
 _IN_TIME = 3  # measures that are tested for trials that are alike in time
-_ALIKE = 0.05  # largest p that counts as alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +168,7 @@ class SystemScores:
             return ""
         name, most = min(found, key=lambda one: one[1].p)
         most = replace(most, p=min(1.0, len(found) * most.p), drift_p=min(1.0, len(found) * most.drift_p))
-        if most.p <= _ALIKE:
+        if most.p <= WIDENED_P:
             self.design = replace(self.design, inflation=most.inflation)
         return f"{self.system}, {name}: {most.note}." if most.note else ""
 

@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.in_time import TimeDependence, time_dependence
+from scoring.inference.in_time import WIDENED_P, TimeDependence, time_dependence
 from scoring.inference.paired import linear_values
 from scoring.inference.sessions import session_variance
 from topics.arrays import Floats
-
-# Trials near each other in time are treated as alike up to this p.
-_ALIKE = 0.05
 
 # A topic's id and the number of a trial.
 Trial = tuple[str, int]
@@ -39,7 +36,7 @@ class Aligned:
     - `scarce`: (m,) True for a ratio of sums to which conversations contribute several things each, if too few
       conversations have things of one kind: their things depend on each other, and the number of things says little.
     - `clusters`: (T,) cluster numbers of the topics; None if all topics are independent.
-    - `in_time`: by system with known times, the test of dependence in time. If its p is at most .05, trials near each
+    - `in_time`: by system with known times, the test of dependence in time. If its p is at most .1, trials near each
       other are treated as alike, and `noise` is multiplied by the inflation.
     - `moments`: by system with fresh sessions, two (T, trials) arrays, NaN for a missing trial: each trial's
       contribution to its topic's figure, and the start of each trial. Columns are trial numbers.
@@ -162,7 +159,7 @@ def align(
             moments[system] = added, began
         if in_time and system in moments:
             hanging[system] = time_dependence(*moments[system])
-            if hanging[system].p <= _ALIKE:
+            if hanging[system].p <= WIDENED_P:
                 noise[:, column] *= hanging[system].inflation
         if system in continued:
             sessions[column], shared[column] = len(moved), session_variance([list(moved.values())])

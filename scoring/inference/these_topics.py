@@ -61,7 +61,7 @@ def these_interval(
         return no_interval("every trial has the same value")
     drawn = "trials of topics" if len(flat) > 1 else "trials"
     wider = (
-        f"{math.sqrt(inflation):.1f} times as wide, as trials near each other in time are alike"
+        f"{math.sqrt(inflation):.1f} times as wide, as trials near each other in time may be alike"
         if inflation > 1
         else ""
     )

@@ -109,6 +109,19 @@ def test_lag_and_share_are_those_of_an_ar_process_written_out() -> None:
     assert found.p <= 0.002
 
 
+@pytest.mark.parametrize("trials", [3, 5])
+def test_the_inflation_makes_up_for_what_alike_trials_hide_of_their_variance(trials: int) -> None:
+    """The variance of a topic's mean over what its trials seem to say of it, written out for an AR(1) of .8."""
+    rng = np.random.default_rng(trials)
+    state = rng.normal(size=(500, trials))
+    for at in range(1, trials):
+        state[:, at] = 0.8 * state[:, at - 1] + 0.6 * state[:, at]
+    apart = np.abs(np.subtract.outer(np.arange(trials), np.arange(trials)))
+    of_mean = (0.8**apart).mean()
+    seen = trials / (trials - 1) * (1 - of_mean)
+    assert time_dependence(state).inflation == pytest.approx(of_mean / (seen / trials), rel=0.25)
+
+
 def test_times_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\(topics, trials\)"):
         time_dependence(np.ones((2, 3)), np.ones((3, 2)))

@@ -172,9 +172,10 @@ class Cell:
         return bool(self.judged) and self.error > ERROR + 2 * math.sqrt(ERROR * (1 - ERROR) / self.judged)
 
 
-def hidden_from(engine: str, world: World, topics: int) -> str | None:
-    """What studies of so many topics cannot show of the figure: nobody asks of these topics what others are like."""
-    return world.hidden if "these topics" in engine else world.unseen(topics)
+def hidden_from(engine: str, world: World, size: Size) -> str | None:
+    """What studies of this size cannot show of the figure: nobody asks of these topics what others are like."""
+    topics, trials, _ = size
+    return world.undeclared(topics * trials) if "these topics" in engine else world.unseen(topics)
 
 
 LOOKS = ((60, 0.975, 0.017), (150, 0.955, 0.035))
@@ -187,7 +188,7 @@ def counted(engine: Engine, world: World, size: Size, replications: int, seed: i
     whole: all replications; else a cell that is far from being flagged when it is looked at (`LOOKS`) is counted no
     further: of cells that cover .90, 1 in 70 passes the first look, and 1 in 100 the second."""
     topics, trials, systems = size
-    cell = Cell(engine.name, world.name, world.group, size, hidden_from(engine.name, world, topics))
+    cell = Cell(engine.name, world.name, world.group, size, hidden_from(engine.name, world, size))
     for replication in range(replications):
         cell.add(engine.says(world, world.study(seed, replication, topics, trials, systems)))
         if not whole and any(replication + 1 == at and cell.far(*ends) for at, *ends in LOOKS):

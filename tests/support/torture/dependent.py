@@ -207,8 +207,8 @@ def in_order(rng: np.random.Generator, systems: int, topics: int, trials: int) -
     Kind.SHARE,
     "trials in time",
     [
-        {"phi": phi, "what": what, "law": law, "load": 0.0, "kind": kind}
-        for phi in (0.5, 0.8)
+        {"phi": phi, "what": what, "law": law, "load": 0.0, "kind": kind, "few": few if kind is Kind.SHARE else 0}
+        for phi, few in ((0.5, 200), (0.8, 250))
         for what, kind in (("useful or not", Kind.SHARE), ("scores", Kind.SCORE))
         for law in (beta(4, 2), correlated(0.85, 0.2))
     ],

@@ -46,7 +46,8 @@ def levelled(rng: np.random.Generator, levels: Floats, trials: int, noise: Law, 
 
 
 RARE = {
-    law.name: share for law, share in ((slow(0.03, 10), 0.03), (slow(0.05, 10), 0.05), (exponentials(0.05, 20), 0.05))
+    law.name: share
+    for law, share in (*((slow(rate, 10), rate) for rate in (0.03, 0.05, 0.10)), (exponentials(0.05, 20), 0.05))
 }
 """Laws under which few topics decide the mean, and which share they are."""
 LIGHT = [gamma(4), gamma(1), lognormal(0.5)]

@@ -27,7 +27,7 @@ def kept(path: Path) -> list[Cell]:
         own = json.loads(line)
         own["size"] = tuple(own["size"])
         own["reasons"] = Counter(own["reasons"])
-        own["hidden"] = hidden_from(own["engine"], WORLDS[own["world"]], own["size"][0])
+        own["hidden"] = hidden_from(own["engine"], WORLDS[own["world"]], own["size"])
         cell = Cell(**own)
         found[cell.engine, cell.world, cell.size] = cell
     return list(found.values())

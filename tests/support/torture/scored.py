@@ -6,7 +6,7 @@ import numpy as np
 
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design, Estimand
-from scoring.inference.in_time import time_dependence
+from scoring.inference.in_time import WIDENED_P, time_dependence
 from scoring.inference.interval import Interval, no_interval
 from scoring.measures.usefulness import FEWEST_FAILED, share
 from tests.support.torture.cells import Engine, Said
@@ -16,7 +16,7 @@ from tests.support.torture.world import World
 from topics.counting import pluralize
 from topics.identity import generator
 
-LEVEL, ALIKE = 0.95, 0.05
+LEVEL = 0.95
 FIGURES = frozenset({Kind.SHARE, Kind.SCORE, Kind.UNBOUNDED, Kind.TURNS})
 GROUPS = frozenset(
     {
@@ -44,7 +44,7 @@ def design_of(study: Study, system: int, estimand: Estimand) -> tuple[Design, st
     """What a run would declare and its times would show, and the sentence that is printed of them."""
     clusters = {} if study.clusters is None else {f"T{at:03d}": str(one) for at, one in enumerate(study.clusters)}
     found = None if study.times is None else time_dependence(study.values[system], study.times[system])
-    inflation = found.inflation if found is not None and found.p <= ALIKE else 1.0
+    inflation = found.inflation if found is not None and found.p <= WIDENED_P else 1.0
     design = Design(clusters, study.continued, estimand, inflation)
     return design, "" if found is None else found.note
 

@@ -13,6 +13,7 @@ from topics.identity import generator
 STUDIES, TOPICS, TRIALS = 64, 4096, 2
 """Size of the integration: 262,144 topics, in studies of their own so that effects of a whole run are averaged, too."""
 SEED = 31
+FEW = "so few answers of 0 and 1 hardly show that those near each other in time are alike"
 
 Draw = Callable[..., Study]
 
@@ -32,6 +33,8 @@ class World:
     """What the data cannot show (clusters that nobody named); such cells are reported, and apart from the others."""
     rare: float = 0.0
     """The share of topics that decide the figure, of a measure without an end: a study may have none of them."""
+    few: int = 0
+    """How many trials over all topics are too few to show that they hang together."""
     least: tuple[int, int] = (2, 1)
     """The fewest topics and trials for which the world is itself."""
     systems: tuple[int, int] = (1, 8)
@@ -52,6 +55,10 @@ class World:
         if self.rare and (1 - self.rare) ** topics > 0.02:
             return f"one topic in {1 / self.rare:.0f} decides, and {topics} topics may have none"
         return self.hidden
+
+    def undeclared(self, trials: int) -> str | None:
+        """What so many trials over all topics cannot show; None if they can."""
+        return FEW if trials < self.few else self.hidden
 
     def allows(self, topics: int, trials: int, systems: int) -> bool:
         """Whether a study of this size is one of this world."""
@@ -139,7 +146,9 @@ def world(
 
     def register(draw: Draw) -> Draw:
         for arguments in over:
-            own = {key: arguments[key] for key in ("hidden", "kind", "alike", "systems", "rare") if key in arguments}
+            own = {
+                key: arguments[key] for key in ("hidden", "kind", "alike", "systems", "rare", "few") if key in arguments
+            }
             further = {key: value for key, value in arguments.items() if key not in own}
             called = name.format(**arguments)
             if called in WORLDS:
