@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from harvest.drivers.parts import MisshapenError, Parts
@@ -15,6 +16,9 @@ from recordings.conversations.conversation import SystemTurn
 
 # The note on an answer whose program gave addresses where nothing reads them.
 OTHER_KEYS = "the program gave addresses under keys other than `links` and `sources`; they are no part of the answer"
+
+# The note on an answer that a terminal would not show whole.
+OVERWRITTEN = "text before a carriage return, which a terminal writes over, is left out; the evidence has it"
 
 _LINE_BREAK = b"\n"
 # Colours, movements of the cursor and titles of windows, which a terminal obeys and does not show.
@@ -70,8 +74,9 @@ def text_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTu
     """Read a reply in text as a terminal shows it: without codes for the terminal, and without the parts of lines that
     were written over, such as a progress bar. Raises Unanswered with the reason `not-utf8`."""
     text = _TERMINAL_CODES.sub("", _decode_line(raw)).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
-    text = _OVERWRITTEN.sub("", text)
-    return turn_of_text(text, watch, thoughts_apart=thoughts_apart)
+    shown, overwritten = _OVERWRITTEN.subn("", text)
+    turn = turn_of_text(shown, watch, thoughts_apart=thoughts_apart)
+    return replace(turn, notes=(*turn.notes, OVERWRITTEN)) if overwritten else turn
 
 
 def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:

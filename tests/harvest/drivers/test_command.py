@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harvest.drivers.program_output import OTHER_KEYS
+from harvest.drivers.program_output import OTHER_KEYS, OVERWRITTEN
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Denied, Driver, DriverError, Opening, Surroundings, Unanswered
 from protocols.answer import Answer, Exchange
@@ -349,6 +349,7 @@ async def test_a_text_is_what_a_terminal_shows_of_it(built: Built) -> None:
     )
     reply = await _first(built(WAIT + f"print('{shown}')", end="END"))
     assert reply.turn.answer.text == "Open at nine.\nToday."
+    assert reply.turn.notes == (OVERWRITTEN,)
     assert b"\x1b[1;32m" in {exhibit.name: exhibit.data for exhibit in reply.exhibits}["stdout"]
 
 
