@@ -35,7 +35,7 @@ from simulators.reasons import BUDGET, ENDPOINT_FAILED, FRUSTRATED, NO_WORDS, SA
 from simulators.scripted import add_choice
 from simulators.user import Observation, Scenario, State, Streams, User
 from simulators.wrappers.persona import find_cue
-from simulators.wrappers.wrapped import find_innermost
+from simulators.wrappers.wrapped import find_innermost, judged_phrases
 from topics.counting import pluralize
 from topics.cut_text import Said
 from topics.document import StrictModel, validation_error
@@ -180,12 +180,6 @@ class WordedUser:
         text, refusals = self._take_sample(rng, action, instructions, heard, again=action.state in options.again)
         return _finish_turn(heard, action, text, refusals)
 
-    def _judged_phrases(self, topic: Topic) -> tuple[tuple[str, ...], ...]:
-        """Return the phrases by which the policy judges answers. If a model changed them, a system that remembers
-        what it was told would seem to forget."""
-        judged = getattr(find_innermost(self.inner), "judged_phrases", None) if self.inner is not None else None
-        return judged(topic) if judged is not None else ()
-
     def _respond_freely(self, heard: WordedMemory, rng: Streams) -> tuple[Say | Stop, WordedMemory]:
         options = self.options
         if len(heard.exchanges) >= options.turns:
@@ -226,7 +220,7 @@ class WordedUser:
             instructions=instructions,
             longest=options.longest,
             again=again,
-            judged=self._judged_phrases(heard.topic),
+            judged=judged_phrases(self.inner, heard.topic) if self.inner is not None else (),
             cue=find_cue(heard.inner),
             act="" if signs else action.state,
         )

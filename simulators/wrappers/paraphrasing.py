@@ -24,10 +24,13 @@ from simulators.promises import initial_state, next_action
 from simulators.user import Chance, Observation, Scenario, State, Streams, User, last_route
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
 from simulators.wrappers.guards import cut_pieces, join_pieces
-from simulators.wrappers.wrapped import can_enumerate, inner_chances, merge_equal
+from simulators.wrappers.wrapped import can_enumerate, inner_chances, judged_phrases, merge_equal
 from topics.document import StrictModel, validation_error
 
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+# No change breaks a shorter word, and guarding one would break up those that hold it ("no" in "know").
+_SHORTEST_CHANGED = 4
 
 # Every JSON reader keeps whole numbers below this exactly.
 _NUMBERS = 2**53
@@ -120,9 +123,17 @@ class ParaphrasingUser:
 
     def start(self, scenario: Scenario, rng: Streams) -> ParaphrasingMemory:
         form = scenario.topic.asks_for
+        judged = (phrase for group in judged_phrases(self.inner, scenario.topic) for phrase in group)
+        # A phrase may begin a sentence: "Peanuts are something I cannot eat."
+        told = (
+            written
+            for phrase in judged
+            if len(phrase) >= _SHORTEST_CHANGED
+            for written in (phrase, phrase[:1].upper() + phrase[1:])
+        )
         return ParaphrasingMemory(
             words=int(rng(rng.own("paraphrasing", "paraphrasing")).integers(_NUMBERS)),
-            guard=(*self.guard, *((form,) if form else ())),
+            guard=tuple(dict.fromkeys((*self.guard, *((form,) if form else ()), *told))),
             realised=MappingProxyType(dict.fromkeys(CHANGES, (0, 0))),
             inner=initial_state(self.inner, scenario, rng.inside("paraphrasing")),
         )

@@ -1,10 +1,11 @@
 """Functions for wrappers, whose memories contain the memory of the inner user."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from protocols.route import Say, Stop
 from simulators.moves import merge_chances
 from simulators.user import Chance, EnumerableUser, Observation, State, User
+from topics.topic import Topic
 
 # The name in recordings of users with words other than the protocol's, in an arm of an audit.
 REWORDING = frozenset({"given-words", "paraphrasing"})
@@ -15,6 +16,16 @@ def find_innermost(user: User) -> User:
     while (inner := getattr(user, "inner", None)) is not None:
         user = inner
     return user
+
+
+def judged_phrases(user: User, topic: Topic) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of phrases by which the user, or a user of the protocol that it plays, judges answers. If
+    other words replaced them, a system that remembers what it was told would seem to forget."""
+    inmost = find_innermost(user)
+    judged = getattr(inmost, "judged_phrases", None)
+    within: Mapping[str, User] = getattr(inmost, "users", {})
+    own = judged(topic) if judged is not None else ()
+    return (*own, *(group for one in within.values() for group in judged_phrases(one, topic)))
 
 
 def can_enumerate(user: User) -> bool:

@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocols.answer import Answer
+from protocols.library import load_protocol
 from protocols.route import Say
 from simulators import markov
+from simulators.registry import build_users
+from simulators.scripted import ScriptedUser
 from simulators.user import EnumerableUser, Observation, State, Streams
 from simulators.wrappers import paraphrasing
 from simulators.wrappers.changes import CHANGES, keyword_form, synonym_form
@@ -197,3 +201,18 @@ def test_a_memory_of_another_user_is_refused() -> None:
     user = paraphrasing.build(Options(typos=0.5), INNER)
     with pytest.raises(ValueError, match="not a memory of a paraphrasing user"):
         user.respond(INNER.start(SCENARIO, Streams(1)), None, Streams(1))
+
+
+@pytest.mark.parametrize("in_a_protocol", [False, True])
+def test_phrases_by_which_a_probe_judges_are_told_as_they_are(in_a_protocol: bool) -> None:
+    protocol = load_protocol("consistency-and-retention")
+    users = build_users(protocol)
+    inner = ScriptedUser(protocol, users) if in_a_protocol else users["friend"]
+    user = paraphrasing.build(Options(typos=1.0, keywords=1.0, synonyms=1.0), inner)
+    for seed in range(8):
+        said = " ".join(
+            texts(conversation(user, SCENARIO, Streams(seed), lambda turn: Observation(Answer("Noted.")), limit=3))
+        )
+        assert "Kyoto" in said
+        assert "Biscuit" in said
+        assert "eanuts" in said
