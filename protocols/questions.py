@@ -33,6 +33,7 @@ _LONGEST = 4_000
 _MOST_WORDS = 60  # an answer that is longer and ends with a question also answers
 _MOST_LETTERS = 150  # characters instead of words, for text without blanks between words
 _WORDS_OF_CHOICE = 12  # longer items are content rather than choices
+_MOST_OFFERS = 6  # sentences of an answer that only offers
 _LAST_SENTENCES = 3  # number of sentences at the end that are searched for a question
 
 _BLOCK = lazy_pattern(r"^[ \t]*(?:```|~~~|\|.*\|[ \t]*$)", re.MULTILINE)
@@ -83,10 +84,23 @@ _COURTESY = lazy_pattern(
     r"|подскажите|скажите|proszę\s+powiedzieć|혹시)\b[\s,，]*|^\W*(?:请问|請問)(?:您|你)?[\s,，]*",
     re.IGNORECASE,
 )
+# A suggestion ("How about the Louvre?"), a number or a quotation gives something.
+_SAYS_MORE = lazy_pattern(
+    r"[\d`“”«»「」\"]|\b(?:why\s+(?:not|don't)|(?:how|what)\s+about|wie\s+wär|warum\s+nicht|pourquoi\s+pas|que\s+diriez|por\s+qué\s+no"
+    r"|qué\s+tal|perché\s+non|por\s+que\s+não|que\s+tal|waarom\s+niet|wat\s+dacht|почему\s+бы|как\s+насч[её]т|γιατί\s+όχι)\b|いかが|不如|怎么样|怎麼樣",
+    re.IGNORECASE,
+)
+_GREETS = lazy_pattern(
+    r"^\W*(?:(?:hello|hi|hey|welcome|thanks?|thank\s+you|hallo|guten\s+\w+|danke|bonjour|merci|hola|gracias|buen[oa]s\s+\w+|ciao|salve"
+    r"|grazie|olá|obrigad[oa]|goedendag|bedankt|здравствуйте|привет|спасибо|dzień\s+dobry|merhaba|γεια|hei|hej)\b"
+    r"|こんにちは|ありがとう|お問い合わせ|您好|你好|谢谢|感谢|안녕|감사|مرحب|أهلا)[^,:：]{0,60}$",
+    re.IGNORECASE,
+)
 _LETTERS = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SMALL_WORD, _WORDS_OF_TITLE = 3, 3  # letters of the longest word that a title may write small; words with a capital
 # In German every noun has a capital, so a short question may look like a title.
 _GERMAN_QUESTION = lazy_pattern(r"^\W*(?:welche|wie|was|wann|wer|wo|um|in|für|ist|sind|hat|haben)\w*\b", re.IGNORECASE)
+_BY_GERMANS = lazy_pattern(r"\b(?:ich|wir|Ihnen|dir)\b")
 _GERMAN = lazy_pattern(r"\b(?:und|ist|sind|der|nicht|wird)\b")
 _ENUMERATES = lazy_pattern(r"[:：]\s*\S")
 _MORE = lazy_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|meer)\b", re.IGNORECASE)
@@ -107,6 +121,31 @@ def clarifying_question(answer: Answer) -> Question | None:
     if answer.links or answer.sources or answer.attachments or len(text) > _LONGEST:
         return None
     return _question_in(text)
+
+
+def only_offers(answer: Answer) -> bool:
+    """Return True if every sentence of the answer offers something, asks about the service, invites or greets, and at
+    least one does not only greet: "Hello! How can I help you?", "Shall I list some films?"."""
+    text = answer.text.strip()
+    if answer.links or answer.sources or answer.attachments or answer.offers:
+        return False
+    if len(text) > _LONGEST or _BLOCK.search(text):
+        return False
+    sentences = list(_split_sentences([line for line in text.splitlines() if not _ITEM.match(line)]))
+    if len(sentences) > _MOST_OFFERS or any(map(_ITEM.match, text.splitlines())):
+        return False
+    offering = [one for one in sentences if _offers(one)]
+    return bool(offering) and all(one in offering or _GREETS.match(one) for one in sentences)
+
+
+def _offers(sentence: str) -> bool:
+    says_more = DELIVERS.search(sentence) or CHOICE.search(sentence) or _SAYS_MORE.search(sentence)
+    if says_more or _ENUMERATES.search(sentence) or (_names_something(sentence) and not _BY_GERMANS.search(sentence)):
+        return False
+    if INVITES.search(sentence):
+        return True
+    offers = OFFERS.search(sentence) or OWN_MATTERS.search(sentence) or FEEDBACK.search(sentence)
+    return bool(offers) and _is_question(sentence) and not _asks_user(sentence)
 
 
 @lru_cache(maxsize=64)  # a simulated user reads an answer several times: for its act, and for the chances of others

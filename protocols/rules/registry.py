@@ -25,6 +25,7 @@ from protocols.rules.format import Format, Urls
 from protocols.rules.label_was import LabelWas
 from protocols.rules.language import Language
 from protocols.rules.list_items import ListItems
+from protocols.rules.offer import Offer
 from protocols.rules.parts import Parts
 from protocols.rules.refusal import Refusal
 from protocols.rules.repetition import Repetition
@@ -49,6 +50,7 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "label_was": LabelWas,
     "language": Language,
     "list_items": ListItems,
+    "offer": Offer,
     "parts": Parts,
     "refusal": Refusal,
     "repetition": Repetition,

@@ -19,6 +19,7 @@ from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.format import Format, Urls
 from protocols.rules.label_was import LabelWas
+from protocols.rules.offer import Offer
 from protocols.rules.refusal import Refusal
 from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule, Sight
@@ -36,6 +37,7 @@ RULES: dict[str, Rule] = {
     "error_page": ErrorPage(),
     "format": Format(at_least=10_000),
     "label_was": LabelWas(label="o"),
+    "offer": Offer(),
     "refusal": Refusal(),
     "repetition": Repetition(),
     "urls": Urls(at_least=10_000),

@@ -109,6 +109,12 @@ def test_a_question_is_neither_an_answer_nor_a_refusal(name: str) -> None:
     assert (delivering, refusing) == (("otherwise", "o"), ("unanswered", "x"))
 
 
+@pytest.mark.parametrize("name", ["helpdesk", "open-ended"])
+@pytest.mark.parametrize("text", ["Hello! How can I help you?", "Soll ich noch weitere nennen?"])
+def test_a_system_that_only_offers_is_never_useful(name: str, text: str) -> None:
+    assert {label for path in paths(name, text) for label in path.labels} == {"x"}
+
+
 @pytest.mark.parametrize("name", ["helpdesk", "open-ended", "robustness", "robustness-one-turn"])
 def test_a_system_that_gives_back_what_the_user_says_is_never_useful(name: str) -> None:
     protocol = load_protocol(name)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from protocols.answer import Answer, Attachment, Exchange, Offer, Source
 from protocols.questions import clarifying_question
 from protocols.rules.clarifying_question import ClarifyingQuestion
+from protocols.rules.offer import Offer as OfferRule
 from protocols.rules.rule import Sight, Verdict
 from topics.topic import Topic, TopicType
 
@@ -142,6 +143,35 @@ def test_how_politely_an_answer_asks_back_does_not_undo_it(text: str, asks: bool
 )
 def test_what_explains_a_request_names_nothing(text: str, asks: bool) -> None:
     assert judged(Answer(text)).holds == asks
+
+
+@pytest.mark.parametrize(
+    ("text", "offers"),
+    [
+        ("Hello! What can I do for you?", True),
+        ("Shall I look for hotels?", True),
+        ("Guten Abend! Womit kann ich Ihnen helfen?", True),
+        ("Souhaitez-vous que je cherche d'autres hôtels ?", True),
+        ("¿Quiere que le busque otros?", True),
+        ("Vuole che ne cerchi altri?", True),
+        ("ほかにお手伝いできることはありますか。", True),
+        ("您好！我再找几个好吗？", True),
+        ("Привет! Чем я могу помочь?", True),
+        ("Was that helpful? Is there anything else?", True),
+        ("No. Is there anything else?", False),
+        ("It opens at nine. Is there anything else?", False),
+        ("How about the Adlon?", False),
+        ("Shall I look for hotels or for hostels?", False),
+        ("If you need help, dial 112.", False),
+        ("Which town do you mean?", False),
+        ("Is there anything else? It is called “Adlon”.", False),
+        ("", False),
+    ],
+)
+def test_an_offer_alone_gives_nothing(text: str, offers: bool) -> None:
+    sight = Sight(TOPIC, (Exchange(TOPIC.request, Answer(text)),))
+    assert OfferRule().judge(sight).holds == offers
+    assert not OfferRule().judge(Sight(TOPIC, (Exchange("", Answer(text, offers=(Offer("Menu"),))),))).holds
 
 
 def test_a_list_of_what_is_needed_is_a_question_and_a_list_of_films_with_a_question_is_none() -> None:
