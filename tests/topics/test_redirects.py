@@ -34,6 +34,7 @@ CODE = base64.urlsafe_b64encode("https://www.bbc.com/news/é?y=1".encode()).deco
             "www.example.com/a.amp.html",
             "example.com",
         ),
+        ("https://cdn.ampproject.org/v/s/www.example.org/a", "www.example.org/a", "example.org"),
         ("https://www.google.com/amp/s/www.example.org/amp", "www.example.org/amp", "example.org"),
         ("https://my--site-example-co-uk.translate.goog/x?_x_tr_sl=de", "my-site.example.co.uk/x", "example.co.uk"),
         (
