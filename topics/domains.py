@@ -28,6 +28,11 @@ def registrable_domain(host: str) -> str:
     return _public_suffixes().privatesuffix(host) or host
 
 
+def has_known_suffix(host: str) -> bool:
+    """Return True if a canonical host is a name under a suffix that the list has, so that it may be somebody's."""
+    return _public_suffixes().privatesuffix(host, accept_unknown=False) is not None
+
+
 @cache
 def _public_suffixes() -> "PublicSuffixList":
     from publicsuffixlist import PublicSuffixList  # late: it parses the list, which takes a fifth of a second

@@ -39,7 +39,8 @@ def _format_of(file: Path) -> str:
     if text.startswith("#####"):
         return "gfrc"
     if not text.startswith(("{", "[")):
-        return "table" if is_table(data) else ""
+        # A table whose columns have other names is named as one, so that the message says what to do about its columns.
+        return "table" if is_table(data) or file.suffix.casefold() in (".csv", ".tsv") else ""
     # Only the first record of a list is read, because the list may be long.
     inside = text[1:].lstrip() if text.startswith("[") else text
     value, _, fault = value_at(inside if inside.startswith("{") else text, 0, str(file))

@@ -26,9 +26,12 @@ from recordings.files.json_text import Json
 from recordings.formats.message_shapes import Record
 from recordings.formats.parquet_rows import PARQUET_MARK, parquet_rows
 from recordings.formats.shapes.shape import Group, Refuse, Shape, ShapeOptions, json_values, topic_name
+from topics.addresses import canonical_host
 from topics.csv_rows import declared_separator, decode_table, is_utf16
+from topics.domains import has_known_suffix
 from topics.errors import InputError, Place
 from topics.json_value import JsonValue
+from topics.links import links_in
 
 # The columns that are read, by their meaning, with other names that published tables have.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -71,8 +74,13 @@ _PARTS = {"asked_at": "asked_at", "answered_by": "model", "finish": "finish"}
 
 # Columns with one source each, such as `source_1` and `Citation 2`.
 _ONE_SOURCE = re.compile(r"(?:source|citation|url|reference|link)s?[ _.-]?\d{1,3}", re.IGNORECASE)
-# Between the sources in a cell: also blanks and commas, where an address follows.
-_BETWEEN_SOURCES = re.compile(r"\s*[;\n\r|]\s*|[\s,]+(?=(?:https?://|www\.))")
+# Between the sources in a cell. A `;` may also be within an address: before a parameter, or at the end of `&amp;`.
+_BETWEEN_SOURCES = re.compile(r"\s*(?:;(?![\w.-]+=)|[\n\r|]|<br\s*/?>)\s*", re.IGNORECASE)
+# What begins a numbered or marked line, and what cells hold where there was no source.
+_MARK = re.compile(r"\A\s*(?:\[\d{1,3}\]:?|\d{1,3}[.)]|[-*•–])\s+")
+# A site without `https://`, which tables often have, unless it is the name of a file.
+_BARE_SITE = re.compile(r"((?:[\w-]+\.)+(?!(?:md|mov|py|rs|sh|zip)$)[^\W\d_][\w-]+)\.?(?:[/?]\S*)?", re.IGNORECASE)
+_NOTHING = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "nil", "none", "null", "no source", "no sources"})
 
 
 def _holds(value: Json) -> bool:
@@ -257,24 +265,32 @@ def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
 
 def read_sources(cell: str) -> list[Source]:
     """Return the sources in a cell: a list in JSON, or texts with `;`, `|` or line ends between. What is no address is
-    a title."""
-    texts: Iterable[Any] = ()
-    if cell.lstrip().startswith("["):
-        try:
-            texts = json.loads(cell)
-        except (ValueError, RecursionError):
-            texts = re.findall(r"""'([^']*)'|"([^"]*)\"""", cell)
-            texts = ["".join(pair) for pair in texts] or [cell]
-    else:
-        texts = _BETWEEN_SOURCES.split(cell)
-    found = []
+    a title, and so is what stands before an address, or is the text of its link. A site may be written without
+    `https://`. A cell such as `None` has no source.
+    """
+    opening = cell.lstrip()
+    try:
+        texts = json.loads(cell) if opening.startswith("[") else _BETWEEN_SOURCES.split(cell)
+    except (ValueError, RecursionError):
+        quoted = re.findall(r"""'([^']*)'|"([^"]*)\"""", cell) if opening[1:].lstrip().startswith(("'", '"')) else ()
+        texts = ["".join(pair) for pair in quoted] or _BETWEEN_SOURCES.split(cell)
+    found: dict[str, Source] = {}
     for one in texts:
-        text = str(one.get("url") or one.get("href") or one.get("title") or "") if isinstance(one, dict) else str(one)
-        text = text.strip()
-        is_address = text.casefold().startswith(("http://", "https://", "www."))
-        if text:
-            found.append(Source(text) if is_address else Source("", title=text))
-    return list(dict.fromkeys(found))
+        if isinstance(one, dict):
+            one = one.get("url") or one.get("href") or one.get("title")
+        text = _MARK.sub("", "" if one is None else f"{one} ").strip()
+        if text.casefold() in _NOTHING:
+            continue
+        links = links_in(text, www=True)
+        titles = [link.text if link.text != link.href else "" for link in links]
+        if len(links) == 1 and not titles[0]:
+            titles = [re.split(r"<?(?:https?://|www\.)", text, maxsplit=1, flags=re.IGNORECASE)[0].rstrip(" \t:–—-")]
+        site = None if links else _BARE_SITE.fullmatch(text)
+        host = canonical_host(site[1]) if site else None
+        alone = Source(f"https://{text}" if host and has_known_suffix(host) else "", title=text)
+        for source in [Source(link.href, title=title) for link, title in zip(links, titles)] or [alone]:
+            found.setdefault(source.href or source.title, source)
+    return list(found.values())
 
 
 def _json(row: JsonValue, cells: Mapping[str, str], key: str, kind: type) -> Any:

@@ -72,6 +72,24 @@ def test_times_that_may_be_several_are_counted_and_the_others_are_read(tmp_path:
     assert "times that cannot be read or may be several" in " ".join(found.warnings)
 
 
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("Pregunta,Respuesta", "there is no column for the prompt"),
+        ("query,text", "there is no column for the answer"),
+    ],
+)
+def test_a_table_whose_columns_are_called_otherwise_says_how_to_name_them(
+    header: str, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(f"{header}\nWho?,All.\n", encoding="utf-8")
+    assert recognise_format([file]) == "table"
+    with pytest.raises(InputError, match=rf"t\.csv:2: {said}") as caught:
+        imported(file)
+    assert (caught.value.advice or "").startswith("name it: --map ")
+
+
 def test_two_columns_of_one_meaning_are_refused_if_they_differ(tmp_path: Path) -> None:
     file = tmp_path / "two.csv"
     file.write_text("question,answer,model,chatbot\na,b,X,X\nc,d,Y,Y\n", encoding="utf-8")
@@ -99,14 +117,33 @@ def test_one_column_cannot_be_mapped_to_two_meanings(tmp_path: Path) -> None:
         ("", []),
         ("https://a.example/1; https://b.example/", ["https://a.example/1", "https://b.example/"]),
         ("https://a.example/1\nhttps://a.example/1", ["https://a.example/1"]),
-        ("https://a.example/x,y, www.b.example | Office", ["https://a.example/x,y", "www.b.example", "Office"]),
+        ("https://a.example/x,y, www.b.example | Office", ["https://a.example/x,y", "https://www.b.example", "Office"]),
         ('["https://a.example/1", {"url": "https://b.example/"}]', ["https://a.example/1", "https://b.example/"]),
         ("['https://a.example/1', 'https://b.example/']", ["https://a.example/1", "https://b.example/"]),
         ("[not a list", ["[not a list"]),
+        ("[1] https://a.example/1\n[12] https://b.example/", ["https://a.example/1", "https://b.example/"]),
+        ("1. Office: https://a.example/1\n* https://b.example/", ["https://a.example/1", "https://b.example/"]),
+        ("[A (1)](https://a.example/1) [B](https://b.example/)", ["https://a.example/1", "https://b.example/"]),
+        ("https://a.example/1<BR/>https://b.example/", ["https://a.example/1", "https://b.example/"]),
+        ("https://a.example/?x=1;y=2;https://b.example/", ["https://a.example/?x=1;y=2", "https://b.example/"]),
+        ("https://a.example/1 (seen in May); https://a.example/1", ["https://a.example/1"]),
+        ("bbc.co.uk, Office; ", ["bbc.co.uk, Office"]),
+        ("a.github.io/x; münchen.de", ["https://a.github.io/x", "https://münchen.de"]),
+        ("Node.js | README.md | v1.2 | U.S. | co.uk", ["Node.js", "README.md", "v1.2", "U.S.", "co.uk"]),
+        ("None", []),
+        ("n/a; -", []),
+        ('["nan", null]', []),
     ],
 )
 def test_a_cell_of_sources_is_a_list_in_any_usual_form(cell: str, found: list[str]) -> None:
     assert [source.href or source.title for source in read_sources(cell)] == found
+
+
+def test_what_stands_before_an_address_is_its_title_and_no_source() -> None:
+    assert read_sources("Office of votes – https://a.example/1\n[B](https://b.example/)") == [
+        Source("https://a.example/1", title="Office of votes"),
+        Source("https://b.example/", title="B"),
+    ]
 
 
 @given(
