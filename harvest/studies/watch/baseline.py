@@ -30,7 +30,6 @@ from recordings.files.json_text import Json
 from recordings.log.header import Header
 from recordings.log.run_folder import Run
 from scoring.inference.drift import Baseline
-from scoring.inference.losses import losses_matter
 from scoring.inference.turn_events import join_events
 from scoring.notation import Term
 from scoring.settings import Settings
@@ -44,6 +43,8 @@ GATED = 3
 _Unit = Annotated[float, Field(ge=0, le=1)]
 # Most trials: more are a typing error, and too many for the arithmetic of the tests.
 _MOST_TRIALS = 999_999_999
+# The share of valid trials that failing users may cut short.
+_MOST_CUT = 0.05
 
 _Count = Annotated[int, Field(ge=1, le=_MOST_TRIALS)]
 
@@ -207,7 +208,7 @@ def _refuse_losses(run: Run, material: Material) -> None:
         )
     for system, cut in material.cut_short.items():
         valid = sum(one.key.system == system for one in material.finished)
-        if losses_matter((cut.total(), 0), (valid - cut.total(), 0)):
+        if cut.total() > _MOST_CUT * valid:
             raise InputError(
                 f"{system}: {loss_words(system, material)}, and what would have followed is unknown",
                 place=Place(str(run.path)),

@@ -85,6 +85,34 @@ def whole_topics(rng: np.random.Generator, topics: int, trials: int, systems: in
     return Study(values, study.means, study.variances, complete=study.values, exact=study.exact)
 
 
+@world(
+    "each loses {rate:.0%}, in opposite directions: {answers}, {law}",
+    "Systems are alike ({law}); {rate:.0%} of attempts are lost, low ones of the first system and high ones of others.",
+    Kind.SHARE,
+    "unequal loss",
+    [
+        {"rate": rate, "law": law, "answers": answers, "kind": kind}
+        for rate in (0.01, 0.02, 0.04)
+        for law in (beta(3, 2), kinds((0.9, 0.95), (0.1, 0.1)))
+        for answers, kind in ((USEFUL, Kind.SHARE), (SCORES, Kind.SCORE))
+    ],
+    least=(4, 1),
+    systems=(2, 8),
+)
+def opposite(
+    rng: np.random.Generator, topics: int, trials: int, systems: int, rate: float, law: Law, answers: Answers
+) -> Study:
+    """Equal shares are lost, so that nothing seems to be wrong."""
+    study = answered(rng, by_topic(rng, law, systems, topics), trials, answers, moments(law, answers, systems))
+    values = study.values.copy()
+    for at, own in enumerate(values):
+        below = own < 0.5
+        kind = below if at == 0 else ~below
+        chance = np.where(kind, min(1.0, rate / max(float(kind.mean()), 1e-9)), 0.0)
+        own[rng.random(own.shape) < chance] = np.nan
+    return Study(values, study.means, study.variances, complete=study.values, exact=study.exact)
+
+
 @functools.cache
 def _long(sigma: float) -> float:
     rng = generator(31, "long answers", str(sigma))
