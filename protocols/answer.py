@@ -35,6 +35,11 @@ class Source:
     place: str = "beside"
     text: str = ""
 
+    @property
+    def shown(self) -> str:
+        """The title and the address, as people read them."""
+        return " – ".join(dict.fromkeys(filter(None, (self.title, self.href))))
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:

@@ -166,8 +166,7 @@ def _shown_sources(sources: Iterable[Source]) -> list[Json]:
     shown: dict[str, str] = {}
     for one in sources:
         text = one.text if len(one.text) <= _SHOWN else one.text[:_SHOWN] + "…"
-        name = " – ".join(dict.fromkeys(filter(None, (one.title, one.href))))
-        shown.setdefault(name, "" if cover_reasons(text) else text)
+        shown.setdefault(one.shown, "" if cover_reasons(text) else text)
     return [[name, text] for name, text in shown.items() if name]
 
 

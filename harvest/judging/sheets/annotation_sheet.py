@@ -29,6 +29,7 @@ COLUMNS = (
     "said",
     "text",
     "context",
+    "sources",
     "criterion",
     "question",
     "value",
@@ -68,8 +69,8 @@ def row_counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> d
 def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[Row]:
     """Yield the rows of one criterion in the order of the conversations. Sets have one row for each system and
     topic. `text` is the text to score, `said` the preceding turn of the other side, and `context` the text
-    around a part of a turn. A whole conversation is written as in a sheet of pairs. `trial` is the trial's
-    number, and `id` its identity."""
+    around a part of a turn. `sources` are the documents that the system showed beside its turn. A whole conversation is
+    written as in a sheet of pairs. `trial` is the trial's number, and `id` its identity."""
     asked = {"criterion": criterion.name, "question": question_text(criterion.question, criterion.values)}
     if criterion.level == "set":
         sets: dict[tuple[str, str], list[Conversation]] = {}
@@ -96,6 +97,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
                 }
                 continue
             said, text = item_texts(replies, item)
+            reply = replies[item.turn].reply if item.speaker == "system" else None
             part = {} if item.start < 0 else {"start": str(item.start), "end": str(item.end)}
             yield {
                 **asked,
@@ -107,6 +109,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
                 "said": said,
                 "text": text[item.start : item.end] if part else text,
                 "context": _marked_context(text, item.start, item.end) if part else "",
+                "sources": "\n".join(dict.fromkeys(one.shown for one in reply.answer.sources)) if reply else "",
                 "type": item.type,
                 "act": acts.get((item.turn, item.speaker, item.start, item.end), ""),
                 "attempt": str(one.conversation.attempt),

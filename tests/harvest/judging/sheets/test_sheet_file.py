@@ -20,7 +20,7 @@ from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, row_count
 from harvest.judging.sheets.asked_rows import Draw, select_rows
 from harvest.judging.sheets.filled_sheet import FilledSheet, read_sheet
 from harvest.judging.sheets.sheet_file import LARGEST, escape_text, protect_cell, read_rows, restore_cell
-from protocols.answer import Answer
+from protocols.answer import Answer, Source
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.swan.assessment import assess
 from scoring.swan.schema import load_schema
@@ -102,6 +102,18 @@ def test_a_row_can_be_read_by_a_person_before_anything_a_machine_needs(tmp_path:
     assert row["text"] == "Looper was made in 2012."
     assert row["context"] == "I think the film is old. ⟦Looper was made in 2012.⟧ It is long."
     assert row["value"] == ""
+
+
+def test_a_row_shows_the_documents_beside_the_turn_that_is_asked_about(tmp_path: Path) -> None:
+    shown = Source("https://a.example/1"), Source("=https://b.example/", title="B\nC"), Source("", title="Office")
+    answers = Answer("At nine. [1]", sources=(*shown, shown[0])), Answer("And on Sunday.")
+    turns = tuple(Turn(i, "S", "When?", SystemTurn(one)) for i, one in enumerate(answers, 1))
+    conversation = Conversation(TrialKey("A", "T", 1), f"{1:032x}", 1, turns, Outcome("completed"))
+    one = Assessed(conversation, assess(conversation, load_schema("news")))
+    write_sheet(sheet_rows([one], load_schema("news")["Sourcing"]), tmp_path / "s.csv")
+    rows = list(read_rows(tmp_path / "s.csv", COLUMNS, ("value",)))
+    told = "https://a.example/1\nB\nC – =https://b.example/\nOffice"
+    assert [restore_cell(row.get("sources")) for row in rows] == [told, ""]
 
 
 def in_utf8(cells: list[list[str]]) -> bytes:
