@@ -57,7 +57,7 @@ class DesignEntry(StrictModel):
     languages: Annotated[tuple[Language, ...] | dict[Language, LanguageEntry], Field(min_length=1)] = ()
     templates: dict[_Name, _Words] = Field({"plain": "{question}"}, min_length=1)
     personas: dict[_Name, _Words] = Field({"nobody": ""}, min_length=1)
-    places: dict[_Name, PlaceEntry] = Field(default_factory=dict)
+    places: dict[_Name, PlaceEntry] = Field({}, min_length=1)
     missing: Literal["refuse", "leave out"] = "refuse"
 
     @property
@@ -151,7 +151,8 @@ def read_design(document: Document, entry: DesignEntry, protocol: Protocol, topi
             ("design", "languages"),
             f"translations are missing: {'; '.join(named[:_MOST_NAMED])}{more}",
             allowed="every question in every language, so that all cells ask the same",
-            advice="add them to the topics, such as in a column `question:de`, or write `missing: leave out` here",
+            advice="add them to the topics, such as in a column `question:de`"
+            + (", or write `missing: leave out` here" if kept else ": without them no topic is left"),
         )
     left_out += [f"topic {topic}: no {', no '.join(gaps)}" for topic, gaps in lacking.items()]
     every = {factor: tuple(getattr(entry, key)) for factor, key in _KEYS.items()}
@@ -257,13 +258,18 @@ def _texts(topic: Topic, language: str, entry: DesignEntry) -> tuple[dict[str, s
     plain = _plain_texts(topic)
     base = next(iter(entry.languages), "")
     written_in = next((one for one, own in topic.translations.items() if own.get(QUESTION) == topic.request), base)
-    own = topic.translations.get(language, {})
+    # Codes of languages that differ in capitals alone are one (RFC 5646, section 2.1.1).
+    own = next((own for one, own in topic.translations.items() if one.casefold() == language.casefold()), {})
     translated = {name for texts in topic.translations.values() for name in texts}
     texts, gaps = {}, []
     for name, text in plain.items():
         if name in own:
             texts[name] = own[name]
-        elif language == written_in or not text or (name not in translated and name not in (QUESTION, "asks_for")):
+        elif (
+            language.casefold() == written_in.casefold()
+            or not text
+            or (name not in translated and name not in (QUESTION, "asks_for"))
+        ):
             texts[name] = text
         elif name == QUESTION or name in _used(entry):
             gaps.append(name)

@@ -143,6 +143,19 @@ def test_what_lacks_a_translation_is_left_out_and_named(tmp_path: Path) -> None:
     assert "language (en, de): 2 cells of each system" in told
 
 
+def test_codes_of_languages_differ_in_capitals_alone(tmp_path: Path) -> None:
+    questions = "id,question,question:PT-br\nQ1,Who may vote?,Quem pode votar?\n"
+    audit = load_audit(str(written(tmp_path, "  languages: [EN, pt-BR]\n", questions=questions)))
+    assert opening(audit, "pt-BR", "Q1") == ["Quem pode votar?"]
+
+
+def test_a_table_without_a_single_translation_is_not_told_to_leave_them_out(tmp_path: Path) -> None:
+    for missing in ("refuse", "leave out"):
+        with pytest.raises(InputError, match="translations are missing") as caught:
+            load_audit(str(written(tmp_path, f"  languages: [en, fr]\n  missing: {missing}\n")))
+        assert str(caught.value.advice).endswith("in a column `question:de`: without them no topic is left")
+
+
 def test_words_of_the_protocol_are_given_by_language(tmp_path: Path) -> None:
     design = '  languages: {en: {}, de: {states: {more: "Was noch?"}}}\n'
     out = tmp_path / "run"
@@ -174,6 +187,7 @@ def test_factors_are_combined_with_the_design(tmp_path: Path) -> None:
         ('  languages: [en, de]\n  personas: {old: "I am 74."}\n', "8:19", "would be said in every language"),
         ("  places: {oslo: {}, lyon: {systems: {C: {}}}}\n", "7:39", "the audit has no system 'C'"),
         ("  places: {oslo: {}, lyon: {options: {fun: 1}}}\n", "7:28", "unknown key 'fun'"),
+        ("  languages: [en, de]\n  places: {}\n", "8:11", "places: needs at least 1 entry, and has 0"),
         ("  places: {oslo: {}, lyon: {nation: FR}}\n", "7:29", "unknown key 'nation'"),
         ("  languages: {en: {}, de: {states: {ask: x}}}\n", "7:37", "has no words of its own in a state 'ask'"),
     ],
