@@ -120,7 +120,9 @@ def parse_source_table(text: str, path: str) -> SourceTable:
             raise InputError(
                 f"the row has {len(row)} cells, but the header has {len(columns)}",
                 place=Place(path, last.line, last.column),
-                advice="put cells that contain commas in quotation marks",
+                advice="put cells that contain commas in quotation marks"
+                if len(row) > len(columns)
+                else "leave a cell empty where nothing is known, but keep its comma",
             )
         cells = dict(zip(columns, row))
         first = cells[DOMAIN]

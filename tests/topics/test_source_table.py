@@ -87,7 +87,11 @@ def test_groups() -> None:
         ("domain,country\nx.org,Germny\n", "s.csv:2:7: 'Germny' is not a known country; near: Germany"),
         ("domain,official\nx.org,maybe\n", "s.csv:2:7: official: 'maybe' is not allowed"),
         ("domain,kind\nx.org,a\nX.org,b\n", "s.csv:3:1: x.org is already on line 2, with other cells"),
-        ("domain,kind\nx.org\n", "s.csv:2:1: the row has 1 cells, but the header has 2"),
+        (
+            "domain,kind\nx.org\n",
+            "s.csv:2:1: the row has 1 cells, but the header has 2\n"
+            "  do: leave a cell empty where nothing is known, but keep its comma",
+        ),
         ("domain,kind\nx.org,a,b\n", "s.csv:2:9: the row has 3 cells, but the header has 2"),
         ('domain,kind\n"x.org,a\n', "s.csv:2:1: a quotation mark is never closed"),
     ],

@@ -214,10 +214,14 @@ def _group(values: Iterable[JsonValue], options: ShapeOptions) -> Iterable[Group
 def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
     rows = sorted(((row, _cells(row, options)) for row in group), key=lambda one: _number(one[0], one[1], "turn", 1))
     numbers = [_number(row, cells, "turn", 1) for row, cells in rows]
-    if len(set(numbers)) < len(numbers):
-        raise InputError(
-            "two rows are the same turn of the same conversation", advice="give them different trials, or attempts"
-        )
+    for (earlier, _), (row, _), one, number in zip(rows, rows[1:], numbers, numbers[1:]):
+        if one == number:
+            lines = f", as is line {earlier.place.line}" if earlier.place and earlier.place.line else ""
+            raise InputError(
+                f"this row is turn {number} of its conversation{lines}",
+                place=row.place,
+                advice="give them different trials, or attempts",
+            )
     (first, about), *_ = rows
     messages: list[Json] = []
     labels: list[str] = []
@@ -329,7 +333,7 @@ def _number(row: JsonValue, cells: Mapping[str, str], key: str, default: int) ->
     if not text:
         return default
     if not whole.isdecimal() or len(whole) > 9:
-        raise InputError(f"{text[:40]!r} is not a number of the column for the {key}", place=row.place)
+        raise InputError(f"the {key} {text[:40]!r} is not a whole number", place=row.place, allowed="1, 2, 3, …")
     return int(whole)
 
 

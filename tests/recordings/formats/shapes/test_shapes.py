@@ -261,8 +261,8 @@ def test_rows_of_chats_in_parquet_are_messages(tmp_path: Path) -> None:
         ("prompt,answer,prompt\na,b,c\n", "the column 'prompt' is there twice"),
         ("prompt,answer,Prompt\na,b,c\n", "the column 'prompt' is there twice"),
         ("prompt,answer\na,b,c\n", "the row has 3 cells, but there are 2 columns"),
-        ("prompt,answer,turn,topic\na,b,1,T\na,b,1,T\n", "two rows are the same turn"),
-        ("prompt,answer,turn\na,b,first\n", "'first' is not a number of the column for the turn"),
+        ("prompt,answer,turn,topic\na,b,1,T\na,b,1,T\n", ":3: this row is turn 1 of its conversation, as is line 2"),
+        ("prompt,answer,turn\na,b,first\n", ":2: the turn 'first' is not a whole number"),
         ('prompt,answer\n"a,b\n', "this is not CSV"),
     ],
 )
