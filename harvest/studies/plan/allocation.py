@@ -113,7 +113,7 @@ def plan_spending(
             "trials of one topic cannot be allocated separately",
             advice="play equal trials, or fresh sessions",
         )
-    basis, material = pilot_basis(settings, seed, run)
+    basis, material = pilot_basis(settings, seed, run, asked=(asked, key))
     cells, systems, notes = _cells(audit, run, material, asked, key, settings, topics)
     yes_or_no = asked.declaration is USEFUL or asked.declaration.event
     try:

@@ -355,7 +355,7 @@ def plan_difference(
     difference, given = detect / scale, {name: value / scale for name, value in (stated or {}).items()}
     basis, pilot = Basis(settings, seed, studies=studies), None
     if run is not None:
-        basis, material = grids.pilot_basis(settings, seed, run, studies)
+        basis, material = grids.pilot_basis(settings, seed, run, studies, asked=(asked, key))
         pilot = pilots.read_pilot(material, asked, key, settings, str(run.path))
     components, origins = pilots.assumed_components(declared, key, pilot, given)
     pilots.refuse_difference(components, difference, key)

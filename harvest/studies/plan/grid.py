@@ -14,9 +14,12 @@ from harvest.audits.system import System
 from harvest.playing.plan import split_sessions
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.trial_values import SHARES, Key, share_values
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
+from scoring.measure import Measure
 from scoring.settings import Settings, scoring_settings
 from topics.counting import pluralize
 from topics.errors import InputError, Place
@@ -63,18 +66,30 @@ def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Setting
         return scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
 
 
-def pilot_basis(settings: Settings, seed: int, run: Run, studies: int | None = None) -> tuple[Basis, Material]:
+def pilot_basis(
+    settings: Settings, seed: int, run: Run, studies: int | None = None, *, asked: tuple[Measure, Key] | None = None
+) -> tuple[Basis, Material]:
     """Return the basis of a plan with the pilot `run`, and the pilot's material. Raises InputError if the pilot
     lost trials depending on the system's answers, because the remaining answers do not vary like the answers of
-    another run."""
+    another run. If only the measure `asked` is planned, and no lost trial could have another value of it, as the
+    first answer of conversations that were cut short later, the losses do not matter."""
     material = gather_runs(run).material
-    if material.concentrations:
-        raise InputError(
-            material.concentrations[0].sentence,
-            place=Place(str(run.path)),
-            advice="play another pilot once the cause is removed, or plan without --from",
-        )
+    for one in material.concentrations:
+        if asked is None or _moved_by_losses(*asked, one.system, material):
+            raise InputError(
+                one.sentence,
+                place=Place(str(run.path)),
+                advice="play another pilot once the cause is removed, or plan without --from",
+            )
     return Basis(settings, seed, tuple(sources([run])), material, studies), material
+
+
+def _moved_by_losses(measure: Measure, key: Key, system: str, material: Material) -> bool:
+    if measure.declaration not in SHARES:
+        return True
+    values = {name: share_values(name, material) for name in material.systems}
+    topics = [topic.id for topic in material.topics.topics]
+    return bool(lost_attempts(key, measure, system, values, material, topics).low)
 
 
 class PowerModel(Protocol[Simulated_co]):

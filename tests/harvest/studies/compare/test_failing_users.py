@@ -28,6 +28,7 @@ from recordings.conversations.conversation import Conversation, Outcome, TrialKe
 from recordings.log.run_folder import Run
 from scoring.inference.losses import End, LostTrials, SideWithLosses
 from scoring.inference.matched import Difference, difference, within_bounds
+from scoring.notation import parse
 from tests.benchmarks import selection as worlds
 from tests.harvest.voices.test_endpoint import completion, played
 from tests.servers.local_http import Asked, serving
@@ -260,6 +261,9 @@ async def test_variance_has_no_interval_and_a_plan_no_pilot_where_losses_depend_
         plan_difference(audit, run=run, detect=20)
     with pytest.raises(InputError, match="labelled x were the last before the trial was lost"):
         plan_spending(audit, run=run)
+    opening = parse("%useful S1")
+    assert plan_difference(audit, measure=opening, run=run, detect=20, topics=(8,), trials=(2,)).model.key[1] == 1
+    assert plan_spending(audit, measure=opening, run=run).basis.material, "every first answer is known"
 
 
 async def test_a_pilot_of_which_failing_users_cut_few_short_says_so(tmp_path: Path) -> None:
