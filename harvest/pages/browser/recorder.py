@@ -13,6 +13,7 @@ import base64
 import contextlib
 import itertools
 import json
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
@@ -75,6 +76,11 @@ class Recorder:
         self._size += size
         return True
 
+    def first_piece_at(self, since: float) -> float:
+        """Return when the first content after `since` came, or infinity if none did."""
+        times = (at for one in self.received for at in ([one.at] if isinstance(one, Message) else _chunk_times(one)))
+        return min((at for at in times if at >= since), default=math.inf)
+
     async def settle(self) -> None:
         """Wait up to half a second for bodies that are being fetched."""
         until = self.clock.monotonic() + _SETTLE_SECONDS
@@ -96,6 +102,10 @@ class Recorder:
         self._size = sum(
             len(one.data) if isinstance(one, Message) else sum(len(data) for _, data in one.chunks) for one in kept
         )
+
+
+def _chunk_times(body: Body) -> list[float]:
+    return [at for at, _ in body.chunks]
 
 
 class _Listener:

@@ -27,6 +27,7 @@ _LONGEST_LAG = 10.0  # seconds: a later response waits for something, as a long 
 _EVENT_DELAY = 0.25  # seconds by which the event of a frame may be late on a busy machine
 _LONGEST_POLL_PAUSE = 20.0  # seconds from one round of a poll to the next
 _POLL_ROUNDS = 3  # rounds that make a poll
+_LATE_ROUND = 1.5  # times the longest pause of a poll after which it is another one
 _REPLY_FACTOR = 1.25  # times the slowest response, within which a page's first message is answered …
 _GREETING_FACTOR = 6  # … and times the slowest response, within which its opening messages are complete
 _NEXT_MESSAGE_SECONDS = 0.25  # seconds after an answer within which the page sends its next message
@@ -142,7 +143,7 @@ class Traffic:
         if kind in CARRYING:
             self._asked[route] += 1
             if method == "GET":
-                self._rounds.setdefault(route, deque(maxlen=_POLL_ROUNDS)).append(self.clock.monotonic())
+                self._note_round(route)
             again = method == "GET" and self._asked[route] > 1
             if background or again:
                 self._polled = self.clock.monotonic()
@@ -154,6 +155,14 @@ class Traffic:
             if direct and method != "GET" and not self.begun and self._pressed is not None:
                 self._sent_by.add(route)
             self.begun += 1
+
+    def _note_round(self, route: tuple[str, str]) -> None:
+        began = self._rounds.setdefault(route, deque(maxlen=_POLL_ROUNDS))
+        if route in self._always:
+            longest = max(later - earlier for earlier, later in pairwise(began))
+            if self.clock.monotonic() - began[-1] > _LATE_ROUND * longest + _EVENT_DELAY:
+                self._always.discard(route)  # it ended with the last answer, and begins anew with this turn
+        began.append(self.clock.monotonic())
 
     def note_response(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:
         """Note a response. `at` is the time of its first byte in epoch seconds of the browser, or None for now."""
@@ -245,6 +254,11 @@ class Traffic:
         waits = any(one.background and one.kind in CARRYING for one in self._open.values())
         polled = self._polled is not None and self.clock.monotonic() - self._polled <= _LONGEST_POLL_PAUSE
         return bool(self._sockets) or waits or polled
+
+    @property
+    def has_socket(self) -> bool:
+        """True if a web socket is open, used or not."""
+        return bool(self._sockets or self._opening)
 
     @property
     def is_polling(self) -> bool:

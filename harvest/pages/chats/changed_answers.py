@@ -1,14 +1,19 @@
 """Recorded answers that a page has changed afterwards: which changes count, and what is noted about them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.chats.taken import ChangedAnswer, RecordedAnswer
+from harvest.pages.reading.page import letters
+from harvest.pages.reading.turn import ReadTurn
 from harvest.systems.driver import Unanswered
 
 _GUESS_FACTOR = 2.0  # times the quiet of a bubble that has gone: the time after which it is assumed to have gone
+_WHOLE_LENGTH = 99  # most characters of an earlier text that the eye keeps whole
+_LEAST_STAND_IN = 0.5  # seconds for which a text stays that is more than a step of painting
 _MOST_VAIN_WAITS = 2  # answers that grew despite longer waits, after which growing is ignored
 
 # Notes on an answer during which the one before it was seen to have changed.
@@ -52,3 +57,14 @@ class ChangedAnswers:
         what = "was replaced" if later.replaced else "continued"
         detail = f"the answer to {taken.said[:60]!r} {what} after {pause:.1f} s without a change"
         return Unanswered("went-on", detail, partial=later.text)
+
+
+def find_stand_ins(turn: ReadTurn) -> Iterator[tuple[str, float]]:
+    """Yield each text that the page showed before this answer where the answer is now, and for how many seconds."""
+    said = letters(turn.text)
+    for node in (one for bubble in turn.bubbles for one in bubble.walk()):
+        was = node.get("h-was")
+        if 0 < len(was) <= _WHOLE_LENGTH and letters(was) and letters(was) not in said:
+            seconds = (float(node.get("h-first")) - (node.birth_time or 0.0)) / 1000
+            if seconds >= _LEAST_STAND_IN:
+                yield was, seconds

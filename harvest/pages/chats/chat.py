@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harvest.pages.browser.busy_signs import FIRM
 from harvest.pages.browser.window import Window
-from harvest.pages.chats.changed_answers import ChangedAnswers
+from harvest.pages.chats.changed_answers import ChangedAnswers, find_stand_ins
 from harvest.pages.chats.completion import Completion, Patience
 from harvest.pages.chats.composer import still_contains, type_text
 from harvest.pages.chats.evidence import Evidence
@@ -171,7 +171,7 @@ class Chat:
             selectors=self._site.selectors,
             trouble=self._find_wall,
             picture=self._evidence.picture,
-            **({} if self._witness is None else {"wire_ended": self._witness.ended_at}),
+            witness=self._witness,
         )
         awaited = await waiting.answer(self._manners.answer_seconds)
         sent_as = self._sent_as(awaited, sent, text) if button is None else ""
@@ -206,6 +206,8 @@ class Chat:
             awaited.heard,
         )
         self._habits = learn_habits(awaited.page, awaited.turn, self._habits)
+        for said, seconds in find_stand_ins(awaited.turn):
+            self._experience.learn_stand_in(said, seconds)
         lasting = (LASTING_NOTE,) if self._experience.stand_in_seconds(awaited.turn.text) is not None else ()
         return ChatAnswer(
             answer=awaited.turn.answer,

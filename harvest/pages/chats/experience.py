@@ -157,7 +157,12 @@ class Experience:
         until = self.alone, self.after
         self.learn_continuation(pause, most, signed=signed)
         self._changes.setdefault(later.change, _SeenChange(said, pause, until, (self.alone, self.after)))
-        if later.replaced and len(self._stand_ins) < _MOST_WORDINGS:
+        if later.replaced:
+            self.learn_stand_in(said, pause)
+
+    def learn_stand_in(self, said: str, pause: float) -> None:
+        """Learn that the page showed a text for `pause` seconds and then replaced it by an answer."""
+        if len(self._stand_ins) < _MOST_WORDINGS:
             key = letters(said)
             self._stand_ins[key] = max(pause, self._stand_ins.get(key, 0.0))
 

@@ -77,6 +77,14 @@ class SecondWitness:
                     self._ended = None  # it went on
         return self._ended[0] if self._ended is not None else None
 
+    def may_have_brought(self, said: str, text: str, since: float) -> bool:
+        """Return False if nothing received in this turn is like a text of the page, so that the page made the text
+        itself. `since` is when the turn was sent."""
+        came = open_content(self._recorder.received, since)
+        if self._recorder.fetching or self._recorder.capped or came.unread:
+            return True
+        return any(one.like > 0 for one in make_account(came, said, text, self._heard, self._met.known_keys).texts)
+
     async def account(self, said: str, answer: str, since: float) -> Exhibit:
         """Record the messages of this turn together with the answer. `since` is when the turn was sent."""
         await self._recorder.settle()

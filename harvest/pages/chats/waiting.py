@@ -12,6 +12,7 @@ from harvest.pages.browser.frame import TurnSigns
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.completion import Completion, Sample, Verdict
 from harvest.pages.chats.place import Place
+from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.reading.elements import begins_without_words
 from harvest.pages.reading.figures import has_words
@@ -27,6 +28,7 @@ _MOST_DOCUMENTS = 5  # that may load one right after the other
 _DOUBT_SECONDS = 4.0  # seconds of quiet after which a page that still seems to work is searched for an error
 _FILLED_SECONDS = 1.5  # seconds of quiet after which a short text from a request is not a state of the user's bubble
 _PREMATURE_SECONDS = 1.5  # seconds after the send within which figures before the user's words are not an answer
+_CONTENT_DELAY = 1.0  # seconds from a response to its content after which only the content is from the system
 _AT_ONCE = 30.0  # milliseconds within which two changes are simultaneous
 _CARRIED_SHARE = 0.25  # bytes received for each byte of the answer that make it plausible that they carried it
 
@@ -85,13 +87,12 @@ class Waiting:
         selectors: Mapping[str, str],
         trouble: Callable[[Page, ReadTurn], Blocker | None],
         picture: Callable[[], Awaitable[bytes | None]],
-        wire_ended: Callable[[], float | None] = lambda: None,
+        witness: SecondWitness | None = None,
     ) -> None:
-        """Store the arguments. `wire_ended` returns when the site signalled that the reply is complete, by the
-        window's clock. `picture` returns a screenshot, or None if no screenshot is wanted."""
+        """Store the arguments. `picture` returns a screenshot, or None if no screenshot is wanted."""
         self._window, self._place, self._said, self._clock = window, place, said, window.clock
         self._habits, self._completion, self._selectors = habits, completion, selectors
-        self._find_trouble, self._asked_after, self._wire_ended = trouble, 0.0, wire_ended
+        self._find_trouble, self._asked_after, self._witness = trouble, 0.0, witness
         self._picture = picture
         self._trouble: Blocker | None = None
         self.before = PageText(place.page)
@@ -106,6 +107,7 @@ class Waiting:
         self._doubtful: ReadTurn | None = None  # what was read last, if it may not be an answer
         self._lost = False  # whether the page was replaced by one without them
         self._sent = -math.inf  # when the page counts its turn as sent, by this program's clock, or a little before
+        self._own_until = 0.0  # until when the text is the page's own
         self._shift = 0.0  # seconds from the sending to the loading of the document with the answer
 
     async def answer(self, seconds: float) -> AwaitedAnswer:
@@ -145,6 +147,9 @@ class Waiting:
                     self._began = None  # the text has gone again
                 same = self._since == since  # the quiet was that of this text
                 done = verdict is not None and (bool(turn.text) or empty) and not went_on and same
+                if done and not empty and not sample.unheard and self._is_own_text(turn, sample):
+                    self._own_until = sample.last_change + _AT_ONCE / 1000
+                    done = False
                 if done and self._is_stand_in(turn, sample):
                     # The answer is still to come. Until something changes, this reading is valid.
                     done = False
@@ -189,6 +194,16 @@ class Waiting:
         """Return True if a text with these words once counted as a complete answer and was replaced by the page."""
         seconds = self._completion.known.stand_in_seconds(turn.text)
         return seconds is not None and sample.quiet < seconds
+
+    def _is_own_text(self, turn: ReadTurn, sample: Sample) -> bool:
+        """Return True for a text that the page showed as soon as the turn was sent, if nothing like it was received and
+        an answer may still come over an open connection."""
+        if self._witness is None or self._completion.known.speaks_alone or sample.last_change > _PREMATURE_SECONDS:
+            return False
+        traffic = self._window.traffic
+        if not (traffic.is_listening or traffic.has_socket):
+            return False
+        return not self._witness.may_have_brought(self._said, turn.text, traffic.marked)
 
     def _is_empty(self, turn: ReadTurn, sample: Sample) -> bool:
         """Return True for an answer without words: a bubble came, and every sign that an answer is being written has
@@ -295,8 +310,14 @@ class Waiting:
     @property
     def _first_byte(self) -> float | None:
         """Seconds from the send to the first byte that came back. The value is None if the page has sent nothing,
-        because such a page may answer by itself at the press."""
-        return self._window.traffic.first_byte_seconds if self._window.outbox.has_sent_turn() else None
+        because such a page may answer by itself at the press. Some servers begin their response at once and its content
+        long after that: then the content counts."""
+        traffic, recorder = self._window.traffic, self._window.recorder
+        heard = traffic.first_byte_seconds if self._window.outbox.has_sent_turn() else None
+        if heard is None or recorder is None or traffic.frames:
+            return heard
+        content = recorder.first_piece_at(traffic.marked) - traffic.marked
+        return content if math.isfinite(content) and content - heard >= _CONTENT_DELAY else heard
 
     def _since_sending(self) -> float:
         return self._clock.monotonic() - self._start_time
@@ -342,7 +363,7 @@ class Waiting:
             ended[NETWORK] = (
                 traffic.last_ended + traffic.marked - self._start_time
             )  # the request of the text, though others may be under way
-        wire_ended = self._wire_ended()
+        wire_ended = self._witness.ended_at() if self._witness is not None else None
         if wire_ended is not None:
             ended[WIRE] = wire_ended - self._start_time
         quiet = seen.quiet if self._since is None else min(seen.quiet, max(0.0, at - self._since))
@@ -357,7 +378,7 @@ class Waiting:
             came,
             seen.stalls,
             traffic.is_polling,
-            (self._first_byte or 0.0) if traffic.is_listening else 0.0,
+            max(self._own_until, (self._first_byte or 0.0) if traffic.is_listening else 0.0),
         )
 
     def _has_carrier(self) -> bool:

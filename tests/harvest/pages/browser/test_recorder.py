@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import math
 from collections.abc import Coroutine
 from typing import Any
 
@@ -170,6 +171,16 @@ async def recorder_on(line: Line, clock: Stepped) -> Recorder:
     recorder = Recorder(clock.clock, later)
     await recorder.attach(line)
     return recorder
+
+
+async def test_the_first_content_after_a_time_is_known_in_bodies_and_messages() -> None:
+    line, clock = Line(), Stepped(10.0)
+    recorder = await recorder_on(line, clock)
+    assert recorder.first_piece_at(0.0) == math.inf
+    recorder.keep(Body("a.example/say", chunks=[(4.0, b"It "), (7.0, b"is")]))
+    recorder.keep(Message(6.0, "a.example/chat", "socket", "ping"))
+    recorder.keep(Body("a.example/empty"))
+    assert [recorder.first_piece_at(since) for since in (0.0, 5.0, 6.5, 8.0)] == [4.0, 6.0, 7.0, math.inf]
 
 
 async def test_more_than_is_kept_is_known_to_be_missing_and_forgotten_with_the_rest() -> None:

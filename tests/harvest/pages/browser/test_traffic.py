@@ -240,6 +240,11 @@ def test_a_page_that_begins_to_ask_again_and_again_with_a_turn_is_told_from_one_
     wire.traffic.mark()
     ask("state", 4)
     assert not wire.traffic.is_polling, "it goes on as before"
+    wire.clock.seconds += 1
+    wire.traffic.mark()
+    wire.clock.seconds += 1
+    ask("state", 3)
+    assert wire.traffic.is_polling, "it ended, and the next turn began another"
 
 
 _EVENTS = st.lists(

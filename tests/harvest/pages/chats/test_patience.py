@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -12,6 +15,7 @@ from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.completion import Completion, Patience
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.opening import Opening
+from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.chats.sending import SentTurn, send
 from harvest.pages.chats.waiting import AwaitedAnswer, Waiting
 from harvest.pages.finding.blocker import Blocker
@@ -36,6 +40,7 @@ def awaited(
     patience: Patience | None = None,
     picture: Callable[[], Awaitable[bytes | None]] = no_picture,
     known: Experience | None = None,
+    witness: SecondWitness | None = None,
 ) -> AwaitedAnswer:
     """What waiting for the answer comes to, once the page has taken the turn."""
 
@@ -56,6 +61,7 @@ def awaited(
             selectors={},
             trouble=trouble,
             picture=picture,
+            witness=witness,
         ).answer(seconds)
 
     return page.time.run(answer())
@@ -269,6 +275,54 @@ def test_a_place_in_a_queue_is_no_answer_as_long_as_somebody_may_come(
     told = awaited(over_a_socket(page) if listens else page, 120.0)
     assert (told.turn.text, told.why) == found
     assert page.time.seconds == about(seconds)
+
+
+class OnlyTheFilm:
+    """A witness that has received the film alone."""
+
+    def ended_at(self) -> float | None:
+        return None
+
+    def may_have_brought(self, said: str, text: str, since: float) -> bool:
+        return TEXT in text
+
+
+@pytest.mark.parametrize("sign", [[], [("network", 0.0, 0.3)]])
+def test_words_of_the_pages_own_are_no_answer_while_one_may_come_over_a_socket(
+    sign: list[tuple[str, float, float]],
+) -> None:
+    witness, receipt = cast(SecondWitness, OnlyTheFilm()), Request(0.0, 0.2, responds=0.1, size=20)
+
+    def page(*writes: tuple[float, str], opened: bool = True) -> ScriptedPage:
+        made = ScriptedPage(writes=writes, signs=sign, sends=[receipt])
+        return over_a_socket(made) if opened else made
+
+    held = page((0.1, "Let me look. "), (12.0, TEXT))
+    assert awaited(held, witness=witness).turn.text == f"Let me look. {TEXT}"
+    assert held.time.seconds < 12 + 5, "the pause before it was none between words"
+    at_once = page((0.1, TEXT))
+    assert awaited(at_once, witness=witness).turn.text == TEXT
+    assert at_once.time.seconds < 5
+    closed = page((0.1, "Nobody is here."), opened=False)
+    assert awaited(closed, witness=witness).turn.text == "Nobody is here."
+    assert closed.time.seconds < 5
+    known = Experience()
+    completion_takes = []
+    for _ in range(2):
+        own = page((0.1, "Nobody is here."))
+        told = awaited(own, known=known, witness=witness)
+        assert told.turn.text == "Nobody is here."
+        Completion(known=known).learn(told.sample)
+        completion_takes.append(own.time.seconds)
+    assert completion_takes[0] == about(30.1)
+    assert completion_takes[1] < 5, "this site answers by itself"
+
+
+@pytest.mark.parametrize(("content", "heard"), [(3.0, 3.0), (0.8, 0.05), (math.inf, 0.05)])
+def test_content_that_comes_long_after_its_response_began_is_what_came_first(content: float, heard: float) -> None:
+    page = ScriptedPage(writes=[(3.1, TEXT)], sends=[Request(0.0, 3.1, responds=0.05)])
+    page.recorder = cast(None, SimpleNamespace(first_piece_at=lambda since: since + content))
+    assert awaited(page).heard == pytest.approx(heard)
 
 
 def test_a_page_that_says_that_the_turn_failed_is_not_waited_for_because_a_socket_is_open() -> None:
