@@ -132,13 +132,12 @@ class _DecorationSearch:
             return not is_figure(node)
         if is_pressable(node) and (phrases.is_unfold_button(node.text) or phrases.is_continue_button(node.text)):
             return True
-        if (node is not bubble or bubble is not self.bubbles[0]) and asks_for_rating(node):
+        part = node is not bubble or bubble is not self.bubbles[0]
+        if part and (asks_for_rating(node) or is_vote(node)):
             return True
         if node.tag == "time":
             return not is_in_sentence(node)
-        if (node.tag == "img" and is_face(node) and not alternative_text(node)) or (
-            node is not bubble and is_vote(node)
-        ):
+        if node.tag == "img" and is_face(node) and not alternative_text(node):
             return True
         words = hints(node)
         if words & _WAITING_WORDS:

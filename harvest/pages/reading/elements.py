@@ -32,6 +32,7 @@ _SPEAKER = re.compile(
     r"|sent|outgoing|out|bot|ai|assistant|agent|operator|system|server|model|other|them|answer|reply|response|left"
     r"|received|incoming|in)(?![a-z])"
 )
+_REACTIONS = re.compile("(?:[👍👎❤🧡💛💚💙♥😀😄😂🤣😍😮😢😡🎉🙏🔥👏🚀👀💯]\ufe0f?\\s?\\d{1,4}\\s*)+")
 _VOTE_WORDS = frozenset({"feedback", "rating", "reaction", "reactions", "thumb", "thumbs", "vote", "votes"})
 _STATE_WORDS = frozenset(
     {
@@ -60,8 +61,10 @@ def is_control(node: Node) -> bool:
 
 
 def is_vote(node: Node) -> bool:
-    """Return True if the element only asks for an opinion on an answer: 👍 👎."""
+    """Return True if the element only asks for an opinion on an answer, or counts opinions: 👍 👎, ❤️ 2."""
     text = node.text
+    if _REACTIONS.fullmatch(text):
+        return True
     if not text or any(character.isalnum() for character in text) or any(map(may_stand_alone, node.walk())):
         return False
     return ("👍" in text and "👎" in text) or any(hints(one) & _VOTE_WORDS for one in node.walk())

@@ -139,6 +139,8 @@ def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
     first, rest = blocks[:until], blocks[until:]
     if not until or any(block.node.tag in _ANSWER_TAGS for block in first):
         return None
+    if blocks[until].look.is_smaller_than(blocks[0].look):
+        return None  # what is set apart is the rest: reactions, a state
     signs = (
         blocks[0].look.is_fainter_than(blocks[until].look),
         blocks[0].look.is_smaller_than(blocks[until].look),

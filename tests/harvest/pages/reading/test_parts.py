@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harvest.pages.chats.changed_answers import find_stand_ins
 from harvest.pages.reading.page import markup, parse_page
 from harvest.pages.reading.turn import FOLDED_NOTE, GOES_ON_NOTE, THOUGHT_NOTE, ReadTurn, read_bubbles, read_turn
 from protocols.answer import Attachment, Offer, Source
@@ -228,6 +229,25 @@ def test_a_question_about_the_answer_and_its_buttons_are_no_part_of_it(rating: s
         read(f"<p>{ANSWER}</p>", f"<div h-born='900'>{rating}</div>"),
     ):
         assert (turn.text, turn.answer.offers) == (ANSWER, ())
+
+
+@pytest.mark.parametrize("style", ['h-font="11" h-ink="rgb(119, 119, 119)"', 'class="reactions"', ""])
+def test_reactions_to_an_answer_are_no_part_of_it_and_make_it_no_reasoning(style: str) -> None:
+    answer = f'<div class="b" h-edge="1"><p h-said="900">{ANSWER}</p></div>'
+    for turn in (
+        read(answer, f'<div h-born="2000" {style}><span>👍 2</span> <span>❤️ 1</span></div>'),
+        read(f'{answer}<div h-born="2000" {style}>🎉 12</div>'),
+    ):
+        assert (turn.text, turn.answer.thoughts) == (ANSWER, "")
+
+
+def test_a_text_that_stood_where_the_answer_is_now_is_found() -> None:
+    def waits(was: str, first: int) -> list[tuple[str, float]]:
+        return list(find_stand_ins(read(f'<p h-born="200" h-first="{first}" h-was="{was}">{ANSWER}</p>')))
+
+    assert waits("I will look into it", 4200) == [("I will look into it", 4.0)]
+    assert waits("It is Alien", 4200) == waits("I will look into it", 300) == waits("", 4200) == []
+    assert waits("Cut short " * 10, 4200) == []
 
 
 def test_numbers_are_offers_unless_they_are_marks_in_the_words() -> None:
