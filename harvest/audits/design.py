@@ -255,7 +255,7 @@ def _texts(topic: Topic, language: str, entry: DesignEntry) -> tuple[dict[str, s
     What a topic file says without a language is in the first one of the design, unless it is also a translation. A text
     that no language translates, such as a name or a number, is the same in all.
     """
-    plain = _plain_texts(topic)
+    plain = {QUESTION: topic.request, "subject": topic.subject, "asks_for": topic.asks_for, **topic.fields}
     base = next(iter(entry.languages), "")
     written_in = next((one for one, own in topic.translations.items() if own.get(QUESTION) == topic.request), base)
     # Codes of languages that differ in capitals alone are one (RFC 5646, section 2.1.1).
@@ -274,10 +274,6 @@ def _texts(topic: Topic, language: str, entry: DesignEntry) -> tuple[dict[str, s
         elif name == QUESTION or name in _used(entry):
             gaps.append(name)
     return texts, gaps
-
-
-def _plain_texts(topic: Topic) -> dict[str, str]:
-    return {QUESTION: topic.request, "subject": topic.subject, "asks_for": topic.asks_for, **topic.fields}
 
 
 def _used(entry: DesignEntry) -> frozenset[str]:

@@ -145,16 +145,13 @@ class Newsroom:
         if not len(shown):
             return Answer.of(nothing)
         order = shown[np.argsort(rng.exponential(size=len(shown)) / chances[shown])]
-        links = [f"[{_title(self.sources[place].domain)}]({self._page(place, topic, language)})" for place in order]
+        titles = [self.sources[place].domain.partition(".")[0].capitalize() for place in order]
+        links = [f"[{title}]({self._page(place, topic, language)})" for title, place in zip(titles, order, strict=True)]
         said_by = "; ".join(reports.format(link) for link in links)
         return Answer.of(f"{opening} {said_by[0].upper()}{said_by[1:]}.")
 
     def _page(self, place: int, topic: Topic, language: str) -> str:
         return f"https://{self.sources[place].domain}/{language}/{topic.type.name}/{topic.id.lower()}"
-
-
-def _title(domain: str) -> str:
-    return domain.partition(".")[0].capitalize()
 
 
 def _fold(text: str) -> str:

@@ -185,10 +185,11 @@ def make_report(
     known = [recorded_audit(run).get("name") for run in runs if not run.header.source]
     audits = [str(name) for name in known if name and name not in names]
     days = sorted({run.header.created_at[:10] for run in runs if run.header.created_at})
+    listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
     document = {
         "format": FORMAT,
         "from": made_from,
-        "title": " · ".join([*dict.fromkeys(audits), _first_names(names)]),
+        "title": " · ".join([*dict.fromkeys(audits), listed]),
         "when": " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "",
         "finding": asdict(said),
         "bars": [bar.as_block() for bar in _top_bars(material, scores, found, watched, drawn, matters)],
@@ -197,10 +198,6 @@ def make_report(
         "index": {**kept.index, "trees": list(trees.index), "shown": commands},
     }
     return Report(document, kept.chunks)
-
-
-def _first_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _run_origin(beside: Path, run: Path) -> dict[str, str]:

@@ -8,7 +8,6 @@ from harvest.report.blocks import Block, as_blocks, details, text
 from harvest.report.finding import MOST_SYSTEMS, safe_name
 from harvest.report.forest import forest
 from harvest.studies.scores.gathered import Gathered, gather_runs
-from harvest.studies.scores.scorecard import Material
 from harvest.studies.sources.basis import Described
 from harvest.studies.sources.exposure import ColumnSources, SourceStudy, study_sources
 from harvest.studies.sources.figures import (
@@ -32,7 +31,9 @@ def source_blocks(gathered: Gathered, drawn: Sequence[str], before: Run | None, 
     """Yield who is shown, by domain and by each column of the table of sources, then how systems differ, then what is
     new since `before`. `drawn` are the systems in the order of drawing. Yields nothing if the runs have no table of
     sources and no system names sources beside its answers: links that an audit asks for are no sources."""
-    if not _has_sources(gathered.material):
+    turns = (turn for one in gathered.material.finished for turn in one.turns)
+    named = any(turn.reply is not None and turn.reply.answer.sources for turn in turns)
+    if not named and not gathered.material.topics.sources.entries:
         return
     try:
         study = study_sources(gathered, systems=drawn, seed=seed)
@@ -67,12 +68,6 @@ def source_blocks(gathered: Gathered, drawn: Sequence[str], before: Run | None, 
         "dim",
     )
     yield from (text(note, "dim") for note in study.notes)
-
-
-def _has_sources(material: Material) -> bool:
-    return bool(material.topics.sources.entries) or any(
-        turn.reply is not None and turn.reply.answer.sources for one in material.finished for turn in one.turns
-    )
 
 
 def _find_news(gathered: Gathered, before: Run | None, study: SourceStudy, seed: int) -> tuple[News, ...]:

@@ -47,7 +47,8 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
         now, before = value_text(one.now, figure), value_text(one.before, figure)
         difference = _words((one.value, one.low, one.high), figure, known=True)
         both = blessed.topic_link(system.name, one) if blessed else ""
-        link = {"text": "before and now", "href": both} if both else _topic_link(system.name, one.topic)
+        own = address(system=system.name, topic=one.topic)
+        link = {"text": "before and now", "href": both} if both else {"text": "read them", "href": own}
         rows.append([safe_name(one.topic), before, now, difference, link])
     if words := topics_words(system.stretch):
         none = "" if rows else "; none stands out from the others"
@@ -69,12 +70,8 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
         yield table(head, rows, right[: len(rows[0])], title)
 
 
-def _topic_link(system: str, topic: str) -> dict[str, str]:
-    return {"text": "read them", "href": address(system=system, topic=topic)}
-
-
 def _difference_forest(system: WatchedSystem, matters: float) -> Block:
-    shares = [one for one in system.figures if _is_share(one.name)]
+    shares = [one for one in system.figures if is_percentage(one.name.partition(" ")[0])]
     groups = [shares, *([one] for one in system.figures if one not in shares)]
     bars: list[Bar] = []
     for own in groups:
@@ -95,10 +92,6 @@ def _difference_forest(system: WatchedSystem, matters: float) -> Block:
                 )
             )
     return forest(bars, f"{safe_name(system.name)} since the baseline", ("", "change", "baseline", "now", "verdict"))
-
-
-def _is_share(figure: str) -> bool:
-    return is_percentage(figure.partition(" ")[0])
 
 
 def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:

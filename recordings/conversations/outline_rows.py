@@ -29,7 +29,7 @@ def outline_json(of: Outlines) -> dict[str, Json]:
             "attempt": one.attempt,
             "place": one.place,
             "turns": [_turn_row(turn) for turn in one.turns],
-            "end": None if one.outcome is None else _end_row(one.outcome),
+            "end": None if (end := one.outcome) is None else [end.kind, end.reason, end.detail, end.missing],
             "traits": dict(traits),
         }
         for one, traits in of.examples
@@ -44,10 +44,6 @@ def _turn_row(turn: Turn) -> Json:
         None if reply is None else [reply.finish, reply.model, list(reply.notes), reply.ended],
         None if route is None else [route.turn, route.state, route.label, route.rule, route.version, route.target],
     ]
-
-
-def _end_row(end: Outcome) -> Json:
-    return [end.kind, end.reason, end.detail, end.missing]
 
 
 def read_outlines(value: Mapping[str, Any], arrays: Mapping[str, Any]) -> Outlines:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from protocols.answer import Answer
-from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.conversations.outlines import Bodies, Outlines, body_address, words_hash
 from recordings.files.times import unix_seconds
@@ -70,7 +69,9 @@ class Outlining:
                 None
                 if turn.reply is None
                 else (turn.reply.finish, turn.reply.model, turn.reply.notes, turn.reply.ended),
-                None if turn.route is None else _route_key(turn.route),
+                None
+                if (route := turn.route) is None
+                else (route.state, route.label, route.rule, route.version, route.target),
             )
             for turn in one.turns
         ]
@@ -87,7 +88,8 @@ class Outlining:
         of the conversations in that order, as they were added. Returns None if an attempt was added twice, or two valid
         attempts of one trial."""
         columns = {name: np.frombuffer(column, dtype=np.int32) for name, column in self._numbers.items()}
-        names = sorted(self._systems, key=lambda one: (_place(systems, one), one))
+        listed = {name: place for place, name in enumerate(systems)}
+        names = sorted(self._systems, key=lambda one: (listed.get(one, len(listed)), one))
         about = sorted(self._topics, key=lambda one: (topics.get(one, len(topics)), one))
         for what, given, ordered in (("system", self._systems, names), ("topic", self._topics, about)):
             places = np.empty(len(ordered), dtype=np.int32)
@@ -150,14 +152,6 @@ def with_others(whole: Outlines, others: Iterable[Conversation]) -> Outlines:
     none = whole.bodies.select(np.zeros(0, dtype=np.int64))
     both = replace(whole, examples=[*whole.examples, *more.examples], bodies=none, **columns)
     return both.select(np.lexsort([both.attempt, both.trial, both.topic, both.system]))
-
-
-def _place(names: Sequence[str], name: str) -> int:
-    return names.index(name) if name in names else len(names)
-
-
-def _route_key(route: Route) -> tuple[str, ...]:
-    return route.state, route.label, route.rule, route.version, route.target
 
 
 def _without_words(one: Conversation) -> Conversation:

@@ -153,14 +153,11 @@ def _nugget_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
             )
             units, above, below = _resampling_units(names, scores.trials, *sides)
             interval = resampler.ratio(units, above, below, unit="trial" if len(names) == 1 else "topic")
-        if n and len(names) == 1 and all(schema[one].level == "set" for one in _criteria_of(measure, schema, found)):
+        criteria = found.covered if measure.declaration is SWAN else [criterion_of(measure, schema)]
+        if n and len(names) == 1 and all(schema[one].level == "set" for one in criteria):
             interval = no_interval(too_few_reason(1))  # a topic has one score, so there are no trials to resample
         note = "; ".join(filter(None, (note, interval.note)))
         yield Reading(part, value, n, interval, None if part.topic else len(names), note)
-
-
-def _criteria_of(measure: Measure, schema: Schema, found: Swan) -> Sequence[str]:
-    return found.covered if measure.declaration is SWAN else [criterion_of(measure, schema)]
 
 
 def _resampling_units(

@@ -60,10 +60,6 @@ def ranked_entities(nuggets: Sequence[Nugget], *, relevant: bool = False) -> tup
     return tuple(sorted(first, key=lambda one: one.position))
 
 
-def _list_of(material: Material, measure: Measure) -> tuple[Nugget, ...]:
-    return ranked_entities(material.nuggets, relevant=str(measure.base.get("over")) == _RELEVANT)
-
-
 def _gains(listed: Sequence[Nugget], material: Material) -> tuple[Floats, float]:
     """Return the (K,) gains of a list, and gmax."""
     gains = [2.0**one.grade - 1 if one.relevant and one.grade else 0.0 for one in listed]
@@ -83,7 +79,7 @@ def _memberships(listed: Sequence[Nugget], attribute: AttributeSet, material: Ma
 def _score(material: Material, measure: Measure) -> Figure:
     inside = measure.base.arguments[0]
     assert isinstance(inside, Term)
-    listed = _list_of(material, measure)
+    listed = ranked_entities(material.nuggets, relevant=str(measure.base.get("over")) == _RELEVANT)
     gains, highest = _gains(listed, material)
     unknown: set[int] = set()
 

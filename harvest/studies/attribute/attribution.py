@@ -209,7 +209,12 @@ class _Study:
         cut = self._cut_short(name, keys)
         return AttributedSystem(
             system=name,
-            each={key: _drop_intervals(one) if key in cut else one for key, one in each.items()},
+            each={
+                key: replace(one, intervals=dict.fromkeys(one.intervals, no_interval(LOSS_REASON)))
+                if key in cut
+                else one
+                for key, one in each.items()
+            },
             cut_short=tuple(loss_words(name, side) for side in self.sides) if cut else (),
             coverage=(_count_coverage(name, self.sides[0]), _count_coverage(name, self.sides[1])),
             other_users=other,
@@ -277,10 +282,6 @@ class _Study:
 
 # Why no share of a difference has an interval if conversations were lost.
 LOSS_REASON = "what was lost in the runs could be all of it"
-
-
-def _drop_intervals(one: Attribution) -> Attribution:
-    return replace(one, intervals={source: no_interval(LOSS_REASON) for source in one.intervals})
 
 
 def _cell_value(cell: tuple[float, float] | None) -> float:

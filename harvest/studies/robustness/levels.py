@@ -145,7 +145,11 @@ def level_tables(study: LevelStudy | None) -> Iterator[RenderableType]:
         yield Text(printable(f"found to differ: {'; '.join(found)}" if found else _none_words(rows), line=True))
         table = figure_table("difference", ("both", "[low, high]\ntopics like these", "trials", "p", "found"))
         for one in rows:
-            both = ", ".join(_figure(value, share=share) for value in (one.found.other, one.found.base))
+            sides = (one.found.other, one.found.base)
+            both = ", ".join(
+                "n/a" if math.isnan(value) else f"{decimal(100 * value, 1)}%" if share else decimal(value, 4)
+                for value in sides
+            )
             own = (str(one.found.n), p_text(one.found.adjusted), found_word(one.found))
             table.add_row(printable(one.name, line=True), both, difference_words(one.found, share=share), *own)
         yield table
@@ -180,10 +184,6 @@ def _none_words(rows: Sequence[LevelDifference]) -> str:
     if all(math.isnan(one.found.p) for one in rows):
         return "nothing can be said of any difference"
     return f"cannot tell whether any of these {len(rows)} differ"
-
-
-def _figure(value: float, *, share: bool) -> str:
-    return "n/a" if math.isnan(value) else f"{decimal(100 * value, 1)}%" if share else decimal(value, 4)
 
 
 def level_rows(study: LevelStudy | None, common: Mapping[str, object]) -> Iterator[LongRow]:

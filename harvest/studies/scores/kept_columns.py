@@ -122,7 +122,10 @@ def keep_columns(run: OutlinedRun, basis: Basis, table: ScoreTable) -> None:
             "table": _table_json(table),
         }
         numbers = {"floats": np.array([[getattr(row, name) for name in _FLOATS] for row in table.joint], dtype=object)}
-        floats = np.array([[_number(value) for value in row] for row in numbers["floats"].tolist()], dtype=np.float64)
+        floats = np.array(
+            [[math.nan if value is None else value for value in row] for row in numbers["floats"].tolist()],
+            dtype=np.float64,
+        )
         arrays = {**outline_arrays(run.outlines), "floats": floats.reshape(-1, len(_FLOATS))}
         arrays["none"] = np.array([[value is None for value in row] for row in numbers["floats"].tolist()], dtype=bool)
         arrays["head"] = np.frombuffer(json.dumps(head, default=int).encode(), dtype=np.uint8)
@@ -134,10 +137,6 @@ def keep_columns(run: OutlinedRun, basis: Basis, table: ScoreTable) -> None:
         np.savez(data, **arrays)
         whole = data.getvalue()
         write_safely(folder / "scores.npz", hashlib.blake2b(whole, digest_size=16).digest() + whole)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
 
 
 def _table_json(table: ScoreTable) -> dict[str, Json]:

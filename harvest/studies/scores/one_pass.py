@@ -118,7 +118,8 @@ class _Pass:
     def _measure(self) -> None:
         valid, numbers = [], []
         for one in add_missing_turns(self._waiting, self._header):
-            if one.key.topic not in self._topics or _has_traffic(one):
+            has_traffic = any(turn.reply is not None and "wire" in turn.reply.evidence for turn in one.turns)
+            if one.key.topic not in self._topics or has_traffic:
                 raise _NeedsWords
             if one.valid:
                 valid.append(one)
@@ -136,7 +137,3 @@ def _is_of_one(measure: Measure) -> bool:
 
 def _refuse_schema() -> Schema:
     raise _NeedsWords
-
-
-def _has_traffic(one: Conversation) -> bool:
-    return any(turn.reply is not None and "wire" in turn.reply.evidence for turn in one.turns)

@@ -1,7 +1,7 @@
 """Recompute the figures in a run's `scores.json` from its recording, and compare them exactly."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -60,7 +60,8 @@ def rescored(run: Path) -> Iterator[str]:
     if missing:
         first = "; ".join(_row_name(row.as_json()) for row in missing[:_MOST_LISTED])
         more = f"; and {len(missing) - _MOST_LISTED} more" if len(missing) > _MOST_LISTED else ""
-        yield f"{pluralize(len(missing), 'figure')} that the recording gives {_verb(missing)} not in it: {first}{more}"
+        verb = "is" if len(missing) == 1 else "are"
+        yield f"{pluralize(len(missing), 'figure')} that the recording gives {verb} not in it: {first}{more}"
     notes = kept.notes if isinstance(kept.notes, list) else []
     for note in usual.notes:
         if note in compared.notes and note not in notes:
@@ -92,10 +93,6 @@ class _Rows:
 
     def is_named(self, row: ScoreRow) -> bool:
         return not self.names or row.measure in self.names or row.label in self.names
-
-
-def _verb(several: Sized) -> str:
-    return "is" if len(several) == 1 else "are"
 
 
 class _RecomputedScores:

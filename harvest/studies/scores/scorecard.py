@@ -114,7 +114,8 @@ class Material:
     @cached_property
     def invalid(self) -> frozenset[TrialKey]:
         """Trials that were tried without a valid attempt."""
-        done = self.finished.trials if isinstance(self.finished, Outlines) else TrialSet.of(map(_key_of, self.finished))
+        found = self.finished
+        done = found.trials if isinstance(found, Outlines) else TrialSet.of(one.key for one in found)
         return frozenset(self.tried.without(done))
 
     @cached_property
@@ -242,10 +243,6 @@ def _measured_alike(material: Material, gold: GoldTable | None, settings: Settin
     if found.settings != settings or (found.gold is None) != (gold is None):
         raise ValueError("the figures of this run were computed with other settings")
     return found
-
-
-def _key_of(one: Conversation) -> TrialKey:
-    return one.key
 
 
 def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTable | None = None) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from harvest.studies.sources.basis import Described
 from harvest.studies.sources.exposure import ColumnSources, SourceStudy
-from harvest.studies.sources.news import NewName, News
+from harvest.studies.sources.news import News
 from harvest.studies.sources.pairings import Pairing
 from harvest.studies.sources.system_sources import Shown, SystemSources
 from harvest.tables.comparison_words import difference_words, found_word, p_text
@@ -97,8 +97,9 @@ def system_sentences(one: SystemSources, of: ColumnSources) -> Iterator[str]:
     yield f"{answers}: {pluralize(one.citations, 'citation')}{unknown}, to {named}."
     if not one.distinct:
         return
+    equal = f", as of {1 / one.same.value:.1f} equally frequent ones" if one.same.value > 0 else ""
     yield (
-        f"Same {column}: {described(one.same)}{_effective(one.same)}. Largest share: {described(one.largest)}, here "
+        f"Same {column}: {described(one.same)}{equal}. Largest share: {described(one.largest)}, here "
         f"{one.leader}. Of these citations: entropy {one.entropy:.2f} bits, Gini {_number(one.gini)}."
     )
     alike = "; ".join(f"{name} {described(found)}" for name, found in one.alike.items())
@@ -160,16 +161,15 @@ def news_sentences(news: News) -> Iterator[str]:
         f"its {news.trials[0]} did."
     )
     if told := [one for one in news.new if one.corrected == one.corrected]:
-        yield f"Enough trials to tell: {', '.join(map(_new_words, told[:_MOST_NEW]))}{_more(told)}."
+        names = (
+            f"{one.name} ({pluralize(one.trials, 'trial')}, p {p_text(one.corrected)})" for one in told[:_MOST_NEW]
+        )
+        yield f"Enough trials to tell: {', '.join(names)}{_more(told)}."
     if rare := [one for one in news.new if one.corrected != one.corrected]:
         yield (
             f"Too few trials to tell news from chance: "
             f"{', '.join(f'{one.name} ({one.trials})' for one in rare[:_MOST_NEW])}{_more(rare)}."
         )
-
-
-def _new_words(one: NewName) -> str:
-    return f"{one.name} ({pluralize(one.trials, 'trial')}, p {p_text(one.corrected)})"
 
 
 def _more(names: Sequence[object]) -> str:
@@ -226,10 +226,6 @@ def described(one: Described) -> str:
     if not one.interval.is_defined:
         return f"{_number(one.value)} (no interval: {one.interval.note})"
     return f"{_number(one.value)} [{_number(one.interval.low)}, {_number(one.interval.high)}]"
-
-
-def _effective(same: Described) -> str:
-    return f", as of {1 / same.value:.1f} equally frequent ones" if same.value > 0 else ""
 
 
 def _plural(column: str) -> str:

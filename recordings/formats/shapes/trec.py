@@ -11,9 +11,9 @@ said: give the topics in the same command, and their utterances are used. Of ran
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from protocols.answer import Source
 from recordings.files.json_text import Json
@@ -149,7 +149,9 @@ def _read_ikat(group: Group, options: ShapeOptions) -> Iterator[Record]:
             responses = [best]
         sources = [source for one in responses for source in _sources(one)]
         known = [one["ptkb_provenance"].value for one in responses if one.has_key("ptkb_provenance")]
-        passed["statements about the user that an answer used"] += sum(map(len, filter(_is_list, known)))
+        passed["statements about the user that an answer used"] += sum(
+            len(one) for one in known if isinstance(one, list)
+        )
         asked = {"role": "user", "content": options.words.get((topic, number), "")}
         said = " ".join(str(one["text"].value) for one in responses if one["text"].value is not None)
         messages += (asked, {"role": "assistant", "content": said, "sources": list(dict.fromkeys(sources))})
@@ -157,10 +159,6 @@ def _read_ikat(group: Group, options: ShapeOptions) -> Iterator[Record]:
         passed["turns without the user's words (give the topics, too)"] += (topic, number) not in options.words
     metadata: dict[str, Json] = {"system": name, "topic": topic_name(topic), "states": states}
     yield Record({"messages": messages, "metadata": metadata}, turns[0], "", passed)
-
-
-def _is_list(value: Json) -> TypeGuard[Sized]:
-    return isinstance(value, list)
 
 
 def _in_order(number: str) -> tuple[int, int, str]:
