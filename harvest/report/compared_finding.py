@@ -12,7 +12,7 @@ from harvest.report.grid import address
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.scores.lost_attempts import loss_reasons, loss_words
 from harvest.studies.scores.scorecard import Material
-from harvest.tables.comparison_words import difference_text, p_text, signed
+from harvest.tables.comparison_words import difference_text, is_possible, p_text, signed
 from recordings.conversations.endings import loss_remedy
 from recordings.trees.node_text import format_percent
 from scoring.comparison.pairs import SEE_BOUNDS, Driver, MeasureComparison, Pair
@@ -256,6 +256,8 @@ class _FindingWriter:
         return f"The runs differ: {'; '.join(said[: finding.MOST_NAMED])}{others}." if said else ""
 
     def _drivers(self, pair: Pair, sign: int) -> str:
+        if not is_possible(pair):  # whatever the lost trials would have been, the difference is another one
+            return "Topics are not named, since too many trials were lost: the difference is another one with them."
         if not pair.drivers:
             return ""
         top = pair.drivers[: finding.MOST_NAMED]
