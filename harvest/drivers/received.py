@@ -17,6 +17,7 @@ Only the status and the machine-readable code of an error are considered, never 
 import codecs
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC
@@ -35,6 +36,8 @@ _DENIED_STATUSES = frozenset({401, 402, 403, 407})
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _MODEL_CODES = frozenset({"model_not_found", "invalid_model", "model_not_supported", "deploymentnotfound"})
 _PYTHON_CODECS = frozenset({"undefined", "punycode", "idna", "unicode-escape", "raw-unicode-escape"})  # no charsets
+_EVENTS_BEGIN = re.compile(r"\s*(?:data|event|id|retry)?:")
+_STREAM_HINT = "this looks like {}: with the driver http, `stream: {{form: {}, end: …}}` reads it"
 RAW_CONTROLS_HINT = "with `raw_controls: true`, the driver http takes control characters as they are"
 _Result = TypeVar("_Result")
 _MOST_EVIDENCE = 2**20  # bytes of an incomplete reply: enough to recognise it
@@ -168,6 +171,10 @@ class Received:
         except (ValueError, RecursionError) as error:
             why = why_not_json(error)
             hint = f"; {RAW_CONTROLS_HINT}" if "control character" in why else ""
+            if _EVENTS_BEGIN.match(text):  # servers may declare another type than they send
+                hint = "; " + _STREAM_HINT.format("a stream of events", "events")
+            elif why.startswith("Extra data") and "\n" in text.strip():
+                hint = "; " + _STREAM_HINT.format("a stream of lines", "lines")
             detail = f"the reply is not JSON ({why}){hint}; it begins: {excerpt(text)!r}"
             raise self.fault(Unanswered, "bad-json", detail) from None
 

@@ -84,6 +84,16 @@ def test_a_stream_without_a_reply_is_unanswered(body: str, reason: str) -> None:
     assert fault.value.reason == reason
 
 
+@pytest.mark.parametrize(
+    ("body", "form"), [("event: say\ndata: {}\n\n", "events"), (": hi\n\ndata: 1\n\n", "events"), ("{}\n{}\n", "lines")]
+)
+def test_a_stream_that_is_declared_as_something_else_is_named_with_the_option_that_reads_it(
+    body: str, form: str
+) -> None:
+    with pytest.raises(Unanswered, match=rf"bad-json.*`stream: {{form: {form}, end: …}}` reads it"):
+        _read(body, "text/plain", reply="$.answer")
+
+
 def test_a_stream_that_could_be_cut_unseen_says_so() -> None:
     assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer", length=False).notes == (UNMARKED_END,)
     assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer").notes == ()
