@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from harvest.cli.main import main
 from harvest.cli.pages.login import wait_for_login
 from harvest.drivers.browser import Options
 from harvest.pages.browser.login import keep_login, log_in, read_secrets
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
 from harvest.systems.driver import DriverError, Unanswered
@@ -92,10 +94,16 @@ async def never() -> None:
     await asyncio.Event().wait()
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with browsing() as started:
+        yield started
+
+
 @asynccontextmanager
-async def at_the_door(**different: Any) -> AsyncIterator[Window]:
-    async with served() as server, browsing() as browser:
-        window = await browser.open_window(BrowserSettings(by_hand=True, **different))
+async def at_the_door(browser: Browser) -> AsyncIterator[Window]:
+    async with served() as server:
+        window = await browser.open_window(BrowserSettings(by_hand=True))
         await window.goto(server.url)
         try:
             yield window
@@ -112,8 +120,9 @@ def held(state: dict[str, Any]) -> set[str]:
     return values | {str(item["value"]) for origin in state["origins"] for item in origin["localStorage"]}
 
 
-async def test_the_log_in_is_what_the_browser_holds_when_enter_is_pressed() -> None:
-    async with at_the_door() as window:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_log_in_is_what_the_browser_holds_when_enter_is_pressed(browser: Browser) -> None:
+    async with at_the_door(browser) as window:
         enter = asyncio.Event()
 
         async def pressed() -> None:
@@ -127,16 +136,18 @@ async def test_the_log_in_is_what_the_browser_holds_when_enter_is_pressed() -> N
         assert {COOKIE, TOKEN} <= held(await waiting)
 
 
-async def test_closing_the_window_is_as_good_as_enter() -> None:
-    async with at_the_door() as window:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_closing_the_window_is_as_good_as_enter(browser: Browser) -> None:
+    async with at_the_door(browser) as window:
         waiting = asyncio.create_task(log_in(window, never))
         await person_logs_in(window)
         await window._page.close()
         assert {COOKIE, TOKEN} <= held(await asyncio.wait_for(waiting, 20))
 
 
-async def test_a_window_of_a_partner_stays_open_and_what_it_keeps_is_kept() -> None:
-    async with at_the_door() as window:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_window_of_a_partner_stays_open_and_what_it_keeps_is_kept(browser: Browser) -> None:
+    async with at_the_door(browser) as window:
         await run(window.frames()[0], "document.querySelector('a').click()")
         await until(lambda: len(window._context.pages) == 2)
         await asyncio.sleep(0.5)
@@ -151,7 +162,7 @@ async def test_a_window_of_a_partner_stays_open_and_what_it_keeps_is_kept() -> N
 
 
 async def test_a_browser_that_ends_says_that_nothing_was_kept() -> None:
-    async with at_the_door() as window:
+    async with browsing() as own, at_the_door(own) as window:
         waiting = asyncio.create_task(log_in(window, never))
         await asyncio.sleep(0.2)
         await window._browser.close()
@@ -268,13 +279,15 @@ states:
 """
 
 
-async def test_nothing_of_a_log_in_reaches_a_recording(tmp_path: Path) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_nothing_of_a_log_in_reaches_a_recording(browser: Browser, tmp_path: Path) -> None:
     """The page says its cookie, its token and its profile in every answer; the server says the cookie in its error."""
-    async with served() as server, browsing() as browser:
+    async with served() as server:
         window = await browser.open_window(BrowserSettings(by_hand=True))
         await window.goto(server.url)
         await person_logs_in(window)
         keep_login(tmp_path / "door.login.json", await window.state())
+        await window.close()
         (tmp_path / "audit.yaml").write_text(AUDIT.replace("URL", server.url))
         (tmp_path / "say.yaml").write_text(PROTOCOL)
         process = ForkedCommand("run", "audit.yaml", "--out", "run", "--json", cwd=tmp_path)

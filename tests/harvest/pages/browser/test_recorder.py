@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
 from harvest.pages.witness.opening import open_content
 from harvest.pages.witness.received import Body, Message
 from tests.servers.local_http import STREAM_HEAD, Asked, response
-from tests.support.browsing import browsing, pages, run, until
+from tests.support.browsing import pages, run, until
 from tests.support.stepping import Stepped
 
 PAGE = """<!doctype html><title>Ways</title><body>
@@ -102,8 +103,9 @@ async def server(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(response("200 OK", f"Words by {way}", media_type="text/plain"))
 
 
-async def test_every_way_by_which_words_come_is_recorded_and_nothing_that_was_sent() -> None:
-    async with browsing() as browser, pages({"/": PAGE}, server) as served:
+@pytest.mark.asyncio(loop_scope="session")
+async def test_every_way_by_which_words_come_is_recorded_and_nothing_that_was_sent(browser: Browser) -> None:
+    async with pages({"/": PAGE}, server) as served:
         window = await browser.open_window(BrowserSettings(witness=True))
         assert await window.goto(served.url) == 200
         recorder = window.recorder
@@ -135,11 +137,11 @@ def words(window: Window) -> set[str]:
     return {leaf.text for leaf in open_content(window.recorder.received, 0.0).leaves}
 
 
-async def test_a_window_records_only_where_it_is_asked_to() -> None:
-    async with browsing() as browser:
-        window = await browser.open_window(BrowserSettings())
-        assert window.recorder is None
-        await window.close()
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_window_records_only_where_it_is_asked_to(browser: Browser) -> None:
+    window = await browser.open_window(BrowserSettings())
+    assert window.recorder is None
+    await window.close()
 
 
 class Line:

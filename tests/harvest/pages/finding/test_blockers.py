@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import pytest
+import pytest_asyncio
 
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.traffic import FailedRequest
 from harvest.pages.finding.blocker import Blocker
@@ -17,7 +18,7 @@ from harvest.pages.finding.blockers import find_blockers, find_refusal
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.turn import ReadTurn, read_turn
 from harvest.pages.sites.site import site_of
-from tests.support.browsing import browsing, pages, run
+from tests.support.browsing import pages, run
 
 SAID = "What is an error 500, and what is a rate limit?"
 CHAT = """<div class="log" role="log" style="height:500px"></div>
@@ -383,16 +384,12 @@ class Seen:
     turns: dict[str, tuple[Page, ReadTurn]]
 
 
-@pytest.fixture(scope="module")
-def seen() -> Seen:
-    return asyncio.run(_seen())
-
-
-async def _seen() -> Seen:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def seen(browser: Browser) -> Seen:
     content = {**{name: html for name, (_, html) in WALLS.items()}, **FREE, "chat": CHAT}
     paths = {f"/{number}": f"<!doctype html><body>{html}" for number, html in enumerate(content.values())}
     found, turns = {}, {}
-    async with browsing() as browser, pages(paths) as server:
+    async with pages(paths) as server:
         window = await browser.open_window(BrowserSettings())
         for path, name in zip(paths, content):
             await window.goto(server.url.rstrip("/") + path)

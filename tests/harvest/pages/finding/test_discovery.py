@@ -11,7 +11,9 @@ from functools import cache
 from urllib.parse import urlsplit
 
 import pytest
+import pytest_asyncio
 
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.finding.buttons import find_launcher, find_new_chat, find_send
 from harvest.pages.finding.discovery import find_composer
@@ -151,17 +153,17 @@ OTHERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def looks() -> dict[str, Page]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def looks(browser: Browser) -> dict[str, Page]:
     """Every page as the eye sees it."""
-    return asyncio.run(_looks({**TALKING, **SILENT, **OTHERS}))
+    return await _looks(browser, {**TALKING, **SILENT, **OTHERS})
 
 
-async def _looks(content: dict[str, str]) -> dict[str, Page]:
+async def _looks(browser: Browser, content: dict[str, str]) -> dict[str, Page]:
     """Each in a frame of its own, as large as a window: one page is loaded sooner than thirty."""
     paths = {f"/{number}": f"<!doctype html><body>{STYLE}{html}" for number, html in enumerate(content.values())}
     frames = "".join(f'<iframe src="{path}" style="width:1280px;height:800px;border:0"></iframe>' for path in paths)
-    async with browsing() as browser, pages({**paths, "/": frames}) as server:
+    async with pages({**paths, "/": frames}) as server:
         window = await browser.open_window(BrowserSettings())
         await window.goto(server.url)
         found = {urlsplit(frame.url).path: await frame.look() for frame in window.frames()}
@@ -216,8 +218,13 @@ FEW_FONTS = FONTS[:2]
 @cache
 def looks_with(fonts: str) -> dict[str, Page]:
     """Every page on which one can talk, or nobody can, in a browser that has these fonts alone."""
+
+    async def looked() -> dict[str, Page]:
+        async with browsing() as browser:
+            return await _looks(browser, {**TALKING, **SILENT})
+
     with with_fonts(fonts):
-        return asyncio.run(_looks({**TALKING, **SILENT}))
+        return asyncio.run(looked())
 
 
 @pytest.mark.parametrize("fonts", [*FEW_FONTS, pytest.param(FONTS[2], marks=pytest.mark.soak)])

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.finding.discovery import find_composer
 from harvest.pages.finding.doors import Door, find_door
 from harvest.pages.reading.page import Page
 from harvest.systems.driver import Denied, Opening, Reply, Surroundings
-from tests.support.browsing import browsing, pages
+from tests.support.browsing import pages
 
 BAR = '<div class="chat-bar"><textarea placeholder="Message" style="width:600px"></textarea><button>Send</button></div>'
 
@@ -59,20 +61,17 @@ FREE = {
 }
 
 
-@pytest.fixture(scope="module")
-def seen() -> dict[str, Page]:
-    return asyncio.run(_seen())
-
-
-async def _seen() -> dict[str, Page]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def seen(browser: Browser) -> dict[str, Page]:
     content = {**{name: html for name, (html, _) in DOORS.items()}, **FREE}
     paths = {f"/{number}": f"<!doctype html><body>{html}" for number, html in enumerate(content.values())}
     found = {}
-    async with browsing() as browser, pages(paths) as server:
+    async with pages(paths) as server:
         window = await browser.open_window(BrowserSettings())
         for path, name in zip(paths, content):
             await window.goto(server.url.rstrip("/") + path)
             found[name] = await window.frames()[0].look()
+        await window.close()
     return found
 
 

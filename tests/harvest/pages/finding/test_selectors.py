@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.finding.selectors import is_stable_class, is_stable_id, selector_for, selector_for_all
 from harvest.pages.reading.page import Node, Page, parse_page
 from harvest.pages.sites.site import checked_selector
-from tests.support.browsing import browsing, pages, run
+from tests.support.browsing import pages, run
 
 WIDGET = """<!doctype html><body>
 <nav><button>Search</button><button id="radix-12" class="css-1x2y3z">Menu</button></nav>
@@ -34,14 +35,10 @@ root.innerHTML = `<section><div data-testid="box"></div><input name="q"><div><i>
 </script>"""
 
 
-@pytest.fixture(scope="module")
-def seen() -> tuple[Page, dict[str, list[int]]]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def seen(browser: Browser) -> tuple[Page, dict[str, list[int]]]:
     """The page, and for every selector that was made of it the numbers of what the browser finds by it."""
-    return asyncio.run(_seen())
-
-
-async def _seen() -> tuple[Page, dict[str, list[int]]]:
-    async with browsing() as browser, pages({"/": WIDGET}) as server:
+    async with pages({"/": WIDGET}) as server:
         window = await browser.open_window(BrowserSettings())
         await window.goto(server.url)
         frame = window.frames()[0]
