@@ -26,8 +26,9 @@ FORMS = {
 
 
 def build(*words: str) -> tuple[int, str]:
-    """Build the pages in a process of its own: what Sphinx registers stays registered."""
-    command = [sys.executable, "-m", "sphinx", "-q", "-b", "dummy", *words]
+    """Build the pages in a process of its own: what Sphinx registers stays registered. Nobody sees its quotation marks,
+    which take an eighth of the time."""
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "dummy", "-D", "smartquotes=0", *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout + done.stderr
 
