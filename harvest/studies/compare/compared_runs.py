@@ -88,12 +88,14 @@ class ComparedRuns:
         known = [name for name in first if all(name in other for other in others)]
         for name in systems:
             if name not in known:
-                why = f"{name!r} is not a system of these runs"
+                why, advice = f"{name!r} is not a system of these runs", None
+                if any(one.startswith(f"{name} [") for one in known):
+                    advice = f"choose a cell of {name}, or compare systems over all cells: harvest robustness RUN"
                 if name in self.silent:
                     why = no_valid_trials_clause([name])
                 elif name in self.systems:
                     why = f"{name!r} did not answer in each of these runs, which have different topics"
-                raise InputError(why, allowed=", ".join(known) or "none")
+                raise InputError(why, allowed=", ".join(known) or "none", advice=advice)
         chosen = tuple(dict.fromkeys(systems)) or tuple(known)
         if len(chosen) < 2 and self.silent and not systems:
             raise InputError(

@@ -281,6 +281,13 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str],
         compare_runs([run], measures=[parse(text) for text in measures], systems=systems)
 
 
+def test_a_system_that_was_played_in_cells_is_not_one_of_them(tmp_path: Path) -> None:
+    run = read(recorded(tmp_path / "run", drawn(1, 4, 2, **{"A [en]": 0.5, "A [de]": 0.5, "B [en]": 0.5})))
+    with pytest.raises(InputError, match="'A' is not a system of these runs") as refused:
+        compare_runs([run], systems=["A", "B [en]"])
+    assert refused.value.advice == "choose a cell of A, or compare systems over all cells: harvest robustness RUN"
+
+
 def test_systems_without_a_valid_conversation_are_named(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", {"A": {"M0": ["oo"]}, "B": {"M0": ["!"]}})
     with pytest.raises(InputError, match="a comparison needs two systems, but no trial of B is valid") as refused:
