@@ -29,8 +29,8 @@ _LEGEND = (
     "said",
     "same {column}: chance that citations of two topics have the same one; 1/this is the number of equally frequent "
     "ones that would give it",
-    "largest share: of whichever is the largest; entropy and Gini describe these citations, and have no interval: of "
-    "few citations they say too little",
+    "largest share: mean over topics, of whichever is the largest; entropy and Gini describe these citations, and have "
+    "no interval: of few citations they say too little",
     "alike: overlap of two trials of a topic: Jaccard's index of what is shown, and rank-biased overlap (p = .9) of "
     "its order",
 )
@@ -88,13 +88,17 @@ def system_sentences(one: SystemSources, of: ColumnSources) -> Iterator[str]:
         known = one.citations - one.unknown
         yield f"{known} of {one.citations} could be looked up."
         return
-    answers = f"{one.with_source} of {pluralize(one.answers, 'answer')} have a source"
+    have = "has" if one.with_source == 1 else "have"
+    answers = f"{one.with_source} of {pluralize(one.answers, 'answer')} {have} a source"
     if not one.citations:
         yield f"{answers}."
         return
-    unknown = f", of which {one.unknown} have no known {column}" if one.unknown else ""
-    named = f"{one.distinct} different {_plural(column)}"
-    yield f"{answers}: {pluralize(one.citations, 'citation')}{unknown}, to {named}."
+    named = f"one {column}" if one.distinct == 1 else f"{one.distinct} different {_plural(column)}"
+    told = f" of {named}"
+    if one.unknown:
+        unknown = f"without a known {column}"
+        told = f", {one.unknown} of them {unknown}, the others of {named}" if one.distinct else f" {unknown}"
+    yield f"{answers}: {pluralize(one.citations, 'citation')}{told}."
     if not one.distinct:
         return
     equal = f", as of {1 / one.same.value:.1f} equally frequent ones" if one.same.value > 0 else ""

@@ -13,6 +13,7 @@ import pytest
 from harvest.cli.main import main
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.sources.exposure import SourceStudy, study_sources
+from harvest.studies.sources.figures import system_sentences
 from harvest.studies.sources.news import find_news
 from harvest.studies.sources.rows import source_rows
 from recordings.log.run_folder import Run, read
@@ -83,6 +84,23 @@ def test_shares_are_counted_by_hand(tmp_path: Path) -> None:
     assert one.largest.value == pytest.approx(5 / 9)
     assert one.entropy == 1
     assert one.alike["Jaccard"].value == 1
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        (["https://a.example/1"], "1 of 1 answer has a source: 1 citation of one domain."),
+        (["https://t.co/x"], "1 of 1 answer has a source: 1 citation without a known domain."),
+        (
+            ["https://a.example/1", "https://b.example/1", "https://t.co/x"],
+            "1 of 1 answer has a source: 3 citations, 1 of them without a known domain, "
+            "the others of 2 different domains.",
+        ),
+    ],
+)
+def test_citations_are_counted_in_words(tmp_path: Path, shown: list[str], said: str) -> None:
+    (column,) = planted(tmp_path, [shown], trials=1).columns
+    assert next(system_sentences(column.systems[0], column)) == said
 
 
 def test_a_run_without_sources_is_refused(tmp_path: Path) -> None:
