@@ -24,6 +24,7 @@ const DRAWN_LETTERS = /^["']?[^,]*(?:icon|symbol|awesome|glyph|fontello|mdl2|pho
 const UNSEEN = /^(?:rgba\(.*, 0\)|transparent)$/;
 // Words that a style adds and that are not in the element: two of them, or some letters of scripts without spaces.
 const SAID_BY_STYLE = /\p{L}\S*\s+\S*\p{L}|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{3}/u;
+const TWO_WORDS_WIDE = 30; // CSS pixels
 const XML_NAME = /^[a-z][a-z0-9_.-]*$/;
 
 const NOT_XML =
@@ -184,6 +185,8 @@ class Writer {
 
   /** The words of an element that only its style has: `content` in its pseudo-elements. */
   generated(element) {
+    const box = rectOf(element);
+    if (box.width < TWO_WORDS_WIDE || box.height === 0) return; // an icon, or nothing
     for (const part of ["::before", "::after"]) {
       const said = /^"((?:[^"\\]|\\.)*)"$/s.exec(styleOf(element, part).content);
       if (said !== null && SAID_BY_STYLE.test(said[1])) this.out.push(inText(said[1].replace(/\\(.)/g, "$1")));
