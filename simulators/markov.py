@@ -204,12 +204,16 @@ class MarkovUser(PlanningUser[MarkovMemory]):
         self.phrasebook.check(scenario.topic, {})
         return MarkovMemory(topic=topic_for_user(scenario.topic))
 
+    def row(self, before: Sequence[str], answer: str, turn: int) -> dict[str, float]:
+        """Return the table's probability of each act and of leaving, after the last acts, oldest first, the last answer
+        and `turn` user turns."""
+        row = self.table.row(before, answer)
+        return row if self.turns is None or not turn else self.turns.row(before, answer, turn, row)
+
     def plan(self, memory: MarkovMemory, observation: Observation | None) -> Plan[MarkovMemory]:
         before = memory.acts
         answer = (observation.label if observation else None) or UNKNOWN
-        row = self.table.row(before, answer)
-        if self.turns is not None and observation is not None:
-            row = self.turns.row(before, answer, memory.turn, row)
+        row = self.row(before, answer, memory.turn)
         leaving = row.pop(STOP, 0.0)
         exits: tuple[tuple[str, float], ...] = ((LEFT, leaving),) if leaving else ()
         covered: float | None = None

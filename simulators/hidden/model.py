@@ -107,13 +107,17 @@ class HiddenModel:
         return len(self.parts[0].classes)
 
     def initial_belief(self, latent_class: int | None = None) -> Belief:
-        """Return the belief before the first act. `latent_class` starts at 1 and is None for an unknown person."""
+        """Return the belief before the first act. `latent_class` starts at 1 and is None for an unknown person. Parts
+        in which all classes begin alike say nothing about a class, and do not count for its people."""
         found: list[float] = []
+        told = latent_class is not None and any(len(set(part.initial)) > 1 for part in self.parts)
         for part in self.parts:
-            weights = part.classes
+            weights, weight = part.classes, part.weight
             if latent_class is not None:
                 weights = tuple(float(place == latent_class) for place in range(1, len(part.classes) + 1))
-            found.extend(part.weight * value for value in _product(weights, part.initial))
+            if told and len(set(part.initial)) == 1:
+                weight = 0.0
+            found.extend(weight * value for value in _product(weights, part.initial))
         return _normalise(found)
 
     def row(self, belief: Belief, *, opening: bool) -> dict[str, float]:

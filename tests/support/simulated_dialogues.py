@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.users.fitted_users import fitted_options
+from harvest.studies.users.fitted_users import Answers, fitted_options
 from protocols.answer import Answer
 from protocols.route import Say
 from recordings.acts.dialogue import ActTurn, Dialogue
@@ -32,9 +32,11 @@ def iard() -> tuple[Dialogue, ...]:
     return read_act_lines(IARD)
 
 
-def fitted_markov(dialogues: Sequence[Dialogue], *, order: int = 1, stop: str = "table") -> markov.MarkovUser:
+def fitted_markov(
+    dialogues: Sequence[Dialogue], *, order: int = 1, stop: str = "table", answers: Answers = "nothing"
+) -> markov.MarkovUser:
     """The user that `harvest users fit` makes of the dialogues, with its acts for words."""
-    options = fitted_options(dialogues, order=2 if order == 2 else 1, stop=stop)
+    options = fitted_options(dialogues, order=2 if order == 2 else 1, stop=stop, answers=answers)
     return markov.build(options.model_copy(update={"words": {act: (act,) for act in options.acts}}))
 
 

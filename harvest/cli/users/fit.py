@@ -14,7 +14,7 @@ from harvest.cli.short_help import ShortHelp
 from harvest.cli.users.people import intents_option, read_people
 from harvest.studies.users import simulation_figures
 from harvest.studies.users.fitted_users import Answers, fit_notes, fit_user, foresight
-from harvest.studies.users.played_users import CANDIDATES, HIDDEN, candidates, fit_hidden_user
+from harvest.studies.users.played_users import BOTH, CANDIDATES, HIDDEN, candidates, fit_hidden_user
 from harvest.terminal import people_console, print_message
 from recordings.acts.reading import Level
 from scoring.simulation.act_model import Smoothing
@@ -57,7 +57,7 @@ from topics.errors import InputError, Place
     default="best",
     show_default=True,
     help="The model to play: rows by turn and last act, rows over all turns, these with a stop model, hidden states, "
-    "or the one that best predicts people it was not fitted on.",
+    "these with a table, or the one that best predicts people it was not fitted on.",
 )
 @click.option(
     "--folds", type=WholeNumberRange(2, 1000), default=10, show_default=True, help="Folds of cross-validation."
@@ -89,6 +89,8 @@ def command(
     texts that express each act must be added by hand.
     """
     check_name(name)
+    if stop == BOTH and order != 1:
+        raise InputError(f"--stop {BOTH}: its table counts what followed the last act", allowed="--order 1")
     if out is not None:  # refuse before the work, not after it
         if out.exists():
             raise _exists_error(out)
@@ -117,12 +119,20 @@ def command(
         order=order,
         answers=answers,
         smoothing=Smoothing(smoothing, weight),
-        stop="turn-and-act" if played.chosen == HIDDEN else played.chosen,
+        stop="turn-and-act" if played.chosen in (HIDDEN, BOTH) else played.chosen,
         level=level,
     )
     found = (
-        fit_hidden_user(dialogues, name=name, files=files, answers=answers, seed=seed)
-        if played.chosen == HIDDEN
+        fit_hidden_user(
+            dialogues,
+            name=name,
+            files=files,
+            answers=answers,
+            smoothing=Smoothing(smoothing, weight),
+            table=played.chosen == BOTH,
+            seed=seed,
+        )
+        if played.chosen in (HIDDEN, BOTH)
         else counted
     )
     worth = foresight(

@@ -24,17 +24,20 @@ from simulators.act_table import UNKNOWN
 from simulators.fitted import HiddenFile
 from simulators.hidden.fitting import Person, choose_recipe, fit_hidden, log_likelihoods
 from simulators.hidden.model import HiddenModel
+from simulators.hidden.tables import add_table
 from simulators.hidden.user import model_options
 from simulators.user import EnumerableUser, Observation, Scenario, Streams
 from topics.errors import InputError
 from topics.identity import derived_seed
 from topics.topic import Topic, TopicType
 
-DEFAULT, HIDDEN = "turn-and-act", "hidden-states"
+DEFAULT, HIDDEN, BOTH = "turn-and-act", "hidden-states", "hidden-and-table"
 PERSON_KNOWN = "hidden-states, person known"
 
-# The candidates that `harvest users fit` can write: tables and stop models, and hidden states.
-CANDIDATES = (*fitted_users.LEAVING, HIDDEN)
+# The candidates that `harvest users fit` can write: tables and stop models, hidden states, and hidden states with half
+# of the weight for the table of the default.
+CANDIDATES = (*fitted_users.LEAVING, HIDDEN, BOTH)
+_SHARE_OF_TABLE = 0.5  # prefers neither, and is not fitted: with .25 and .75 Sim4IA's interval was above 0, too
 
 # Fewest people to choose a candidate other than the default: intervals over fewer are too narrow.
 FEWEST = 20
@@ -110,7 +113,15 @@ def candidates(
             -float(log_likelihoods(model, people_of(theirs, answers), together=known).sum()) / math.log(2)
         )
 
+    def both(training: Sequence[Dialogue]) -> Bits:
+        model = with_table(hidden(training), training, answers=answers, smoothing=smoothing)
+        return lambda theirs: (
+            -float(log_likelihoods(model, people_of(theirs, answers), together=False).sum()) / math.log(2)
+        )
+
     fits[HIDDEN] = lambda training: together(training, known=False)
+    if order == 1:
+        fits[BOTH] = both
     if len({one.unit for one in dialogues}) < len(dialogues):
         fits[PERSON_KNOWN] = lambda training: together(training, known=True)
     rng = np.random.default_rng(derived_seed(seed, "fit", "folds"))
@@ -156,19 +167,36 @@ def learn_hidden(
     return fit_hidden(people, acts, choose_recipe(people, acts, rng, answers=apart), rng, answers=apart)
 
 
+def with_table(
+    model: HiddenModel, dialogues: Sequence[Dialogue], *, answers: Answers, smoothing: Smoothing | None
+) -> HiddenModel:
+    """Return the model with half of the weight for the default's table of these people. Whoever the states foresee
+    badly, the table foresees as the default does, at the cost of a bit at most for each of their dialogues."""
+    options = fitted_users.fitted_options(dialogues, answers=answers, smoothing=smoothing, acts=model.acts)
+    user = markov.build(options.model_copy(update={"words": dict.fromkeys(options.acts, ("-",))}))
+    last = max((first for first, _ in user.turns.stretches), default=1) if user.turns else 1
+    return add_table(model, user.row, last, _SHARE_OF_TABLE)
+
+
 def fit_hidden_user(
     dialogues: Sequence[Dialogue],
     *,
     name: str,
     files: Sequence[str] = (),
     answers: Answers = "nothing",
+    smoothing: Smoothing | None = None,
+    table: bool = False,
     seed: int = 0,
 ) -> HiddenFile:
-    """Return the file of a fitted user with hidden states, without texts."""
+    """Return the file of a fitted user with hidden states, without texts. With `table`, half of the weight is for the
+    table of the default."""
+    model = learn_hidden(dialogues, answers=answers, seed=seed)
+    if table:
+        model = with_table(model, dialogues, answers=answers, smoothing=smoothing)
     return HiddenFile(
         name=name,
         source=fitted_users.source_of(dialogues, files, answers),
-        options=model_options(learn_hidden(dialogues, answers=answers, seed=seed)),
+        options=model_options(model),
         stopping=fitted_users.stop_estimates(dialogues),
     )
 

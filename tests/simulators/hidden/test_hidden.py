@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from harvest.studies.users.played_users import (
+    BOTH,
     DEFAULT,
     FEWEST,
     HIDDEN,
@@ -21,6 +22,7 @@ from harvest.studies.users.played_users import (
     learn_hidden,
     people_of,
     played_bits,
+    with_table,
 )
 from protocols.route import Say, Stop
 from recordings.acts.dialogue import ActTurn, Dialogue
@@ -306,13 +308,54 @@ def test_people_of_iard_are_foreseen_better_than_by_the_default() -> None:
 
 
 @pytest.mark.parametrize("folds", [5, pytest.param(10, marks=pytest.mark.soak)])
-def test_thirty_five_searchers_are_foreseen_better_but_too_few_to_be_sure(folds: int) -> None:
+def test_thirty_five_searchers_are_foreseen_better_for_sure_only_with_the_table(folds: int) -> None:
+    """Hidden states alone gain more, but some people lose much by them: 10 folds have .077 [-.003, .161] alone and .068
+    [.017, .127] with the table."""
     found = candidates(read_dialogues(SIM4IA).kept, folds=folds)
-    best = found.held_out[HIDDEN]
-    assert best.gain >= 0.05
-    assert best.low > -0.02
-    assert found.chosen == (HIDDEN if best.low > 0 else DEFAULT)
+    alone, both = found.held_out[HIDDEN], found.held_out[BOTH]
+    assert alone.gain >= 0.05
+    assert both.gain >= 0.05
+    assert both.low > max(0.0, alone.low)
+    assert found.chosen == (BOTH if alone.low <= 0 else HIDDEN)
     assert "cannot be fitted" in found.left_out["geometric"]
+
+
+def test_a_table_within_hidden_states_foresees_what_the_table_does(hidden_user: HiddenUser) -> None:
+    people, others = moody(150, np.random.default_rng(2)), moody(30, np.random.default_rng(9))
+    both = with_table(hidden_user.model, people, answers="labels", smoothing=None)
+    table = HiddenModel(both.acts, (replace(both.parts[-1], weight=1.0),))
+    default = fitted_markov(people, stop=DEFAULT, answers="labels")
+    played = HiddenUser(both, hidden_user.phrasebook)
+    for one in others:
+        bits = [
+            played_bits(default, [one], "labels"),
+            _likelihood(table, one),
+            _likelihood(hidden_user.model, one),
+            _likelihood(both, one),
+            played_bits(played, [one], "labels"),
+        ]
+        assert bits[1] == pytest.approx(bits[0], rel=1e-9)
+        assert bits[3] == pytest.approx(-math.log2((2 ** -bits[1] + 2 ** -bits[2]) / 2), rel=1e-6), (
+            "weights are rounded"
+        )
+        assert bits[4] == pytest.approx(bits[3], rel=1e-9)
+    assert_conforms(played, [SCENARIO])
+
+
+def test_people_of_one_class_do_not_act_by_the_table_of_all() -> None:
+    people = two_classes(60, np.random.default_rng(1))
+    model = learn_hidden(people)
+    both = with_table(model, people, answers="nothing", smoothing=None)
+    if model.classes > 1:
+        rows = [
+            one.row(one.update_by_act(one.initial_belief(1), "ask", opening=True), opening=False)
+            for one in (model, both)
+        ]
+        assert rows[1] == pytest.approx(rows[0])
+
+
+def _likelihood(model: HiddenModel, one: Dialogue) -> float:
+    return -float(log_likelihoods(model, people_of([one], "labels"), together=False).sum()) / math.log(2)
 
 
 def test_with_few_people_the_default_is_played() -> None:

@@ -335,21 +335,25 @@ def test_the_command_prints_what_every_user_is_worth_and_marks_the_one_it_writes
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     formats = {}
-    for given in ("best", "table", "hidden-states"):
+    for given in ("best", "table", "hidden-states", "hidden-and-table"):
         out = tmp_path / f"{given}.yaml"
         code, printed, _ = harvest(capsys, "users", "fit", SIM4IA, "--folds", 2, "--stop", given, "--out", out)
         assert code == 0
         rows = [line.split() for line in printed[printed.index("could be") :].splitlines()]
         worth = {row[0]: row for row in rows if row and row[0] in CANDIDATES and row[1] != "n/a"}
-        assert list(worth) == ["turn-and-act", "table", "hidden-states"], "no end was seen, so no stop model"
+        assert list(worth) == ["turn-and-act", "table", "hidden-states", "hidden-and-table"], (
+            "no end was seen, so no stop model"
+        )
         (marked,) = [name for name, row in worth.items() if row[-1] == "yes"]
         assert marked == given or given == "best"
         assert worth["turn-and-act"][2] == "reference"
         assert {row[-2] if row[-1] == "yes" else row[-1] for row in worth.values()} == {"203"}
         formats[given] = (marked, type(read_user(out)).__name__)
     assert formats["table"][1] == "UserFile"
-    assert formats["hidden-states"][1] == "HiddenFile"
-    assert formats["best"][1] == ("HiddenFile" if formats["best"][0] == "hidden-states" else "UserFile")
+    assert formats["hidden-states"][1] == formats["hidden-and-table"][1] == "HiddenFile"
+    assert formats["best"][1] == ("HiddenFile" if formats["best"][0].startswith("hidden-") else "UserFile")
+    code, _, people = harvest(capsys, "users", "fit", SIM4IA, "--order", 2, "--stop", "hidden-and-table")
+    assert (code, "allowed: --order 1" in people) == (2, True)
     _, printed, _ = harvest(capsys, "users", "fit", SIM4IA, "--folds", 2, "--stop", "table", "--json")
     held = json.loads(printed)["candidates"]
     assert held["chosen"] == "table"
