@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from harvest.audits.audit import load_audit
 from harvest.cli.parameters import PathArgument
 from harvest.drivers.rereading import read_reply, reply_exhibit, separate_thoughts
 from harvest.pages.chats.reread import FoundAnswer, RereadAnswer, read_again
@@ -27,7 +28,7 @@ from recordings.merging.revision import Revision, check_target, write_revision
 from recordings.secrets.redaction import Redactor, count_marks
 from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
-from topics.errors import InputError
+from topics.errors import InputError, Place
 
 _MOST_DIFF_LINES = 24  # printed lines of a text's diff; --json has both texts
 _LONGEST_LINE = 300  # characters of a difference
@@ -63,12 +64,16 @@ class _Revised:
 @click.argument("run", type=PathArgument())
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--out", type=PathArgument(), metavar="RUN2", help="Write a new run with the new readings.")
+@click.option(
+    "--options-of", "audit", metavar="AUDIT", help="Read replies of APIs and programs with the options there."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> None:
-    """Read stored pages again with today's code, and show what changed.
+def command(run: Path, system: str | None, out: Path | None, audit: str | None, as_json: bool) -> None:
+    """Read stored pages and replies again, and show what changed.
 
-    No system is contacted, and RUN is not changed. Every answer is read again from its stored page or HTML, and the
-    protocol of the run decides its label again. If other labels would have led to other user turns, the conversation
+    No system is contacted, and RUN is not changed. Every answer is read again from what was kept of it, with today's
+    code, and the protocol of the run decides its label again. `--options-of` helps if an option such as `links` was
+    wrong when the run was played. If other labels would have led to other user turns, the conversation
     is marked as invalid in RUN2; `harvest run` with the same audit and `--out RUN2` plays it again.
     """
     recorded = read(run, keep_rows=True)
@@ -76,10 +81,13 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
         raise InputError(f"the run has no system {system!r}", allowed=", ".join(recorded.header.systems))
     if out is not None:
         check_target(recorded, out)
+    options = _options_now(audit, recorded, system) if audit is not None else {}
     answers, found = read_again(recorded, system=system)
-    answers = [_reread_reply(recorded, answer) for answer in answers]
+    answers = [_reread_reply(recorded, answer, options) for answer in answers]
     revised = list(_revised_conversations(recorded, answers))
     told = _count_changes(answers, found, revised)
+    if options:
+        told["options"] = {name: {key: now.get(key) for key in changed} for name, (now, changed) in options.items()}
     damage: Sequence[str] = recorded.damage
     if out is not None:
         revisions = {
@@ -103,14 +111,40 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
         click.echo(f"{pluralize(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
 
 
-def _reread_reply(run: Run, answer: RereadAnswer) -> RereadAnswer:
+def _options_now(audit: str, run: Run, system: str | None) -> dict[str, tuple[Mapping[str, Any], list[str]]]:
+    """Return, by system, the options in `audit`, and the names of those that differ from the run's. Raises InputError
+    if no system of the run has other options there."""
+    found: dict[str, tuple[Mapping[str, Any], list[str]]] = {}
+    for one in load_audit(audit, imports=False).systems:
+        recorded = run.header.systems.get(one.name)
+        if not isinstance(recorded, dict) or recorded.get("driver") != one.driver or system not in (None, one.name):
+            continue
+        was: Any = recorded.get("options") or {}
+        now = json.loads(json.dumps(one.definition()["options"]))
+        changed = [key for key in dict.fromkeys((*now, *was)) if now.get(key) != was.get(key)]
+        if changed:
+            found[one.name] = (now, changed)
+    if not found:
+        raise InputError(
+            "no system of the run has other options there",
+            place=Place(audit),
+            advice="a system must have the same name and driver as in the run",
+        )
+    return found
+
+
+def _reread_reply(
+    run: Run, answer: RereadAnswer, others: Mapping[str, tuple[Mapping[str, Any], list[str]]]
+) -> RereadAnswer:
     """Read an answer again from the stored reply of an API or a program, or from the recorded text if the reply is
-    plain text. An answer is returned unchanged if it was read from a page, or if its driver stores neither replies
-    nor pages."""
+    plain text. `others` has options that differ from the recorded ones. An answer is returned unchanged if it was read
+    from a page, or if its driver stores neither replies nor pages."""
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
     if answer.source or reply is None or not isinstance(definition, dict):
         return answer
     driver, options = str(definition.get("driver")), definition.get("options") or {}
+    if answer.conversation.key.system in others:
+        options = dict(others[answer.conversation.key.system][0])
     source = reply_exhibit(driver, reply.evidence)
     if not source or not isinstance(options, dict):
         return answer
@@ -250,6 +284,8 @@ def _summary_lines(
     without = Counter(one.conversation.key.system for one in answers if not one.source)
     for system, count in without.items():
         yield printable(f"{system}: no page was stored for {pluralize(count, 'answer')}", line=True)
+    for system, options in told.get("options", {}).items():
+        yield printable(f"{system}: read with other options than recorded: {', '.join(options)}", line=True)
     same = told["read"] - told["changed"]
     yield f"{pluralize(told['read'], 'answer')} read again: {told['changed']} changed, {same} the same"
     if told["unreadable"]:

@@ -96,10 +96,12 @@ def reread_sentence(run: Run) -> str:
     parts = source.get("parts")
     named = [f"{name} in {count}" for name, count in parts.items()] if isinstance(parts, dict) else []
     what = f" ({', '.join(named)})" if named else ""
+    options = source.get("options")
+    given = "; ".join(f"{name}: {', '.join(own)}" for name, own in options.items()) if isinstance(options, dict) else ""
     return (
         f"{run.path.name}: {source['changed']} of {source.get('read')} answers are others{what} since Harvest "
-        f"{reading_of(run).again} read again what was kept of them, so figures can differ from those of the run as it "
-        "was recorded."
+        f"{reading_of(run).again} read again what was kept of them{f' with other options ({given})' if given else ''}, "
+        "so figures can differ from those of the run as it was recorded."
     )
 
 

@@ -90,3 +90,30 @@ def test_a_reply_is_read_again(
     told_of_it = "again: 2 of 2 answers are others (text in 2, links in 2, thoughts in 2) since Harvest"
     assert (told_of_it in " ".join(scored.stdout.split())) == (was is not None), scored.stdout
     assert "answers are others" not in harvest("score", "run", cwd=tmp_path).stdout
+
+
+def test_replies_are_read_with_options_that_an_audit_has_now(tmp_path: Path) -> None:
+    said = f"<think>hm</think>It is {FILM}."
+    with chat_api(lambda turns: (said, "m1")) as port:
+        options: dict[str, Any] = {"base_url": f"http://127.0.0.1:{port}/v1", "model": "m1"}
+        for name, apart in (("old", False), ("mended", True)):
+            own = json.dumps({**options, "thoughts_apart": apart})
+            (tmp_path / f"{name}.yaml").write_text(AUDIT.replace("DRIVER", "openai").replace("OPTIONS", own))
+        assert harvest("run", "old.yaml", "--out", "run", "--no-report", cwd=tmp_path).returncode == 0
+    read = ("pages", "read-again", "run")
+    same = harvest(*read, "--options-of", "old.yaml", cwd=tmp_path)
+    assert same.returncode == 2
+    assert "no system of the run has other options there" in same.stderr
+    assert json.loads(harvest(*read, "--json", cwd=tmp_path).stdout)["changed"] == 0
+    done = harvest(*read, "--options-of", "mended.yaml", "--out", "again", cwd=tmp_path, width=200)
+    assert done.returncode == 0, done.stderr
+    assert "mine: read with other options than recorded: thoughts_apart" in done.stdout
+    header = json.loads((tmp_path / "again" / "run.json").read_text())
+    assert header["source"]["options"] == {"mine": {"thoughts_apart": True}}
+    assert header["systems"]["mine"]["options"]["thoughts_apart"] is False, "resumed as it was begun"
+    shown = harvest("show", "again", "--topic", "M002", cwd=tmp_path, width=200).stdout
+    assert f"It is {FILM}." in shown
+    assert "<think>" not in shown
+    scored = " ".join(harvest("score", "again", cwd=tmp_path, width=400).stdout.split())
+    assert "read again what was kept of them with other options (mine: thoughts_apart), so figures can differ" in scored
+    assert harvest("data", "verify", "again", cwd=tmp_path).returncode == 0
