@@ -117,3 +117,16 @@ def test_trials_near_each_other_in_time_widen_it() -> None:
     assert width[2] / width[0] == pytest.approx(2, rel=0.1)
     nothing = [these_interval(np.zeros((6, 10)), sides[1], level=0.95, inflation=factor).high for factor in (1.0, 4.0)]
     assert nothing[1] > 3 * nothing[0]
+
+
+@pytest.mark.parametrize("alone", [1, 2, 9])
+def test_topics_with_one_trial_left_do_not_move_the_interval(alone: int) -> None:
+    """Hard topics that lost most of their trials: the ends lie around the mean over topics, as for equal numbers."""
+    values = (np.random.default_rng(alone).random((18, 4)) < np.linspace(0.2, 0.9, 18)[:, None]).astype(float)
+    values[:alone, 1:] = np.nan
+    values[:alone, 0] = 0.0
+    counts = (~np.isnan(values)).sum(axis=1, keepdims=True)
+    mean = float(np.nanmean(values, axis=1).mean())
+    found = these_interval(values / counts, np.where(np.isnan(values), np.nan, 1 / counts), level=0.95)
+    assert found.low < mean < found.high
+    assert (found.low + found.high) / 2 == pytest.approx(mean, abs=0.03)
