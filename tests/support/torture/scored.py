@@ -35,9 +35,13 @@ GROUPS = frozenset(
         "sessions",
         "trials in time",
         "recovery",
+        "copied trials",
+        "one system at an end",
+        "recovery at an end",
+        "unequal numbers of trials",
     }
 )
-"""Without losses: of those `score` prints what they leave open, beside an interval of what is there."""
+"""Without losses that depend on values, of which `score` prints what they leave open."""
 
 
 def design_of(study: Study, system: int, estimand: Estimand) -> tuple[Design, str]:
