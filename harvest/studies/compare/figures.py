@@ -156,7 +156,7 @@ def _figures(found: Comparison, width: int) -> Iterator[Table]:
 
 def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
     own = [name_lines(one, _NAME_WIDTH - 6) for one in (f"{pair.first} −", pair.second)]
-    name = textwrap.indent((" " if len("".join(own)) < _NAME_WIDTH - 6 else "\n").join(own), "  ")
+    name = textwrap.indent((" " if len(" ".join(own)) <= _NAME_WIDTH - 4 else "\n").join(own), "  ")
     if pair.verdict == "no value":
         return name, "n/a"
     value, interval = difference_text(measure, pair), pair.interval
