@@ -97,7 +97,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
                     "Open a window to log in by hand, and store the log-in in a file.", "harvest.cli.pages.login"
                 ),
                 "read-again": Entry(
-                    "Read stored pages again with today's code, and show what changed.", "harvest.cli.pages.rereading"
+                    "Read stored pages and replies again, and show what changed.", "harvest.cli.pages.rereading"
                 ),
             },
         ),

@@ -41,7 +41,7 @@ _CHUNK_NAME = re.compile(r"\d{4,}\.js")
 @click.option(
     "--matters",
     type=NumberRange(0, 1, min_open=True, max_open=True),
-    help=f"The smallest difference of shares that matters [that of reaudit, or {MATTERS:g}].",
+    help=f"The smallest difference of shares that matters [that of watch run, or {MATTERS:g}].",
 )
 @click.option(
     "--schema", type=NameOrFile(), metavar="NAME|FILE", help="Criteria for SWAN, if anything was judged [sakai-2023]."

@@ -143,6 +143,8 @@ class _FindingWriter:
         if not pair.is_distinguished and (pair.interval.low > 0 or pair.interval.high < 0):
             why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
             interval += f"; the interval excludes 0, but {why}"
+        elif math.isnan(pair.interval.low) and pair.why:
+            interval += f", without an interval: {pair.why.removesuffix(SEE_BOUNDS)}"
         if verdict == "cannot tell" and these is not None:
             own = difference_words(one, these, turned=False)
             value, opened, ends = own.partition(" [")
@@ -347,7 +349,7 @@ class _FindingWriter:
         wanted, there = (pair.needed.topics, len(self.one.topics)) if like else (pair.needed.trials, self.one.trials[1])
         what = "topics like these" if like else "trials of each topic"
         if math.isnan(wanted):
-            return f"Play more {what}."
+            return "Remove the cause, and play the audit again." if pair.why else f"Play more {what}."
         if wanted > _MOST_PLAYABLE:
             return f"No number of {what} that could be played would show a difference as small as the observed one."
         whole = f"{round_roughly(max(wanted, there + 1))} {what} (now {there:,})"

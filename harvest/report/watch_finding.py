@@ -158,11 +158,14 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
         few = watch_words.too_little_words(one)
         return f"{name} may have {_way(one.difference.value)} since the baseline: {did}. {few[0].upper()}{few[1:]}."
     if kind == "perhaps back":
-        near = f"{did}{watch_words.joined_words(one)}"
-        return f"{name} is perhaps back near the baseline: {near}. Another audit has to confirm it.{since}"
+        near = watch_words.near_words(one, found.smallest_effect)
+        return (
+            f"{name} is perhaps {near}: {did}{watch_words.joined_words(one)}. Another audit has to confirm it.{since}"
+        )
     if kind == "back":
         words = watch_words.past_change_words(one)
-        return f"{name} is back near the baseline: {did}{watch_words.joined_words(one)}. {words[0].upper()}{words[1:]}."
+        near = watch_words.near_words(one, found.smallest_effect)
+        return f"{name} is {near}: {did}{watch_words.joined_words(one)}. {words[0].upper()}{words[1:]}."
     if kind == "same":
         small = f"{100 * found.smallest_effect:g} points"
         return f"{name} is the same as at the baseline, within {small}: {did}."

@@ -31,7 +31,8 @@ _SAME = 1e-12  # values that differ only by rounding must rank as equal on every
 _SHARED = 0.01
 _TIME_DEPENDENCE = (
     "differences of trials near each other in time are alike whatever the topic, as if sessions went on (then "
-    "declare it, session: continued) or a load was on one system only"
+    "declare it, session: continued) or a load was on one system only; once in a hundred runs that is chance, which "
+    "another run tells"
 )
 
 

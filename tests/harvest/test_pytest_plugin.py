@@ -123,7 +123,7 @@ def project(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
 def test_figures_are_asserted_with_their_intervals(tmp_path: Path) -> None:
     done = project(tmp_path, PASSING)
     assert "4 passed" in done.stdout, done.stdout
-    assert re.search(r"A: .* wanted at least 50%: with so many trials the check fails below about 2\d%", done.stdout)
+    assert re.search(r"A: .* wanted at least 50%: with so many trials the check fails below about 1\d%", done.stdout)
 
 
 def test_what_fails_says_the_figure_and_the_bound(tmp_path: Path) -> None:

@@ -60,14 +60,18 @@ def _without_interval(found: Comparison) -> dict[str, list[tuple[str, str]]]:
 
 def undecided_reasons(found: Comparison) -> Iterator[Text]:
     """Yield why pairs are undecided although their p or figures suggest a difference."""
-    said: dict[str, list[tuple[str, str]]] = {}
+    said: dict[tuple[str, str], list[tuple[str, str]]] = {}
     without = _without_interval(found)
     for measure in found.measures:
         for pair in measure.pairs:
             if pair.why and pair.why not in without:
-                said.setdefault(pair.why, []).append(_name_pair(measure, pair, found))
-    for why, names in said.items():
-        yield Text(f"*: {_first_names(names)}: cannot tell, whatever p: {why}", style="yellow")
+                marked = pair.corrected == pair.corrected  # then its row has an asterisk
+                begin, whatever = ("*: ", ", whatever p") if marked else ("", "")
+                said.setdefault((begin, f"cannot tell{whatever}: {pair.why}"), []).append(
+                    _name_pair(measure, pair, found)
+                )
+    for (begin, why), names in said.items():
+        yield Text(f"{begin}{_first_names(names)}: {why}", style="yellow")
 
 
 def _explain_undecided(found: Comparison) -> Iterator[Text]:

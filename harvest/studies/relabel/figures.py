@@ -84,7 +84,8 @@ def summary_lines(one: Relabelling) -> Iterator[str]:
     verb = "changes" if changed == 1 else "change"
     given = sum(turn.label is not None for each in one.conversations for turn in each.recorded.turns)
     left = given - one.labels
-    rest = f"; {left} of later turns, which this protocol may not have asked" if left > 0 else ""
+    further = f"{pluralize(left, 'further label')} {'is' if left == 1 else 'are'}"
+    rest = f"; {further} of later turns, which this protocol may not have asked" if left > 0 else ""
     yield f"{changed} of {pluralize(one.labels, 'label')} {verb}{f' ({kinds})' if kinds else ''}{rest}."
     for course, words in _COURSES.items():
         several = one.count(course)

@@ -162,12 +162,12 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
             yield table
         tried = pluralize(selection.trials[system], "trial")
         said = [
-            f"{printable(system, line=True)}: in {lost} of {tried} the first attempt that got an answer failed later."
+            f"{printable(system, line=True)}: in {lost} of {tried} the first attempt that got an answer failed later, "
+            "or was cut short."
         ]
         if any(is_percentage(one.measure) for one in bounds):
             said.append(
-                "The bounds count that attempt, not the retry, with its missing turns once as useless and "
-                "once as useful."
+                "The bounds count that attempt, not a retry, with its missing turns once as useless and once as useful."
             )
         rates = [one.measure for one in bounds if not is_percentage(one.measure)]
         if rates:

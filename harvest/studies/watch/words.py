@@ -40,11 +40,12 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
     if one.word == "perhaps back":
         had = had_changed_words(one)
         return (
-            f"{name} is perhaps back near the baseline ({moved}{joined_words(one)}), {confirming_words(one, found)}; "
-            f"it had changed by {had}"
+            f"{name} is perhaps {near_words(one, found.smallest_effect)} ({moved}{joined_words(one)}), "
+            f"{confirming_words(one, found)}; it had changed by {had}"
         )
     if one.word == "back":
-        return f"{name} is back near the baseline ({moved}{joined_words(one)}); {recovery_words(one)}"
+        near = near_words(one, found.smallest_effect)
+        return f"{name} is {near} ({moved}{joined_words(one)}); {recovery_words(one)}"
     if state.is_changed:
         had = had_changed_words(one)
         return f"{name}: cannot tell whether it is back at the baseline ({moved}); it had changed by {had}"
@@ -71,6 +72,18 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
         moved += f"; the last {audits} audits together: {gathered_words(one, of=False)}, {evidence_words(one)}"
     more = f"; {settling_words(one.settles)}" if settling else ""
     return f"{name}: cannot tell whether it {open_question(one, found.smallest_effect)} ({moved}{more}){since}"
+
+
+def near_words(one: WatchedFigure, smallest_effect: float) -> str:
+    """Say where a figure is that has left its change behind: back near the baseline or, if the interval of the audits
+    that showed it denies that, on the other side."""
+    value, low, high, audits = one.state.joined
+    if not audits > 1:
+        value, (low, high) = one.difference.value, one.difference.printed_ends
+    if low > smallest_effect or high < -smallest_effect:
+        was, now = ("below", "above") if value > 0 else ("above", "below")
+        return f"no longer {was} the baseline, but {now} it"
+    return "back near the baseline"
 
 
 def open_question(one: WatchedFigure, smallest_effect: float) -> str:

@@ -357,7 +357,7 @@ def test_the_command_says_what_changes_and_lists_it(run: Run, tmp_path: Path) ->
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[1:3] == [
-        "1 of 7 labels changes (x → o: 1); 1 of later turns, which this protocol may not have asked.",
+        "1 of 7 labels changes (x → o: 1); 1 further label is of later turns, which this protocol may not have asked.",
         "1 of 4 conversations would have gone on otherwise.",
     ]
     (line,) = [line for line in lines if "turn 1: x → o" in line]

@@ -65,8 +65,8 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
     assert "%recovery n/a 0.0% 100.0%" in told
     lost = sum(not one for one in first)
     assert (
-        f"mine: in {lost} of 20 trials the first attempt that got an answer failed later. The bounds count that "
-        "attempt, not the retry, with its missing turns once as useless and once as useful." in told
+        f"mine: in {lost} of 20 trials the first attempt that got an answer failed later, or was cut short. The bounds count that "
+        "attempt, not a retry, with its missing turns once as useless and once as useful." in told
     )
 
     scored = json.loads(harvest("score", "run", "--json", cwd=tmp_path).stdout)["selection"]
@@ -81,7 +81,7 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
     def asked(measures: str) -> str:
         return " ".join(harvest("score", "run", "-m", measures, cwd=tmp_path).stdout.split())
 
-    short = f"mine: in {lost} of 20 trials the first attempt that got an answer failed later."
+    short = f"mine: in {lost} of 20 trials the first attempt that got an answer failed later, or was cut short."
     told = asked("WAN(Sufficiency), transition(start, o)")
     assert "bounds of" not in told, "nobody asked for a share"
     assert (
@@ -149,7 +149,7 @@ def test_a_breakdown_is_bounded_also_where_the_first_attempt_of_every_trial_was_
     )
     harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
     told = " ".join(harvest("score", "run", "-m", "breakdown, P(breakdown)", cwd=tmp_path).stdout.split())
-    assert "mine: in 1 of 1 trial the first attempt that got an answer failed later." in told
+    assert "mine: in 1 of 1 trial the first attempt that got an answer failed later, or was cut short." in told
     assert "breakdown 0.0000 1.0000 0.0000 P(breakdown) 0.0000 1.0000 0.0000" in told
     assert "no bounds here" not in told
 

@@ -101,6 +101,18 @@ def test_audits_that_are_near_the_baseline_only_together_say_their_interval() ->
     assert "together" not in alone
 
 
+def test_a_figure_beyond_the_baseline_is_not_said_to_be_near_it() -> None:
+    state = replace(CHANGED, name="perhaps back", is_near=True, near=START, stretch=((0.083, 0.001),))
+    above = sentence(moved(0.083, 0.039, 0.128), state, CHANGED)
+    assert above.startswith(
+        "ave%useful is perhaps no longer below the baseline, but above it (+8.3 points [+3.9, +12.8])"
+    )
+    back = WatchState(back=START + 21 * DAY, ended=START, joined=(0.06, 0.019, 0.101, 2))
+    assert "is back near the baseline (+3.6 points" in sentence(moved(0.036, -0.015, 0.088), back, CHANGED)
+    beyond = replace(back, joined=(-0.09, -0.12, -0.06, 2))
+    assert "is no longer above the baseline, but below it (" in sentence(moved(-0.05, -0.09, -0.01), beyond, CHANGED)
+
+
 def test_an_alarm_says_whether_this_audit_shows_it() -> None:
     alarm = WatchState(name="alarm", raised=START)
     shown = sentence(moved(-0.182, -0.25, -0.11), alarm, levels=(1.1, 0.0))
