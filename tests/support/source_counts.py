@@ -293,7 +293,7 @@ def least_coverage(cells: Sequence[Counted]) -> str:
     if not printed:
         return "none" if cells else ""
     least = f"{min(one.right / one.printed for one in cells if one.printed):.3f}".removeprefix("0")
-    return least if printed == studies else f"{least} ({100 * printed / studies:.0f}%)"
+    return least if printed == studies else f"{least} ({min(99, round(100 * printed / studies))}%)"
 
 
 def verdicts(found: Sequence[Counted]) -> Iterator[str]:
