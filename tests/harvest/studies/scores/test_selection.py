@@ -65,8 +65,8 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
     assert "%recovery n/a 0.0% 100.0%" in told
     lost = sum(not one for one in first)
     assert (
-        f"mine: in {lost} of 20 trials the first attempt that got an answer failed later, or was cut short. The bounds count that "
-        "attempt, not a retry, with its missing turns once as useless and once as useful." in told
+        f"mine: in {lost} of 20 trials the first attempt that got an answer failed later, or was cut short. The bounds "
+        "count that attempt, not a retry, with its missing turns once as useless and once as useful." in told
     )
 
     scored = json.loads(harvest("score", "run", "--json", cwd=tmp_path).stdout)["selection"]
