@@ -101,7 +101,8 @@ async def _probe(probe: Probe, driver: str | None, message: str, dry: bool, keys
     if not found:
         _say(
             "no known API was recognised. Many servers speak chat completions and do not say so: --driver openai "
-            "--option model=NAME tries that; for others see harvest init --list"
+            "--option model=NAME tries that; for others see harvest init --list; an API of its own form is described "
+            "to driver: http"
         )
         if as_json:
             click.echo(json.dumps({"url": probe.url, "driver": None, "found": []}))

@@ -42,7 +42,7 @@ export const drawHistories = () => {
       at("histories").append(found);
     }
     const last = one.looks[one.looks.length - 1];
-    const strip = made("span", "strip", ...one.looks.map(([verdict]) => made("i", WORSE.includes(verdict) ? "bad" : verdict === "same" || verdict === "back" ? "good" : "")));
+    const strip = made("span", "strip", ...one.looks.map(([verdict]) => made("i", WORSE.includes(verdict) ? "bad" : ["same", "back", "perhaps back"].includes(verdict) ? "good" : "")));
     strip.setAttribute("aria-hidden", "true");
     found.firstElementChild.replaceChildren(made("b", "", nameOf(one)), " ", last ? pill(last[0]) : "", " ", last ? minute(last[1]) : "", " ",
       one.fault ? made("span", "cut", clean(one.fault)) : made("span", "dim", counted(one.looks.length + one.earlier, "audit")), " ", strip, made("span", "dim under", clean(one.path)));
