@@ -89,7 +89,7 @@ def serve_page(
     choices = scale_choices(scores, words.words)
     values = {one.name: value_choices(words.values(one), words.words) for one in schema if one.values}
     if adjudicate:
-        shown = {(name, one.value): one.words for name in names for one in values.get(name, choices)}
+        shown = {(of.name, one.value): one.words for of in schema for one in values.get(of.name, choices)}
         rows = list(
             disputed_rows(rows, read_layers(run), lambda name, value: shown.get((name, value), plain_vote(name, value)))
         )
