@@ -35,7 +35,10 @@ _THOUGHT_FIELDS = (
     *("reasoning_text", "reasoning_summary", "thinking_content", "thought", "thoughts"),
 )
 # The fields of sources, in a message, in a piece of one or in the body; the last is Zhipu's.
-_SOURCE_FIELDS = ("annotations", "search_results", "citations", "sources", "references", "web_search")
+_SOURCE_FIELDS = (
+    *("annotations", "search_results", "citations", "sources", "references", "web_search"),
+    "vertex_ai_grounding_metadata",  # LiteLLM's
+)
 # Objects of a message that hold such fields: Azure's and LiteLLM's.
 _SOURCE_HOLDERS = ("context", "provider_specific_fields")
 _READ_FIELDS = frozenset({"role", "name", "content", "refusal", *_THOUGHT_FIELDS, *_SOURCE_FIELDS})

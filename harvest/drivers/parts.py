@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from harvest.drivers.grounding import Segment, is_grounding, read_grounding
 from harvest.drivers.received import excerpt, join_surrogates
 from harvest.drivers.sources import sources_in
 from harvest.drivers.stream_text import DOUBTED, REPEATED, StreamText, stream_text
@@ -69,6 +70,8 @@ class Parts:
         self.final_text = ""
         self._thoughts: dict[str, list[str]] = {}
         self._sources: list[Source] = []
+        self._grounded: list[tuple[Source, list[Segment]]] = []
+        self._starts: list[int] = []
         self._calls = [StreamedCalls()]  # one for a stream, else one for each call
         self._offers: list[Offer] = []
         self._attachments: list[Attachment] = []
@@ -98,6 +101,7 @@ class Parts:
 
     def add_part(self, part: object) -> None:
         """Add one part of a content. Raises MisshapenError unless the value is a string or an object."""
+        self._starts.append(self._length)
         if isinstance(part, str):
             self.add_text(part)
             return
@@ -179,6 +183,7 @@ class Parts:
         """Discard the text received so far, because the next text replaces it."""
         self.pieces.clear()
         self.restarts.clear()
+        self._starts.clear()
         self._length = 0
 
     def add_refusal(self, refusal: object) -> None:
@@ -194,10 +199,20 @@ class Parts:
         self._thoughts.setdefault(field, []).extend(_strings_in(value))
 
     def add_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
-        self._sources += [replace(source, place=place) for source in sources_in(value, offset)]
-        items = value if isinstance(value, list) else [value]
+        items = [item for item in (value if isinstance(value, list) else [value]) if not self._add_grounding(item)]
+        self._sources += [replace(source, place=place) for source in sources_in(items, offset)]
         if any(isinstance(item, Mapping) and item and not any(sources_in(item)) for item in items):
             self.note(UNKNOWN_SOURCE)
+
+    def _add_grounding(self, value: object) -> bool:
+        if not (isinstance(value, Mapping) and is_grounding(value)):
+            return False
+        for chunk, segments in read_grounding(value):
+            sources = [replace(source, place="beside") for source in sources_in(chunk)]
+            self._grounded += [(source, segments) for source in sources]
+            if chunk and not sources:
+                self.note(UNKNOWN_SOURCE)
+        return True
 
     def add_calls(self, value: object) -> None:
         """Add tool calls, or pieces of tool calls in a stream. Values of other types are ignored."""
@@ -260,6 +275,7 @@ class Parts:
                 notes[SPOKEN_TOO] = None
             text = "\n\n".join(filter(None, (text.rstrip(), spoken)))
         self.said_once = (text or refusal).strip()
+        sources = self._ground_sources(text)
         aloud, begin, end = split_thoughts(text) if thoughts_apart else ("", 0, len(text))
         if begin:
             notes[THOUGHT_ALOUD] = None
@@ -267,9 +283,7 @@ class Parts:
         thoughts = dict.fromkeys(
             self._join_texts(several, "\n\n").text.strip() for several in (*self._thoughts.values(), [aloud])
         )
-        answer = Answer.of(
-            text if text.strip() else refusal or text, sources=_place_sources(self._sources, text, begin)
-        )
+        answer = Answer.of(text if text.strip() else refusal or text, sources=_place_sources(sources, text, begin))
         return replace(
             answer,
             thoughts=join_surrogates("\n\n".join(filter(None, thoughts))),
@@ -279,6 +293,16 @@ class Parts:
             refused=bool(refusal.strip()),
             refusal=refusal if text.strip() and refusal.strip() else "",
         ), tuple(notes)
+
+    def _ground_sources(self, text: str) -> list[Source]:
+        """Return all sources, those of grounding metadata at the words that they support."""
+        grounded: list[Source] = []
+        for source, segments in self._grounded:
+            spans = {segment.place(text, () if self.streamed else self._starts) for segment in segments}
+            grounded += [replace(source, start=start, end=end) for start, end in sorted(spans) or [(-1, -1)]]
+        # LiteLLM gives the same sources as annotations, too, and their bytes as if they were characters.
+        known = {source.href for source in grounded if source.href}
+        return [source for source in self._sources if source.href not in known] + grounded
 
     def _join_texts(self, pieces: Sequence[str], between: str = "", restarts: Collection[int] = ()) -> StreamText:
         if not self.streamed:

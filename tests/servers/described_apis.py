@@ -166,11 +166,13 @@ class Gemini(Api):
         else:
             parts = [{"text": "hm", "thought": True}, {"text": text}]
             chunks = [{"web": {"uri": "https://www.example.org/mill", "title": "Mill"}}]
+            segment = {"partIndex": 1, "endIndex": len(text.encode()), "text": text}
+            supports = [{"segment": segment, "groundingChunkIndices": [0]}]
             body["candidates"] = [
                 {"content": {"role": "model", "parts": parts}, "finishReason": "STOP",
-                 "groundingMetadata": {"groundingChunks": chunks}}
+                 "groundingMetadata": {"groundingChunks": chunks, "groundingSupports": supports}}
             ]  # fmt: skip
-            answer = Answer.of(text, sources=(Source("https://www.example.org/mill", "Mill"),))
+            answer = Answer.of(text, sources=(Source("https://www.example.org/mill", "Mill", 0, len(text)),))
             self.truth[last] = Truth(replace(answer, thoughts="hm"), "STOP", "gemini-1", tokens)
         written = response("200 OK", json.dumps(body))
         writer.write(written[:-9] if "cut" in last else written)
