@@ -13,7 +13,6 @@ from harvest.studies.trees.parted_systems import END, end_title, turn_name
 from harvest.tables.drawing.layout import ShownTree
 from harvest.tables.drawing.svg import MARGIN, escape_text, fit_text, page, quote_attribute, rectangle, text
 from protocols.labels import MEANINGS, NOT_USEFUL, USEFUL
-from recordings.trees.node_text import one_line
 from topics.counting import pluralize
 
 _WIDTH = 1180.0  # in pixels: the column of the report
@@ -116,7 +115,7 @@ def _ends(
         only = {"outcome": name} if len(ended) > 1 else {}
         yield _block(across, below, 5, high, "ink", 1.0, said, address(tree=one.number, node=node, end=1, **only))
         if high >= _READABLE:
-            shown = f"{one_line(name) or END}{'' if share == '100%' else f' {share}'}"
+            shown = f"{title if title == END else title[2:]}{'' if share == '100%' else f' {share}'}"
             yield text(across + 9, below + high / 2 + 4, fit_text(shown, wide - 9, 11.0), 11.0, "dim")
         if (*names, title) in one.marked:
             yield rectangle(across - 2, below, 1.5, high, "ink")

@@ -14,6 +14,7 @@ from heapq import nlargest
 from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.viewing.listing import ListedHistory, ListedRun, Listing, look_verdict
 from harvest.viewing.tally import CountedAttempt, SystemCounts, Tally
+from recordings.conversations.endings import shown_end
 from recordings.files.json_text import Json
 from recordings.files.lock import is_locked
 from recordings.log.shard import planned_trials
@@ -328,7 +329,8 @@ def _labels(counts: Mapping[str, int]) -> list[Json]:
 
 
 def _attempt(one: CountedAttempt) -> list[Json]:
-    return [one.system, one.topic, one.trial, one.attempt, one.labels, one.outcome, one.reason]
+    ended = shown_end(f"{one.outcome} ({one.reason})").removesuffix(f" ({one.reason})") if one.outcome else ""
+    return [one.system, one.topic, one.trial, one.attempt, one.labels, ended, one.reason]
 
 
 def _history(one: ListedHistory, runs: Mapping[tuple[str, str], str]) -> News:

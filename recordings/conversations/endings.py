@@ -118,6 +118,12 @@ def is_lost(one: Conversation) -> bool:
 CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _CUTS)
 
 
+def shown_end(name: str) -> str:
+    """Return an `end_name` for people: no user left a conversation that was cut short, whatever the recording calls
+    its end."""
+    return name.replace("user-stopped", "cut short", 1) if name in CUT_ENDS else name
+
+
 def missing_turns(conversation: Conversation) -> int:
     """Return the number of user turns that would have followed if the conversation had not ended badly."""
     outcome = conversation.outcome

@@ -30,7 +30,7 @@ topic are independent.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,9 +82,16 @@ class WholeTest:
 
 
 def node_tests(
-    both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, level: float = 0.05, enumerated: int = ENUMERATED
+    both: BothSides,
+    rng: np.random.Generator,
+    *,
+    draws: int = DRAWS,
+    level: float = 0.05,
+    enumerated: int = ENUMERATED,
+    without: Collection[int] = (),
 ) -> NodeTests:
-    """Test the difference between two systems at each node. Topics with one trial on either side are left out.
+    """Test the difference between two systems at each node that is not in `without`. Topics with one trial on either
+    side are left out.
 
     `draws` is at least 1. If a node's trials can be dealt in at most `enumerated` ways, all ways are used: p is then
     exact, and does not depend on the seed. Raises InputError if no topic is left, or if no node could reach `level`
@@ -105,7 +112,7 @@ def node_tests(
     size = len(both.tree)
     through, taken = both.through[:, several], both.way_counts[:, several]
     z, nodes, found, every = np.full(size, np.nan), list[int](), list[Floats | None](), list[_AllDeals | None]()
-    for node in np.flatnonzero(np.bincount(both.nodes, minlength=size) > 1).tolist():
+    for node in np.setdiff1d(np.flatnonzero(np.bincount(both.nodes, minlength=size) > 1), [*without]).tolist():
         came, took = through[:, :, node], taken[:, :, both.nodes == node]
         whole = _AllDeals.enumerate_deals(came, took, enumerated)
         dealt = None if whole is not None else _dealt_statistics(came, took, draws, rng)

@@ -9,6 +9,7 @@ from protocols.route import Choice, Route
 from protocols.route_words import RuleFinding, decision_words, evidence_words, target_words
 from recordings.conversations.answer_parts import choice_row, offer_row, parts_row
 from recordings.conversations.conversation import Conversation, Turn
+from recordings.conversations.endings import shown_end
 from recordings.log.run_folder import Run
 from topics.languages import language_of
 from topics.sent_files import file_row
@@ -28,7 +29,7 @@ def outcome_words(conversation: Conversation) -> str:
     if outcome is None:
         return "interrupted"
     told = outcome.kind in ("invalid", "user-stopped") and outcome.reason  # imports may have no reason
-    return f"{outcome.kind} ({outcome.reason})" if told else outcome.kind
+    return shown_end(f"{outcome.kind} ({outcome.reason})") if told else outcome.kind
 
 
 def choice_line(choice: Choice, done: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from harvest.studies.trees.tree_scores import TreeScores
 from recordings.conversations.conversation import TrialKey
+from recordings.conversations.endings import shown_end
 from recordings.trees.node_text import format_percent, one_line, shorten
 from recordings.trees.tree import ConversationTree
 from scoring.inference.design import INDEPENDENT, Design, too_few_sessions_reason
@@ -124,7 +125,7 @@ class TreeFigures:
             low, high = self._without_certain(one.low, nodes), self._without_certain(one.high, nodes)
             words = _share_words(one.k, one.n, one.k / one.n, low, high)
             for node, name, own in zip(one.ends.node.tolist(), one.ends.name, words, strict=True):
-                found.setdefault(node, []).append((shorten(one_line(name), _LONGEST_END), own))
+                found.setdefault(node, []).append((shorten(one_line(shown_end(name)), _LONGEST_END), own))
         return found
 
     def end_lines(self) -> dict[int, list[tuple[str, str]]]:
@@ -136,7 +137,7 @@ class TreeFigures:
             low, high = self._without_certain(one.low, nodes), self._without_certain(one.high, nodes)
             shares = self._shares(one.k, one.n, one.k / one.n, low, high)
             for node, name, share in zip(one.ends.node.tolist(), one.ends.name, shares, strict=True):
-                found.setdefault(node, []).append((shorten(one_line(name), _LONGEST_END), f"{share}{blank}"))
+                found.setdefault(node, []).append((shorten(one_line(shown_end(name)), _LONGEST_END), f"{share}{blank}"))
         return found
 
     def unseen(self) -> tuple[str, ...]:

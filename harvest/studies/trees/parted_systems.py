@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,13 +13,14 @@ import numpy as np
 
 from harvest.studies.trees.folded_trees import merging_named
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import end_name, is_end_stated
+from recordings.conversations.endings import CUT_ENDS, cut_words, end_name, is_cut_short, is_end_stated, shown_end
 from recordings.trees.builder import LABEL, Merging, PathTurn, TreeBuilder, path_of
 from recordings.trees.node_text import node_title, one_line
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.statistics.same_source import SameSource, same_sources
 from scoring.stochastic.node_permutation import DRAWS, NodeTests, WholeTest, node_tests, whole_tree_test
 from scoring.stochastic.parting import BothSides, DivergenceParts, Pair, both_sides, pairs_behind, split_divergence
+from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -58,6 +59,9 @@ class PartedSystems:
     `n` is the number of trials on each side. `divergence` and `by_chance` are in bits, and `p` tests the whole
     divergence. If a side has sessions that continue from topic to topic, `by_chance` and every p are NaN. If the
     sides were played with different protocol states, `by_chance` and every p except the p of `texts` are NaN.
+    If conversations were cut short, `cut` says how many. The nodes where they were cut are left out of `divergence`,
+    `turns` and the tests, since nobody knows how these conversations would have gone on, and `by_chance` and `p` are
+    NaN.
     `turns` are the nodes with a share: first the significant nodes, then the other nodes by share. `tested` is the
     number of tested nodes, and `out` the number of nodes that could not have become significant. `refused` explains
     why nodes have no p, or is "". `texts` is the test of first answers; at most 10 answers are used for each topic
@@ -79,6 +83,7 @@ class PartedSystems:
     refused: str
     texts: SameSource
     tells_ends: bool = True
+    cut: str = ""
 
 
 def parted_systems(
@@ -120,13 +125,16 @@ def parted_systems(
     alpha = round(1 - level, 12)
     with cores() as pool:
         texts = pool.submit(_test_texts, told, pairs, seed)
-        tests = [pool.submit(_test_trees, both, alpha, seed, draws) for both in sides]
+        cuts = [cut_nodes(tree, how, both.names) for both in sides]
+        tests = [pool.submit(_test_trees, *one, alpha, seed, draws) for one in zip(sides, cuts, strict=True)]
         found = [
-            _describe_divergence(both, one.result(), texts.result()[both.names], alpha)
-            for both, one in zip(sides, tests, strict=True)
+            _describe_divergence(both, cut, one.result(), texts.result()[both.names], alpha)
+            for both, cut, one in zip(sides, cuts, tests, strict=True)
         ]
     for place, pair in enumerate(found):
         names = {pair.first, pair.second}
+        if cuts[place]:
+            found[place] = pair = replace(pair, cut=_cut_sentence(own, names))
         if states and names <= states.keys() and {*states[pair.first]} != {*states[pair.second]}:
             why = "their protocols have other states, so that trees differ whatever the systems answer"
             found[place] = pair = _remove_tests(pair, why)
@@ -159,21 +167,49 @@ def _remove_tests(found: PartedSystems, why: str) -> PartedSystems:
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
 
 
-def _test_trees(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:
+def cut_nodes(tree: ConversationTree, how: Mapping[FoldedTrial, str], systems: Collection[str]) -> Set[int]:
+    """Return the nodes at which conversations of `systems` were cut short, so that their next step is unknown."""
+    return {
+        int(node)
+        for node, trial in zip(tree.ends, tree.trials, strict=True)
+        if trial.key.system in systems and how.get(trial) in CUT_ENDS
+    }
+
+
+def _cut_sentence(conversations: Iterable[Conversation], systems: Collection[str]) -> str:
+    reasons = [
+        one.outcome.reason
+        for one in conversations
+        if one.outcome is not None and is_cut_short(one.outcome) and one.key.system in systems
+    ]
+    return (
+        f"{pluralize(len(reasons), 'conversation')} {'was' if len(reasons) == 1 else 'were'} {cut_words(reasons)}, so "
+        "how they would have gone on is not known: the turns at which this happened are left out"
+    )
+
+
+def _test_trees(
+    both: BothSides, cut: Set[int], alpha: float, seed: int, draws: int
+) -> tuple[WholeTest, NodeTests, str]:
     names, merge = both.names, both.tree.merge
-    whole = whole_tree_test(both, generator(seed, "parting", merge, *names))
+    whole = WholeTest(math.nan, math.nan) if cut else whole_tree_test(both, generator(seed, "parting", merge, *names))
+    rng = generator(seed, "parting turns", merge, *names)
     try:
-        return whole, node_tests(both, generator(seed, "parting turns", merge, *names), draws=draws, level=alpha), ""
+        return whole, node_tests(both, rng, draws=draws, level=alpha, without=cut), ""
     except InputError as none:
         nothing = np.full(len(both.tree), np.nan)
         return whole, NodeTests(nothing, nothing, 0, 0, 0, draws), none.what
 
 
 def _describe_divergence(
-    both: BothSides, tested: tuple[WholeTest, NodeTests, str], texts: SameSource, alpha: float
+    both: BothSides, cut: Set[int], tested: tuple[WholeTest, NodeTests, str], texts: SameSource, alpha: float
 ) -> PartedSystems:
     whole, tests, refused = tested
     found = split_divergence(both)
+    if cut:
+        term = np.where(np.isin(np.arange(len(both.tree)), [*cut]), 0.0, found.term)
+        left = float(term.sum())
+        found = replace(found, divergence=left, term=term, share=term / left if left > _ROUNDING else term)
     # Nodes with a share: significant ones by descending z, then the others by share.
     nodes = np.flatnonzero((found.term > _ROUNDING) & (found.branch >= 0)).tolist()
     named = sorted((node for node in nodes if tests.p[node] <= alpha), key=lambda node: -tests.z[node])
@@ -222,7 +258,7 @@ def ending_names(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str
 
 def end_title(name: str) -> str:
     """Return the title of an ending in a printed path, such as `■ breakdown`. `name` is "" for an unknown ending."""
-    return f"{END[0]} {one_line(name)}" if name else END
+    return f"{END[0]} {one_line(shown_end(name))}" if name else END
 
 
 def turn_name(tree: ConversationTree, node: int) -> str:

@@ -53,8 +53,9 @@ def listed_turns(found: PartedSystems, level: float = 0.95) -> list[PartingTurn]
 def divergence_words(found: PartedSystems) -> str:
     """Describe the whole divergence of two systems."""
     if not found.turns:
-        also = " and came to every end" if found.tells_ends else ""
-        return f"nowhere: over {pluralize(found.topics, 'topic')} both took every branch{also} as often"
+        also = " and came to every end" if found.tells_ends and not found.cut else ""
+        where = "nowhere that is known" if found.cut else "nowhere"
+        return f"{where}: over {pluralize(found.topics, 'topic')} both took every branch{also} as often"
     tested = f" (by chance alone: {found.by_chance:.3f}), p {p_text(found.p)}," if found.p == found.p else ""
     return (
         f"their trees differ by {found.divergence:.3f} bits of at most 1{tested} of these "
@@ -74,6 +75,8 @@ def side_words(turn: PartingTurn, side: int) -> str:
 
 def parting_notes(found: PartedSystems) -> Iterator[str]:
     """Yield explanations of the shares and tests, and the test of first answers."""
+    if found.cut:
+        yield found.cut
     if not found.tells_ends:
         yield "ends are not distinguished, because some conversations have no recorded end"
     if found.refused:
@@ -109,6 +112,7 @@ def parting_document(found: PartedSystems) -> dict[str, Any]:
         "turns_too_few": found.out,
         "refused": found.refused or None,
         "ends_told_apart": found.tells_ends,
+        "cut_short": found.cut or None,
         "turns": [
             {
                 "turns": list(turn.turns),

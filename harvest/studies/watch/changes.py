@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harvest.studies.trees.folded_trees import merging_named
-from harvest.studies.trees.parted_systems import end_title
+from harvest.studies.trees.parted_systems import cut_nodes, end_title
 from harvest.studies.watch.baseline import FigureBaseline
 from harvest.studies.watch.history import Look, TopicMoments
 from harvest.studies.watch.ways import MERGE, Turn, Ways
 from recordings.conversations.conversation import TrialKey
-from recordings.conversations.endings import CUT_ENDS
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree, FoldedTrial
@@ -149,7 +148,7 @@ def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[
     except InputError:
         return
     found = split_divergence(both)
-    cut = {int(node) for node, trial in zip(tree.ends, tree.trials, strict=True) if how[trial] in CUT_ENDS}
+    cut = cut_nodes(tree, how, both.names)
     nodes = [
         node for node in range(len(tree)) if tests.p[node] <= alpha and found.branch[node] >= 0 and node not in cut
     ]

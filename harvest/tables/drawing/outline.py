@@ -6,6 +6,7 @@ A turn is indented only if its parent branches, so that a conversation of fifty 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from recordings.conversations.endings import shown_end
 from recordings.trees.fingerprints import MOST_TEXTS
 from recordings.trees.node_text import column_width, node_title, one_line, shorten
 from recordings.trees.tree import ConversationTree
@@ -97,7 +98,9 @@ def texts_note(tree: ConversationTree, node: int) -> str:
 
 def endings(tree: ConversationTree, node: int) -> str:
     """Describe the outcomes of the conversations that end at a node."""
-    counts = [(one_line(name), int(count)) for name, count in zip(tree.outcomes, tree.endings[node]) if count]
+    counts = [
+        (one_line(shown_end(name)), int(count)) for name, count in zip(tree.outcomes, tree.endings[node]) if count
+    ]
     if len(counts) == 1 and counts[0][1] == int(tree.stops[node]):
         return counts[0][0]
     known = ", ".join(f"{name} {count}" for name, count in counts)

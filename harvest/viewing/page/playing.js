@@ -35,8 +35,11 @@ export const labels = (counts) => {
   return found;
 };
 
+// The ends that say little without their reason: users leave for opposite reasons.
+const REASONED = new Set(["invalid", "user-stopped", "cut short"]);
+
 export const ending = ([, , , , , outcome, reason], playing) =>
-  outcome ? outcome + (outcome === "invalid" && reason ? " (" + reason + ")" : "") : playing ? "being played" : "interrupted";
+  outcome ? outcome + (REASONED.has(outcome) && reason ? " (" + reason + ")" : "") : playing ? "being played" : "interrupted";
 
 export const attemptItem = (run, one, playing) => {
   const [system, topic, trial, attempt, own] = one;

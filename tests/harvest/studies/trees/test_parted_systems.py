@@ -152,6 +152,39 @@ def test_systems_that_end_in_other_ways_after_the_same_label_part_there(
     assert "nowhere" not in said
 
 
+@pytest.mark.parametrize("reason", ["diverged", "endpoint-failed"])
+def test_a_turn_at_which_conversations_were_cut_short_is_no_place_where_systems_part(reason: str) -> None:
+    """Where a replay has no answer, or a user fails, nobody knows how the conversation would have gone on."""
+    whole, cut = left("A", Outcome("completed", "otherwise")), left("B", Outcome("user-stopped", reason))
+    other = left("C", Outcome("breakdown", "unusable"))
+    found, known, _ = parted_systems([*whole, *cut, *other], ["A", "B", "C"], draws=99, most=3)
+    assert (found.turns, found.divergence, found.tested) == ((), 0, 0)
+    assert math.isnan(found.p)
+    assert math.isnan(found.by_chance)
+    said = " ".join(parting_lines(found, {name: (Path("run"), name) for name in "AB"}))
+    assert "nowhere that is known: over 12 topics" in said
+    how = "where the recording has no answer" if reason == "diverged" else "by a failure of the user"
+    assert f"60 conversations were cut short {how}, so how they would have gone on is not known" in said
+    assert known.divergence == pytest.approx(1), "what another system lost changes no other pair"
+
+
+def test_before_the_turn_at_which_conversations_were_cut_short_systems_part_as_before() -> None:
+    def labelled(system: str, label: str, last: Outcome) -> list[Conversation]:
+        return [
+            replace(conversation([("a", "b")], n, system=system, topic=f"T{topic:02d}", labels=label), outcome=last)
+            for topic in range(6)
+            for n in range(1, 6)
+        ]
+
+    whole = labelled("A", "o", Outcome("completed", "otherwise"))
+    (found,) = parted_systems([*whole, *labelled("B", "x", Outcome("user-stopped", "diverged"))], ["A", "B"], draws=999)
+    (turn,) = found.turns
+    assert (turn.branch, turn.share, turn.portion) in [("S o", 1, (1, 0)), ("S x", 1, (0, 1))]
+    assert turn.p == pytest.approx(0.001)
+    assert found.divergence == pytest.approx(1)
+    assert found.tested == 1
+
+
 def test_reasons_that_a_protocol_gives_are_no_ends_of_their_own() -> None:
     """They name the rule and the state that led to the end, which the turns say as well."""
     one, other = (left(name, Outcome("breakdown", reason)) for name, reason in (("A", "rule a"), ("B", "rule b")))
