@@ -107,7 +107,7 @@ def check_action(action: object, user: str) -> Say | Stop:
 
 
 def _check_press(pressed: Offer, observation: Observation | None, user: User) -> None:
-    if observation is None and getattr(user, "greeted", False):
+    if observation is None and waits_for_greeting(user):
         why = press_refusal(pressed, allowed_titles(user))  # the caller knows what the greeting offers
     elif observation is None or pressed not in observation.answer.offers:
         why = "the last answer does not offer that"
@@ -121,6 +121,12 @@ def check_offered(pressed: Offer, greeting: Answer | None, user: str) -> None:
     """Raise BrokenPromise if the user opens with the press of what the system's `greeting` does not offer."""
     if greeting is None or pressed not in greeting.offers:
         raise BrokenPromise("press", user, f"it presses {pressed.title[:80]!r}: the greeting does not offer that")
+
+
+def waits_for_greeting(user: User) -> bool:
+    """Return whether the user, or a user that it wraps, hears what the system says first."""
+    inner = getattr(user, "inner", None)
+    return bool(getattr(user, "greeted", False)) or (inner is not None and waits_for_greeting(inner))
 
 
 def allowed_titles(user: User) -> tuple[str, ...]:

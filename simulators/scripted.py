@@ -97,10 +97,18 @@ class ScriptedUser:
 
     def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
         """Return the memory before the opening. Raises InputError if the scenario is incomplete for a user."""
+        known, opening = scenario.greeting if self.greeted else None, self.protocol.states[self.protocol.start].user
         users = {
-            name: Speaker(initial_state(user, scenario, rng.at("user", name))) for name, user in self.users.items()
+            # Whoever speaks later sees answers, which came after the greeting.
+            name: Speaker(
+                initial_state(
+                    user,
+                    replace(scenario, greeting=known if name == opening else None),
+                    rng.at("user", name),
+                )
+            )
+            for name, user in self.users.items()
         }
-        known = scenario.greeting if self.greeted else None
         return ScriptedMemory(topic_for_user(scenario.topic), MappingProxyType(users), greeting=known)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:

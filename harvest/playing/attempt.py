@@ -39,7 +39,7 @@ from recordings.events.events import Answered, Asked, Failed, Routed, TrialEnded
 from recordings.files.times import stamp
 from recordings.log.store import RunWriter
 from simulators.outside import SilentSource, WordingSource, respond_with_words
-from simulators.promises import check_offered, check_opening, check_turn, initial_state
+from simulators.promises import check_offered, check_opening, check_turn, initial_state, waits_for_greeting
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
 from simulators.user import Observation, Scenario, State, Streams, User, last_route
 from topics.errors import InputError
@@ -287,7 +287,7 @@ class Player:
 
     async def _heard_first(self, user: User, work: Work, lease: Lease, played: AttemptState) -> Answer | None:
         """Return what a system that speaks first has said, as it is recorded, if the user waits for that."""
-        if not getattr(user, "greeted", False):
+        if not waits_for_greeting(user):
             return None
         if work.carried and work.carried[0].reply is not None:
             return work.carried[0].reply.heard_first

@@ -146,11 +146,13 @@ def matched_scenarios(scenario: Scenario, groups: Iterable[str]) -> dict[str, Sc
 @memory_kind("persona")
 @dataclass(frozen=True, slots=True)
 class PersonaMemory:
-    """The memory of a persona user. `cue` has the words that identify the group, or is None."""
+    """The memory of a persona user. `cue` has the words that identify the group, or is None. `told` is True once they
+    were said."""
 
     group: str
     cue: str | None
     inner: State
+    told: bool = False
 
 
 def find_cue(state: object) -> str:
@@ -211,17 +213,12 @@ class PersonaUser:
 
     def _frame_words(self, memory: PersonaMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, PersonaMemory]:
         cue, kept = memory.cue, replace(memory, inner=after)
-        if (
-            isinstance(action, Stop)
-            or action.pressed is not None
-            or cue is None
-            or (action.turn > 1 and not self.every)
-        ):
+        if isinstance(action, Stop) or action.pressed is not None or cue is None or (memory.told and not self.every):
             return action, kept
         before, after_cue = self.frame.split(_CUE)
         # Filled in once: braces in a cue or a turn are kept.
         framed = f"{before.replace(_TURN, action.text)}{cue}{after_cue.replace(_TURN, action.text)}"
-        return replace(action, text=framed), kept
+        return replace(action, text=framed), replace(kept, told=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
     P(press b) = share / B for each of the B offers that may be pressed,  P(inner user acts) = 1 - share
 
 If there is no such offer, or after `most` presses, the inner user acts. It does not see answers to which a button was
-pressed. Whether an offer may be pressed is decided by `protocols.presses`.
+pressed. Whether an offer may be pressed is decided by `protocols.presses`. Where a system speaks first, the offers of
+its greeting may be pressed, too; the inner user then opens when it first acts.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import Field
 
-from protocols.answer import Offer
+from protocols.answer import Answer, Offer
 from protocols.presses import pressable
 from protocols.route import Choice, Say, Stop
 from simulators.memory import check_order, memory_kind, recall
@@ -37,12 +38,15 @@ class Options(StrictModel):
 @memory_kind("pressing")
 @dataclass(frozen=True, slots=True)
 class PressingMemory:
-    """The memory of a pressing user: the inner user's, the number of turns and of presses, and whether it left."""
+    """The memory of a pressing user: the inner user's, the number of turns and of presses, whether it left, what the
+    system said first, and whether the inner user has opened."""
 
     inner: State
     turn: int = 0
     presses: int = 0
     over: bool = False
+    greeting: Answer | None = None
+    opened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,10 @@ class PressingUser:
     most: int = 10
     allow: tuple[str, ...] = ()
     name: str = "pressing"
+    greeted: bool = True
 
     def start(self, scenario: Scenario, rng: Streams) -> PressingMemory:
-        return PressingMemory(initial_state(self.inner, scenario, rng.inside(self.name)))
+        return PressingMemory(initial_state(self.inner, scenario, rng.inside(self.name)), greeting=scenario.greeting)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = _recall(state, observation)
@@ -65,13 +70,15 @@ class PressingUser:
         if offers and float(rng(rng.own(self.name, PRESS)).random()) < share:
             drawn = rng(rng.own(self.name, "offer"))
             return _press(memory, offers[int(drawn.integers(len(offers)))])
-        return _go_on(memory, *next_action(self.inner, memory.inner, observation, rng.inside(self.name)))
+        seen = observation if memory.opened else None
+        return _go_on(memory, *next_action(self.inner, memory.inner, seen, rng.inside(self.name)))
 
     def _possible(self, memory: PressingMemory, observation: Observation | None) -> tuple[tuple[Offer, ...], float]:
         """Return the offers that may be pressed now, and the probability that one is."""
-        if observation is None or memory.presses >= self.most or not self.share:
+        seen = memory.greeting if observation is None else observation.answer
+        if seen is None or memory.presses >= self.most or not self.share:
             return (), 0.0
-        offers = pressable(observation.answer.offers, self.allow)
+        offers = pressable(seen.offers, self.allow)
         return offers, self.share if offers else 0.0
 
 
@@ -87,7 +94,7 @@ class EnumerablePressingUser(PressingUser):
             for offer in offers:
                 yield Chance(share / len(offers), *_press(memory, offer))
             if share < 1:
-                for one in inner_chances(self.inner, memory.inner, observation):
+                for one in inner_chances(self.inner, memory.inner, observation if memory.opened else None):
                     yield Chance((1 - share) * one.probability, *_go_on(memory, one.action, one.state))
 
         return merge_chances(chances())
@@ -100,8 +107,8 @@ def _recall(state: State, observation: Observation | None) -> PressingMemory:
 
 
 def _press(memory: PressingMemory, offer: Offer) -> tuple[Say, PressingMemory]:
-    turn = memory.turn + 1
-    return Say(offer.title, PRESS, turn, pressed=offer), replace(memory, turn=turn, presses=memory.presses + 1)
+    turn, presses = memory.turn + 1, memory.presses + 1
+    return Say(offer.title, PRESS, turn, pressed=offer), replace(memory, turn=turn, presses=presses, greeting=None)
 
 
 def _go_on(memory: PressingMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, PressingMemory]:
@@ -109,8 +116,8 @@ def _go_on(memory: PressingMemory, action: Say | Stop, after: State) -> tuple[Sa
     known = replace(action.choice or Choice(), probability=None, leaving={})
     if isinstance(action, Stop):
         return replace(action, choice=known), replace(memory, inner=after, over=True)
-    turn = memory.turn + 1
-    return replace(action, turn=turn, choice=known), replace(memory, inner=after, turn=turn)
+    memory = replace(memory, inner=after, turn=memory.turn + 1, greeting=None, opened=True)
+    return replace(action, turn=memory.turn, choice=known), memory
 
 
 def build(options: Options, inner: User) -> User:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from harvest.audits.audit import load_audit
 from harvest.cli import main
@@ -19,7 +21,10 @@ from recordings.conversations.conversation import Conversation
 from recordings.formats.messages import read_messages
 from recordings.formats.messages_export import write_messages
 from recordings.log.run_folder import Run
-from simulators.promises import BrokenPromise, next_action
+from simulators.memory import decode_memory, encode_memory
+from simulators.promises import BrokenPromise, initial_state, next_action
+from simulators.registry import build_users
+from simulators.scripted import ScriptedUser
 from simulators.user import Observation, Scenario, State, Streams
 from tests.harvest.cli.test_menu import greeting_system
 from tests.servers.menu_bots import GRAPHS, serving_menu
@@ -208,6 +213,82 @@ def test_the_button_of_a_greeting_is_pressed_recorded_and_played_again(
 def test_a_protocol_that_waits_for_a_greeting_needs_a_system_that_greets(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="needs greets, which the driver 'python' does not support"):
         load_audit(str(written(tmp_path, GREETED)))
+
+
+GREETED_WANDER = """\
+format: harvest-protocol/1
+name: wander
+version: 1
+turn_limit: 6
+greeted: true
+users:
+  visitor:
+    simulator: pressing
+    share: 0.7
+    over: {simulator: random, leave: 0.2}
+  other: {simulator: pressing, over: {simulator: random, leave: 0}}
+start: first
+states:
+  first:
+    user: visitor
+    edges: [{if: {parts: {of: offers, like: [small]}}, label: o, go: then}, {otherwise: true, label: x, go: first}]
+  then:
+    user: other
+    edges: [{otherwise: true, label: o, go: then}]
+"""
+
+
+def test_a_simulated_user_presses_what_a_greeting_offers_as_often_as_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GRAPHS, "greeting", GREETING_BOT)
+    with serving_menu("greeting") as (url, _):
+        settings = AUDIT.partition("systems:")[0].replace("trials: 2", "trials: 60")
+        audit = written(tmp_path, GREETED_WANDER, f"{settings}systems: {json.dumps([greeting_system(url)])}\n")
+        run = play(audit, tmp_path / "run")
+    assert all(one.valid for one in run.finished)
+    first = Counter(one.turns[0].pressed.title if one.turns[0].pressed else "" for one in run.finished)
+    assert set(first) == {"Rooms", "Hours", ""}
+    for title, share in (("Rooms", 0.35), ("Hours", 0.35), ("", 0.3)):
+        assert stats.binomtest(first[title], 60, share).pvalue > 1e-3
+    assert all(one.greeting is not None and len(one.greeting.offers) == 2 for one in run.finished)
+    protocol = load_protocol(tmp_path / "menu.yaml")
+    topic = run.header.topic_set()["M002"]  # type: ignore[index]
+    user = ScriptedUser(protocol, build_users(protocol))
+    greeting = run.finished[0].greeting
+    opening = initial_state(user, Scenario(topic, greeting=greeting), Streams(1))
+    chances = user.distribution(opening, None)
+    said = Counter[str]()
+    for chance in chances:
+        assert isinstance(chance.action, Say)
+        said[chance.action.pressed.title if chance.action.pressed else ""] += chance.probability  # type: ignore[assignment]
+    assert said == pytest.approx({"Rooms": 0.35, "Hours": 0.35, "": 0.3})
+    assert all(decode_memory(encode_memory(chance.state)) == chance.state for chance in chances)
+    # Who speaks later opens by words, whatever a greeting offered.
+    for one in run.finished:
+        later = [turn for turn in one.turns if turn.state == "then"]
+        assert not later or later[0].pressed is None
+
+
+def test_a_persona_around_it_hears_the_greeting_and_says_its_cue_with_the_first_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GRAPHS, "greeting", GREETING_BOT)
+    pressing = "{simulator: pressing, most: 1, over: {simulator: random, leave: 0}}"
+    persona = f"{{simulator: persona, group: old, groups: {{old: {{cue: I am old.}}}}, over: {pressing}}}"
+    protocol = WANDER.replace("{simulator: pressing, over: {simulator: random, leave: 0}}", persona)
+    with serving_menu("greeting") as (url, _):
+        systems = f"systems: {json.dumps([greeting_system(url)])}\n"
+        audit = written(
+            tmp_path,
+            protocol.replace("start: ask", "greeted: true\nstart: ask"),
+            f"{AUDIT.partition('systems:')[0]}{systems}",
+        )
+        run = play(audit, tmp_path / "run")
+    for one in run.finished:
+        assert one.valid
+        assert presses(one) == [one.turns[0].said]
+        assert [turn.said.startswith("I am old. ") for turn in one.turns[:3]] == [False, True, False]
 
 
 class Forger:
