@@ -97,6 +97,11 @@ def shown_value(measure: str, value: float) -> str:
     return f"{decimal(100 * value, 1)}%" if is_percentage(measure) else decimal(value, 4)
 
 
+def shown_range(measure: str, ends: Iterable[float]) -> str:
+    """Format the least and the greatest value that are possible: `61.1% to 84.7%`, or one value if both are equal."""
+    return " to ".join(dict.fromkeys(shown_value(measure, end) for end in ends))
+
+
 def is_percentage(measure: str) -> bool:
     """Return True if tables print values of the measure as percentages."""
     found = declared(measure)

@@ -19,7 +19,7 @@ from harvest.studies.trees.parting_figures import (
     share_words,
     side_words,
 )
-from harvest.tables.comparison_words import is_possible, measure_name, p_text, signed
+from harvest.tables.comparison_words import is_known, measure_name, p_text, signed
 from scoring.comparison.pairs import MeasureComparison
 from scoring.table import is_percentage
 from topics.counting import pluralize
@@ -58,7 +58,7 @@ def compared_blocks(found: Comparison, matters: float) -> Iterator[Block]:
 def _topic_blocks(found: Comparison, main: MeasureComparison, *, turned: bool) -> Iterator[Block]:
     """Yield what each topic adds to the difference of two systems in the main measure, and closed, in the others."""
     whole = [one for one in (main, *found.measures) if one.topic_type is None and one.pairs and one.pairs[0].drivers]
-    shown = [one for one in whole if is_possible(one.pairs[0])]
+    shown = [one for one in whole if is_known(one.pairs[0])]
     drawn = {measure_name(one): _topic_bars(one, turned=turned) for one in shown}
     first = drawn.pop(measure_name(main), None)
     if first is not None:

@@ -12,7 +12,7 @@ from harvest.report.grid import address
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.scores.lost_attempts import loss_reasons, loss_words
 from harvest.studies.scores.scorecard import Material
-from harvest.tables.comparison_words import difference_text, is_possible, p_text, signed
+from harvest.tables.comparison_words import difference_text, figure_text, is_known, p_text, signed
 from recordings.conversations.endings import loss_remedy
 from recordings.trees.node_text import format_percent
 from scoring.comparison.pairs import SEE_BOUNDS, Driver, MeasureComparison, Pair
@@ -22,7 +22,7 @@ from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal, round_roughly
+from topics.decimals import round_roughly
 
 _ROUNDING = 1e-12  # values that differ only by the order of summation must compare as equal
 _MOST_PLAYABLE = 100_000  # more than anyone would play
@@ -140,7 +140,9 @@ class _FindingWriter:
         # The bars below and `harvest score` are over all topics of each system.
         shown += f" over {self._common_topics}" if self._common_topics else ""
         interval = difference_words(one, pair, turned=turned)
-        if not pair.is_distinguished and (pair.interval.low > 0 or pair.interval.high < 0):
+        if pair.selected:
+            interval += f", since {pair.why.removesuffix(SEE_BOUNDS)}" if pair.why else ""
+        elif not pair.is_distinguished and (pair.interval.low > 0 or pair.interval.high < 0):
             why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
             interval += f"; the interval excludes 0, but {why}"
         elif math.isnan(pair.interval.low) and pair.why:
@@ -150,7 +152,7 @@ class _FindingWriter:
             value, opened, ends = own.partition(" [")
             own = f"{opened}{ends}".strip() if interval.startswith(f"{value}{opened}") else own
             interval += f" for topics like these, {own} for these topics"
-        elif verdict == "cannot tell" and not again:
+        elif verdict == "cannot tell" and not again and not pair.selected:
             interval += self._either_way(pair)
         lost = sum(found.invalid.values()) + sum(found.unplayed.values())
         missing = (
@@ -171,7 +173,7 @@ class _FindingWriter:
         return Finding(
             verdict,
             f"{said}: {'it' if again else 'they'} {shown}, a difference of {interval}.",
-            self._scope,
+            self._scope_words(interval=not (pair.selected and math.isnan(pair.interval.low))),
             " ".join(
                 filter(
                     None,
@@ -220,7 +222,7 @@ class _FindingWriter:
         drives += f" and {pluralize(more, 'more system')}." if more > 0 else "."
         pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
         if not pairs:
-            return Finding(verdict, f"{said}.", self._scope, drives)
+            return Finding(verdict, f"{said}.", self._scope_words(), drives)
         closest = min(pairs, key=lambda pair: abs(pair.value))
         if cure := self._cause_advice(closest):
             following = cure
@@ -231,13 +233,15 @@ class _FindingWriter:
         else:
             first, second = finding.safe_name(closest.first), finding.safe_name(closest.second)
             following = f"To tell {first} from {second}: {self._size_advice(closest)}"
-        return Finding(verdict, f"{said}.", self._scope, drives, following, self._command(closest), _beside(closest))
+        return Finding(
+            verdict, f"{said}.", self._scope_words(), drives, following, self._command(closest), _beside(closest)
+        )
 
-    @property
-    def _scope(self) -> str:
-        interval = f"{100 * self.found.settings.level:g}% interval for {ESTIMANDS[self.found.estimand]}"
-        topics = pluralize(len(self.one.topics), "common topic")
-        return finding.scope_words(f"{interval}, over {topics}", self.one.measure, self.material)
+    def _scope_words(self, *, interval: bool = True) -> str:
+        level = f"{100 * self.found.settings.level:g}% interval for {ESTIMANDS[self.found.estimand]}"
+        topics = f"over {pluralize(len(self.one.topics), 'common topic')}"
+        said = f"{level}, {topics}" if interval else topics.capitalize()
+        return finding.scope_words(said, self.one.measure, self.material)
 
     @property
     def _common_topics(self) -> str:
@@ -245,10 +249,7 @@ class _FindingWriter:
         return f"the {pluralize(len(topics), 'topic')} in common" if self.one.left_out and topics else ""
 
     def _figure(self, name: str) -> str:
-        value = self.one.figures[name]
-        if math.isnan(value):
-            return "n/a"
-        return f"{decimal(100 * value, 1)}%" if is_percentage(self.one.measure) else decimal(value, 4)
+        return figure_text(self.one, name)
 
     @property
     def _contrasts(self) -> str:
@@ -258,8 +259,8 @@ class _FindingWriter:
         return f"The runs differ: {'; '.join(said[: finding.MOST_NAMED])}{others}." if said else ""
 
     def _drivers(self, pair: Pair, sign: int) -> str:
-        if not is_possible(pair):  # whatever the lost trials would have been, the difference is another one
-            return "Topics are not named, since too many trials were lost: the difference is another one with them."
+        if not is_known(pair):
+            return "Topics are not named, since with the lost trials the difference can be another one."
         if not pair.drivers:
             return ""
         top = pair.drivers[: finding.MOST_NAMED]

@@ -29,7 +29,7 @@ from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.assessed import Assessed, score_assessed
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.scorecard import Judges, Material, score_material
-from harvest.studies.scores.selection import selection
+from harvest.studies.scores.selection import Selection, selection
 from harvest.studies.validity.user_card_figures import card_tables
 from harvest.studies.variance.variance import VarianceStudy, study_variance
 from harvest.studies.watch.baseline import read_baseline
@@ -112,7 +112,7 @@ def make_report(
     if levels is not None:
         said = design_finding(levels, gathered, schema, assessed)
     else:
-        said = _choose_finding(gathered, scores, found, study, watched, matters, baseline)
+        said = _choose_finding(gathered, scores, lost, found, study, watched, matters, baseline)
     by_judges = judged_sentence(judged, scores.joint, scores.coverage)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     earlier = read(before) if before is not None else None
@@ -192,7 +192,7 @@ def make_report(
         "title": " · ".join([*dict.fromkeys(audits), listed]),
         "when": " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "",
         "finding": asdict(said),
-        "bars": [bar.as_block() for bar in _top_bars(material, scores, found, watched, drawn, matters)],
+        "bars": [bar.as_block() for bar in _top_bars(material, scores, lost, found, watched, drawn, matters)],
         "undrawn": "" if watched is not None else undrawn_note(found, len(played)),
         "sections": [one for one in shown if one["blocks"]],
         "index": {**kept.index, "trees": list(trees.index), "shown": commands},
@@ -266,6 +266,7 @@ def _watch_runs(
 def _choose_finding(
     gathered: Gathered,
     scores: ScoreTable,
+    lost: Selection,
     found: Comparison | str,
     study: VarianceStudy | str,
     watched: Watched | None,
@@ -285,7 +286,7 @@ def _choose_finding(
     measure = main_measure(scores.joint)
     each = study.each.get((measure, None), ()) if isinstance(study, VarianceStudy) else ()
     spread = next((one for one in each if one.system == system), None)
-    return single_finding(system, material, scores, spread, folder, own)
+    return single_finding(system, material, scores, lost.ranges, spread, folder, own)
 
 
 def _audit_words(baseline: Path | None) -> Sequence[str]:
@@ -302,6 +303,7 @@ def _audit_words(baseline: Path | None) -> Sequence[str]:
 def _top_bars(
     material: Material,
     scores: ScoreTable,
+    lost: Selection,
     found: Comparison | str,
     watched: Watched | None,
     drawn: Sequence[str],
@@ -312,7 +314,7 @@ def _top_bars(
     if watched is not None:
         yield from bars_of_watch(watched)
         return
-    yield from bars_of_scores(scores.joint, main_measure(scores.joint), drawn)
+    yield from bars_of_scores(scores.joint, main_measure(scores.joint), drawn, lost.ranges)
     if isinstance(found, Comparison):
         yield from bars_of_comparison(found, matters)
 

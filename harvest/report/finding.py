@@ -10,6 +10,7 @@ from pathlib import Path
 from harvest.report.grid import address
 from harvest.studies.scores.lost_attempts import loss_reasons, loss_words, many_lost
 from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.selection import Ranges
 from harvest.studies.variance.variance import SystemVariance
 from harvest.tables.figures import ordered_rows, shown_with_interval
 from harvest.terminal import printable
@@ -18,7 +19,7 @@ from recordings.conversations.endings import cut_words, loss_remedy
 from scoring.library import declared, good_end
 from scoring.measures.usefulness import MEAN_USEFUL, useful_share
 from scoring.notation import parse
-from scoring.table import ScoreRow, ScoreTable
+from scoring.table import ScoreRow, ScoreTable, shown_range
 from topics.counting import pluralize
 
 _ANSWER = "S "  # before the label of a system's turn in a tree
@@ -64,9 +65,16 @@ def main_measure(rows: Sequence[ScoreRow]) -> str:
 
 
 def single_finding(
-    system: str, material: Material, scores: ScoreTable, spread: SystemVariance | None, folder: Path, own: str
+    system: str,
+    material: Material,
+    scores: ScoreTable,
+    ranges: Ranges,
+    spread: SystemVariance | None,
+    folder: Path,
+    own: str,
 ) -> Finding:
-    """Return the finding about one system in one run. `spread` is the variance of the main measure over its trials.
+    """Return the finding about one system in one run. Of figures in `ranges` only these
+    are known. `spread` is the variance of the main measure over its trials.
     `own` is the system's name in the run, and `system` its name in the report."""
     measure = main_measure(scores.joint)
     of = [row for row in ordered_rows(scores.joint) if (row.system, row.measure, row.turn) == (system, measure, None)]
@@ -78,15 +86,20 @@ def single_finding(
     likes = scores.settings.estimand == "like-these" and row.resampled not in ("trials", "nothing", None)
     of_what = "topics like these" if likes else "these topics"
     interval = f"{100 * row.level:g}% interval for {of_what}" if row.level is not None and row.low == row.low else ""
-    said = answer_words(measure, row.label, [shown_with_interval(row)], material, [system])
+    ends = ranges.get((system, measure, None))
+    value = shown_range(measure, ends) if ends else shown_with_interval(row)
+    said = answer_words(measure, row.label, [value], material, [system])
+    if ends:
+        said += ", since whether trials were lost depended on what it had answered"
+        interval = "What the lost trials leave possible"
     weak = [row for row in scores.single("topic") if (row.system, row.measure, row.turn) == (system, measure, None)]
     weak = [row for row in weak if row.value == row.value]
     good = good_end(parse(measure)) if declared(measure) else "neither"
-    if good == "neither" or len({row.value for row in weak}) < 2:
+    if ends or good == "neither" or len({row.value for row in weak}) < 2:
         weak = []
     weak = sorted(weak, key=lambda row: row.value if good == "high" else -row.value)[:MOST_NAMED]
     worst = weak[0].topic or "" if weak else ""
-    if many_lost(system, material):  # more topics would lose as much
+    if ends or many_lost(system, material):  # more topics would lose as much
         following = [loss_advice([loss_words(system, material)], loss_reasons([system], material))]
     else:
         following = ["", _narrowing_advice(spread)]

@@ -7,12 +7,20 @@ from harvest.report.bars import PERCENT, UNIT, Bar, Scale, difference_scale, sca
 from harvest.report.blocks import Block
 from harvest.report.finding import MOST_SYSTEMS, safe_name
 from harvest.studies.compare.comparison import Comparison
-from harvest.tables.comparison_words import better_system, difference_text, is_possible, measure_name, p_text, signed
+from harvest.studies.scores.selection import Ranges
+from harvest.tables.comparison_words import (
+    better_system,
+    difference_text,
+    drawn_ends,
+    measure_name,
+    p_text,
+    signed,
+)
 from harvest.tables.figures import estimand_of, ordered_rows, shown_with_interval
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.library import range_of
-from scoring.table import ScoreRow, is_percentage
+from scoring.table import ScoreRow, is_percentage, shown_range
 from topics.counting import pluralize
 
 _LEAST = 0.1  # the least highest value that is drawn on an axis from 0 to 1
@@ -27,8 +35,9 @@ def forest(bars: Iterable[Bar], caption: str, head: Sequence[str], note: str = "
     return {"forest": {"bars": shown, "caption": caption, "head": [first, *head], "note": note}}
 
 
-def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Iterator[Block]:
-    """Yield a forest plot of the figures of at most `MOST_SYSTEMS` systems. Yields nothing if there is no figure."""
+def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str], ranges: Ranges) -> Iterator[Block]:
+    """Yield a forest plot of the figures of at most `MOST_SYSTEMS` systems. Figures of which only the `ranges` are
+    known are drawn as these. Yields nothing if there is no figure."""
     drawn = list(systems)[:MOST_SYSTEMS]
     by_measure: dict[tuple[str, int | None], list[ScoreRow]] = {}
     for row in ordered_rows(rows):
@@ -40,8 +49,7 @@ def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Iterator[
     bars = [
         scale.bar(
             row.label if place == 0 else "",
-            shown_with_interval(row),
-            (row.value, row.low, row.high),
+            *drawn_figure(row, ranges),
             of=safe_name(row.system) if len(drawn) > 1 else "",
             series=drawn.index(row.system),
         )
@@ -52,9 +60,23 @@ def figure_forest(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Iterator[
     more = len(systems) - len(drawn)
     of = estimand_of(row.resampled for measures in grouped.values() for own in measures for row in own)
     notes = [f"Intervals are for {of}."] if of else []
+    notes += ["A line without a mark is what the lost trials leave possible."] if any(map(_is_range, bars)) else []
     notes += [f"{pluralize(more, 'more system')}: see the table."] if more > 0 else []
     if bars:
         yield forest(bars, "Measures and systems", ("system", "value [low, high]"), " ".join(notes))
+
+
+def drawn_figure(row: ScoreRow, ranges: Ranges) -> tuple[str, tuple[float, float, float]]:
+    """Return a figure in words, and its value and interval as they are drawn: its range, if only that is known."""
+    ends = ranges.get((row.system, row.measure, row.turn)) if row.topic_type is None else None
+    if ends is None:
+        return shown_with_interval(row), (row.value, row.low, row.high)
+    value = math.nan if ends[0] < ends[1] else ends[0]
+    return shown_range(row.measure, ends), (value, *ends)
+
+
+def _is_range(bar: Bar) -> bool:
+    return math.isnan(bar.value) and not math.isnan(bar.low)
 
 
 def _scale_of(measure: str, rows: Sequence[ScoreRow]) -> Scale:
@@ -82,6 +104,7 @@ def difference_forest(found: Comparison, matters: float, *, turned: bool) -> Ite
     pair = "" if several else f" {safe_name(order[0])} − {safe_name(order[1])}"
     left = any(len(one.pairs) > _MOST_PAIRS for own in grouped.values() for one in own)
     note = f"Intervals are for {ESTIMANDS[found.estimand]}."
+    note += " A line without a mark is what the lost trials leave possible." if any(map(_is_range, bars)) else ""
     note += f" The first {_MOST_PAIRS} pairs of each measure are drawn: see the table for all." if left else ""
     head = ("pair" if several else "", f"difference{pair} [low, high]", "p", "better")
     if bars:
@@ -98,10 +121,12 @@ def _difference_bars(
     for one, pair, place in shown:
         value, low, high = pair.value, pair.interval.low, pair.interval.high
         value, low, high = (-value, -high, -low) if turned else (value, low, high)
+        said = _difference_words(one, pair, low, high, turned=turned)
+        value, low, high = drawn_ends(pair, (value, low, high), turned=turned)
         yield scale.difference(
             measure_name(one) if place == 0 else "",
-            _difference_words(one, pair, low, high, turned=turned),
-            (value if is_possible(pair) else math.nan, low, high),
+            said,
+            (value, low, high),
             matters if share else math.nan,
             of=f"{safe_name(pair.first)} − {safe_name(pair.second)}" if several else "",
             filled=pair.is_distinguished,

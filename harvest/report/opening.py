@@ -7,20 +7,22 @@ from dataclasses import replace
 from harvest.report.bars import DIFFERENCE, PERCENT, Bar, Scale, difference_scale, scale_from_zero
 from harvest.report.compared_finding import compared_measure, difference_words, highest_first, is_reversed
 from harvest.report.finding import MOST_SYSTEMS
+from harvest.report.forest import drawn_figure
 from harvest.report.watch_finding import most_serious
 from harvest.studies.compare.comparison import Comparison
+from harvest.studies.scores.selection import Ranges
 from harvest.studies.watch.history_chart import SUSPECTED
 from harvest.studies.watch.watched import Watched
 from harvest.studies.watch.words import shift_words, value_text
-from harvest.tables.comparison_words import is_possible
-from harvest.tables.figures import shown_with_interval
+from harvest.tables.comparison_words import drawn_ends
 from scoring.table import ScoreRow, is_percentage
 
 _MOST_TYPES = 8
 
 
-def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str]) -> Iterator[Bar]:
-    """Yield a bar for each of the first `MOST_SYSTEMS` systems. A single system also has a bar for each topic type."""
+def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str], ranges: Ranges) -> Iterator[Bar]:
+    """Yield a bar for each of the first `MOST_SYSTEMS` systems. A single system also has a bar for each topic type.
+    Figures of which only the `ranges` are known are drawn as these."""
     of = [row for row in rows if (row.measure, row.turn, row.topic, row.trial, row.entity) == (measure, *[None] * 4)]
     of = [row for row in of if not math.isnan(row.value)]
     whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:MOST_SYSTEMS]
@@ -30,8 +32,7 @@ def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str
     for row in shown:
         yield scale.bar(
             row.topic_type or row.system,
-            shown_with_interval(row),
-            (row.value, row.low, row.high),
+            *drawn_figure(row, ranges),
             level=int(row.topic_type is not None),
             series=list(systems).index(row.system),
         )
@@ -72,9 +73,9 @@ def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
     low, high = sorted((sign * pair.interval.low, sign * pair.interval.high))
     band = matters if is_percentage(one.measure) else math.nan
     said = difference_words(one, pair, turned=turned)
-    scale = difference_scale((pair.value, low, high, band), share=is_percentage(one.measure))
-    value = sign * pair.value if is_possible(pair) else math.nan
-    yield scale.difference(" − ".join(order), said, (value, low, high), band)
+    ends = drawn_ends(pair, (sign * pair.value, low, high), turned=turned)
+    scale = difference_scale((*ends, band), share=is_percentage(one.measure))
+    yield scale.difference(" − ".join(order), said, ends, band)
 
 
 def bars_of_watch(found: Watched) -> Iterator[Bar]:

@@ -46,7 +46,7 @@ def figure_blocks(
         yield text(f"The runs differ: {contrast.said}", "warn")
     yield from (text(sentence) for sentence in scores.coverage)
     last = last_turn_asked(material)
-    plots = list(figure_forest(rows, drawn))
+    plots = list(figure_forest(rows, drawn, lost.ranges))
     yield from plots
     printed = as_blocks(
         figures(rows, material.systems, width=WIDE, last=last, bounded=bounded), "Figures of each system"

@@ -6,7 +6,7 @@ from harvest.terminal import printable
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.interval import Interval
 from scoring.inference.matched import Difference
-from scoring.table import is_percentage
+from scoring.table import is_percentage, shown_range
 from topics.decimals import format_change
 
 _SAME = 1e-9  # bounds that differ from the difference only by the order of summation
@@ -22,19 +22,38 @@ def signed(measure: MeasureComparison, value: float) -> str:
     return format_change(value, share=is_percentage(measure.measure))
 
 
+def figure_text(measure: MeasureComparison, system: str) -> str:
+    """Format a system's figure. If only its bounds are known, return these: `61.1% to 84.7%`."""
+    return shown_range(measure.measure, measure.ranges.get(system, (measure.figures[system],)))
+
+
 def difference_text(measure: MeasureComparison, pair: Pair, *, turned: bool = False) -> str:
-    """Format the difference of a pair, as second minus first if `turned`. If trials were lost and the difference of
-    those that are left is none of the possible ones, return the bounds of these: `-23.3 to -5.8`."""
+    """Format the difference of a pair, as second minus first if `turned`. If lost trials leave only its bounds known,
+    return these: `-23.3 to -5.8`."""
     sign = -1 if turned else 1
-    if not is_possible(pair):
+    if not is_known(pair):
         return " to ".join(signed(measure, end) for end in sorted(sign * end for end in pair.bounds or ()))
     return signed(measure, sign * pair.value)
 
 
-def is_possible(pair: Pair) -> bool:
-    """Return False if a difference is none of those that lost trials allow."""
+def is_known(pair: Pair) -> bool:
+    """Return False if only the bounds of a difference are known, since the trials that are left are a selection, or
+    their difference is none of those that the lost trials allow."""
+    if pair.selected:
+        return False
     low, high = sorted(pair.bounds or (-math.inf, math.inf))
     return not (pair.value < low - _SAME or pair.value > high + _SAME)
+
+
+def drawn_ends(pair: Pair, ends: tuple[float, float, float], *, turned: bool) -> tuple[float, float, float]:
+    """Return what is drawn of a difference with its interval: if only its bounds are known, no value, and the bounds
+    in place of a missing interval."""
+    if is_known(pair):
+        return ends
+    _, low, high = ends
+    if math.isnan(low) and pair.bounds is not None:
+        low, high = sorted((-1 if turned else 1) * end for end in pair.bounds)
+    return math.nan, low, high
 
 
 def p_text(value: float) -> str:

@@ -105,7 +105,7 @@ def cut_words(reasons: Iterable[str]) -> str:
 def loss_remedy(reasons: Iterable[str]) -> str:
     """Return what to do about lost conversations, given the reasons of their losses."""
     if set(reasons) == {DIVERGED}:
-        return "the recording cannot tell more: play the protocol with the system"
+        return "play the protocol with the system, since the recording cannot tell more"
     return "remove the cause and make a new run"
 
 

@@ -82,6 +82,7 @@ def compare_pairs(
         corrected = tukey_p(own, rng)
     bounds: list[tuple[float, float] | None] = [None] * len(pairs)
     dependent = [""] * len(pairs)
+    reached: dict[str, list[float]] = {}
     alike = _find_time_dependence(aligned, pairs)
     for at, place in enumerate(pairs):
         names = aligned.systems[place[0]], aligned.systems[place[1]]
@@ -92,6 +93,10 @@ def compare_pairs(
                 ends = tests.compare(low, place, rng), tests.compare(high, place, rng)
                 tests.replace(at, combine_extremes(one, ends))
                 bounds[at] = (ends[0].value, ends[1].value)
+                for name in names if dependent[at] else ():
+                    reached.setdefault(name, []).extend(
+                        float(end.figures[end.systems.index(name)]) for end in (low, high)
+                    )
                 corrected[place] = min(1.0, max(corrected[place], tests.p[at] * len(pairs)))
         if why := (withheld or {}).get(names) or _TIME_DEPENDENCE * bool(alike[at]):
             without = replace(tests.test(at), interval=no_interval(why), p=math.nan, outside=math.nan, typical=None)
@@ -165,6 +170,7 @@ def compare_pairs(
         sessions={name: int(count) for name, count in zip(aligned.systems, aligned.sessions, strict=True) if count},
         clusters=_units(aligned) if aligned.clusters is not None else 0,
         in_time={name: one.note for name, one in aligned.in_time.items() if one.note},
+        ranges={name: (min(ends), max(ends)) for name, ends in reached.items()},
     )
 
 
@@ -261,6 +267,7 @@ class _Described:
             verdict=verdict,
             why=why,
             bounds=bounds,
+            selected=bounds is not None and bool(self.dependent[at]),
             typical=found.typical,
         )
 

@@ -42,6 +42,8 @@ class Pair:
     - `why`: the reason why the systems cannot be told apart, unless the reason is a large p.
     - `bounds`: the lowest and the highest difference: one system's lost attempts are set to the low end of the measure
       and the other system's to the high end. None if losses do not matter.
+    - `selected`: True if what was lost depended on the answers. What is left is a selection then, and only the bounds
+      are known.
     - `typical`: the median of the topics' differences and its interval, if the measure has no end near its values and
       topics are too few for a mean; else None.
     - `wins`, `ties`, `losses`: the numbers of topics on which the first system's own figure is better (higher, if
@@ -68,6 +70,7 @@ class Pair:
     outside: float = math.nan
     why: str = ""
     bounds: tuple[float, float] | None = None
+    selected: bool = False
     typical: tuple[float, Interval] | None = None
     ratio: Ratio | None = None
 
@@ -101,6 +104,7 @@ class MeasureComparison:
     - `turn`, `topic_type`: the system turn compared and the type of topics; None for whole conversations and all types.
     - `estimand`: the population that intervals are about.
     - `figures`, `pairs`: the figure of each system, and the comparisons in the order of the systems.
+    - `ranges`: the lowest and the highest figure of each system in a pair of which only the bounds are known.
     - `topics`, `left_out`: the topics compared, and the topics for which some system has no value.
     - `trials`: the fewest and the most conversations of a topic with a system.
     - `letters`: systems that share a letter cannot be told apart; "" if a system has no figure.
@@ -126,6 +130,7 @@ class MeasureComparison:
     clusters: int = 0
     in_time: Mapping[str, str] = field(default_factory=dict)
     standardised: bool = False
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -4,7 +4,15 @@ import math
 from collections.abc import Iterator
 
 from harvest.studies.compare.comparison import Comparison
-from harvest.tables.comparison_words import better_system, difference_text, is_possible, measure_name, p_text, signed
+from harvest.tables.comparison_words import (
+    better_system,
+    difference_text,
+    drawn_ends,
+    is_known,
+    measure_name,
+    p_text,
+    signed,
+)
 from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
 from harvest.tables.drawing.svg import MARGIN, page, paragraphs
 from scoring.comparison.pairs import MeasureComparison, Pair
@@ -60,11 +68,12 @@ def _heading_row(one: MeasureComparison) -> IntervalRow:
 
 def _pair_rows(one: MeasureComparison, scale: float) -> Iterator[IntervalRow]:
     for pair in one.pairs:
+        value, low, high = drawn_ends(pair, (pair.value, pair.interval.low, pair.interval.high), turned=False)
         yield IntervalRow(
             _pair_label(pair),
-            pair.value * scale if is_possible(pair) else math.nan,
-            pair.interval.low * scale,
-            pair.interval.high * scale,
+            value * scale,
+            low * scale,
+            high * scale,
             _difference_text(one, pair),
             filled=pair.is_distinguished,
         )
@@ -85,7 +94,7 @@ def _difference_text(one: MeasureComparison, pair: Pair) -> str:
 
 def _pairs_with_drivers(found: Comparison) -> list[tuple[MeasureComparison, Pair]]:
     whole = (one for one in found.measures if one.topic_type is None)
-    return [(one, pair) for one in whole for pair in one.pairs if pair.drivers and is_possible(pair)]
+    return [(one, pair) for one in whole for pair in one.pairs if pair.drivers and is_known(pair)]
 
 
 def _part_panels(found: Comparison) -> Iterator[IntervalPanel]:

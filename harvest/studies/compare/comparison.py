@@ -18,7 +18,14 @@ from harvest.studies.scores.trial_values import Key, Values
 from harvest.studies.trees.parted_systems import PartedSystems, cores, parted_systems
 from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
-from harvest.tables.comparison_words import better_system, difference_text, interval_words, measure_name, p_text
+from harvest.tables.comparison_words import (
+    better_system,
+    difference_text,
+    figure_text,
+    interval_words,
+    measure_name,
+    p_text,
+)
 from recordings.files.json_text import Json
 from scoring.comparison.compared_pairs import compare_pairs
 from scoring.comparison.pairs import MeasureComparison, Pair
@@ -30,7 +37,7 @@ from scoring.measure import Declaration, Measure
 from scoring.notation import Term, parse
 from scoring.settings import Settings
 from scoring.statistics.standardisation import Standard
-from scoring.table import ScoreTable, is_percentage, shown_value
+from scoring.table import ScoreTable, is_percentage
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.html_table import html_table
@@ -120,9 +127,9 @@ class Comparison:
                 (
                     measure_name(one),
                     pair.first,
-                    shown_value(one.measure, one.figures[pair.first]),
+                    figure_text(one, pair.first),
                     pair.second,
-                    shown_value(one.measure, one.figures[pair.second]),
+                    figure_text(one, pair.second),
                     f"{difference_text(one, pair)} {interval_words(pair.interval, share=is_percentage(one.measure))}",
                     p_text(pair.corrected),
                     better(one, pair),

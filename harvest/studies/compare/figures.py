@@ -14,7 +14,7 @@ from harvest.studies.compare.comparison import MOST_PAIRS, Comparison
 from harvest.studies.compare.notes import further_notes, omission_notes, undecided_reasons
 from harvest.studies.compare.paper import count_compared, name_test, ratio_words
 from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
-from harvest.tables.comparison_words import better_system, difference_text, measure_name, p_text, signed
+from harvest.tables.comparison_words import better_system, difference_text, figure_text, measure_name, p_text, signed
 from harvest.tables.figure_table import figure_table, name_lines
 from harvest.terminal import printable
 from scoring.comparison.pairs import MeasureComparison, Pair
@@ -23,7 +23,7 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-_NAME_WIDTH, _FIGURE_WIDTH, _COLUMN = 24, 14, 14
+_NAME_WIDTH, _FIGURE_WIDTH, _RANGE_WIDTH, _COLUMN = 24, 14, 18, 14
 
 
 def comparison_tables(
@@ -134,7 +134,8 @@ def _scope_sentence(found: Comparison) -> str:
 
 
 def _figures(found: Comparison, width: int) -> Iterator[Table]:
-    a_table = max(1, (width - _NAME_WIDTH) // _FIGURE_WIDTH)
+    ranges = any(one.ranges for one in found.measures)
+    a_table = max(1, (width - _NAME_WIDTH) // (_RANGE_WIDTH if ranges else _FIGURE_WIDTH))
     for start in range(0, len(found.systems), a_table):
         table = figure_table("measure", (), min_width=14, max_width=_NAME_WIDTH)
         shown = found.systems[start : start + a_table]
@@ -144,10 +145,8 @@ def _figures(found: Comparison, width: int) -> Iterator[Table]:
         for measure in found.measures:
             cells = []
             for system in shown:
-                value = measure.figures[system]
-                percent = is_percentage(measure.measure)
-                cell = "n/a" if math.isnan(value) else f"{decimal(100 * value, 1)}%" if percent else decimal(value, 4)
-                cells.append(cell + (f" {measure.letters[system]:2}" if len(found.systems) > 2 else ""))
+                letters = f" {measure.letters[system]:2}" if len(found.systems) > 2 else ""
+                cells.append(figure_text(measure, system) + letters)
             # These topics may differ from those behind the figure of `score`, which the same page can show.
             common = ", in common" if measure.left_out and measure.topics else ""
             table.add_row(Text(f"{measure_name(measure)}{common}"), *map(Text, cells), str(len(measure.topics)))

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from harvest.studies.compare.comparison import Comparison
-from harvest.tables.comparison_words import is_possible, measure_name, p_text, signed
+from harvest.tables.comparison_words import is_known, measure_name, p_text, signed
 from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
 from topics.counting import pluralize
@@ -162,7 +162,7 @@ def _driver_notes(found: Comparison, *, details: bool) -> Iterator[Text]:
             if turned and len(pair.drivers) > 1 and pair.is_distinguished:
                 topic = printable(turned[0].topic, line=True)
                 yield Text(f"{measure_name(measure)}, {_pair_name(pair)}: rests on topic {topic} alone", style="yellow")
-            if details and pair.drivers and is_possible(pair):
+            if details and pair.drivers and is_known(pair):
                 yield Text(f"{measure_name(measure)}, {_pair_name(pair)}: {_driver_words(measure, pair)}")
 
 

@@ -5,13 +5,13 @@ import math
 from collections.abc import Iterator
 
 from harvest.studies.compare.comparison import Comparison
-from harvest.tables.comparison_words import difference_text, measure_name, p_text, signed
+from harvest.tables.comparison_words import difference_text, figure_text, measure_name, p_text, signed
 from harvest.tables.long_rows import LATEX_HEAD, TOPRULE, latex_text, source_comments
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.inference.ratios import Ratio
 from scoring.statistics.tukey import MOST_CLOSED
-from scoring.table import is_percentage, shown_value
+from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal
 
@@ -57,7 +57,7 @@ def _lines(found: Comparison, *, two: bool) -> Iterator[str]:
 
 def _cells(measure: MeasureComparison, pair: Pair) -> Iterator[str]:
     for system in (pair.first, pair.second):
-        yield latex_text(shown_value(measure.measure, measure.figures[system]))
+        yield latex_text(figure_text(measure, system))
     yield _signs(difference_text(measure, pair))
     low, high = pair.interval.low, pair.interval.high
     yield "" if math.isnan(low) else _signs(f"[{signed(measure, low)}, {signed(measure, high)}]")

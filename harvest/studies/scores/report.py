@@ -161,13 +161,17 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
                 table.add_row(Text(name), *(_value_text(one.measure, value) for value in values))
             yield table
         tried = pluralize(selection.trials[system], "trial")
+        cut = selection.cut.get(system)
         said = [
-            f"{printable(system, line=True)}: in {lost} of {tried} the first attempt that got an answer failed later, "
-            "or was cut short."
+            f"{printable(system, line=True)}: {lost} of {tried} were {cut}."
+            if cut
+            else f"{printable(system, line=True)}: in {lost} of {tried} the first attempt that got an answer failed "
+            "later, or was cut short."
         ]
         if any(is_percentage(one.measure) for one in bounds):
             said.append(
-                "The bounds count that attempt, not a retry, with its missing turns once as useless and once as useful."
+                f"The bounds count {'their' if cut else 'that attempt, not a retry, with its'} missing turns once as "
+                "useless and once as useful."
             )
         rates = [one.measure for one in bounds if not is_percentage(one.measure)]
         if rates:

@@ -10,7 +10,7 @@ Interrupted attempts do not count as lost, because stopping a run does not depen
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from harvest.studies.validity.concentrations import Concentration
 from protocols.labels import NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversations.conversation import INVALID, Conversation, Outcome, TrialKey
+from recordings.conversations.endings import cut_words, is_cut_short
 from recordings.conversations.outlines import Outlines
 from recordings.conversations.outlining import with_others
 from recordings.conversations.trial_sets import TrialSet
@@ -34,6 +35,9 @@ from scoring.table import ScoreRow, ScoreTable
 from topics.identity import generator
 
 _SHARES = (USEFUL.name, MEAN_USEFUL.name, RECOVERY.name)
+
+# The lowest and the highest share of a system in a measure, and in a turn of %useful.
+Ranges = Mapping[tuple[str, str, int | None], tuple[float, float]]
 
 # Scores other conversations like those of the table, by the given measures.
 Rescored = Callable[[Material, Sequence[Term]], ScoreTable]
@@ -57,12 +61,24 @@ class Bound:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The effect of lost attempts. By system, `lost` is the number of trials whose first attempt with an answer was
-    lost, and `trials` the number of all trials that were tried."""
+    lost, and `trials` the number of all trials that were tried. If all of a system's attempts were cut short and none
+    was tried again, `cut` says how."""
 
     lost: Mapping[str, int]
     trials: Mapping[str, int]
     concentrations: tuple[Concentration, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    cut: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ranges(self) -> Ranges:
+        """The bounds of shares that rest on a selection, because what was lost depended on the answers. If this is so
+        of one system, it holds for all: a comparison counts the losses of both sides."""
+        return {
+            (one.system, one.measure, one.turn): (one.useless, one.useful)
+            for one in (self.bounds if self.concentrations else ())
+            if one.measure in _SHARES and not one.useless == one.useful == one.value
+        }
 
     def as_json(self) -> dict[str, object] | None:
         """Return the `selection` entry of `harvest-scores/1`, or None if nothing was lost after an answer."""
@@ -86,7 +102,19 @@ def selection(material: Material, table: ScoreTable, rescored: Rescored) -> Sele
         trials=_count_ended(material.conversations),
         concentrations=material.concentrations,
         bounds=tuple(_bounds(material, lost, table, rescored)) if lost else (),
+        cut=_cut_words(lost),
     )
+
+
+def _cut_words(lost: Mapping[TrialKey, Conversation]) -> dict[str, str]:
+    outcomes: dict[str, list[Outcome | None]] = {}
+    for key, one in lost.items():
+        outcomes.setdefault(key.system, []).append(one.outcome)
+    return {
+        system: cut_words(one.reason for one in own if one is not None)
+        for system, own in outcomes.items()
+        if all(map(is_cut_short, own))
+    }
 
 
 def _count_ended(conversations: Sequence[Conversation]) -> Counter[str]:

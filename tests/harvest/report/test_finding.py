@@ -355,7 +355,7 @@ def test_a_headline_says_of_turns_only_where_it_is_the_share_of_turns(
     lengths: list[tuple[str, str]], said: str
 ) -> None:
     material = talks(lengths)
-    found = single_finding("A", material, score_material(material), None, Path("run"), "A")
+    found = single_finding("A", material, score_material(material), {}, None, Path("run"), "A")
     assert re.sub(r" \[[^]]*\]", "", found.found) == f"A answered usefully in {said}."
     of_all = [label for _, labels in lengths for label in labels]
     share = f"{100 * of_all.count('o') / len(of_all):.1f}%"

@@ -14,6 +14,7 @@ import yaml
 
 from harvest.audits.audit import load_audit
 from harvest.report.compared_finding import comparison_finding
+from harvest.report.document import make_report
 from harvest.report.finding import single_finding
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.figures import comparison_tables
@@ -222,6 +223,18 @@ async def test_compare_and_report_name_no_winner_and_do_not_advise_to_play_again
     assert headline.verdict == "cannot tell"
     assert "remove the cause and make a new run" in headline.next
     assert "play the missing trials first" not in headline.next
+    (pair,) = mean.pairs
+    assert pair.bounds is not None
+    low, high = (f"{100 * end:+.1f}" for end in sorted(pair.bounds))
+    between = " to ".join(f"{100 * end:.1f}%" for end in mean.ranges["SYSB"])
+    assert f"{between} of " in headline.found, "what is left of the trials is a selection, so it does not lead"
+    assert f"a difference of {low} to {high} points" in headline.found
+    assert f"[{100 * mean.figures['SYSB']:.1f}" not in headline.found
+    report = make_report([run], beside=tmp_path)
+    _, drawn, difference = report.document["bars"]
+    assert (drawn["said"], drawn["value"]) == (between, None)
+    assert difference["value"] is None
+    assert difference["low"] < difference["zero"] < difference["high"]
 
 
 async def test_a_report_names_what_failing_users_lost_and_does_not_ask_for_more_of_it(tmp_path: Path) -> None:
@@ -276,7 +289,7 @@ async def test_a_pilot_of_which_failing_users_cut_few_short_says_so(tmp_path: Pa
 async def test_a_report_of_one_system_names_them_too(tmp_path: Path) -> None:
     run = await _played(tmp_path, lambda last: last.endswith("Here it is."), SYSTEMS[:1])
     material = gather_runs(run).material
-    headline = single_finding("SYSA", material, score_material(material), None, tmp_path / "run", "SYSA")
+    headline = single_finding("SYSA", material, score_material(material), {}, None, tmp_path / "run", "SYSA")
     assert "of 40 conversations were cut short by a failure of the user (no-words x " in headline.next
     assert "To narrow the interval" not in headline.next
     assert "cut short by a failure of the user" in headline.scope
