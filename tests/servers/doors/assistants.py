@@ -190,9 +190,11 @@ class Voiceflow(Door):
 
 class VoiceflowV4(Voiceflow):
     """docs.voiceflow.com, api-reference, "Start session", "Interact (stream)", "Completion events": a key for each
-    session; the stream begins with an empty line and ends with `end`; what a model writes comes in pieces."""
+    session; the stream begins with an empty line and ends with `end`; what a model writes comes in pieces. uses: how
+    many turns each key is good for, 0 for any number. refused: how many turns were refused because of that."""
 
     recipe = "voiceflow-v4"
+    uses = refused = 0
 
     def other(self, asked: Asked) -> bytes | None:
         if asked.path.endswith("/session"):
@@ -204,6 +206,9 @@ class VoiceflowV4(Voiceflow):
         if asked.json["action"] == {"type": "launch"}:
             traces = [{"type": "text", "payload": {"message": "Welcome!"}}]
             return self.traces(asked, traces)
+        if 0 < self.uses <= self.counts[asked.headers["authorization"]]:
+            self.refused += 1
+            return self.expired()
         return None
 
     def heard(self, asked: Asked) -> tuple[str, int]:
