@@ -23,6 +23,7 @@ from harvest.systems.driver import Attaching, Denied, Driver, Opening, Reply, Su
 from protocols.answer import Answer, Exchange
 from recordings.log.run_folder import read
 from tests.harvest.drivers.test_pressing import values
+from tests.harvest.drivers.test_recipes import CASES as DOORS_AND_STREAMS
 from tests.harvest.drivers.test_recipes import opened
 from tests.servers.local_http import Asked, response, serving
 from tests.support.command_line import harvest
@@ -37,13 +38,16 @@ SHAPES: dict[str, Any] = {
     "anthropic": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}},
     "azure": {"type": "image_url", "image_url": {"url": URL}},
     "bedrock": {"image": {"format": "png", "source": {"bytes": DATA}}},
+    "copilot-studio": {"contentType": "image/png", "contentUrl": URL, "name": "mill.png"},
+    "direct-line": {"contentType": "image/png", "contentUrl": URL, "name": "mill.png"},
     "gemini": {"inlineData": {"mimeType": "image/png", "data": DATA}},
+    "langgraph": {"type": "image_url", "image_url": {"url": URL}},
     "ollama": DATA,
     "openai-responses": {"type": "input_image", "image_url": URL},
     "perplexity": {"type": "image_url", "image_url": {"url": URL}},
     "vertex": {"inlineData": {"mimeType": "image/png", "data": DATA}},
 }
-CASES = [(name, streamed) for name in SHAPES for streamed in (False, True)]
+CASES = [case for case in DOORS_AND_STREAMS if case[0] in SHAPES]
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ class LangGraph(Door):
         assert (way == "stream") == (asked.json.get("stream_mode") == ["messages-tuple", "values"])
         assert asked.json["assistant_id"] == "agent"
         (message,) = asked.json["input"]["messages"]
-        return self.next_turn(thread, message["content"])
+        return self.next_turn(thread, self.words(message))
 
     def shape(self, asked: Asked, one: Said) -> bytes:
         asked_before = [{"type": "human", "content": "…"}, {"type": "ai", "content": "Before."}]
