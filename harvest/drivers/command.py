@@ -1,13 +1,14 @@
 """A driver for programs with standard input and output. Each conversation, or each turn, gets its own process."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from harvest.drivers.file_shapes import EVIDENCE_SHAPES, PROGRAM_SHAPES, shaped_files, with_shaped_files
 from harvest.drivers.history import History, json_bytes
 from harvest.drivers.options import THOUGHTS_HELP, Seconds, Text, resolve_texts
 from harvest.drivers.process import Program, find_program, program_environment
@@ -30,6 +31,7 @@ from protocols.answer import Exchange, Offer
 from recordings.conversations.answer_parts import offer_row
 from recordings.log.own_loop import run_long_work
 from topics.document import StrictModel, validation_error
+from topics.sent_files import SentFile
 
 _LINE_BREAK = b"\n"
 _EXIT_SECONDS = 2.0  # seconds between the end of its output and the end of the program
@@ -58,6 +60,9 @@ class Options(StrictModel):
     input: Literal["json", "text"] = Field(
         "json", description="mode once: `json` gives {text, history} on standard input, `text` the user turn alone"
     )
+    files: bool = Field(
+        False, description="in JSON: true if the program takes `files` of a turn, a list of {name, type, data (base64)}"
+    )
     thoughts_apart: bool = Field(True, description=THOUGHTS_HELP)
     env: dict[str, Text] = Field({}, description="environment variables to set; a value is text or `{env: NAME}`")
     timeout: Seconds = Field(60.0, description="seconds for a complete turn; then the program is killed")
@@ -78,11 +83,17 @@ class Options(StrictModel):
             raise validation_error(
                 "`greeting` needs `end`, the line that ends the greeting (with `prompt`, every greeting is read)"
             )
+        if self.files and not self.takes_json:
+            raise validation_error("`files` needs JSON as the program's input: mode: json, or mode: once")
         if "\n" in self.line_break or "\r" in self.line_break:
             raise validation_error(
                 "line_break must not contain a line break: the program would read it as the end of the turn"
             )
         return self
+
+    @property
+    def takes_json(self) -> bool:
+        return self.mode == "json" or (self.mode == "once" and self.input == "json")
 
 
 class CommandDriver:
@@ -100,6 +111,7 @@ class CommandDriver:
             stateful=not once,
             editable_history=once and self._options.input == "json",
             presses=self._options.mode == "json",
+            attaches=("*/*",) if self._options.files else (),
         )
 
     async def open(self, opening: Opening) -> Session:
@@ -153,7 +165,14 @@ class _ProgramSession:
         """Send the title as the text, with the offer beside it. Only in mode json can a program offer anything."""
         return await self._send(json_bytes({"text": offer.title, "pressed": offer_row(offer)}) + _LINE_BREAK)
 
-    async def _send(self, sent: bytes) -> Reply:
+    async def attach(self, text: str, files: Sequence[SentFile]) -> Reply:
+        sent, kept = (
+            json_bytes({"text": text, "files": shaped_files(files, shapes)}) + _LINE_BREAK
+            for shapes in (PROGRAM_SHAPES, EVIDENCE_SHAPES)
+        )
+        return await self._send(sent, kept)
+
+    async def _send(self, sent: bytes, kept: bytes = b"") -> Reply:
         if self._over:
             raise Unanswered("ended", f"the program no longer runs: {self._over}")
         for _ in range(3):  # rounds of the loop: output that is already in the pipe is read and passed on to us
@@ -176,7 +195,7 @@ class _ProgramSession:
             if self._marked or not raw.strip():
                 raise self._make_fault("ended-early", "the program ended before its reply was complete", raw)
         greeting = decode_leniently(self._greeting).strip() if self._options.greeting else ""
-        exhibits = (Exhibit("stdin", "text/plain", sent), *self._exhibits(raw))
+        exhibits = (Exhibit("stdin", "text/plain", kept or sent), *self._exhibits(raw))
         try:
             read = json_turn if self._options.mode == "json" else text_turn
             apart = self._options.thoughts_apart
@@ -264,16 +283,19 @@ class _TurnSession(NothingHeld):
         self._options, self._driver, self._argv, self._history = options, driver, argv, History(history)
 
     async def say(self, text: str) -> Reply:
+        return await self.attach(text, ())
+
+    async def attach(self, text: str, files: Sequence[SentFile]) -> Reply:
         if self._options.input == "json":
-            reply = await self._history.ask(lambda: self._ask_program(text))
+            reply = await self._history.ask(lambda: self._ask_program(text, files))
         else:
-            reply = await self._ask_program(text)
-        self._history.add(text, reply.turn.answer)
+            reply = await self._ask_program(text, files)
+        self._history.add(text, reply.turn.answer, files)
         return reply
 
-    async def _ask_program(self, text: str) -> Reply:
-        program = await self._driver.start(self._argv)
-        sent, watch = self._payload(text), Stopwatch(self._driver.clock)
+    async def _ask_program(self, text: str, files: Sequence[SentFile]) -> Reply:
+        sent, kept = (self._payload(text, files, shapes) for shapes in (PROGRAM_SHAPES, EVIDENCE_SHAPES))
+        program, watch = await self._driver.start(self._argv), Stopwatch(self._driver.clock)
         try:
             async with asyncio.timeout(self._options.timeout):
                 program.write(sent, last=True)
@@ -292,12 +314,13 @@ class _TurnSession(NothingHeld):
             raise _with_output(fault, program) from None
         finally:
             await program.kill()
-        return Reply(turn, (Exhibit("stdin", "text/plain", sent), *_exhibits(raw, program)))
+        return Reply(turn, (Exhibit("stdin", "text/plain", kept), *_exhibits(raw, program)))
 
-    def _payload(self, text: str) -> bytes:
+    def _payload(self, text: str, files: Sequence[SentFile], shapes: Mapping[str, Any]) -> bytes:
         if self._options.input == "text":
             return text.encode()
-        return json_bytes({"text": text, "history": self._history.messages()}) + _LINE_BREAK
+        told = {"text": text, "history": with_shaped_files(self._history.messages(), shapes)}
+        return json_bytes({**told, **({"files": shaped_files(files, shapes)} if files else {})}) + _LINE_BREAK
 
 
 def _mark_output(program: Program, watch: Stopwatch) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from harvest.drivers.history import Message
 from harvest.drivers.template import fill
 from harvest.systems.driver import Denied
 from topics.sent_files import SentFile
@@ -34,7 +35,7 @@ class _FileValues(dict[str, object]):
     """The values of the placeholders for one file. Those that take work are made when they are used."""
 
     def __init__(self, file: SentFile) -> None:
-        super().__init__(name=file.name, type=file.type)
+        super().__init__(name=file.name, type=file.type, sha256=file.sha256)
         self._file = file
 
     def __missing__(self, name: str) -> object:
@@ -60,6 +61,15 @@ COMPLETION_SHAPES: Mapping[str, Any] = {
     "audio/*": {"type": "input_audio", "input_audio": {"data": "{{ data }}", "format": "{{ format }}"}},
     "*/*": {"type": "file", "file": {"filename": "{{ name }}", "file_data": "{{ data_url }}"}},
 }
+
+# The shape in which a program reads files, and the one in which the evidence keeps what it read.
+PROGRAM_SHAPES: Mapping[str, Any] = {"*/*": {"name": "{{ name }}", "type": "{{ type }}", "data": "{{ data }}"}}
+EVIDENCE_SHAPES: Mapping[str, Any] = {"*/*": {"name": "{{ name }}", "type": "{{ type }}", "sha256": "{{ sha256 }}"}}
+
+
+def with_shaped_files(messages: Iterable[Message], shapes: Mapping[str, Any]) -> list[Message]:
+    """Return the messages of a conversation, those with files with these in their shapes. Raises as `shaped_files`."""
+    return [{**one, "files": shaped_files(one["files"], shapes)} if "files" in one else one for one in messages]
 
 
 def multipart(fields: Iterable[tuple[str, str]], part: str, files: Sequence[SentFile]) -> tuple[str, bytes]:

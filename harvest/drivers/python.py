@@ -14,7 +14,7 @@ import inspect
 import json
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import module_from_spec, resolve_name, spec_from_file_location
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.function_calls import Calls, Function, keep_output_aside
-from harvest.drivers.history import History
+from harvest.drivers.history import History, Message
 from harvest.drivers.options import THOUGHTS_HELP, Seconds
 from harvest.drivers.program_output import turn_of_fields, turn_of_text
 from harvest.drivers.received import join_surrogates
@@ -39,6 +39,7 @@ from recordings.log.own_loop import run_long_work
 from topics.document import StrictModel, validation_error
 from topics.errors import InputError
 from topics.identity import content_hash
+from topics.sent_files import SentFile
 from topics.suggestions import suggestion
 
 _ARGUMENTS = {"text": ("text",), "history": ("text", "history"), "nothing": ()}
@@ -67,11 +68,21 @@ class Options(StrictModel):
         description="true if it takes one more argument: the offer that the user pressed, an object with `title`, "
         "`value` and `kind`, or None",
     )
+    files: bool = Field(
+        False,
+        description="true if it takes one more argument, the last: the files that were sent with the turn, a list of "
+        "objects with `name`, `type` and `data` (bytes); in a history, messages with files have them as `files`",
+    )
     thoughts_apart: bool = Field(True, description=THOUGHTS_HELP)
     timeout: Seconds = Field(60.0, description="seconds for a complete turn")
     max_reply: int = Field(
         8 * 2**20, ge=1, description="bytes of a reply in UTF-8; a longer one is a fault (`too-large`)"
     )
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The names of the arguments beside those of `takes`."""
+        return (*(("pressed",) if self.presses else ()), *(("files",) if self.files else ()))
 
 
 class PythonDriver:
@@ -84,7 +95,10 @@ class PythonDriver:
     def capabilities(self) -> Capabilities:
         takes = self._options.takes
         return Capabilities(
-            stateful=takes == "nothing", editable_history=takes == "history", presses=self._options.presses
+            stateful=takes == "nothing",
+            editable_history=takes == "history",
+            presses=self._options.presses,
+            attaches=("*/*",) if self._options.files else (),
         )
 
     async def open(self, opening: Opening) -> "_Session":
@@ -108,19 +122,29 @@ class _Session:
         self._late = False
 
     async def say(self, text: str) -> Reply:
-        return await self._take_turn(text, None)
+        return await self._take_turn(text)
 
     async def press(self, offer: Offer) -> Reply:
-        return await self._take_turn(offer.title, asdict(offer))
+        return await self._take_turn(offer.title, pressed=asdict(offer))
 
-    async def _take_turn(self, text: str, pressed: dict[str, str] | None) -> Reply:
-        more = (pressed,) if self._options.presses else ()
+    async def attach(self, text: str, files: Sequence[SentFile]) -> Reply:
+        return await self._take_turn(text, files)
+
+    async def _take_turn(
+        self, text: str, files: Sequence[SentFile] = (), pressed: dict[str, str] | None = None
+    ) -> Reply:
+        given = {"pressed": pressed, "files": _given_files(files)}
+        more = [given[name] for name in self._options.further]
         if self._options.takes == "history":
-            reply = await self._history.ask(lambda: self._ask_function(text, self._history.messages(), *more))
+            reply = await self._history.ask(lambda: self._ask_function(text, self._messages(), *more))
         else:
             reply = await self._ask_function(text, *more)
-        self._history.add(text, reply.turn.answer)
+        self._history.add(text, reply.turn.answer, files)
         return reply
+
+    def _messages(self) -> list[Message]:
+        told = self._history.messages()
+        return [{**one, "files": _given_files(one["files"])} if "files" in one else one for one in told]
 
     async def _ask_function(self, *arguments: Any) -> Reply:
         options = self._options
@@ -141,6 +165,10 @@ class _Session:
 
     async def close(self) -> None:
         """Do nothing, since a session has no resources."""
+
+
+def _given_files(files: Iterable[SentFile]) -> list[dict[str, object]]:
+    return [{"name": one.name, "type": one.type, "data": one.read()} for one in files]
 
 
 def _read_turn(answered: object, options: Options, watch: Stopwatch) -> SystemTurn:
@@ -249,12 +277,12 @@ def _check_parameters(options: Options, function: Function) -> None:
         return
     fitting = []
     for takes, names in _ARGUMENTS.items():
-        arguments = (*names, *(("pressed",) if options.presses and names else ()))
+        arguments = (*names, *(options.further if names else ()))
         with contextlib.suppress(TypeError):
             signature.bind(*arguments)
             fitting.append(takes)
     if options.takes not in fitting:
-        given = ", ".join((*_ARGUMENTS[options.takes], *(("pressed",) if options.presses else ())))
+        given = ", ".join((*_ARGUMENTS[options.takes], *options.further))
         raise InputError(
             f"function {options.function} has the parameters {signature}, but `takes: {options.takes}` calls the "
             f"function with ({given})",

@@ -81,13 +81,13 @@ async def test_a_session_whose_key_cannot_be_renewed_is_lost_and_the_next_one_is
     name: str, streamed: bool
 ) -> None:
     async with opened(name, streamed) as (driver, door, _):
-        issuer = door.server if isinstance(door, Described) else door
-        issuer.uses = LOST_WITH_THEIR_KEY[name]  # type: ignore[attr-defined]
+        issuer: Any = door.server if isinstance(door, Described) else door
+        issuer.uses = LOST_WITH_THEIR_KEY[name]
         outcomes = await asyncio.gather(*(conversation(driver, trial, 10) for trial in (1, 2)), return_exceptions=True)
         for outcome in outcomes:
             assert isinstance(outcome, Unanswered)
             assert outcome.reason in ("http-401", "http-403")
         # Of each session its turn, and before that, where replies are fetched, the look for late messages.
-        assert issuer.refused == (4 if name == "copilot-studio" else 2)  # type: ignore[attr-defined]
-        issuer.uses = 0  # type: ignore[attr-defined]
+        assert issuer.refused == (4 if name == "copilot-studio" else 2)
+        issuer.uses = 0
         check(door, await conversation(driver, 1, 10))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from email.message import Message
@@ -118,6 +119,78 @@ async def test_a_type_without_a_shape_is_not_sent(tmp_path: Path) -> None:
         with pytest.raises(Denied, match=r"cannot-attach: the driver of this system has no shape for a\.wav"):
             await attached(session, "What is it?", made(tmp_path, "a.wav"))
         assert server.asked == []
+
+
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"text": line.strip()}), flush=True)
+"""
+FUNCTIONS = """
+import json
+def told(files): return [[one["name"], one["type"], one["data"].decode("latin-1")] for one in files]
+def plain(text, files): return json.dumps([text, told(files)])
+def past(text, history, pressed, files):
+    return json.dumps([[told(one.get("files", [])) for one in history], pressed, told(files)])
+def session():
+    return lambda text, files: json.dumps([text, told(files)])
+def old(text): return text
+"""
+GIVEN = ["mill.png", "image/png", PNG.decode("latin-1")]
+
+
+@pytest.mark.parametrize("mode", ["json", "once"])
+async def test_a_program_reads_files_and_the_evidence_holds_their_digest(
+    mode: str, tmp_path: Path, picture: SentFile
+) -> None:
+    (tmp_path / "bot.py").write_text(PROGRAM if mode == "json" else "import sys; print(sys.stdin.read())")
+    options = {"argv": (sys.executable, str(tmp_path / "bot.py")), "mode": mode, "files": True}
+    driver = build_driver("command", options, Surroundings("s", tmp_path))
+    assert driver.capabilities.attaches == ("*/*",)
+    session = await driver.open(Opening("s", "M002", 1, 1))
+    replies = [await attached(session, "What is it?", picture), await session.say("And now?")]
+    await session.close()
+    await driver.close()
+    first, second = (json.loads(reply.turn.answer.text) for reply in replies)
+    shape = {"name": "mill.png", "type": "image/png", "data": DATA}
+    before: dict[str, Any] = {} if mode == "json" else {"history": []}
+    assert first == {"text": "What is it?", **before, "files": [shape]}
+    assert "files" not in second
+    if mode == "once":
+        assert second["history"][0] == {"role": "user", "content": "What is it?", "files": [shape]}
+    told = [json.loads(one.data) for reply in replies for one in reply.exhibits if one.name == "stdin"]
+    kept = {"name": "mill.png", "type": "image/png", "sha256": picture.sha256}
+    assert told[0] == {"text": "What is it?", **before, "files": [kept]}
+    assert mode == "json" or told[1]["history"][0]["files"] == [kept]
+
+
+@pytest.mark.parametrize("options", [{"mode": "lines"}, {"mode": "once", "input": "text"}])
+def test_a_program_that_reads_plain_text_takes_no_files(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="`files` needs JSON"):
+        build_driver("command", {"argv": ("cat",), "files": True, **options}, Surroundings("s", Path()))
+    assert build_driver("command", {"argv": ("cat",), **options}, Surroundings("s", Path())).capabilities.attaches == ()
+
+
+async def test_a_function_takes_files_as_its_last_argument(tmp_path: Path, picture: SentFile) -> None:
+    (tmp_path / "bot.py").write_text(FUNCTIONS)
+
+    async def two_turns(**options: Any) -> list[Any]:
+        driver = build_driver("python", {"files": True, **options}, Surroundings("s", tmp_path))
+        assert driver.capabilities.attaches == ("*/*",)
+        session = await driver.open(Opening("s", "M002", 1, 1))
+        replies = [await attached(session, "What is it?", picture), await session.say("And now?")]
+        await driver.close()
+        return [json.loads(reply.turn.answer.text) for reply in replies]
+
+    expected = [["What is it?", [GIVEN]], ["And now?", []]]
+    assert await two_turns(function="bot.py:plain") == expected
+    assert await two_turns(function="bot.py:session", takes="nothing") == expected
+    assert await two_turns(function="bot.py:past", takes="history", presses=True) == [
+        [[], None, [GIVEN]],
+        [[[GIVEN], []], None, []],
+    ]
+    with pytest.raises(InputError, match=r"calls the function with \(text, files\)"):
+        build_driver("python", {"function": "bot.py:old", "files": True}, Surroundings("s", tmp_path))
 
 
 async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
