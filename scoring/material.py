@@ -74,14 +74,8 @@ class Material:
 
     @property
     def unscorable(self) -> str:
-        """The reason why good answers are unknown, or "" if they are known."""
-        if self.gold is None:
-            return "no gold table"
-        if self.topic.type.url is None:
-            return "the topic's type names no kind of URL"
-        if not self.gold.entries(self.topic.id):
-            return "the gold table has no entry for this topic"
-        return ""
+        """As `why_unscorable` returns it."""
+        return why_unscorable(self.topic, self.gold)
 
     @property
     def nuggets(self) -> tuple[Nugget, ...]:
@@ -145,3 +139,14 @@ class Material:
         judged = self.judged()
         ground = TopicData(self.topic, self.gold, self.attributes, self.base)
         return assess(self.conversation, judged.schema, judged.judgments, ground)
+
+
+def why_unscorable(topic: Topic, gold: GoldTable | None) -> str:
+    """Return the reason why good answers on a topic are unknown, or "" if they are known."""
+    if gold is None:
+        return "no gold table"
+    if topic.type.url is None:
+        return "the topic's type names no kind of URL"
+    if not gold.entries(topic.id):
+        return "the gold table has no entry for this topic"
+    return ""

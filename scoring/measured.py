@@ -1,15 +1,17 @@
 """The figures of conversations that come one after the other, so that nobody has to hold the words of all of them."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.outlines import Outlines
+from recordings.files.json_text import Json
 from scoring.asked import AskedMeasures, asked_columns
-from scoring.columns import Column, Joined
+from scoring.columns import Column, Joined, is_constant
 from scoring.conversations import Ranked, default_columns
 from scoring.material import Judged, Material
 from scoring.measure import Measure
@@ -23,14 +25,14 @@ from topics.topic import TopicSet
 class Measured:
     """The figures of finished conversations, of which only outlines are left: the default ones, and those of `names`.
     `columns` are by system; in them, conversations are numbered in the order of the system's outlines. `unjudged` is
-    the number of links to entities that the gold table does not judge. `gold` and `settings` are what the figures rest
-    on."""
+    the number of links to entities that the gold table does not judge. The figures rest on a gold table if they are
+    `judged`, and on the settings that `of_values` describes."""
 
     outlines: Outlines
     columns: Mapping[str, Sequence[Ranked]]
     unjudged: int
-    gold: GoldTable | None
-    settings: Settings
+    judged: bool
+    of_values: str
     names: Set[str] = frozenset()
 
 
@@ -99,7 +101,54 @@ class Measuring:
                 columns.setdefault(name, []).append((first, replace(column, at=there)))
         self._parts = {}
         names = frozenset(one.name for one in self._asked.measures)
-        return Measured(outlines, columns, self._unjudged, self._gold, self._settings, names)
+        return Measured(outlines, columns, self._unjudged, self._gold is not None, self._settings.of_values, names)
+
+
+_FIELDS = tuple(field.name for field in fields(Column) if field.name != "measure")
+
+
+def measured_arrays(of: Measured) -> tuple[dict[str, Json], dict[str, Any]]:
+    """Return default figures as JSON and as the arrays that it names. An array that several columns share is there
+    once, and of one that is constant a single number."""
+    arrays: dict[str, Any] = {}
+    names: dict[int, str] = {}
+
+    def name(array: Any) -> Json:
+        if array is None:
+            return None
+        if id(array) not in names:
+            names[id(array)] = f"figures {len(names)}"
+            arrays[names[id(array)]] = array[:1].copy() if is_constant(array) else array
+        return names[id(array)]
+
+    columns: dict[str, Json] = {
+        system: [[*first, one.measure, *[name(getattr(one, field)) for field in _FIELDS]] for first, one in own]
+        for system, own in of.columns.items()
+    }
+    return {"columns": columns, "unjudged": of.unjudged, "judged": of.judged, "of_values": of.of_values}, arrays
+
+
+def read_measured(value: Mapping[str, Any], arrays: Mapping[str, Any], outlines: Outlines) -> Measured:
+    """Return what `measured_arrays` described. Raises ValueError, TypeError or LookupError for anything else."""
+    known: dict[tuple[str, int], Any] = {}
+
+    def array(name: str | None, size: int) -> Any:
+        if name is None:
+            return None
+        if (name, size) not in known:
+            own = arrays[name]
+            known[name, size] = own if len(own) == size and size > 1 else np.broadcast_to(own[0], (size,))
+            if len(own) not in (1, size):
+                raise ValueError("these figures do not belong together")
+        return known[name, size]
+
+    columns: dict[str, list[Ranked]] = {}
+    for system, own in value["columns"].items():
+        for at, kind, place, measure, *named in own:
+            size = len(arrays[named[0]])
+            column = Column(measure, *(array(name, size) for name in named))
+            columns.setdefault(system, []).append(((at, kind, place), column))
+    return Measured(outlines, columns, value["unjudged"], value["judged"], value["of_values"])
 
 
 def _refuse_judgments() -> Judged:

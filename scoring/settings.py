@@ -118,13 +118,15 @@ Kind: TypeAlias = Choice | Number | NumbersByName | NumbersByGrade
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its name in audits and Python, its help text, and the placeholder for its value."""
+    """One setting: its name in audits and Python, its help text, and the placeholder for its value. If it is
+    `of_intervals`, no value of a conversation depends on it."""
 
     name: str
     default: Any
     kind: Kind
     help: str
     metavar: str = ""
+    of_intervals: bool = False
 
     @property
     def option(self) -> str:
@@ -133,9 +135,16 @@ class Setting:
         return f"--{(self.name.removesuffix('s') if plural else self.name).replace('_', '-')}"
 
 
-def setting(default: _T, kind: Kind, help: str, *, metavar: str = "") -> _T:  # noqa: A002  # as click calls it
+def setting(
+    default: _T,
+    kind: Kind,
+    help: str,  # noqa: A002  # as click calls it
+    *,
+    metavar: str = "",
+    of_intervals: bool = False,
+) -> _T:
     """Declare a field of a frozen dataclass of settings, with its kind and help text."""
-    about = {_DECLARED: (kind, help, metavar)}
+    about = {_DECLARED: (kind, help, metavar, of_intervals)}
     if isinstance(default, Mapping):
         return cast(_T, field(default_factory=lambda: default, metadata=about))
     return field(default=default, metadata=about)
@@ -145,9 +154,9 @@ def declared_settings(settings: type) -> Mapping[str, Setting]:
     """Return the settings that a dataclass declares, by name, in the order of its fields."""
     found = {}
     for one in dataclasses.fields(settings):
-        kind, words, metavar = one.metadata[_DECLARED]
+        kind, words, metavar, of_intervals = one.metadata[_DECLARED]
         default = one.default if one.default_factory is dataclasses.MISSING else one.default_factory()
-        found[one.name] = Setting(one.name, default, kind, words, metavar)
+        found[one.name] = Setting(one.name, default, kind, words, metavar, of_intervals)
     return MappingProxyType(found)
 
 
@@ -254,16 +263,26 @@ class Settings:
         "Price of a million tokens that a system writes; may be repeated",
         metavar="SYSTEM=PRICE",
     )
-    level: float = setting(0.95, Number(0.5, 0.9999, example="0.95"), "Confidence level of the intervals")
-    replications: int = setting(2000, Number(100, 1_000_000, whole=True), "Number of bootstrap replications")
-    estimand: Estimand = setting(
-        "like-these", Choice(get_args(Estimand)), "What intervals speak of: topics like these, or these topics alone"
+    level: float = setting(
+        0.95, Number(0.5, 0.9999, example="0.95"), "Confidence level of the intervals", of_intervals=True
     )
-    resample: Resample = setting("topics", Choice(get_args(Resample)), "How intervals over topics are resampled")
+    replications: int = setting(
+        2000, Number(100, 1_000_000, whole=True), "Number of bootstrap replications", of_intervals=True
+    )
+    estimand: Estimand = setting(
+        "like-these",
+        Choice(get_args(Estimand)),
+        "What intervals speak of: topics like these, or these topics alone",
+        of_intervals=True,
+    )
+    resample: Resample = setting(
+        "topics", Choice(get_args(Resample)), "How intervals over topics are resampled", of_intervals=True
+    )
     shares: Shares = setting(
         "unseen-topic",
         Choice(get_args(Shares), earlier={"wilson": "unseen-topic"}),
         "How %-measures get their intervals",
+        of_intervals=True,
     )
     citations: Citations = setting(
         "all", Choice(get_args(Citations)), "Which sources of answers count: all, those beside the text, or its links"
@@ -290,6 +309,11 @@ class Settings:
             if isinstance(declared.kind, NumbersByGrade):
                 values[name] = {**declared.default, **declared.kind.validate(name, value)}
         return cls(**values)
+
+    @property
+    def of_values(self) -> str:
+        """The settings that values of conversations depend on, as text: equal texts give equal values."""
+        return ascii({name: getattr(self, name) for name, declared in SETTINGS.items() if not declared.of_intervals})
 
     def limit(self, unit: Unit) -> int:
         """Return L in the given unit."""

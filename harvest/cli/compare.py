@@ -14,6 +14,8 @@ from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import MOST_PAIRS, compare_runs
 from harvest.studies.compare.document import comparison_form
 from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.one_pass import run_with_values
+from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.scores.scorecard import Judges
 from recordings.log.run_folder import read
 from scoring.inference.paired import ESTIMANDS, Estimand, Guard
@@ -95,8 +97,11 @@ def command(
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
     with pause_collection():
+        alone = runs[0] if len(runs) == 1 and sources is None and standardise is None else None
+        request = ScoreRequest(tuple(map(str, measures)), settings=changes)
+        recorded = [read(run) for run in runs] if alone is None else [run_with_values(alone, request)]
         found = compare_runs(
-            gather_runs([read(run) for run in runs], changes, sources=sources),
+            gather_runs(recorded, changes, sources=sources),
             systems=names,
             measures=measures,
             estimand=estimand,

@@ -12,6 +12,8 @@ from harvest.cli.setting_options import measures_option, setting_options, source
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.one_pass import run_with_values
+from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.variance.rows import variance_form
 from harvest.studies.variance.variance import study_variance
@@ -56,7 +58,11 @@ def command(
     """
     check_judges(judges, measures)
     with pause_collection():
-        recorded = [read(run) for run in runs]
+        request = ScoreRequest(tuple(map(str, measures)), settings=changes)
+        if len(runs) == 1 and sources is None:
+            recorded = [run_with_values(runs[0], request)]
+        else:
+            recorded = [read(run) for run in runs]
         gathered = gather_runs(recorded, changes, sources=sources)
         study = study_variance(gathered, systems=systems, measures=measures, ks=ks, seed=seed, judges=judges)
     output.show(variance_form(study, recorded, seed))

@@ -44,6 +44,15 @@ def kinds(
     return (Kind(one, 1, find(one)) for one in conversations)
 
 
+def examples(conversations: Iterable[Conversation]) -> Iterable[tuple[TrialKey, int, Conversation]]:
+    """Return the trial and the attempt of each conversation, with a conversation of the same outline: itself, if it has
+    its words. This is quicker than to make each of many outlined ones."""
+    if isinstance(conversations, Outlines):
+        alike = [conversations.examples[outline][0] for outline in conversations.outline.tolist()]
+        return zip(conversations.keys, conversations.attempt.tolist(), alike, strict=True)
+    return ((one.key, one.attempt, one) for one in conversations)
+
+
 def by_system(conversations: Iterable[Conversation]) -> Mapping[str, Sequence[Conversation]]:
     """Group conversations by system, in order of their first one."""
     if isinstance(conversations, Outlines):

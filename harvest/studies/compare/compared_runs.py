@@ -21,6 +21,8 @@ from harvest.studies.scores.gathered import Gathered, Recorded, gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import Key, Values
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.conversations.outlines import Outlines, kinds
 from recordings.files.json_text import Json
 from recordings.files.times import unix_seconds
 from scoring.inference.aligned import Trial
@@ -123,7 +125,9 @@ class ComparedRuns:
         played = [
             [topic for topic in one.material.topics.topics if topic.id in asked]
             for one in self.sets
-            for asked in [{found.key.topic for found in one.material.finished if found.key.system in chosen}]
+            for asked in [
+                {found.key.topic for found, _, _ in kinds(one.material.finished) if found.key.system in chosen}
+            ]
         ]
         topics = [topic for own in played for topic in own]
         parts: list[tuple[str | None, list[str]]] = [(None, [topic.id for topic in topics])]
@@ -135,9 +139,10 @@ class ComparedRuns:
     def start_times(self, chosen: Sequence[str]) -> dict[str, dict[Trial, float]]:
         """Return the start of each trial in Unix seconds, by system, for the systems that have any."""
         found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
-        for one in (one for each in self.sets for one in each.material.finished):
-            if one.key.system in found and math.isfinite(began := unix_seconds(one.started_at)):
-                found[one.key.system][one.key.topic, one.key.trial] = began
+        for each in self.sets:
+            for key, began in _starts(each.material.finished):
+                if key.system in found and math.isfinite(began):
+                    found[key.system][key.topic, key.trial] = began
         return {name: own for name, own in found.items() if own}
 
     def values(
@@ -208,6 +213,13 @@ def compared_runs(
     counts = ", ".join(f"{len(own)} in {name}" for name, own in topics.items())
     said = f"topics: each run has its own ({counts}); figures are over all of them, then over those of each run"
     return ComparedRuns(sets, names, (Contrast("topics", said, {**topics}), *contrasts))
+
+
+def _starts(finished: Sequence[Conversation]) -> Iterator[tuple[TrialKey, float]]:
+    """Yield the start of each conversation in Unix seconds; NaN if it is unknown."""
+    if isinstance(finished, Outlines):
+        return zip(finished.keys, finished.started.tolist(), strict=True)
+    return ((one.key, unix_seconds(one.started_at)) for one in finished)
 
 
 def _answering(material: Material) -> list[str]:

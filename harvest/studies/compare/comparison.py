@@ -11,6 +11,7 @@ from typing import Any
 
 from harvest.studies.compare.compared_runs import compared_runs
 from harvest.studies.compare.reference import Reference, add_standardised, choose_reference
+from harvest.studies.runs.outlined_run import OutlinedRun
 from harvest.studies.runs.readings import Contrast
 from harvest.studies.scores.gathered import Gathered, Recorded, requested_terms
 from harvest.studies.scores.scorecard import Judges
@@ -26,6 +27,7 @@ from harvest.tables.comparison_words import (
     measure_name,
     p_text,
 )
+from recordings.conversations.outlines import kinds
 from recordings.files.json_text import Json
 from scoring.comparison.compared_pairs import compare_pairs
 from scoring.comparison.pairs import MeasureComparison, Pair
@@ -238,7 +240,9 @@ def compare_runs(
         compared, undefined = add_standardised(compared, relative, values, keys, of, settings.level, guard, seed)
         notes = (*notes, *undefined)
     dependent = [found for one in of.sets for found in one.material.withholding(chosen)]
-    done = Counter(one.key.system for each in of.sets for one in each.material.finished)
+    done: Counter[str] = Counter()
+    for kind in (kind for each in of.sets for kind in kinds(each.material.finished)):
+        done[kind.example.key.system] += kind.number
     lost = Counter(key.system for one in of.sets for key in one.material.invalid)
     planned = Counter(key.system for one in of.sets for key in one.material.planned)
     return Comparison(
@@ -316,7 +320,7 @@ def _part_systems(
 ) -> tuple[tuple[PartedSystems, ...], tuple[str, ...]]:
     """Return where the conversations of each pair diverge, or a note on why this is unknown."""
     finished, level = gathered.material.finished, gathered.settings.level
-    if not any(turn.label for one in finished for turn in one.turns):
+    if not any(turn.label for one, _, _ in kinds(finished) for turn in one.turns):
         return (), ("no answer has a label, so it cannot be said where the conversations part",)
     states: dict[str, tuple[str, ...]] = {}  # by system, those of its run's protocol, if it has any
     for run, names in zip(gathered.runs, gathered.names, strict=True):
@@ -324,8 +328,18 @@ def _part_systems(
         own = protocol.get("states") if isinstance(protocol, dict) else None
         if isinstance(own, dict):
             states.update(dict.fromkeys(names.values(), tuple(own)))
+    first = gathered.runs[0]
     try:
-        found = parted_systems(finished, chosen, level=level, seed=seed, continued=continued, states=states, most=most)
+        found = parted_systems(
+            finished,
+            chosen,
+            level=level,
+            seed=seed,
+            continued=continued,
+            states=states,
+            most=most,
+            answers=first.answers if isinstance(first, OutlinedRun) else None,
+        )
     except InputError as refused:
         return (), (f"it cannot be said where the conversations part: {refused.what}",)
     return found, ()

@@ -25,7 +25,7 @@ from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation
 from recordings.log.run_folder import Run
 from recordings.trees.builder import TreeBuilder
-from recordings.trees.tree import ConversationTree
+from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.statistics.beta import normal_quantile
 from scoring.stochastic.node_permutation import DRAWS
 from scoring.stochastic.node_power import MOST_TESTED, NodeModel, NodePower, node_model, node_power
@@ -303,7 +303,7 @@ class _Pilot:
         topics = sorted({one.key.topic for one in tree.trials})
         cells = [systems.index(one.key.system) * len(topics) + topics.index(one.key.topic) for one in tree.trials]
         used, row = np.unique(np.array(cells), return_inverse=True)
-        how = ending_names(finished)
+        how = ending_names((FoldedTrial(one.key, one.attempt), one) for one in finished)
         ends = find_ends(len(tree), tree.ends, [how.get(one, "") for one in tree.trials])
         through, ended = visits_by_topic(tree.size, tree.ends, row).T, ends.count(row, len(used))
         system, topic = np.divmod(used, len(topics))

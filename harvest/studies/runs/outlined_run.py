@@ -1,6 +1,6 @@
 """A run of which only outlines of conversations are in memory, and their figures."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,11 +36,14 @@ class KeptTable:
 @dataclass(frozen=True, repr=False)
 class OutlinedRun(Run):
     """A run that was read in one pass. It has no attempts. `outlines` has them all without their words, and `measured`
-    the default figures of the valid ones, unless their table was kept."""
+    the default figures of the valid ones, unless their table was kept. `answers` are their first ones (see
+    `FirstAnswers`), or None if they are unknown. `is_kept` is true of a run that was read from its columns."""
 
     outlines: Outlines
     measured: Measured | None = None
     kept: KeptTable | None = None
+    answers: Mapping[tuple[str, str], Sequence[str]] | None = None
+    is_kept: bool = False
 
     @cached_property
     def conversations(self) -> Outlines:  # type: ignore[override]

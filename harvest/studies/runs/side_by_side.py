@@ -14,6 +14,7 @@ from typing import Any
 from harvest.studies.runs import readings
 from harvest.studies.runs.readings import Contrast
 from recordings.conversations.conversation import Conversation
+from recordings.conversations.outlines import kinds
 from recordings.files.json_text import Json
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
@@ -336,7 +337,7 @@ def _shorten_names(topics: Sequence[str]) -> str:
 
 def silent_systems(tried: Iterable[str], finished: Iterable[Conversation]) -> list[str]:
     """Return the systems in `tried` that have no conversation in `finished`, without duplicates."""
-    answered = {one.key.system for one in finished}
+    answered = {one.key.system for one, _, _ in kinds(finished)}
     return [name for name in dict.fromkeys(tried) if name not in answered]
 
 

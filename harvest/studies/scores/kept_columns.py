@@ -1,182 +1,100 @@
-"""Outlines and figures of a large run, kept in `columns/` of its folder, so that they are computed once.
+"""Outlines, values and figures of a large run, kept in `columns/` of its folder, so that they are computed once.
 
-The folder is derived from the recording: it is no evidence, no check of a run looks at it, and it can be deleted at any
-time. Its one file is written at once or not at all. It is only believed if everything that the figures rest on is as it
-was: all files of events to the last byte, the header, judgments and decisions, the request, the code that computed the
-figures, and the file itself. Otherwise the run is read, and the file written again.
+    outlines.npz    every attempt without its words
+    values.npz      the default measures of each conversation, and a few first answers of each system to each topic
+    scores.npz      the figures over all trials, as one request had them
 
-Files of events are large, so their bytes are only hashed again if their times or places on the disk changed. A file
-that was changed within the last seconds could change again without any sign, so its bytes are hashed then, too.
+The first two serve every study whose settings only differ in intervals.
 """
 
-import hashlib
-import io
-import json
 import math
-import os
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
-from functools import cache
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from harvest.studies.runs.outlined_run import KeptTable, OutlinedRun
-from harvest.studies.scores.score_request import ScoreRequest
+from harvest.studies.scores.columns_file import Basis, read_columns, write_columns
 from recordings.conversations.outline_rows import outline_arrays, outline_json, read_outlines
-from recordings.files.digests import content_digest
-from recordings.files.evidence import write_safely
+from recordings.conversations.outlines import Outlines
 from recordings.files.json_text import Json
-from recordings.files.times import utc_now
-from recordings.log.header import software
 from recordings.log.store import read_header
+from scoring.measured import Measured, measured_arrays, read_measured
 from scoring.table import ScoreRow, ScoreTable
 from topics.errors import HarvestError
-from topics.identity import content_hash
-from topics.regular_file import open_inside
-
-FORMAT = "harvest-columns/1"
-FOLDER = "columns"
 
 # Smaller runs are read as quickly as their columns.
 FEWEST = 2000  # conversations
 
-_SETTLED = 3.0  # seconds after which the times of a file show every later change
-_PACKAGES = ("harvest", "recordings", "scoring", "protocols", "simulators", "topics")
 _FLOATS = tuple(field.name for field in fields(ScoreRow) if "float" in str(field.type))
 _OTHERS = tuple(field.name for field in fields(ScoreRow) if field.name not in _FLOATS)
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """What figures rest on. `exact` is compared as it is. `files` has the files of events and their chains: what the
-    disk says about each of them. `began` is when this was found out, in seconds since 1970."""
-
-    exact: str
-    files: dict[str, list[int]]
-    began: float
-
-    @classmethod
-    def of(cls, run: Path, request: ScoreRequest, code: str | None = None) -> Self:
-        """`code` identifies the modules that compute figures; None means those that are there. Raises OSError."""
-        began = utc_now().timestamp()
-        own = [run / "run.json", *sorted(run.glob("judgments/*")), *sorted(run.glob("decisions/*"))]
-        given = [Path(name) for name in (request.gold, request.sources) if name is not None and Path(name).is_file()]
-        exact = {
-            "format": FORMAT,
-            "software": software(),
-            "code": code_digest(Path(__file__).parents[3]) if code is None else code,
-            "request": ascii(request),
-            "own": {str(file.relative_to(run)): content_digest(file) for file in own if file.is_file()},
-            "given": [content_digest(file) for file in given],
-        }
-        return cls(content_hash("columns", exact), event_stamps(run), began)
-
-    def is_settled(self) -> bool:
-        """Return true if any later change of a file of events would show in what the disk says about it."""
-        return all(stamp[3] / 1e9 < self.began - _SETTLED for stamp in self.files.values())
-
-
-def event_stamps(run: Path) -> dict[str, list[int]]:
-    """Return size, number and times of each file of events and each chain of a run. Raises OSError."""
-    with os.scandir(run) as inside:
-        told = {entry.name: entry.stat(follow_symlinks=False) for entry in inside if entry.name.startswith("trials-")}
-    return {name: [of.st_size, of.st_ino, of.st_mtime_ns, of.st_ctime_ns] for name, of in sorted(told.items())}
-
-
-@cache
-def code_digest(root: Path) -> str:
-    """Return a hash of the names, sizes and times of all modules below a folder that compute figures."""
-    found = hashlib.blake2b(digest_size=16)
-    waiting = [root / name for name in _PACKAGES]
-    while waiting:
-        with os.scandir(waiting.pop()) as inside:
-            for entry in sorted(inside, key=lambda one: one.name):
-                if entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
-                    waiting.append(Path(entry.path))
-                elif not entry.name.startswith(".") and entry.is_file():
-                    told = entry.stat()
-                    found.update(f"{entry.path} {told.st_size} {told.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-    return found.hexdigest()
-
-
-def keep_columns(run: OutlinedRun, basis: Basis, table: ScoreTable) -> None:
-    """Write the columns of a run that was read since `basis` was found out. Nothing is written for a small run, for one
-    that changed meanwhile, and where nothing can be written."""
+def keep_columns(run: OutlinedRun, basis: Basis, table: ScoreTable | None = None) -> None:
+    """Write the columns of a run that was read since `basis` was found out, and of a table of its figures. Nothing is
+    written of a small run, of one that changed meanwhile, and where nothing can be written."""
     if len(run.outlines) < FEWEST:
         return
     with suppress(OSError):
-        digests = {name: content_digest(run.path / name) for name in basis.files}
-        if event_stamps(run.path) != basis.files:
-            return
-        head: dict[str, Json] = {
-            "exact": basis.exact,
-            "files": {name: [*stamp] for name, stamp in basis.files.items()},
-            "digests": digests,
-            "settled": basis.is_settled(),
-            "damage": list(run.damage),
-            "outlines": outline_json(run.outlines),
-            "table": _table_json(table),
-        }
-        numbers = {"floats": np.array([[getattr(row, name) for name in _FLOATS] for row in table.joint], dtype=object)}
-        floats = np.array(
-            [[math.nan if value is None else value for value in row] for row in numbers["floats"].tolist()],
-            dtype=np.float64,
-        )
-        arrays = {**outline_arrays(run.outlines), "floats": floats.reshape(-1, len(_FLOATS))}
-        arrays["none"] = np.array([[value is None for value in row] for row in numbers["floats"].tolist()], dtype=bool)
-        arrays["head"] = np.frombuffer(json.dumps(head, default=int).encode(), dtype=np.uint8)
-        folder = run.path / FOLDER
-        folder.mkdir(exist_ok=True)
-        if folder.is_symlink():
-            return
-        data = io.BytesIO()
-        np.savez(data, **arrays)
-        whole = data.getvalue()
-        write_safely(folder / "scores.npz", hashlib.blake2b(whole, digest_size=16).digest() + whole)
+        if run.measured is not None and run.answers is not None and not run.is_kept:
+            outlines = {"damage": list(run.damage), "outlines": outline_json(run.outlines)}
+            write_columns(run.path, "outlines.npz", basis.values, basis, outlines, outline_arrays(run.outlines))
+            told, arrays = measured_arrays(run.measured)
+            answers: list[Json] = [[*name, list(texts)] for name, texts in run.answers.items()]
+            write_columns(run.path, "values.npz", basis.values, basis, {**told, "answers": answers}, arrays)
+        if table is not None:
+            told, arrays = _table_arrays(table)
+            write_columns(run.path, "scores.npz", basis.table, basis, told, arrays)
 
 
-def _table_json(table: ScoreTable) -> dict[str, Json]:
-    return {
+def kept_run(path: Path, basis: Basis, again: Callable[[], ScoreTable], *, values: bool) -> OutlinedRun | None:
+    """Return the run as its columns have it, or None if there are none that can be believed: with the `values` of its
+    conversations, or with the table of its figures, of which `again` computes the rows of single trials."""
+
+    def read_outlined(told: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Outlines, tuple[str, ...]]:
+        return read_outlines(told["outlines"], arrays), tuple(told["damage"])
+
+    def read_values(
+        told: Mapping[str, Any], arrays: Mapping[str, Any]
+    ) -> tuple[Measured, dict[tuple[str, str], list[str]]]:
+        answers = {(system, topic): texts for system, topic, texts in told["answers"]}
+        return read_measured(told, arrays, outlines.valid), answers
+
+    def read_table(told: Mapping[str, Any], arrays: Mapping[str, Any]) -> KeptTable:
+        rows = tuple(_read_rows(told["rows"], arrays["floats"], arrays["none"]))
+        return KeptTable(rows, told["settings"], tuple(told["notes"]), tuple(told["coverage"]), again)
+
+    table = None if values else read_columns(path, "scores.npz", basis.table, basis, read_table)
+    if table is None and not values:
+        return None
+    outlined = read_columns(path, "outlines.npz", basis.values, basis, read_outlined)
+    if outlined is None:
+        return None
+    outlines, damage = outlined
+    found = read_columns(path, "values.npz", basis.values, basis, read_values) if values else (None, None)
+    if found is None:
+        return None
+    measured, answers = found
+    try:
+        return OutlinedRun(path, read_header(path), (), damage, outlines, measured, table, answers, is_kept=True)
+    except HarvestError:  # which is reported when the run is read
+        return None
+
+
+def _table_arrays(table: ScoreTable) -> tuple[dict[str, Json], dict[str, Any]]:
+    told: dict[str, Json] = {
         "settings": repr(table.settings),
         "notes": list(table.notes),
         "coverage": list(table.coverage),
         "rows": [[getattr(row, name) for name in _OTHERS] for row in table.joint],
     }
-
-
-def kept_columns(path: Path, basis: Basis, again: Callable[[], ScoreTable]) -> OutlinedRun | None:
-    """Return the run with its outlines and figures as they were kept, or None if there are none that can be believed.
-    `again` computes the whole table anew."""
-    try:
-        with open_inside(path, f"{FOLDER}/scores.npz") as file:
-            data = file.read()
-        if hashlib.blake2b(data[16:], digest_size=16).digest() != data[:16]:
-            return None
-        with np.load(io.BytesIO(data[16:]), allow_pickle=False) as found:
-            arrays = {name: found[name] for name in found.files}
-        head = json.loads(arrays["head"].tobytes())
-        if head["exact"] != basis.exact or not _same_files(path, basis, head):
-            return None
-        outlines = read_outlines(head["outlines"], arrays)
-        told = head["table"]
-        rows = tuple(_read_rows(told["rows"], arrays["floats"], arrays["none"]))
-        table = KeptTable(rows, told["settings"], tuple(told["notes"]), tuple(told["coverage"]), again)
-        return OutlinedRun(path, read_header(path), (), tuple(head["damage"]), outlines, None, table)
-    except (OSError, HarvestError, ValueError, TypeError, LookupError, AttributeError, zipfile.BadZipFile):
-        return None
-
-
-def _same_files(path: Path, basis: Basis, head: Mapping[str, Any]) -> bool:
-    if head["files"] == basis.files and head["settled"]:
-        return True
-    sizes = {name: stamp[0] for name, stamp in basis.files.items()}
-    if sizes != {name: stamp[0] for name, stamp in head["files"].items()}:
-        return False
-    return all(content_digest(path / name) == head["digests"][name] for name in sizes)
+    numbers = [[getattr(row, name) for name in _FLOATS] for row in table.joint]
+    floats = np.array([[math.nan if one is None else one for one in row] for row in numbers], dtype=np.float64)
+    none = np.array([[one is None for one in row] for row in numbers], dtype=bool)
+    return told, {"floats": floats.reshape(-1, len(_FLOATS)), "none": none}
 
 
 def _read_rows(rows: Sequence[Sequence[Any]], floats: Any, none: Any) -> Iterator[ScoreRow]:

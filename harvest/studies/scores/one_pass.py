@@ -8,9 +8,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from harvest.studies.runs.first_answers import FirstAnswers
 from harvest.studies.runs.outlined_run import OutlinedRun
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds
-from harvest.studies.scores.kept_columns import Basis, kept_columns
+from harvest.studies.scores.columns_file import Basis
+from harvest.studies.scores.kept_columns import keep_columns, kept_run
 from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.validity.odd_answers import COUNTED
 from harvest.studies.validity.odd_users import ORDERS, count_orders
@@ -39,6 +41,8 @@ from topics.library import load_gold
 from topics.source_file import load_sources
 
 _AT_ONCE = 4000  # conversations measured together: addresses that they share are parsed once
+_LEAST = 1 << 21  # bytes of events, of some thousand turns; smaller runs are read as quickly
+_MOST_WORDS = 1 << 25  # characters of first answers; runs with more are read whole by studies that compare them
 
 
 class _NeedsWords(Exception):
@@ -66,12 +70,38 @@ def run_or_columns(
         basis = Basis.of(path, request, code)
     except OSError:  # reported when the run is read
         return outlined_run(path, request), None
-    kept = kept_columns(path, basis, partial(_scored_again, path, request))
-    return (outlined_run(path, request), basis) if kept is None else (kept, None)
+    again = partial(_scored_again, path, request, basis)
+    if (kept := kept_run(path, basis, again, values=False)) is not None:
+        return kept, None
+    return kept_run(path, basis, again, values=True) or outlined_run(path, request), basis
 
 
-def _scored_again(path: Path, request: ScoreRequest) -> ScoreTable:
-    return request.scored(request.gathered([outlined_run(path, request) or read(path)]).material).table
+def _scored_again(path: Path, request: ScoreRequest, basis: Basis) -> ScoreTable:
+    run = kept_run(path, basis, partial(_scored_again, path, request, basis), values=True)
+    return request.scored(request.gathered([run or outlined_run(path, request) or read(path)]).material).table
+
+
+def run_with_values(path: Path, request: ScoreRequest, least: int = _LEAST) -> Run:
+    """Return a run for a study of values of single conversations: of a large run outlines and these values, from its
+    columns or read in one pass, which are then kept; otherwise, and if anything about it is unusual, the whole run. A
+    run is large if its files of events have `least` bytes. Raises RunError as `read` does."""
+    try:
+        basis = Basis.of(path, request)
+    except OSError:
+        return read(path)
+    if sum(stamp[0] for stamp in basis.files.values()) < least:
+        return read(path)
+    found = None
+    if not request.measures:
+        found = kept_run(path, basis, partial(_scored_again, path, request, basis), values=True)
+    if found is None:
+        found = outlined_run(path, request)
+        if found is not None and not request.measures:
+            keep_columns(found, basis)
+    # Sessions that go on from topic to topic are compared by their words.
+    if found is None or found.answers is None or any(one.place > 1 for one, _ in found.outlines.examples):
+        return read(path)
+    return found
 
 
 class _Pass:
@@ -96,6 +126,7 @@ class _Pass:
         self._topics = {topic.id for topic in topics.topics}
         self._outlining, self._measuring = Outlining(traits), Measuring(topics, gold, settings, wanted)
         self._waiting: list[Conversation] = []
+        self._answers: FirstAnswers | None = FirstAnswers()
 
     def run(self) -> OutlinedRun:
         attempts = PassingAttempts(self._take)
@@ -108,7 +139,8 @@ class _Pass:
             raise _NeedsWords
         outlines, order = found
         measured = self._measuring.measured(outlines.valid, order[outlines.valid_rows])
-        return OutlinedRun(self._path, self._header, (), tuple(damage), outlines, measured)
+        answers = None if self._answers is None else self._answers.texts
+        return OutlinedRun(self._path, self._header, (), tuple(damage), outlines, measured, answers=answers)
 
     def _take(self, attempt: Attempt) -> None:
         self._waiting.append(attempt.conversation())
@@ -123,8 +155,12 @@ class _Pass:
                 raise _NeedsWords
             if one.valid:
                 valid.append(one)
+                if self._answers is not None:
+                    self._answers.add(one)
                 numbers.append(len(self._outlining))
             self._outlining.add(one)
+        if self._answers is not None and self._answers.characters > _MOST_WORDS:
+            self._answers = None
         self._measuring.add(valid, numbers)
         self._waiting.clear()
 

@@ -191,7 +191,7 @@ def _filled(
     nothing = {one.key: replace(one, turns=()) for one in material.conversations.invalid if one.key in material.invalid}
     others = [fill_labels(one, turns[key.system, key.topic], fill) for key, one in {**nothing, **lost}.items()]
     kept = whole.select(np.flatnonzero(~whole.are_of(TrialSet.of(lost))))
-    return Measured(with_others(kept, others), {}, 0, None, settings)
+    return Measured(with_others(kept, others), {}, 0, False, settings.of_values)
 
 
 def filled_trials(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:

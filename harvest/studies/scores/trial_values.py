@@ -3,15 +3,19 @@
 A contribution is a cell, a pair of numerator and denominator.
 """
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from harvest.studies.scores.scorecard import Judges, Material
+from recordings.conversations.outlines import Outlines
 from scoring.asked import AskedMeasures, cautions
+from scoring.columns import Columns
 from scoring.conversations import joint_columns
+from scoring.figure import Figure
 from scoring.inference.aligned import Cell, Trial
 from scoring.library import declared, list_forms, measures, single_measures
-from scoring.material import Judged
+from scoring.material import Judged, why_unscorable
 from scoring.material import Material as Ground
 from scoring.measure import Declaration, Measure
 from scoring.measures import usefulness
@@ -39,17 +43,24 @@ def key_name(key: Key) -> str:
 def share_values(system: str, material: Material) -> Values:
     """Return a system's cells of the measures in `SHARES`. For %recovery, a cell is (recovered, failed first),
     which is (0, 0) if the first answer was useful."""
-    found: Values = {}
-    for one in material.finished:
-        if one.key.system != system:
-            continue
-        trial = (one.key.topic, one.key.trial)
-        given = material.labels[one.key][: material.turns[one.key.system, one.key.topic]]
-        for turn, cell in enumerate(usefulness.useful_cells(given), 1):
-            found.setdefault((usefulness.USEFUL.name, turn), {})[trial] = (cell, 1.0)
+    each = []  # the cells of each kind of conversations
+    for key, labels, _ in material.ways:
+        given = labels[: material.turns[key.system, key.topic]]
+        cells: dict[Key, Cell] = {
+            (usefulness.USEFUL.name, turn): (cell, 1.0) for turn, cell in enumerate(usefulness.useful_cells(given), 1)
+        }
         value, over = usefulness.useful_share(given)
-        found.setdefault((usefulness.MEAN_USEFUL.name, None), {})[trial] = (value, float(over > 0))
-        found.setdefault((usefulness.RECOVERY.name, None), {})[trial] = usefulness.recovery_cells(given)
+        cells[usefulness.MEAN_USEFUL.name, None] = value, float(over > 0)
+        cells[usefulness.RECOVERY.name, None] = usefulness.recovery_cells(given)
+        each.append(cells)
+    whole = material.finished
+    of = whole.groups[2].tolist() if isinstance(whole, Outlines) else range(len(whole))
+    keys = whole.keys if isinstance(whole, Outlines) else [one.key for one in whole]
+    found: Values = {}
+    for one, kind in zip(keys, of, strict=True):
+        if one.system == system:
+            for name, cell in each[kind].items():
+                found.setdefault(name, {})[one.topic, one.trial] = cell
     return found
 
 
@@ -105,12 +116,16 @@ def measure_values(
     is None, judgments by people and then by rules count, with the shipped schema. Raises InputError if several
     judgments of one item have the same precedence and a measure depends on the choice."""
 
+    if isinstance(material.finished, Outlines):
+        found = _outlined_values(systems, material, material.finished, measures, settings)
+        return found, (*cautions(measures), *_missing_input_notes(measures, material))
+
     @cache
     def judged() -> Judged:
         return (judges or Judges()).judged(material.layers)
 
     topics = {topic.id: topic for topic in material.topics.topics}
-    found: dict[str, Values] = {system: {} for system in systems}
+    found = {system: {} for system in systems}
     grounds = [
         Ground(
             one,
@@ -140,6 +155,57 @@ def measure_values(
             found[key.system].setdefault((name, None), {})[key.topic, key.trial] = cell[name]
     asked.refuse_unsettled()
     return found, (*cautions(measures), *asked.notes(), *_missing_input_notes(measures, material))
+
+
+def _outlined_values(
+    systems: Sequence[str], material: Material, outlines: Outlines, measures: Sequence[Measure], settings: Settings
+) -> dict[str, Values]:
+    """Return the values that were computed while the words of these conversations were there. Raises ValueError if
+    there are none of a measure, or of other settings."""
+    measured = material.measured
+    if measured is None or measured.outlines is not outlines or measured.of_values != settings.of_values:
+        raise ValueError("the values of these conversations were not computed with these settings")
+    found: dict[str, Values] = {}
+    for system in systems:
+        columns = [one for _, one in measured.columns.get(system, ())]
+        own = Columns(system, (), columns, [one.measure for one in columns], lambda _: ())
+        trials = [(key.topic, key.trial) for key in outlines.keys if key.system == system]
+        cells = {one.base_name: _outlined_cells(one, own, trials, material, settings) for one in measures}
+        values = found[system] = Values()
+        for place, trial in enumerate(trials):
+            for name, column in cells.items():
+                if (cell := column[place]) is not None:
+                    values.setdefault((name, None), {})[trial] = cell
+    return found
+
+
+def _outlined_cells(
+    measure: Measure, columns: Columns, trials: Sequence[Trial], material: Material, settings: Settings
+) -> list[Cell | None]:
+    """Return the cell of each trial, or None if its topic cannot have the measure."""
+    of, gold = measure.declaration, material.gold
+    name = of.column(measure) if of.column is not None and measure.settings == settings else measure.base_name
+    at, known = columns.cells(name, pooled=of.pooled)
+    found: list[Cell | None] = [None] * len(trials)
+    for place, (above, below) in zip(at.tolist(), known.tolist(), strict=True):
+        found[place] = above, below
+    undefined = Figure(name, math.nan, 0).cell(pooled=of.pooled)
+    unscorable, applies = set(), set()
+    for topic in material.topics.topics:
+        if "gold" in of.needs and why_unscorable(topic, gold):
+            unscorable.add(topic.id)
+        if ("gold" in of.needs and gold is None) or of.applies(measure, topic):
+            applies.add(topic.id)
+    for place, (topic_id, _) in enumerate(trials):
+        if topic_id not in applies:
+            found[place] = None
+        elif found[place] is None:
+            if topic_id not in unscorable:
+                raise ValueError(
+                    f"{measure.base_name} was not computed while the words of these conversations were there"
+                )
+            found[place] = undefined
+    return found
 
 
 def _missing_input_notes(measures: Sequence[Measure], material: Material) -> Iterator[str]:

@@ -11,9 +11,11 @@ from itertools import combinations, islice
 
 import numpy as np
 
+from harvest.studies.runs.first_answers import FirstAnswers
 from harvest.studies.trees.folded_trees import merging_named
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import CUT_ENDS, cut_words, end_name, is_cut_short, is_end_stated, shown_end
+from recordings.conversations.outlines import examples
 from recordings.trees.builder import LABEL, Merging, PathTurn, TreeBuilder, path_of
 from recordings.trees.node_text import node_title, one_line
 from recordings.trees.tree import ConversationTree, FoldedTrial
@@ -28,7 +30,6 @@ from topics.identity import generator
 END = "■ end"
 
 _ROUNDING = 1e-12  # of a divergence
-_MOST_TEXTS = 10  # of a topic and a system: more would take seconds and add little
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +98,39 @@ def parted_systems(
     continued: Collection[str] = (),
     states: Mapping[str, Collection[str]] | None = None,
     most: int | None = None,
+    answers: Mapping[tuple[str, str], Sequence[str]] | None = None,
 ) -> tuple[PartedSystems, ...]:
     """Compare each pair of `systems`, in their order, or the first `most` pairs.
 
     `conversations` are the first valid attempts of trials, possibly also of other systems. `merge` is a merge key
     that pools topics. A p of at most 1 - `level` is significant. `continued` has the systems whose sessions
     continue from topic to topic; their pairs are described but not tested. `states` has the protocol states that
-    each system was played with, if known; pairs with different states are not tested either. Raises InputError for
-    a key that does not pool topics, and for a pair without a common topic.
+    each system was played with, if known; pairs with different states are not tested either. `answers` are the first
+    ones (see `FirstAnswers`) of conversations without words. Raises InputError for a key that does not pool topics, and
+    for a pair without a common topic.
     """
     merging = merging_named(merge)
-    own = [one for one in conversations if one.key.system in systems]
-    if not merging.pools and len({one.key.topic for one in own}) > 1:
+    own = [(FoldedTrial(key, attempt), one) for key, attempt, one in examples(conversations) if key.system in systems]
+    if not merging.pools and len({trial.key.topic for trial, _ in own}) > 1:
         raise InputError(
             f"topics cannot be merged by {merging.name}, which makes their turns different",
             allowed="label, or user=state,system=label",
             advice="compare a single topic, or merge by label",
         )
     builder = TreeBuilder(merging)
-    for one in own:
-        builder.add_trial(FoldedTrial(one.key, one.attempt), one.outcome, partial(_path_turns, one, merging))
-    if not any(one.valid for one in own):
+    for trial, one in own:
+        builder.add_trial(trial, one.outcome, partial(_path_turns, one, merging))
+    if not any(one.valid for _, one in own):
         raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
-    tree, told, how = builder.tree(), _first_answers(own), ending_names(own)
+    if answers is None:
+        first = FirstAnswers()
+        for _, one in own:
+            first.add(one)
+        answers = first.texts
+    told = {name: texts for name, texts in answers.items() if name[0] in systems}
+    if not any(text.strip() for texts in told.values() for text in texts):
+        told = {}
+    tree, how = builder.tree(), ending_names(own)
     pairs = list(islice(combinations(systems, 2), most))
     sides = [both_sides(tree, *pair, how) for pair in pairs]
     alpha = round(1 - level, 12)
@@ -134,7 +145,9 @@ def parted_systems(
     for place, pair in enumerate(found):
         names = {pair.first, pair.second}
         if cuts[place]:
-            found[place] = pair = replace(pair, cut=_cut_sentence(own, names))
+            found[place] = pair = replace(
+                pair, cut=_cut_sentence([one for trial, one in own if trial.key.system in names])
+            )
         if states and names <= states.keys() and {*states[pair.first]} != {*states[pair.second]}:
             why = "their protocols have other states, so that trees differ whatever the systems answer"
             found[place] = pair = _remove_tests(pair, why)
@@ -176,12 +189,8 @@ def cut_nodes(tree: ConversationTree, how: Mapping[FoldedTrial, str], systems: C
     }
 
 
-def _cut_sentence(conversations: Iterable[Conversation], systems: Collection[str]) -> str:
-    reasons = [
-        one.outcome.reason
-        for one in conversations
-        if one.outcome is not None and is_cut_short(one.outcome) and one.key.system in systems
-    ]
+def _cut_sentence(conversations: Iterable[Conversation]) -> str:
+    reasons = [one.outcome.reason for one in conversations if one.outcome is not None and is_cut_short(one.outcome)]
     return (
         f"{pluralize(len(reasons), 'conversation')} {'was' if len(reasons) == 1 else 'were'} {cut_words(reasons)}, so "
         "how they would have gone on is not known: the turns at which this happened are left out"
@@ -247,11 +256,11 @@ def _parting_turn(both: BothSides, found: DivergenceParts, tests: NodeTests, nod
     )
 
 
-def ending_names(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
+def ending_names(conversations: Iterable[tuple[FoldedTrial, Conversation]]) -> dict[FoldedTrial, str]:
     """Return the name of the ending of each trial, without trials whose ending is unknown."""
     return {
-        FoldedTrial(one.key, one.attempt): end_name(one.outcome)
-        for one in conversations
+        trial: end_name(one.outcome)
+        for trial, one in conversations
         if one.outcome is not None and is_end_stated(one.outcome)
     }
 
@@ -264,16 +273,6 @@ def end_title(name: str) -> str:
 def turn_name(tree: ConversationTree, node: int) -> str:
     """Return the speaker and the title of a node, such as `U ask` or `S o`."""
     return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
-
-
-def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for one in conversations:
-        if one.turns and one.turns[0].reply is not None:
-            told = found.setdefault((one.key.system, one.key.topic), [])
-            if len(told) < _MOST_TEXTS:
-                told.append(one.turns[0].reply.answer.text)
-    return found if any(text.strip() for told in found.values() for text in told) else {}
 
 
 _MOST = 4  # each draw uses some tens of megabytes

@@ -22,6 +22,7 @@ from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_pooled, refuse_turn
 from harvest.studies.validity.echoes import echo_sentences
 from harvest.studies.variance.facets import Group, facet_groups, system_facets
+from recordings.conversations.outlines import examples, kinds
 from recordings.log.run_folder import Run
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over
@@ -183,7 +184,7 @@ def study_variance(
 
 
 def _choose_systems(systems: Sequence[str], material: Material) -> tuple[str, ...]:
-    recorded = {one.key.system for one in material.finished}
+    recorded = {one.key.system for one, _, _ in kinds(material.finished)}
     known = tuple(name for name in material.systems if name in recorded)
     for name in systems:
         if name not in known:
@@ -316,9 +317,9 @@ class _Study:
         rows = {topic.id: row for row, topic in enumerate(self.material.topics.topics)}
         columns = {trial: column for column, trial in enumerate(sorted({trial for _, trial in own}))}
         places = np.full(cells.shape, np.nan)
-        for one in self.material.finished:
-            if one.key.system == name and (one.key.topic, one.key.trial) in own:
-                places[rows[one.key.topic], columns[one.key.trial]] = one.place
+        for trial, _, one in examples(self.material.finished):
+            if trial.system == name and (trial.topic, trial.trial) in own:
+                places[rows[trial.topic], columns[trial.trial]] = one.place
         if not (places > 1).any():
             return None
         twin = self.twins.get(name)

@@ -13,15 +13,17 @@ from pathlib import Path
 import pytest
 
 from harvest.studies.runs.outlined_run import OutlinedRun
-from harvest.studies.scores import kept_columns
-from harvest.studies.scores.kept_columns import Basis, keep_columns
+from harvest.studies.scores import columns_file, kept_columns
+from harvest.studies.scores.columns_file import Basis
+from harvest.studies.scores.kept_columns import keep_columns, kept_run
 from harvest.studies.scores.one_pass import run_or_columns
 from harvest.studies.scores.score_request import ScoreRequest
 from scoring.table import ScoreRow
 from tests.harvest.studies.scores.test_one_pass import printed, recorded, world
 
 REQUEST = ScoreRequest(settings={"replications": 100})
-FILE = Path("columns") / "scores.npz"
+FILES = tuple(Path("columns") / name for name in ("outlines.npz", "values.npz", "scores.npz"))
+FILE = FILES[-1]
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +60,10 @@ def kept(folder: Path) -> OutlinedRun:
 
 def is_believed(folder: Path, request: ScoreRequest = REQUEST, code: str | None = None) -> bool:
     return read_or_kept(folder, request, code)[1] is None
+
+
+def there(folder: Path, basis: Basis, *, values: bool = False) -> OutlinedRun | None:
+    return kept_run(folder, basis, pytest.fail, values=values)
 
 
 @pytest.mark.parametrize("width", ["50", "400"], ids=["a grid of counts", "a grid of trials"])
@@ -135,10 +141,30 @@ def test_columns_are_of_one_request_and_one_version(folder: Path, monkeypatch: p
     assert not is_believed(folder, ScoreRequest(settings={"replications": 101}))
     assert not is_believed(folder, ScoreRequest(settings={"replications": 100}, seed=1))
     with monkeypatch.context() as other:
-        other.setattr(kept_columns, "FORMAT", "harvest-columns/0")
+        other.setattr(columns_file, "FORMAT", "harvest-columns/0")
         assert not is_believed(folder)
     assert not is_believed(folder, code="a rule that was changed")
     assert is_believed(folder)
+
+
+def test_values_are_believed_whatever_the_intervals_and_read_again_for_other_values(folder: Path) -> None:
+    kept(folder)
+    for settings in ({"replications": 101}, {"level": 0.9, "estimand": "these"}, {"shares": "bootstrap"}):
+        found, basis = read_or_kept(folder, ScoreRequest(settings=settings, seed=3))
+        assert found.is_kept
+        assert basis is not None
+        unset = {"patience": None, **settings}  # as an option that is not given
+        assert there(folder, Basis.of(folder, ScoreRequest(settings=unset)), values=True) is not None
+    for request in (ScoreRequest(settings={"patience": 3}), ScoreRequest(settings={"user_words": "left-out"})):
+        assert not read_or_kept(folder, request)[0].is_kept
+    with pytest.raises(ValueError, match="other settings"):
+        request.scored(request.gathered([there_or_fail(folder)]).material)
+
+
+def there_or_fail(folder: Path) -> OutlinedRun:
+    found = there(folder, Basis.of(folder, REQUEST), values=True)
+    assert found is not None
+    return found
 
 
 def test_a_copy_of_a_run_has_its_columns(folder: Path, tmp_path: Path) -> None:
@@ -168,13 +194,14 @@ def mutations(data: bytes, count: int, seed: int = 1) -> Iterator[bytes]:
         )
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 @pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.soak)])
-def test_no_mutation_of_the_file_gives_a_figure(count: int, folder: Path) -> None:
+def test_no_mutation_of_the_files_gives_a_figure(count: int, file: Path, folder: Path) -> None:
     kept(folder)
-    basis, data = Basis.of(folder, REQUEST), (folder / FILE).read_bytes()
+    basis, data = Basis.of(folder, REQUEST), (folder / file).read_bytes()
     for changed in mutations(data, count):
-        (folder / FILE).write_bytes(changed)
-        assert changed == data or kept_columns.kept_columns(folder, basis, pytest.fail) is None
+        (folder / file).write_bytes(changed)
+        assert changed == data or there(folder, basis, values=file.stem != "scores") is None
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.soak)])
@@ -191,7 +218,8 @@ def test_no_mutation_of_the_recording_leaves_its_columns_believed(count: int, fo
         told = file.stat()
         file.write_bytes(changed)
         os.utime(file, ns=(told.st_atime_ns, told.st_mtime_ns))
-        assert kept_columns.kept_columns(folder, Basis.of(folder, REQUEST), pytest.fail) is None, (file.name, seed)
+        for values in (False, True):
+            assert there(folder, Basis.of(folder, REQUEST), values=values) is None, (file.name, seed)
         file.write_bytes(whole[file])
     assert is_believed(folder)
 
@@ -204,8 +232,8 @@ def test_any_change_of_a_module_is_another_version(tmp_path: Path) -> None:
     rule.write_text("A = 1\n")
 
     def digest() -> str:
-        kept_columns.code_digest.cache_clear()
-        return kept_columns.code_digest(tmp_path)
+        columns_file.code_digest.cache_clear()
+        return columns_file.code_digest(tmp_path)
 
     found = [digest()]
     os.utime(rule, (1, 1))
@@ -227,13 +255,15 @@ def test_any_change_of_a_module_is_another_version(tmp_path: Path) -> None:
 def test_killed_while_columns_are_written_at_worst_none_are_there(count: int, folder: Path) -> None:
     run = kept(folder)
     table = REQUEST.scored(REQUEST.gathered([run]).material).table
-    basis, rng, whole = Basis.of(folder, REQUEST), random.Random(2), (folder / FILE).read_bytes()
+    basis, rng = Basis.of(folder, REQUEST), random.Random(2)
+    whole = {file: (folder / file).read_bytes() for file in FILES}
     began = time.perf_counter()
     keep_columns(run, basis, table)
     taken = time.perf_counter() - began
     believed = 0
     for _ in range(count):
-        (folder / FILE).unlink(missing_ok=True)
+        for file in FILES:
+            (folder / file).unlink(missing_ok=True)
         child = os.fork()
         if not child:
             keep_columns(run, basis, table)
@@ -241,7 +271,6 @@ def test_killed_while_columns_are_written_at_worst_none_are_there(count: int, fo
         time.sleep(rng.uniform(0, 2 * taken))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        there = kept_columns.kept_columns(folder, basis, pytest.fail)
-        believed += there is not None
-        assert there is None or (folder / FILE).read_bytes() == whole
+        believed += there(folder, basis) is not None
+        assert all((folder / file).read_bytes() == data for file, data in whole.items() if (folder / file).exists())
     assert 0 <= believed <= count

@@ -1,0 +1,28 @@
+"""The first answers of a few conversations of each system on each topic, for tests whether texts are alike."""
+
+from recordings.conversations.conversation import Conversation
+
+# More would take seconds to compare and add little.
+MOST_ANSWERS = 10  # of a topic and a system
+
+
+class FirstAnswers:
+    """Takes valid conversations in any order, and keeps the first answers of those with the lowest trial numbers, of so
+    many `characters`."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], dict[int, str]] = {}
+        self.characters = 0
+
+    def add(self, one: Conversation) -> None:
+        if one.turns and one.turns[0].reply is not None:
+            own = self._found.setdefault((one.key.system, one.key.topic), {})
+            own[one.key.trial] = text = one.turns[0].reply.answer.text
+            self.characters += len(text)
+            if len(own) > MOST_ANSWERS:
+                self.characters -= len(own.pop(max(own)))
+
+    @property
+    def texts(self) -> dict[tuple[str, str], list[str]]:
+        """The answers by system and topic, in order of their trials."""
+        return {name: [own[trial] for trial in sorted(own)] for name, own in self._found.items()}
