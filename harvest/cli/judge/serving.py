@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from harvest.cli.installation import require_page_packages
 from harvest.cli.interruption import run_until_stopped
 from harvest.judging.sheets.adjudication import disputed_rows, plain_vote
 from harvest.judging.sheets.annotation_sheet import Assessed
-from harvest.judging.sheets.annotators import PeopleAgreement, agreements
+from harvest.judging.sheets.annotators import PeopleAgreement, agreement_words, agreements
 from harvest.judging.sheets.asked_rows import Draw, assess_run, rows_by_criterion, select_rows
 from harvest.judging.sheets.sheet_file import Row
 from harvest.terminal import print_message, printable
@@ -23,13 +22,12 @@ from recordings.files.errors import StoreError, describe_fault
 from recordings.judged.decisions import DecisionBook
 from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import Run
-from scoring.annotations.agreement import Agreement
+from scoring.forms.readings import POOLED
 from scoring.measures.wan import WAN
 from scoring.scores import SHIPPED
 from scoring.swan.precedence import FOLDINGS
 from scoring.swan.schema import SCALES, Schema, is_scale
 from topics.counting import pluralize
-from topics.decimals import decimal
 from topics.errors import InputError
 from topics.topic import Topic
 
@@ -257,10 +255,6 @@ def check_author(name: str) -> str:
     return found
 
 
-# Things with a rare judgment below which their number is printed: alpha depends on them.
-_FEW_RARE = 10
-
-
 def print_judged(
     run: Path,
     schema: Schema,
@@ -282,9 +276,14 @@ def print_judged(
     _print_agreement(found)
     judged = {one.criterion for layer in people for one in layer.judgments}
     scored = [schema[name] for name in asked if name in judged]
-    measures = [f"{WAN.name}({one.written_name})" for one in scored if not one.values and one.level != "set"]
-    if not measures:
+    written = [one.written_name for one in scored if not one.values and one.level != "set"]
+    if not written:
         return
+    # Of conversations and topics with unlike numbers of judged answers, a mean of WANs is not the share of answers.
+    yes_or_no = tuple(scores) == _YES_OR_NO
+    measures = [f"{WAN.name}({one})" for one in written]
+    if yes_or_no:
+        measures = [f"{POOLED.name}({WAN.name}({one}, weights=uniform))" for one in written]
     options = ["--schema", schema_option] if schema_option != SHIPPED else []
     options += ["--nuggets", nuggets] if nuggets else []
     adjudicated = any(layer.adjudicates for layer in people)
@@ -297,7 +296,7 @@ def print_judged(
         decide = ["harvest", "judge", kind, str(run), *options, *names, *asked_for, "--adjudicate", *on]
         steps.append(("where people differ, somebody else decides, with a reason", decide))
     score = ["harvest", "score", str(run), *options, "-m", ", ".join(measures)]
-    what = "the share of answers judged 1 (yes)" if tuple(scores) == _YES_OR_NO else "the scores"
+    what = "the share of answers judged 1 (yes)" if yes_or_no else "the scores"
     if not adjudicated:
         until = ", in which all who judged an answer count alike" if differing else ""
         steps.append((f"{what}{until}", score))
@@ -320,18 +319,10 @@ def _print_agreement(found: Sequence[PeopleAgreement]) -> None:
     wide = max(map(len, whole))
     for criterion in whole:
         first, *pairs = (one for one in found if one.criterion == criterion)
-        click.echo(f"  {criterion:<{wide}}  {_agreement_figures(first.found)}", err=True)
+        click.echo(f"  {criterion:<{wide}}  {agreement_words(first.found)}", err=True)
         for one in pairs:
             who = " and ".join(printable(name, line=True) for name in one.people)
-            click.echo(f"  {'':<{wide}}  {who}: {_agreement_figures(one.found)}", err=True)
+            click.echo(f"  {'':<{wide}}  {who}: {agreement_words(one.found)}", err=True)
     print_message(
         "  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal"
     )
-
-
-def _agreement_figures(one: Agreement) -> str:
-    own = one.interval
-    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.is_defined else ""
-    alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
-    few = f", {one.rare} of them not like most" if own.is_defined and one.rare < _FEW_RARE else ""
-    return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored}{few})"

@@ -1,11 +1,14 @@
 """The judgments that people have made of a run: the newest judgments, the changes in an import, and the agreement."""
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from recordings.judged.judgments import UNSURE, Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
+from topics.decimals import decimal
 
 Key = tuple[object, ...]
 
@@ -83,6 +86,35 @@ def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[People
             if value is None or isinstance(value, (int, float, str)):
                 said[judgment.criterion].setdefault(key, {})[author] = value
     return tuple(one for name, rows in said.items() for one in _agreements_of(name, rows))
+
+
+# Things with a rare judgment below which their number is printed: alpha depends on them.
+_FEW_RARE = 10
+
+
+def agreement_words(one: Agreement) -> str:
+    """Return the figures of an agreement, such as `equal 83% (n=18)  alpha 0.42 [-0.24, 0.86] (n=12)`."""
+    own = one.interval
+    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.is_defined else ""
+    alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
+    few = f"; {one.rare} with a score or value other than the most frequent one"
+    few = few if own.is_defined and one.rare < _FEW_RARE else ""
+    return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored}{few})"
+
+
+def adjudicated_by(layers: Iterable[Layer], criteria: Iterable[str]) -> dict[str, Counter[str]]:
+    """Count the things on which each adjudicator decided, by criterion. `layers` are the layers of people, oldest
+    first."""
+    asked, mine = set(criteria), dict[str, list[Layer]]()
+    for layer in layers:
+        if layer.kind == "human" and layer.adjudicates:
+            mine.setdefault(layer.author, []).append(layer)
+    found: dict[str, Counter[str]] = {}
+    for author, own in mine.items():
+        for judgment in newest_judgments(own).values():
+            if judgment.criterion in asked and judgment.value != UNSURE:
+                found.setdefault(judgment.criterion, Counter())[author] += 1
+    return found
 
 
 def _agreements_of(criterion: str, rows: Mapping[Key, Mapping[str, float | str | None]]) -> Iterator[PeopleAgreement]:

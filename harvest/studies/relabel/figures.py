@@ -1,6 +1,7 @@
 """Printed sentences, tables and long-form rows of runs whose answers were labelled again."""
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -59,7 +60,8 @@ def relabel_form(found: Sequence[Relabelling], *, every: bool = False) -> StudyF
 
 
 def _tables(name: str, one: Relabelling, every: bool) -> Iterator[RenderableType]:
-    yield Text(printable(f"{name}, with protocol {one.protocol.name}", line=True), style="bold")
+    protocol = f"{one.protocol.name}, version {one.protocol.version}"
+    yield Text(printable(f"{name}, with protocol {protocol}", line=True), style="bold")
     yield from map(Text, summary_lines(one))
     if one.figures:
         yield from _figure_parts(one)
@@ -96,6 +98,9 @@ def summary_lines(one: Relabelling) -> Iterator[str]:
         verb = "was" if one.other_versions == 1 else "were"
         decisions = f"{pluralize(one.other_versions, 'decision')} that did not change {verb}"
         yield f"{decisions} recorded with other versions of the rules."
+    if one.same_version:
+        version = f"the same version, {one.protocol.version}"
+        yield f"The recorded protocol is another one of {version}: raise it with every change."
     if not one.bound:
         yield "No protocol was recorded, so whatever the users said counts as said by this one."
 
@@ -141,7 +146,9 @@ def _change_notes(shown: Mapping[tuple[str, Key], Figure]) -> Iterator[str]:
         yield f"change of {key_name(key)}: of the trials that have it before and after: {', '.join(systems)}"
     for (system, key), figure in shown.items():
         if any(one.n for one in figure.change) and (note := figure.change_interval.note):
-            yield f"no interval: change of {key_name(key)} of {printable(system, line=True)} ({note})"
+            # The two sides are one system, before and after.
+            why = re.sub(r"the (first|second) system has", "before or after, it has", note)
+            yield f"no interval: change of {key_name(key)} of {printable(system, line=True)} ({why})"
 
 
 def _fallen(one: Relabelling, shown: Mapping[tuple[str, Key], Figure]) -> str:

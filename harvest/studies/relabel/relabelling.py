@@ -113,7 +113,8 @@ class Figure:
 class Relabelling:
     """A run whose answers were labelled again by `protocol`. `bound` is False if no protocol was recorded, as in
     imports: then any words of the users count as the protocol's. `other_versions` counts the decisions of the run's own
-    protocol that are the same, but were recorded with other versions of its rules."""
+    protocol that are the same, but were recorded with other versions of its rules. `same_version` is True if the
+    recorded protocol is another one that has the same name and version."""
 
     run: Run
     protocol: Protocol
@@ -123,6 +124,7 @@ class Relabelling:
     other_versions: int
     settings: Settings
     figures: Mapping[tuple[str, Key], Figure] = field(default_factory=dict)
+    same_version: bool = False
 
     @cached_property
     def kinds(self) -> Counter[tuple[str, str]]:
@@ -195,7 +197,12 @@ def relabel(run: Run, protocol: Protocol | None = None, *, measures: Sequence[Te
         )
     )
     figures = _figures(run, chosen, material, found, settings, measures, seed) if found else {}
-    return Relabelling(run, chosen, topics, users is not None, tuple(found), versions, settings, figures)
+    same = (
+        played is not None
+        and (played.name, played.version) == (chosen.name, chosen.version)
+        and encode_protocol(played) != encode_protocol(chosen)
+    )
+    return Relabelling(run, chosen, topics, users is not None, tuple(found), versions, settings, figures, same)
 
 
 def _relabel_one(one: Conversation, topic: Topic, protocol: Protocol, users: UserPaths | None) -> Relabelled:

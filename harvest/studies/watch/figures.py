@@ -72,10 +72,14 @@ def watch_tables(found: Watched, *, changes: bool = True, explain: bool = True) 
             "verdicts change no exit code until it has, or with --enforce",
             style="yellow",
         )
-    yield Text(_legend(found) if explain else "--explain says what the words and columns mean", style="dim")
+    if explain:
+        yield from (Padding(Text(f"- {line}", style="dim"), (0, 0, 0, 2)) for line in _legend(found))
+    else:
+        yield Text("--explain says what the words and columns mean", style="dim")
 
 
-def _legend(found: Watched) -> str:
+def _legend(found: Watched) -> Iterator[str]:
+    """Yield what the words and the columns mean, each with an explanation."""
     level = f"{100 * found.level:g}% interval of the difference"
     if len(found.baseline.runs) < FEWEST_RUNS:
         interval = (
@@ -90,11 +94,23 @@ def _legend(found: Watched) -> str:
         )
     apart = found.rules.apart
     later = f", {watch_words.apart_words(apart)}" if apart >= 60 else ""
-    return (
+    yield (
         f"changed: an alarm over all looks (the chance of a false one in {pluralize(found.rules.looks, 'audit')} is at "
         f"most {100 * BUDGET:g}%) that another audit confirmed{later}; it lasts until two audits are back near the "
-        "baseline; fell, rose: its interval, or that of the last audits together, lies beyond what matters, which is "
-        f"not enough for an alarm; {interval}; n: trials with a value; alarm: evidence as a share of what raises one; "
+        "baseline"
+    )
+    yield "alarm, as a verdict: an alarm that no other audit has confirmed yet"
+    yield (
+        "perhaps back: after a change, one audit is near the baseline, or beyond it on the good side; back: a second "
+        "one is, at another hour"
+    )
+    yield (
+        "fell, rose: its interval, or that of the last audits together, lies beyond what matters, which is not enough "
+        "for an alarm"
+    )
+    yield interval
+    yield "n: trials with a value; alarm, in percent: evidence as a share of what raises one"
+    yield (
         "*: shown only, raises no alarm; q: the smallest false discovery rate, over all figures that are shown only, "
         f"at which this one counts as changed (Benjamini-Yekutieli; none is printed above {_DISCOVERY:g})"
     )

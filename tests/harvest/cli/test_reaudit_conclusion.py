@@ -61,7 +61,9 @@ def test_a_change_leads_to_its_report_to_two_conversations_and_to_its_cause(bles
     assert verified.returncode == 0, verified.stdout + verified.stderr
     for place, said in enumerate([*printed, last]):
         assert (LEGEND in " ".join(said.split())) == (place == 0), "explained by the first audit alone"
-    assert LEGEND in " ".join(reaudit(blessed, "--run", run, "--explain").split())
+    explained = " ".join(reaudit(blessed, "--run", run, "--explain").split())
+    for line in (LEGEND, "- alarm, as a verdict: ", "- perhaps back: after a change, one audit is near the baseline"):
+        assert line in explained, "every verdict that is printed is explained, each in a line of its own"
 
 
 def test_an_alarm_leads_to_another_audit_with_the_same_options(blessed: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import protocols
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play
+from harvest.studies.relabel.figures import summary_lines
 from harvest.studies.relabel.relabelling import Figure, Relabelling, relabel
 from harvest.studies.scores.gathered import gather_runs, score_runs
 from protocols.answer import Answer
@@ -112,6 +113,14 @@ def values(found: Relabelling, name: str, turn: int | None = None) -> tuple[floa
     figure = found.figures["Sparkasse", (name, turn)]
     assert figure.before is not None
     return figure.before.value, [row.value for row in figure.after]
+
+
+def test_another_protocol_of_the_recorded_version_is_said_to_be_one(run: Run, tmp_path: Path) -> None:
+    """docs/protocols.md: raise the version with every change."""
+    other = CHANGED["labels alone"]
+    assert any("the same version, 1: raise it" in line for line in summary_lines(relabelled(run, other, tmp_path)))
+    for protocol in (other.replace("version: 1", "version: 2"), BANK):
+        assert not any("version" in line for line in summary_lines(relabelled(run, protocol, tmp_path)))
 
 
 def test_labels_alone_change_figures_and_no_path(run: Run, tmp_path: Path) -> None:
