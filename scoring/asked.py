@@ -227,8 +227,9 @@ class AskedMeasures:
 
     def _judge_notes(self) -> tuple[str, ...]:
         names = self._criteria()
-        votes: list[tuple[Sequence[tuple[Source, object]], bool]] = [
-            (entry.votes or ((entry.by, entry.value),), entry.disputed)
+        # By thing: the judges that count with their values, whether others differ, and what an adjudicator decided.
+        votes: list[tuple[Sequence[tuple[Source, object]], bool, Sequence[object]]] = [
+            (entry.votes or ((entry.by, entry.value),), entry.disputed, entry.decided)
             for one in self.assessments
             for name, scored in one.scored.items()
             if name in names
@@ -236,29 +237,37 @@ class AskedMeasures:
             if entry.by.kind != "rule"
         ]
         votes += [
-            (entry.votes, entry.disputed)
+            (entry.votes, entry.disputed, entry.decided)
             for one in self.assessments
             for name, valued in one.valued.items()
             if name in names
             for entry in valued
         ]
         votes += [
-            (tuple((vote.by, vote.value) for vote in one.votes), one.disputed)
+            (tuple((vote.by, vote.value) for vote in one.votes), one.disputed, one.decided)
             for one in self._set_opinions()
             if one.by.kind != "rule"
         ]
         if not votes:
             return ()
-        counts = Counter(str(by) for given, _ in votes for by, _ in given)
+        counts = Counter(str(by) for given, _, _ in votes for by, _ in given)
         whose = ", ".join(f"{by} ({count})" for by, count in sorted(counts.items()))
-        disputed = sum(one for _, one in votes)
+        decided = [said for _, _, said in votes if said]
+        instead = ""
+        if decided:
+            replaced = sum(map(len, decided))
+            instead = f", {len(decided)} of them an adjudicator's in place of {replaced} others"
+        disputed = sum(one for _, one, said in votes if not said)
         differ = "differs" if disputed == 1 else "differ"
         differing = f"; {disputed} {differ} from what others, or a rule, said" if disputed else ""
-        rest = f"{self._measure_names()} rest on {pluralize(counts.total(), 'judgment')} by {whose}{differing}."
-        several = [given for given, _ in votes if len(given) > 1]
+        rest = (
+            f"{self._measure_names()} rest on {pluralize(counts.total(), 'judgment')} by {whose}{instead}{differing}."
+        )
+        several = [{value for _, value in given} for given, _, said in votes if len(given) > 1 and not said]
+        several += [set(said) for said in decided if len(said) > 1]
         if not several:
             return (rest,)
-        split = sum(len({value for _, value in given}) > 1 for given in several)
+        split = sum(len(values) > 1 for values in several)
         folding = self.judged().judgments.precedence.folding
         return (
             rest,

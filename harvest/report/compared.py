@@ -11,6 +11,7 @@ from harvest.report.forest import difference_forest
 from harvest.report.grid import address
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.compare.figures import comparison_tables
+from harvest.studies.scores.assessed import Leading
 from harvest.studies.trees.parted_systems import PartedSystems
 from harvest.studies.trees.parting_figures import (
     divergence_words,
@@ -30,7 +31,7 @@ _MOST_SENTENCES = 3  # of pairs, that are shown at once
 MOST_PARTED = 6  # pairs of systems, whose turns are listed
 
 
-def compared_blocks(found: Comparison, matters: float) -> Iterator[Block]:
+def compared_blocks(found: Comparison, matters: float, leading: Leading) -> Iterator[Block]:
     """Yield the figures of `harvest compare`. Differences of shares smaller than `matters` count as no difference."""
     printed = comparison_tables(replace(found, contrasts=()), width=WIDE, parting=False)  # “Figures” has contrasts
     parts = as_blocks(printed, "Systems compared")
@@ -39,7 +40,7 @@ def compared_blocks(found: Comparison, matters: float) -> Iterator[Block]:
     rest = [part for part in parts if part not in sentences]
     if len(sentences) <= _MOST_SENTENCES:
         yield from (text(part["text"]) for part in sentences)
-    main = compared_measure(found)
+    main = compared_measure(found, leading)
     # The first sentence of the report chose which system is subtracted from which, and everything drawn follows it.
     turned = main is not None and len(found.systems) == 2 and is_reversed(found, main.pairs[0])
     yield from difference_forest(found, matters, turned=turned)

@@ -10,6 +10,7 @@ from harvest.report import finding
 from harvest.report.finding import Finding
 from harvest.report.grid import address
 from harvest.studies.compare.comparison import Comparison
+from harvest.studies.scores.assessed import Leading
 from harvest.studies.scores.lost_attempts import loss_reasons, loss_words
 from harvest.studies.scores.scorecard import Material
 from harvest.tables.comparison_words import difference_text, figure_text, is_known, p_text, signed
@@ -28,26 +29,29 @@ _ROUNDING = 1e-12  # values that differ only by the order of summation must comp
 _MOST_PLAYABLE = 100_000  # more than anyone would play
 
 
-def comparison_finding(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
+def comparison_finding(
+    found: Comparison, material: Material, matters: float, runs: Sequence[Path], leading: Leading | None = None
+) -> Finding:
     """Return the finding about two systems, several systems, or one system in two runs. Differences of shares smaller
     than `matters` count as no difference. If nothing can be told for topics like these, the finding says what can be
     told on exactly these."""
-    first = compared_measure(found)
+    leading = leading or Leading()
+    first = compared_measure(found, leading)
     if first is None or all(pair.verdict == "no value" for pair in first.pairs):
         return Finding(
             "cannot tell",
             "These systems cannot be compared: no measure has a value for all of them.",
             f"{finding.trial_count(material)}.",
         )
-    study = _FindingWriter(found, first, material, runs)
+    study = _FindingWriter(found, first, material, runs, leading)
     return study.pair_finding(first.pairs[0], matters) if len(found.systems) == 2 else study.ranking()
 
 
-def compared_measure(found: Comparison) -> MeasureComparison | None:
+def compared_measure(found: Comparison, leading: Leading) -> MeasureComparison | None:
     """Return the comparison by the main measure of the report, or None if no measure was compared."""
     whole = [one for one in found.measures if one.topic_type is None and one.turn is None]
     known = [one for one in whole if any(pair.verdict != "no value" for pair in one.pairs)]
-    named = [one for one in known if one.measure == MEAN_USEFUL.name]
+    named = [one for one in known if one.measure == leading.measure]
     return (named or known or whole or [None])[0]  # type: ignore[list-item]
 
 
@@ -91,6 +95,7 @@ class _FindingWriter:
     one: MeasureComparison
     material: Material
     runs: Sequence[Path]
+    leading: Leading
 
     def pair_finding(self, pair: Pair, matters: float) -> Finding:
         found, one = self.found, self.one
@@ -135,6 +140,7 @@ class _FindingWriter:
             figures[::-1] if turned and not again else figures,
             self.material,
             found.systems,
+            self.leading,
             ", then " if again else " and ",
         )
         # The bars below and `harvest score` are over all topics of each system.
@@ -197,7 +203,8 @@ class _FindingWriter:
                 wins[pair.first if pair.verdict in ("better", "higher") else pair.second] += 1
         order = highest_first(one)
         best = min(order, key=lambda name: (-wins[name], order.index(name)))
-        measure = "" if one.measure == MEAN_USEFUL.name else f" in {one.label}"
+        by = f" by the judgments of {self.leading.scorers}" * bool(self.leading.scorers)
+        measure = "" if one.measure == MEAN_USEFUL.name else f" in {one.label}{by}"
         if any(wins.values()):
             verdict = "better"
             beaten: list[str] = []
@@ -310,7 +317,8 @@ class _FindingWriter:
             return ""
         most = max(known, key=lambda turn: turn.share)
         sides = [format_percent(share) for share in (most.portion[::-1] if turned else most.portion)]
-        return f"Conversations part most at {finding.answer_place(most.turns, most.branch)} in {' and '.join(sides)}."
+        place = "By the rules' labels, conversations" if self.leading.scorers else "Conversations"
+        return f"{place} part most at {finding.answer_place(most.turns, most.branch)} in {' and '.join(sides)}."
 
     def _loss_words(self, pair: Pair) -> list[str]:
         """Describe the lost trials of both systems, if their loss prevents a verdict. More topics would not help,

@@ -17,7 +17,7 @@ from harvest.report.compared_finding import comparison_finding
 from harvest.report.designed import design_finding, run_levels
 from harvest.report.finding import Finding, main_measure, shown_path, single_finding
 from harvest.report.grid import grid_blocks
-from harvest.report.judged import judged_blocks, judged_sentence
+from harvest.report.judged import judged_blocks, judged_sentence, leading_measure
 from harvest.report.opening import bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
 from harvest.report.sources import source_blocks
 from harvest.report.transcripts import transcripts
@@ -26,7 +26,7 @@ from harvest.report.watched import history_blocks, watched_blocks
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.robustness.levels import level_tables
 from harvest.studies.runs.readings import recorded_audit
-from harvest.studies.scores.assessed import Assessed, score_assessed
+from harvest.studies.scores.assessed import Assessed, Leading, score_assessed
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.scorecard import Judges, Material, score_material
 from harvest.studies.scores.selection import Selection, selection
@@ -97,9 +97,12 @@ def make_report(
         judges=Precedence.from_options(judges, None, folding) if judges or folding else None,
     )
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
+    # Whoever asks for judgments by an option gets a report that begins with them.
+    asked = judged if schema or judges or folding else None
+    leading = leading_measure(asked, scores.joint, scores.coverage)
     found = _compare_runs(gathered, scores, seed)
     if isinstance(found, Comparison) and isinstance(judged, Assessed):
-        found = _with_judged(found, gathered, judged)
+        found = _with_judged(found, gathered, judged, first=bool(leading.scorers))
     study: VarianceStudy | str
     try:
         study = study_variance(gathered, seed=seed)
@@ -112,8 +115,8 @@ def make_report(
     if levels is not None:
         said = design_finding(levels, gathered, schema, assessed)
     else:
-        said = _choose_finding(gathered, scores, lost, found, study, watched, matters, baseline)
-    by_judges = judged_sentence(judged, scores.joint, scores.coverage)
+        said = _choose_finding(gathered, scores, lost, found, leading, study, watched, matters, baseline)
+    by_judges = judged_sentence(judged, scores.joint, scores.coverage, leading)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     earlier = read(before) if before is not None else None
     blessed = add_blessed(gathered, watched, earlier if watched is not None else None)
@@ -126,7 +129,7 @@ def make_report(
     key = (MEAN_USEFUL.name, None)
     useful = {name: [cell[0] for cell in gathered.shares(name).get(key, {}).values()] for name in material.systems}
     played = {one.key.system for one in material.finished}
-    drawn = drawing_order(found, [name for name in material.systems if name in played])
+    drawn = drawing_order(found, [name for name in material.systems if name in played], leading)
     parts = [
         ("watched", "Since the baseline", watched_blocks(watched, blessed) if watched else ()),
         ("history", "History", history_blocks(looks)),
@@ -139,7 +142,7 @@ def make_report(
         (
             "compared",
             "Comparison",
-            compared_blocks(found, matters) if isinstance(found, Comparison) else _refusal_block(found),
+            compared_blocks(found, matters, leading) if isinstance(found, Comparison) else _refusal_block(found),
         ),
         ("users", "Users worded by a model", as_blocks(card_tables(material.user_card), "Rates of the users' turns")),
         ("grid", "Topics and turns", grid_blocks(material, scores.joint)),
@@ -192,7 +195,7 @@ def make_report(
         "title": " · ".join([*dict.fromkeys(audits), listed]),
         "when": " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "",
         "finding": asdict(said),
-        "bars": [bar.as_block() for bar in _top_bars(material, scores, lost, found, watched, drawn, matters)],
+        "bars": [bar.as_block() for bar in _top_bars(material, scores, lost, found, leading, watched, drawn, matters)],
         "undrawn": "" if watched is not None else undrawn_note(found, len(played)),
         "sections": [one for one in shown if one["blocks"]],
         "index": {**kept.index, "trees": list(trees.index), "shown": commands},
@@ -229,16 +232,17 @@ def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparis
         return refused.what
 
 
-def _with_judged(found: Comparison, gathered: Gathered, assessed: Assessed) -> Comparison:
-    """Return a comparison that has SWAN too, by the judgments that the figures use."""
-    judges, swan = Judges(assessed.schema, assessed.judges or Precedence()), assessed.terms[""]
+def _with_judged(found: Comparison, gathered: Gathered, assessed: Assessed, *, first: bool) -> Comparison:
+    """Return a comparison that has SWAN too, by the judgments that the figures use: last, or `first`."""
+    judges, swan = Judges(assessed.schema, assessed.judges or Precedence()), assessed.main_term
     try:
         judged = compare_runs(
             gathered, measures=[swan], estimand=found.estimand, seed=found.seed, judges=judges, most_parted=0
         )
     except InputError as refused:
         return replace(found, notes=(*found.notes, f"{swan} is not compared: {refused.what}."))
-    return replace(found, measures=(*found.measures, *judged.measures), on_these=(*found.on_these, *judged.on_these))
+    measures = (*judged.measures, *found.measures) if first else (*found.measures, *judged.measures)
+    return replace(found, measures=measures, on_these=(*found.on_these, *judged.on_these))
 
 
 def _refusal_block(refused: str) -> Iterator[Block]:
@@ -268,6 +272,7 @@ def _choose_finding(
     scores: ScoreTable,
     lost: Selection,
     found: Comparison | str,
+    leading: Leading,
     study: VarianceStudy | str,
     watched: Watched | None,
     matters: float,
@@ -280,13 +285,13 @@ def _choose_finding(
         base = "BASELINE" if baseline is None else baseline.name
         return watch_finding(watched, material, paths[0], _audit_words(baseline), base)
     if isinstance(found, Comparison):
-        return comparison_finding(found, material, matters, paths)
+        return comparison_finding(found, material, matters, paths, leading)
     system = material.finished[0].key.system
     folder, own = gathered.recorded[system]
-    measure = main_measure(scores.joint)
+    measure = main_measure(scores.joint, leading)
     each = study.each.get((measure, None), ()) if isinstance(study, VarianceStudy) else ()
     spread = next((one for one in each if one.system == system), None)
-    return single_finding(system, material, scores, lost.ranges, spread, folder, own)
+    return single_finding(system, material, scores, lost.ranges, leading, spread, folder, own)
 
 
 def _audit_words(baseline: Path | None) -> Sequence[str]:
@@ -305,6 +310,7 @@ def _top_bars(
     scores: ScoreTable,
     lost: Selection,
     found: Comparison | str,
+    leading: Leading,
     watched: Watched | None,
     drawn: Sequence[str],
     matters: float,
@@ -314,9 +320,9 @@ def _top_bars(
     if watched is not None:
         yield from bars_of_watch(watched)
         return
-    yield from bars_of_scores(scores.joint, main_measure(scores.joint), drawn, lost.ranges)
+    yield from bars_of_scores(scores.joint, main_measure(scores.joint, leading), drawn, lost.ranges)
     if isinstance(found, Comparison):
-        yield from bars_of_comparison(found, matters)
+        yield from bars_of_comparison(found, matters, leading)
 
 
 def _origin_blocks(

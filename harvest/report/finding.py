@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harvest.report.grid import address
+from harvest.studies.scores.assessed import Leading
 from harvest.studies.scores.lost_attempts import loss_reasons, loss_words, many_lost
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.selection import Ranges
@@ -58,10 +59,10 @@ def trial_count(material: Material) -> str:
     return f"{said}, {cut.total()} {cut_words(cut)}" if cut else said
 
 
-def main_measure(rows: Sequence[ScoreRow]) -> str:
-    """Return the name of the main measure: ave%useful if answers have labels, else the first measure that is shown."""
+def main_measure(rows: Sequence[ScoreRow], leading: Leading) -> str:
+    """Return the name of the main measure: the leading one if it has a value, else the first measure that is shown."""
     known = [row.measure for row in ordered_rows(rows) if row.value == row.value and row.turn is None]
-    return MEAN_USEFUL.name if MEAN_USEFUL.name in known else known[0] if known else MEAN_USEFUL.name
+    return leading.measure if leading.measure in known else known[0] if known else leading.measure
 
 
 def single_finding(
@@ -69,6 +70,7 @@ def single_finding(
     material: Material,
     scores: ScoreTable,
     ranges: Ranges,
+    leading: Leading,
     spread: SystemVariance | None,
     folder: Path,
     own: str,
@@ -76,7 +78,7 @@ def single_finding(
     """Return the finding about one system in one run. Of figures in `ranges` only these
     are known. `spread` is the variance of the main measure over its trials.
     `own` is the system's name in the run, and `system` its name in the report."""
-    measure = main_measure(scores.joint)
+    measure = main_measure(scores.joint, leading)
     of = [row for row in ordered_rows(scores.joint) if (row.system, row.measure, row.turn) == (system, measure, None)]
     if not of or math.isnan(of[0].value):
         return Finding(
@@ -88,7 +90,7 @@ def single_finding(
     interval = f"{100 * row.level:g}% interval for {of_what}" if row.level is not None and row.low == row.low else ""
     ends = ranges.get((system, measure, None))
     value = shown_range(measure, ends) if ends else shown_with_interval(row)
-    said = answer_words(measure, row.label, [value], material, [system])
+    said = answer_words(measure, row.label, [value], material, [system], leading)
     if ends:
         said += ", since whether trials were lost depended on what it had answered"
         interval = "What the lost trials leave possible"
@@ -124,10 +126,13 @@ def answer_words(
     values: Sequence[str],
     material: Material,
     systems: Collection[str],
+    leading: Leading,
     between: str = " and ",
 ) -> str:
     """Return the results of `systems` in words, such as `answered usefully in 88.4% and 56.0% of turns`."""
     each = between.join(values)
+    if measure == leading.measure and leading.scorers:
+        return f"had {each} in {measure} by the judgments of {leading.scorers}"
     if measure != MEAN_USEFUL.name:
         return f"had {label} {each}"
     return f"answered usefully in {each} of {turns_words(material, systems)}"

@@ -4,16 +4,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from harvest.judging.sheets.annotators import adjudicated_by, agreement_words, agreements
 from harvest.report.blocks import Block, details, table, text
 from harvest.report.finding import join_names
 from harvest.report.grid import address
-from harvest.studies.scores.assessed import Assessed, WeighedScore
+from harvest.studies.scores.assessed import Assessed, Leading, WeighedScore
 from harvest.studies.scores.scorecard import Material
 from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation
 from scoring.asked import NO_COMPARISON
 from scoring.measures.swan import SWAN
+from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
 
@@ -28,16 +30,23 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
     if isinstance(assessed, str):
         yield text(f"The judgments cannot be scored: {assessed}", "warn")
         return
+    several = f"{SWAN.name} and the" if len(assessed.criteria) > 1 else "The"
     yield text(
-        f"{SWAN.name} and the weighted mean score of each criterion, by topic: from 0 to 1, 1 is good. A cell opens "
+        f"{several} weighted mean score of each criterion, by topic: from 0 to 1, 1 is good. A cell opens "
         "its conversations, and each of those shows the score, the judge and the weight of every nugget and turn.",
         "dim",
     )
+    yield from (text(line) for line in _agreement_lines(assessed, material))
     found = {(row.system, row.topic or "", row.measure): row for row in scores.single("topic") if row.turn is None}
     for system in dict.fromkeys(system for system, _, _ in assessed.each):
         yield {"heat": _heat_map(system, assessed, material, found)}
     lowest = sorted(
-        ((key, one) for key in assessed.each for one in assessed.weighed_scores(key) if one.weight > 0),
+        (
+            (key, one)
+            for key in assessed.each
+            for one in assessed.weighed_scores(key)
+            if one.weight > 0 and one.scored.value < 1
+        ),
         key=lambda entry: (entry[1].scored.value, -entry[1].weight),
     )[:_LOWEST]
     if lowest:
@@ -54,24 +63,59 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
         yield details(f"The {len(rows)} lowest scores", [table(head, rows, right, "What scored lowest")])
 
 
-def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str] = ()) -> str:
+def _agreement_lines(assessed: Assessed, material: Material) -> Iterator[str]:
+    """Yield how far people agree on each criterion, and who decided where they did not."""
+    people = [layer for layer in material.layers if layer.kind == "human"]
+    decided = adjudicated_by(people, assessed.criteria)
+    for one in agreements(people, assessed.criteria):
+        names = join_names([printable(name, line=True) for name in one.people])
+        said = f"Agreement of {names} in {one.criterion}: {agreement_words(one.found).replace('  ', ', ')}"
+        said += " (alpha: Krippendorff's; 1 is full agreement, 0 chance)"
+        by = [f"{count} by {printable(name, line=True)}" for name, count in decided.pop(one.criterion, {}).items()]
+        yield f"{said}. Decided where they differed: {join_names(by)}." if by else f"{said}."
+
+
+def leading_measure(assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str] = ()) -> Leading:
+    """Return the measure of the judgments for a report that begins with them. If nothing was judged, or the SWAN values
+    cannot be compared, the report begins with the labels of the protocol's rules."""
+    if not isinstance(assessed, Assessed) or any(NO_COMPARISON in said for said in coverage):
+        return Leading()
+    name = str(assessed.main_term)
+    whose = dict.fromkeys(row.scorers for row in rows if row.measure == name and row.scorers and not row.topic_type)
+    return Leading(name, " and ".join(dict.fromkeys(", ".join(whose).split(", ")))) if whose else Leading()
+
+
+def judged_sentence(
+    assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str], leading: Leading
+) -> str:
     """Return the result of the judgments in one sentence, or "" if nothing was judged or the SWAN values cannot be
-    compared. `rows` are scores over all trials, and `coverage` is `ScoreTable.coverage`."""
+    compared. `rows` are scores over all trials, and `coverage` is `ScoreTable.coverage`. If the report begins with
+    the judgments, return what the labels of the protocol's rules say instead."""
     if not isinstance(assessed, Assessed) or any(NO_COMPARISON in said for said in coverage):
         return ""
     whole = {
         (row.system, row.measure): row for row in rows if not row.topic and not row.topic_type and row.turn is None
     }
-    terms = {name: str(term) for name, term in assessed.terms.items()}
     systems = list(dict.fromkeys(system for system, _, _ in assessed.each))
-    said = [
-        f"{printable(system, line=True)} {shown_with_interval(row)}" if len(systems) > 1 else shown_with_interval(row)
-        for system in systems
-        if (row := whole.get((system, terms[""]))) is not None
-    ]
-    if not said:
+
+    def shown(measure: str) -> str:
+        said = [
+            f"{printable(system, line=True)} {shown_with_interval(row)}"
+            if len(systems) > 1
+            else shown_with_interval(row)
+            for system in systems
+            if (row := whole.get((system, measure))) is not None and not math.isnan(row.value)
+        ]
+        return join_names(said[:_MOST_SAID]) if said else ""
+
+    if leading.scorers:
+        labels = shown(MEAN_USEFUL.name)
+        return f"By the labels of the protocol's rules, {MEAN_USEFUL.name} is {labels}." if labels else ""
+    name = str(assessed.main_term)
+    if not (said := shown(name)):
         return ""
-    found = f"According to the judgments, {SWAN.name} is {join_names(said[:_MOST_SAID])}."
+    found = f"According to the judgments, {name} is {said}."
+    terms = {name: str(term) for name, term in assessed.terms.items()}
     values = {name: whole[systems[0], terms[name]].value for name in assessed.criteria} if len(systems) == 1 else {}
     lowest = sorted((value, name) for name, value in values.items() if value == value)[:_MOST_SAID]
     if len(lowest) > 1:

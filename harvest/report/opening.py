@@ -10,6 +10,7 @@ from harvest.report.finding import MOST_SYSTEMS
 from harvest.report.forest import drawn_figure
 from harvest.report.watch_finding import most_serious
 from harvest.studies.compare.comparison import Comparison
+from harvest.studies.scores.assessed import Leading
 from harvest.studies.scores.selection import Ranges
 from harvest.studies.watch.history_chart import SUSPECTED
 from harvest.studies.watch.watched import Watched
@@ -38,10 +39,10 @@ def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str
         )
 
 
-def drawing_order(found: Comparison | str, systems: Sequence[str]) -> list[str]:
+def drawing_order(found: Comparison | str, systems: Sequence[str], leading: Leading) -> list[str]:
     """Return the systems in the order in which they are drawn. If there are too many systems to draw, the best
     systems come first, as in the finding; otherwise the order of the runs is kept."""
-    one = compared_measure(found) if isinstance(found, Comparison) else None
+    one = compared_measure(found, leading) if isinstance(found, Comparison) else None
     if one is None or len(systems) <= MOST_SYSTEMS:
         return list(systems)
     order = highest_first(one)
@@ -60,9 +61,9 @@ def _value_scale(values: Sequence[float], measure: str) -> Scale:
     return PERCENT if is_percentage(measure) else scale_from_zero(values)
 
 
-def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
+def bars_of_comparison(found: Comparison, matters: float, leading: Leading) -> Iterator[Bar]:
     """Yield a bar for the difference between two systems, around zero. Yields nothing if more systems are compared."""
-    one = compared_measure(found)
+    one = compared_measure(found, leading)
     if one is None or len(found.systems) != 2 or not one.pairs:
         return
     pair = one.pairs[0]

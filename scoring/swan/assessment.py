@@ -204,6 +204,7 @@ def assess(
                     opinion.share,
                     tuple((vote.by, vote.value) for vote in opinion.votes if not isinstance(vote.value, float)),
                     opinion.disputed,
+                    opinion.decided,
                 )
                 for item, opinion in kept.items()
                 if opinion.shares
@@ -311,7 +312,17 @@ def _choose_scores(
                 disputed = opinion.disputed or (now is not None and now[0].value != opinion.value)
                 every = opinion.votes if len(opinion.votes) > 1 else ()
                 votes = tuple((one.by, one.value) for one in every if not isinstance(one.value, str))
-                found.append(ScoredItem(item, opinion.value, opinion.by, disputed, share=opinion.share, votes=votes))
+                found.append(
+                    ScoredItem(
+                        item,
+                        opinion.value,
+                        opinion.by,
+                        disputed,
+                        share=opinion.share,
+                        votes=votes,
+                        decided=opinion.decided,
+                    )
+                )
         elif now is not None:
             verdict, by, _ = now
             disputed = opinion is not None and opinion.value != verdict.value

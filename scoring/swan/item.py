@@ -57,7 +57,8 @@ class ScoredItem:
 
     `disputed` is true if another usable source gave another score. `note` is a rule's reason, with the supporting
     text. `share`, in (0, 1], is less than 1 if some of several judges say that the criterion does not apply. `votes`
-    lists all judges with their scores, or is empty if `by` is the only judge.
+    lists all judges with their scores, or is empty if `by` is the only judge. `decided` lists the
+    judgments in place of which that of an adjudicator counts.
     """
 
     item: Item
@@ -67,6 +68,7 @@ class ScoredItem:
     note: str = ""
     share: float = 1.0
     votes: tuple[tuple[Source, float | None], ...] = ()
+    decided: tuple[float | str | None, ...] = ()
 
     @property
     def voters(self) -> tuple[Source, ...]:
@@ -83,6 +85,7 @@ class ItemWithValues:
     share: float
     votes: tuple[tuple[Source, str | None], ...]
     disputed: bool
+    decided: tuple[float | str | None, ...] = ()
 
 
 def nugget_items(

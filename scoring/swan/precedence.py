@@ -38,6 +38,7 @@ class Opinion:
     - `rank`: the index in the precedence.
     - `votes`: all votes that count, by author.
     - `equals`: differing votes of equal precedence that were not combined.
+    - `decided`: the values of the votes in place of which that of an adjudicator counts.
     - `shares`: for a criterion with values, the share of the votes for each value.
     """
 
@@ -49,6 +50,7 @@ class Opinion:
     share: float = 1.0
     equals: tuple[Vote, ...] = ()
     shares: tuple[tuple[str, float], ...] = ()
+    decided: tuple[float | str | None, ...] = ()
 
     @property
     def absent(self) -> bool:
@@ -70,8 +72,9 @@ def combine_votes(given: Collection[Vote], folding: str) -> Opinion | None:
     kind, author = named_judge(folding)
     used = [one for one in given if not author or (one.by.author == author and kind in ("", one.by.kind))]
     referees = [one for one in used if one.adjudicates]
+    decided: tuple[float | str | None, ...] = ()
     if folding == _ADJUDICATED and referees:
-        used = referees
+        decided, used = tuple(one.value for one in used if not one.adjudicates), referees
     elif not author:
         # An adjudicator has seen the others' votes and does not vote, unless nobody else judged.
         used = [one for one in used if not one.adjudicates] or referees
@@ -93,7 +96,7 @@ def combine_votes(given: Collection[Vote], folding: str) -> Opinion | None:
     shares = tuple((name, count / len(named)) for name, count in sorted(Counter(named).items()))
     applies = len(scores) + len(named)
     share = 1.0 if folding == _MEAN or not applies else applies / len(counted)
-    return Opinion(value, votes[0].by, disputed, rank, votes, share, unsettled, shares)
+    return Opinion(value, votes[0].by, disputed, rank, votes, share, unsettled, shares, decided)
 
 
 @dataclass(frozen=True, slots=True)

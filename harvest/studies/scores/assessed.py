@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from harvest.studies.scores.scorecard import Material, score_material
 from scoring.measures.swan import SWAN
+from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.measures.wan import WAN
 from scoring.notation import Term
 from scoring.scores import SHIPPED
@@ -31,6 +32,15 @@ class WeighedScore:
 
 
 @dataclass(frozen=True, slots=True)
+class Leading:
+    """The measure that a report begins with. `scorers` are the kinds of sources behind its scores, such as `people`,
+    or "" if labels of the protocol's rules are behind it."""
+
+    measure: str = MEAN_USEFUL.name
+    scorers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Assessed:
     """Assessed conversations. `criteria` are the criteria of the schema that have a score in some conversation, in
     the schema's order. `each` has the assessments by system, topic and trial."""
@@ -42,9 +52,15 @@ class Assessed:
 
     @property
     def terms(self) -> dict[str, Term]:
-        """The measures based on these scores: SWAN, under the key "", and the WAN of each criterion."""
+        """The measures based on these scores: SWAN, under the key "", and the WAN of each criterion. With a single
+        criterion both are the same, so SWAN is left out."""
         named = {name: Term(WAN.name, (Term(self.schema[name].written_name),)) for name in self.criteria}
-        return {"": Term(SWAN.name), **named}
+        return named if len(named) == 1 else {"": Term(SWAN.name), **named}
+
+    @property
+    def main_term(self) -> Term:
+        """SWAN, or the WAN of the only criterion."""
+        return next(iter(self.terms.values()))
 
     def weighed_scores(self, key: tuple[str, str, int]) -> list[WeighedScore]:
         """Return the scores of one conversation, ordered by turn and then by criterion."""

@@ -18,6 +18,7 @@ from harvest.report.forest import difference_forest
 from harvest.report.opening import bars_of_comparison
 from harvest.report.page import page
 from harvest.studies.compare.comparison import Comparison, compare_runs
+from harvest.studies.scores.assessed import Leading
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.trees.parted_systems import PartingTurn
@@ -150,7 +151,7 @@ def test_systems_that_have_no_measure_in_common_are_not_compared(two: tuple[Comp
         "These systems cannot be compared: no measure has a value for all of them.",
     )
     assert "n/a" not in headline.found + headline.drives
-    assert not list(bars_of_comparison(changed, 0.03))
+    assert not list(bars_of_comparison(changed, 0.03, Leading()))
     assert not list(difference_forest(changed, 0.03, turned=False))
 
 
@@ -355,7 +356,7 @@ def test_a_headline_says_of_turns_only_where_it_is_the_share_of_turns(
     lengths: list[tuple[str, str]], said: str
 ) -> None:
     material = talks(lengths)
-    found = single_finding("A", material, score_material(material), {}, None, Path("run"), "A")
+    found = single_finding("A", material, score_material(material), {}, Leading(), None, Path("run"), "A")
     assert re.sub(r" \[[^]]*\]", "", found.found) == f"A answered usefully in {said}."
     of_all = [label for _, labels in lengths for label in labels]
     share = f"{100 * of_all.count('o') / len(of_all):.1f}%"

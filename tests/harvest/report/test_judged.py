@@ -17,6 +17,7 @@ from harvest.report.compared_finding import difference_words
 from harvest.report.document import Report, make_report
 from harvest.report.page import page
 from harvest.studies.compare.comparison import compare_runs
+from recordings.judged.judgments import Judgment, Layer, write_layer
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.reported import copied_run, full_run, small_run
@@ -113,6 +114,68 @@ def test_criteria_and_judges_are_asked_for_and_the_report_is_verified_with_them(
     told = capsys.readouterr()
     assert "scores.json" not in told.out
     assert "column" not in told.out, told.out
+
+
+@pytest.fixture(scope="module")
+def adjudicated(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Two people judge the first turns by one criterion; where they differ, a third decides, and the rules' labels
+    say something else."""
+    folder = tmp_path_factory.mktemp("adjudicated")
+    run = copied_run(folder / "run")
+    (folder / "own.yaml").write_text(
+        "format: harvest-schema/1\nname: own\ncriteria:\n  - {number: 1, name: Useful, question: Is it useful?, "
+        "level: turn, scorers: [human]}\n"
+    )
+    heard = [one for one in read(run).conversations if one.turns]
+    for author, adjudicates in (("anna", False), ("ben", False), ("zoe", True)):
+        found = []
+        for place, one in enumerate(heard):
+            said = 0.0 if author == "ben" and place % 5 == 0 else 1.0
+            if not adjudicates or place % 5 == 0:
+                about: dict[str, str | int] = {
+                    "trial": one.trial_id,
+                    "attempt": one.attempt,
+                    "turn": 1,
+                    "speaker": "system",
+                }
+                found.append(Judgment(about, "Useful", 0.0 if adjudicates else said))
+        write_layer(run, Layer("human", author, "1", judgments=tuple(found), adjudicates=adjudicates))
+    return make_report([read(run)], beside=folder, schema=str(folder / "own.yaml"), folding="adjudicated")
+
+
+def _bars(block: dict[str, Any]) -> list[dict[str, Any]]:
+    return block["forest"]["bars"] if "forest" in block else []
+
+
+def test_a_report_of_adjudicated_judgments_begins_with_them_and_names_the_rules_labels_as_such(
+    adjudicated: Report,
+) -> None:
+    finding = adjudicated.document["finding"]
+    assert re.search(
+        r"they had [\d.]+ and [\d.]+ in WAN\(Useful\) by the judgments of people, a diff", finding["found"]
+    )
+    assert "answered usefully" not in finding["found"]
+    assert "By the labels of the protocol's rules, ave%useful is A " in finding["drives"]
+    values = [bar["said"] for bar in adjudicated.document["bars"]]
+    assert not any("%" in said for said in values), "what is drawn is what was judged"
+
+
+def test_the_page_says_how_far_people_agree_and_how_much_was_adjudicated_and_a_criterion_is_there_once(
+    adjudicated: Report,
+) -> None:
+    (judged,) = [one for one in adjudicated.document["sections"] if one["id"] == "judged"]
+    said = " ".join(block["text"] for block in judged["blocks"] if "text" in block)
+    assert "Agreement of anna and ben in Useful: equal 78% (n=36), alpha " in said
+    assert "Decided where they differed: 8 by zoe." in said
+    notes = page(adjudicated, "r").html
+    assert "human zoe 1 (8), 8 of them an adjudicator&#39;s in place of 16 others." in notes
+    assert "36 things of 36 judged by several, 8 of them differently" in notes, "and not 0 of 28"
+    assert [heat["columns"] for heat in maps(adjudicated)] == [["Useful"]] * 2
+    bars = [bar for one in adjudicated.document["sections"] for block in one["blocks"] for bar in _bars(block)]
+    assert {bar["label"] for bar in bars} >= {"WAN(Useful)", "WAN(Useful, people)"}
+    assert not any("SWAN" in bar["label"] for bar in bars)
+    closed = [block["details"] for block in judged["blocks"] if "details" in block]
+    assert "The 8 lowest scores" in closed, "a score of 1 is none of the lowest"
 
 
 def test_swans_that_do_not_compare_drive_nothing(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.plan.allocation import plan_spending
 from harvest.studies.plan.differences import plan_difference
+from harvest.studies.scores.assessed import Leading
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import score_material
 from harvest.studies.validity.concentrations import concentrations
@@ -289,7 +290,7 @@ async def test_a_pilot_of_which_failing_users_cut_few_short_says_so(tmp_path: Pa
 async def test_a_report_of_one_system_names_them_too(tmp_path: Path) -> None:
     run = await _played(tmp_path, lambda last: last.endswith("Here it is."), SYSTEMS[:1])
     material = gather_runs(run).material
-    headline = single_finding("SYSA", material, score_material(material), {}, None, tmp_path / "run", "SYSA")
+    headline = single_finding("SYSA", material, score_material(material), {}, Leading(), None, tmp_path / "run", "SYSA")
     assert "of 40 conversations were cut short by a failure of the user (no-words x " in headline.next
     assert "To narrow the interval" not in headline.next
     assert "cut short by a failure of the user" in headline.scope
