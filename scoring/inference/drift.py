@@ -31,6 +31,7 @@ arXiv 2203.03532; using the differences between topics as control variates is ou
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -56,9 +57,9 @@ _GRID = np.geomspace(0.03, 0.9, 12)  # of the largest λ with which no factor is
 Side = int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Baseline:
-    """One figure in the baseline runs.
+    """One figure in the baseline runs. What follows from it is computed once: `bless` judges thousands of audits by it.
 
     - `means`, `variances`, `counts`: (T,) mean, unbiased variance (NaN for one trial) and number of a topic's trials.
     - `runs`: (B,) means of each run over topics.
@@ -69,50 +70,53 @@ class Baseline:
     counts: Floats
     runs: Floats
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean over topics, in [0, 1]; NaN if there are no topics."""
         return float(self.means.mean()) if len(self.means) else math.nan
 
+    @cached_property
     def within_variances(self) -> Floats:
         return trial_variances(self.means, self.variances, self.counts)
 
+    @cached_property
     def slope(self) -> float:
-        """Return the derivative of the mean over topics if the log odds of all topics move alike."""
-        return float((self.means * (1 - self.means) + self.within_variances() / self.counts).mean())
+        """The derivative of the mean over topics if the log odds of all topics move alike."""
+        return float((self.means * (1 - self.means) + self.within_variances / self.counts).mean())
 
     def slope_at(self, level: float) -> float:
         """Return the slope if all topics moved alike to a mean of `level`."""
-        slope = self.slope()
-        return level * (1 - level) * slope / max(self.mean * (1 - self.mean) + self.sampling_variance(), slope)
+        largest = max(self.mean * (1 - self.mean) + self.sampling_variance, self.slope)
+        return level * (1 - level) * self.slope / largest
 
+    @cached_property
     def run_effects(self) -> RunEffects:
-        return run_effects(self.runs, self.sampling_variance() * len(self.runs), self.slope())
+        return run_effects(self.runs, self.sampling_variance * len(self.runs), self.slope)
 
+    @cached_property
     def sampling_variance(self) -> float:
-        """Return the part of the mean's variance that comes from trials within topics."""
-        return float((self.within_variances() / self.counts).sum()) / len(self.means) ** 2
+        """The part of the mean's variance that comes from trials within topics."""
+        return float((self.within_variances / self.counts).sum()) / len(self.means) ** 2
 
     def run_variance(self) -> float:
         """Return the variance of an audit that trials do not explain, at least 0; NaN for fewer than two runs."""
         if len(self.runs) < 2:
             return math.nan
-        return max(0.0, float(self.runs.var(ddof=1)) - self.sampling_variance() * len(self.runs))
+        return max(0.0, float(self.runs.var(ddof=1)) - self.sampling_variance * len(self.runs))
 
     def audit_variances(self, means: Floats, variances: Floats, counts: Floats) -> Floats:
-        """Return (T,) variances of an audit's trials.
+        """Return the variances of an audit's trials, (T,), or of several audits' with equal counts, (..., T).
 
         All topics with one trial get the same variance, estimated from their distances to the baseline.
         """
         within = trial_variances(means, variances, counts)
         alone = counts == 1
-        if alone.sum() > 1:
-            left = (means - self.means)[alone]
-            apart = float(left.var(ddof=1))
-            drawn = (float(means[alone].sum()) + 0.5) / (float(alone.sum()) + 1)
-            within[alone] = max(apart, drawn * (1 - drawn) / 2)
-        elif alone.any():
-            within[alone] = 0.25
+        if (number := int(alone.sum())) > 1:
+            apart = (means - self.means)[..., alone].var(axis=-1, ddof=1)
+            drawn = (means[..., alone].sum(axis=-1) + 0.5) / (number + 1)
+            within[..., alone] = np.maximum(apart, drawn * (1 - drawn) / 2)[..., None]
+        elif number:
+            within[..., alone] = 0.25
         return within
 
 
@@ -135,7 +139,7 @@ def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> t
     limits further outwards. If a limit lies outside [0, 1], no such change is possible. The variance of the mean is
     estimated from trials within topics and from the means of runs, and the larger estimate is used.
     """
-    variance = baseline.sampling_variance()
+    variance = baseline.sampling_variance
     if len(baseline.runs) > 1:
         variance = max(variance, float(baseline.runs.var(ddof=1)) / len(baseline.runs))
     half = normal_quantile(1 - outside) * math.sqrt(variance) + matters
@@ -238,7 +242,7 @@ def confirms_alarm(
     means, _, counts = _moments([np.asarray(one, dtype=np.float64) for one in values])
     low, high = against or limits(baseline, matters=matters)
     beyond = low - means.mean() if side == 0 else means.mean() - high
-    error = math.sqrt(float((baseline.within_variances() / counts).sum())) / len(means)
+    error = math.sqrt(float((baseline.within_variances / counts).sum())) / len(means)
     return bool(1 - normal_cdf(beyond / error) <= CONFIRMED)
 
 
@@ -333,22 +337,19 @@ def difference(
     `values` are as for `evidence`, from the given number of `audits` together. `left` is the part of `SAME_BUDGET` that
     remains after earlier looks at this run, with fewer trials.
     """
-    cells = [np.asarray(one, dtype=np.float64) for one in values]
-    means, variances, counts = _moments(cells)
+    means, variances, counts = _moments([np.asarray(one, dtype=np.float64) for one in values])
     own_each = baseline.audit_variances(means, variances, counts) / counts
-    own = float(own_each.sum()) / len(cells) ** 2
+    own = float(own_each.sum()) / len(means) ** 2
     # If trials near each other in time are alike, those of one audit differ too little, and its own slope is too small.
     # The baseline's slope, at the audit's level, is of trials of several runs.
     slope = max(float((means * (1 - means) + own_each).mean()), baseline.slope_at(float(means.mean())))
-    sampling = own + baseline.sampling_variance()
-    effects = baseline.run_effects()
+    sampling = own + baseline.sampling_variance
     runs = baseline.run_variance()
     value = float(means.mean()) - baseline.mean
     known = len(baseline.runs) >= FEWEST_RUNS
-    between = 0.0
-    if runs > 0 and baseline.slope() > 0:
-        between = runs * ((slope / baseline.slope()) ** 2 / audits + 1 / len(baseline.runs))
-    apart = effects.difference_distribution(sampling, slope, audits=audits)
+    moving = runs > 0 and baseline.slope > 0
+    between = runs * ((slope / baseline.slope) ** 2 / audits + 1 / len(baseline.runs)) if moving else 0.0
+    apart = baseline.run_effects.difference_distribution(sampling, slope, audits=audits)
     tail = SAME_SHARE * left
     outer, inner = apart.tail_distance((1 - level) / 2), apart.tail_distance(tail)
     # Not cut where this baseline would end: its own true mean may lie beyond, as after a fall to nothing.
@@ -384,8 +385,8 @@ def too_few_runs_reason(runs: int) -> str:
 def mean_interval(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
     """Return the interval of a mean difference of `audits` audits, for these runs alone if the baseline has too few."""
     level_now = min(max(baseline.mean + value, 0.0), 1.0)
-    slope = max(level_now * (1 - level_now), baseline.slope())
-    apart = baseline.run_effects().difference_distribution(own + baseline.sampling_variance(), slope, audits=audits)
+    slope = max(level_now * (1 - level_now), baseline.slope)
+    apart = baseline.run_effects.difference_distribution(own + baseline.sampling_variance, slope, audits=audits)
     reach = apart.tail_distance((1 - level) / 2)
     return value - reach, value + reach
 

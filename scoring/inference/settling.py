@@ -98,12 +98,12 @@ def _chances(
         # The variance of the baseline's runs, widened like a t distribution with their degrees of freedom.
         number = len(baseline.runs)
         shown = float(baseline.runs.var(ddof=1)) * (number - 1) / (number - 3)
-        runs = max(0.0, shown - baseline.sampling_variance() * number)
+        runs = max(0.0, shown - baseline.sampling_variance * number)
     own = within / (each + more)
     inside = _half_widths(baseline, found, own, SAME_SHARE * (found.left - found.spent), known=known)
     outside = _half_widths(baseline, found, own, OUTER, known=known)
     part, seen = more / (each + more), within / each + runs
-    prior = (_SCEPTICAL * matters) ** 2 + (0.0 if known else baseline.sampling_variance())
+    prior = (_SCEPTICAL * matters) ** 2 + (0.0 if known else baseline.sampling_variance)
     drawn = prior / (prior + seen)  # shrinks towards no difference, under the second prior
     flat, sceptical = (
         _chance_to_settle(
@@ -121,7 +121,7 @@ def _chances(
 def _half_widths(baseline: Baseline, found: Difference, own: Floats, tail: float, *, known: bool) -> Floats:
     if known:
         return np.asarray(normal_quantile(1 - tail) * np.sqrt(own))
-    effects, fixed = baseline.run_effects(), baseline.sampling_variance()
+    effects, fixed = baseline.run_effects, baseline.sampling_variance
     nodes = np.geomspace(own.min(), own.max(), _NODES)
     halves = [effects.difference_distribution(one + fixed, found.slope).tail_distance(tail) for one in nodes.tolist()]
     return np.asarray(np.interp(np.log(own), np.log(nodes), halves))

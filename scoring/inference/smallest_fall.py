@@ -11,7 +11,7 @@ The power of each size is simulated, and the smallest size with the wanted power
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -124,8 +124,8 @@ def more_runs(baseline: Baseline, times: int) -> Baseline:
 def same_chance(baseline: Baseline, trials: float, matters: float) -> float:
     """Return the probability in [0, 1] that one audit with `trials` of each topic is called the same as the baseline,
     if nothing has changed."""
-    own = float(baseline.within_variances().sum()) / trials / len(baseline.means) ** 2
-    apart = baseline.run_effects().difference_distribution(own + baseline.sampling_variance(), baseline.slope())
+    own = float(baseline.within_variances.sum()) / trials / len(baseline.means) ** 2
+    apart = baseline.run_effects.difference_distribution(own + baseline.sampling_variance, baseline.slope)
     left = matters - apart.tail_distance(SAME_SHARE * SAME_BUDGET)
     return 1 - 2 * apart.tail_probability(left) if left > 0 else 0.0
 
@@ -162,8 +162,15 @@ def fall_power(
     apart = np.square(drawn - np.repeat(means, trials.astype(int), axis=-1))
     with np.errstate(invalid="ignore"):  # a topic with one trial has no variance
         variances = np.add.reduceat(apart, starts, axis=-1) / (counts - 1)
+    each_own = baseline.audit_variances(means, variances, counts) / counts
+    owns, slopes = each_own.sum(axis=-1) / len(counts) ** 2, (means * (1 - means) + each_own).mean(axis=-1)
+    audit_means = means.mean(axis=-1)
+    limit = limits(baseline, matters=rules.matters)[0]
+    reach = normal_quantile(1 - CONFIRMED) * math.sqrt(float((baseline.within_variances / counts).sum())) / len(counts)
+    beyond = limit - audit_means >= reach
+    drawn_audits = np.stack([audit_means - baseline.mean, owns, slopes, levels, beyond], axis=-1)
     confirmed = sum(
-        _is_confirmed(baseline, counts, means[at], variances[at], levels[at], rules)
+        _is_confirmed(baseline, drawn_audits[at].tolist(), rules.level)
         for at in np.flatnonzero((levels[:, :-1] >= 1).any(axis=1))
     )
     return Power(float((levels[:, 0] >= 1).mean()), confirmed / studies)
@@ -172,13 +179,13 @@ def fall_power(
 def draw_audits(baseline: Baseline, trials: Floats, fall: float, rng: np.random.Generator, *, audits: int) -> Floats:
     """Draw (studies, audits, N) values of trials after a fall, topic after topic."""
     means = (baseline.means * baseline.counts + 0.5) / (baseline.counts + 1)
-    within = baseline.within_variances() / (means * (1 - means))
+    within = baseline.within_variances / (means * (1 - means))
     weight = 1 / np.clip(within, 1e-4, _BINARY) - 1
     odds = np.log(means / (1 - means))
     odds = odds + _shift(odds, baseline.mean - fall)
     number = int(trials.sum())
     studies = max(_FEWEST, min(_STUDIES, _MOST_TRIALS // (audits * number)))
-    effects = baseline.run_effects()
+    effects = baseline.run_effects
     sizes = rng.choice(effects.sizes, studies, p=effects.weights)
     moved = odds + (sizes[:, None] * rng.standard_normal((studies, audits)))[..., None]
     chances = np.clip(1 / (1 + np.exp(-moved)), 1e-6, 1 - 1e-6)
@@ -198,34 +205,24 @@ def _shift(odds: Floats, mean: float) -> float:
     return low
 
 
-def _is_confirmed(
-    baseline: Baseline, counts: Floats, means: Floats, variances: Floats, levels: Floats, rules: JudgingRules
-) -> bool:
+def _is_confirmed(baseline: Baseline, audits: Sequence[Sequence[float]], level: float) -> bool:
     """Return True if an alarm of these audits is confirmed by a later one. That one must lie beyond the limit of an
     alarm, and its interval, or that of the audits behind the evidence, must leave out 0.
 
-    `means` and `variances`, (audits, T), are those of the topics' trials.
+    An audit is its difference from the baseline's mean, the variance of this from its trials, its slope, its level of
+    evidence, and whether it lies beyond the limit.
     """
     raised, gathered = False, list[tuple[float, float]]()
-    limit = limits(baseline, matters=rules.matters)[0]
-    error = math.sqrt(float((baseline.within_variances() / counts).sum())) / len(counts)
-    for own_means, own_variances, level in zip(means, variances, levels.tolist(), strict=True):
-        each = baseline.audit_variances(own_means, own_variances, counts) / counts
-        value, own = float(own_means.mean()) - baseline.mean, float(each.sum()) / len(counts) ** 2
-        if raised and limit - own_means.mean() >= normal_quantile(1 - CONFIRMED) * error:
-            slope = float((own_means * (1 - own_means) + each).mean())
-            if _leaves_out_zero(baseline, value, own, slope, rules.level):
+    for value, own, slope, evidence, beyond in audits:
+        if raised and beyond:
+            apart = baseline.run_effects.difference_distribution(own + baseline.sampling_variance, slope)
+            if value < 0 and apart.tail_probability(-value) < (1 - level) / 2:
                 return True
             values, owns = zip(*gathered, (value, own), strict=True)
             number, mean = len(values), sum(values) / len(values)
-            _, high = mean_interval(baseline, mean, sum(owns) / number**2, level=rules.level, audits=number)
+            _, high = mean_interval(baseline, mean, sum(owns) / number**2, level=level, audits=number)
             if high < 0:
                 return True
-        raised = level >= 1 or (raised and level > 0)
-        gathered = [*gathered, (value, own)] if level > 0 else []
+        raised = evidence >= 1 or (raised and evidence > 0)
+        gathered = [*gathered, (value, own)] if evidence > 0 else []
     return False
-
-
-def _leaves_out_zero(baseline: Baseline, value: float, own: float, slope: float, level: float) -> bool:
-    apart = baseline.run_effects().difference_distribution(own + baseline.sampling_variance(), slope)
-    return value < 0 and apart.tail_probability(-value) < (1 - level) / 2

@@ -163,7 +163,7 @@ def _audit_reach(baseline: Baseline, sides: _Sides, audits: int, error: float) -
     An audit moves all topics alike, so its effect is one unknown number, and not one for each topic.
     """
     (b, _), (m, _) = sides
-    known = baseline.run_effects()
+    known = baseline.run_effects
     found = np.zeros(len(b))
     for place, (before, now) in enumerate(zip((b * (1 - b)).tolist(), (m * (1 - m)).tolist(), strict=True)):
         if not len(known.sizes) > 1 or not before + now:

@@ -43,6 +43,19 @@ def known(means: list[float], count: int, runs: list[float]) -> Baseline:
     return Baseline(values, values * (1 - values), np.full(len(means), float(count)), np.array(runs))
 
 
+@pytest.mark.parametrize("counts", [[2, 3, 2, 4], [1, 3, 1, 1], [1, 2, 2, 2]])
+def test_audits_are_given_the_same_variances_together_as_alone(counts: list[int]) -> None:
+    baseline, drawn = known([0.9, 0.6, 0.3, 0.8], 4, [0.6, 0.7]), generator(1, "audits")
+    means, variances = drawn.random((5, 3, 4)), drawn.random((5, 3, 4)).round()
+    trials = np.array(counts, dtype=np.float64)
+    variances[..., trials == 1] = math.nan
+    each = [
+        [baseline.audit_variances(*one, trials) for one in zip(*some, strict=True)]
+        for some in zip(means, variances, strict=True)
+    ]
+    assert baseline.audit_variances(means, variances, trials) == pytest.approx(np.array(each), rel=1e-14)
+
+
 @given(
     chances=st.lists(CHANCES, min_size=2, max_size=3),
     means=st.lists(CHANCES, min_size=3, max_size=3),
@@ -323,6 +336,6 @@ def test_trials_that_repeat_each_other_do_not_make_an_audit_look_steady() -> Non
     baseline = known([0.5, 0.6, 0.4, 0.5], 40, [0.45, 0.55, 0.52, 0.48])
     repeated, other = [[1.0] * 5, [1.0] * 5, [0.0] * 5, [0.0] * 5], [[1.0, 0.0] * 2] * 4
     found, independent = (difference(baseline, cells, matters=0.05, level=0.95) for cells in (repeated, other))
-    assert found.slope == pytest.approx(baseline.slope(), rel=0.01)
+    assert found.slope == pytest.approx(baseline.slope, rel=0.01)
     assert found.slope == baseline.slope_at(0.5) > baseline.slope_at(0.9)
     assert independent.slope >= found.slope
