@@ -86,7 +86,8 @@ def dependence(
     nothing = Dependence(
         after_one, after_zero, math.nan, (math.nan, math.nan), math.nan, math.nan, int(pairs), int(ones), draws
     )
-    if math.isnan(seen) or len(table) < 2:
+    # Rows of two cells have the same difference in every table: their sums say it. Most protocols have two turns.
+    if math.isnan(seen) or len(table) < 2 or (table != MISSING).sum(axis=1).max() < 3:
         return nothing
     start = _swap_cells(table[None], own, rng, steps)
     drawn = _differences(_swap_cells(np.repeat(start, draws, axis=0), own, rng, steps))
@@ -131,19 +132,19 @@ def _swap_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Gene
     """
     found = tables.copy()
     count, rows, _ = found.shape
-    which = np.arange(count)[:, None]
+    which, several = np.arange(count)[:, None], len(np.unique(groups)) > 1
     for _ in range(steps):
         order = np.argsort(groups[None] + rng.random((count, rows)), axis=1)  # random within whole-numbered groups
-        shift = int(rng.integers(2)) if len(np.unique(groups)) > 1 else 0  # else odd groups would pair the same way
+        shift = int(rng.integers(2)) if several else 0  # else odd groups would pair the same way
         last = shift + 2 * ((rows - shift) // 2)
         one, two = order[:, shift:last:2], order[:, shift + 1 : last : 2]
         first, second = found[which, one], found[which, two]
         trading = (groups[one] == groups[two])[..., None] & (first + second == 1) & (first != MISSING)
         trading &= second != MISSING
         keys = np.where(trading, rng.random(trading.shape), 2.0)
-        rank = np.argsort(np.argsort(keys, axis=2), axis=2)
         ones = (trading & (first == 1)).sum(axis=2, keepdims=True)
-        dealt = (rank < ones).astype(np.int8)
+        last_key = np.take_along_axis(np.sort(keys, axis=2), np.maximum(ones - 1, 0), axis=2)
+        dealt = ((keys <= last_key) & (ones > 0)).astype(np.int8)
         found[which, one] = np.where(trading, dealt, first)
         found[which, two] = np.where(trading, 1 - dealt, second)
     return found

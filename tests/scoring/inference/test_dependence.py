@@ -82,6 +82,7 @@ def test_trades_keep_every_sum_the_empty_cells_and_the_groups(rows: list[list[in
     "table",
     [
         [[1, 0], [0, 1], [1, 1]],  # two columns: a row's sum says how many pairs it has
+        [[1, 0, -1], [0, 1, -1], [-1, 1, 0], [-1, 0, 1]],  # two cells a row, wherever they are
         [[1, 0, 1, 1]],  # nobody to trade with
         [[1, 1, 1], [1, 1, 1]],
         [[-1, -1, -1], [-1, -1, -1]],
@@ -90,6 +91,16 @@ def test_trades_keep_every_sum_the_empty_cells_and_the_groups(rows: list[list[in
 def test_without_another_table_there_is_no_figure(table: list[list[int]]) -> None:
     found = dependence(table, np.zeros(len(table), dtype=int), generator(1, "none"))
     assert all(math.isnan(value) for value in (found.excess, found.p, found.expected))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=9))
+def test_no_trade_between_rows_of_two_cells_changes_the_difference(rows: list[tuple[int, int, int]]) -> None:
+    table = np.full((1, len(rows), 4), -1, dtype=np.int8)
+    for row, (at, left, right) in enumerate(rows):
+        table[0, row, at : at + 2] = left, right
+    groups = np.zeros(len(rows), dtype=int)
+    traded = _swap_cells(np.repeat(table, 9, axis=0), groups, generator(1, "two"), 4)
+    assert {difference(one) for one in traded} <= {difference(table[0])} or math.isnan(difference(table[0]))
 
 
 def test_rows_of_groups_of_their_own_have_nobody_to_trade_with() -> None:
