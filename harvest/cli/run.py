@@ -50,7 +50,7 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
     return items
 
 
-@click.command(cls=ShortHelp, rare="--worker --dask --store --spans --max-cost --max-tokens --max-turns")
+@click.command(cls=ShortHelp, rare="--worker --workers --dask --store --spans --max-cost --max-tokens --max-turns")
 @click.argument("audit", type=PathArgument(str))
 @click.option("--out", type=PathArgument(), metavar="RUN", help="The run folder [default: runs/NAME].")
 @click.option("--trials", type=WholeNumberRange(1, 1_000_000), help="Trials, instead of the audit's number.")
@@ -71,6 +71,9 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
     help="Play on the workers of the Dask cluster with this scheduler: tls://HOST:PORT. With tcp://, anybody who"
     " reaches it runs code on all of them.",
 )
+@click.option(
+    "--workers", type=WholeNumberRange(1, 1000), metavar="N", help="Play in N processes of this machine, at one pace."
+)
 @click.option("--store", metavar="URL", help="With --shard or --dask: share the run through this object store.")
 @click.option("--spans", is_flag=True, help="Send OpenTelemetry's spans while playing, by its OTEL_… variables.")
 @cap_options
@@ -88,6 +91,7 @@ def command(
     worker: str,
     shard: Shard | None,
     dask: str | None,
+    workers: int | None,
     store: str | None,
     spans: bool,
     caps: dict[str, float],
@@ -110,16 +114,22 @@ def command(
         raise InputError(
             "verdicts cannot be reported for a shard, because a shard has no scores", advice="merge all shards first"
         )
-    if dask is not None and (shard is not None or worker):
+    spread = "--dask" if dask is not None else "--workers" if workers is not None and workers > 1 else ""
+    if spread and (shard is not None or worker):
         raise InputError(
-            "--shard and --worker cannot be used with --dask, which assigns shards and names workers",
+            f"--shard and --worker cannot be used with {spread}, which assigns shards and names workers",
             advice="leave out both options",
+        )
+    if workers is not None and (dask is not None or store is not None):
+        raise InputError(
+            "--workers plays on this machine alone, and cannot be used with --dask and --store",
+            advice="leave out --workers",
         )
     if store is not None and shard is None and dask is None:
         raise InputError(
             "--store is for runs of several machines", advice="add --dask, or --shard 1/1 for a single machine"
         )
-    tracing = _tracing(live_console(), dask) if spans else untraced
+    tracing = _tracing(live_console(), spread) if spans else untraced
     shared = open_store(store) if store is not None else None
     try:
         resolved = load_audit(
@@ -140,13 +150,13 @@ def command(
     console = live_console()
     describe_audit(console, resolved)
     journal, left = None, set[str]()
-    if dask is not None:
+    if spread and not (spread == "--workers" and folder.exists()):  # what was merged is resumed in one process
         file = str(Path(audit).absolute()) if Path(audit).is_file() else audit
         where = named if shared else folder  # of a single worker, or of all of them
-        left = _play_on_cluster(
+        left = _play_on_workers(
             Assignment(file, trials, seed, topics, store=store or "", caps=caps, keys_in_clear=keys_in_clear),
             resolved,
-            dask,
+            dask if dask is not None else workers or 1,
             where,
             console,
         )
@@ -173,23 +183,29 @@ def command(
     )
 
 
-def _tracing(console: Console, dask: str | None) -> Tracing:
-    if dask is not None:
-        raise InputError("--spans cannot be used with --dask", advice="export them: --format otlp")
+def _tracing(console: Console, spread: str) -> Tracing:
+    if spread:
+        raise InputError(f"--spans cannot be used with {spread}", advice="export them: --format otlp")
     from harvest.playing.live_spans import require_opentelemetry, send_spans
 
     require_opentelemetry()
     return partial(send_spans, told=lambda sentence: console.print(f"[yellow]note:[/] {escape(sentence)}"))
 
 
-def _play_on_cluster(assignment: Assignment, resolved: Audit, dask: str, folder: Path, console: Console) -> set[str]:
-    from harvest.cluster.spreading import play_on_workers  # late: no other run needs it
+def _play_on_workers(
+    assignment: Assignment, resolved: Audit, workers: str | int, folder: Path, console: Console
+) -> set[str]:
+    """Play on the workers of the scheduler at this address, or on as many processes of this machine."""
+    from harvest.cluster.spreading import play_in_processes, play_on_workers  # late: no other run needs them
 
     def print_line(sentence: str) -> None:
         console.print(escape(sentence), soft_wrap=True)
 
     try:
-        merged, left = play_on_workers(resolved, assignment, dask, folder, print_line)
+        if isinstance(workers, str):
+            merged, left = play_on_workers(resolved, assignment, workers, folder, print_line)
+        else:
+            merged, left = play_in_processes(resolved, assignment, workers, folder, print_line)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; every finished turn is saved, and the same command resumes the run") from None
     for system, reason in left.items():

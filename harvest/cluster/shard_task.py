@@ -9,6 +9,7 @@ is shut out (`harvest.stores.stored_run`), and stops by itself when the cluster 
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.audits.audit import Audit, load_audit
+from harvest.cluster.shared_folder import folder_state
 from harvest.cluster.shared_pace import Board, Semaphore, SharedGates
 from harvest.playing.plan import Plan
 from harvest.playing.play import SilentWatcher, first_error, play_audit
@@ -40,8 +42,9 @@ class Assignment:
     command, or None for the values of the audit. `index` is the number of the shard, and `of` the number of shards.
     `folder` is the folder of all shards, which all workers share; if there is a store, each worker has its own folder,
     relative to its working directory. `store` is the address of the store, or "". `at_once` is the number of shards
-    played at the same time. `caps` replaces caps of the audit, of which a shard has its part. `keys_in_clear` allows
-    keys to be sent to other machines over http.
+    played at the same time. `command` is the process of a command whose workers are processes of this machine, or 0.
+    `caps` replaces caps of the audit, of which a shard has its part. `keys_in_clear` allows keys to be sent to other
+    machines over http.
     """
 
     audit: str
@@ -53,6 +56,7 @@ class Assignment:
     folder: str = ""
     store: str = ""
     at_once: int = 1
+    command: int = 0
     caps: Mapping[str, float] = field(default_factory=dict)
     keys_in_clear: bool = False
 
@@ -166,6 +170,8 @@ class _SchedulerBoard:
 def _stop_check(assignment: Assignment) -> Callable[[], bool]:
     """Return a function that returns True if playing should stop. Without a shared folder, playing should stop when
     the cluster no longer wants the task, or when the worker has lost its cluster."""
+    if assignment.command:
+        return lambda: assignment.stop.exists() or os.getppid() != assignment.command
     if not assignment.store:
         return assignment.stop.exists
     import distributed
@@ -188,6 +194,8 @@ async def _play_shard(assignment: Assignment, notes: _Notes, clock: Clock = REAL
     }
 
     def shared_state(name: str) -> tuple[Semaphore, Board]:
+        if assignment.command:
+            return folder_state(Path(assignment.folder) / "pace", content_hash("system", name)[:12])
         import distributed  # late: of the extra `cluster`
 
         return distributed.Semaphore(max_leases=1, name=name), _SchedulerBoard(distributed.get_client(), name)

@@ -1,4 +1,4 @@
-"""Audits played by the workers of a Dask cluster, and the merging of their recordings.
+"""Audits played by several workers, of a Dask cluster or of this machine, and the merging of their recordings.
 
 The audit is divided into shards (`recordings.log.shard`), with one task for each. There are more shards than are
 played at the same time, so that little is lost if a worker dies, and a quick worker plays more shards. Nothing is
@@ -6,12 +6,13 @@ stored in the cluster. If any part of it dies, the same command continues from t
 store.
 """
 
+import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from harvest.audits.audit import Audit
 from harvest.cluster.client import connect_client, count_threads, scheduler_gone_error, wait_for_any
@@ -24,8 +25,52 @@ from recordings.merging.merge import MergeResult
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
+Playing = TypeVar("Playing")
+
 # The number of shards for each one that is played at a time.
 _SHARDS_EACH = 4
+
+
+class Crew(Protocol[Playing]):
+    """Workers that play shards."""
+
+    def start(self, task: Assignment) -> Playing:
+        """Have a shard played."""
+        ...
+
+    def wait(self, running: Sequence[Playing]) -> Mapping[Playing, ShardResult]:
+        """Wait until at least one shard is done, and return the results of those that are. Raises InputError if a
+        shard cannot be played, or if the workers are gone."""
+        ...
+
+    def abandon(self, running: Sequence[Playing]) -> None:
+        """Give up shards that were told to stop."""
+        ...
+
+
+class _DaskCrew:
+    def __init__(self, client: Any) -> None:
+        self._client, self._name = client, secrets.token_hex(4)
+
+    def start(self, task: Assignment) -> Any:
+        from harvest.cluster.shard_task import play_shard
+
+        return self._client.submit(play_shard, task, key=f"harvest-{self._name}-{task.index}", pure=False)
+
+    def wait(self, running: Sequence[Any]) -> Mapping[Any, ShardResult]:
+        wait_for_any(self._client, running)
+        done = {}
+        for future in [future for future in running if future.done()]:
+            if future.status == "error":
+                raise InputError(f"a shard: {future.exception()}", advice="repeat the command to play what is missing")
+            if future.status != "finished":
+                raise scheduler_gone_error()
+            done[future] = future.result()
+        return done
+
+    def abandon(self, running: Sequence[Any]) -> None:
+        with suppress(Exception):  # it may be gone
+            self._client.cancel(list(running))
 
 
 def play_on_workers(
@@ -38,44 +83,63 @@ def play_on_workers(
     given up, with reasons. Raises InputError if the cluster cannot play the audit or is gone, and StoreFault if the
     store fails. After an error, the shards can be resumed.
     """
-    if out.exists():
-        raise InputError(
-            "this folder exists, but a cluster needs a new one",
-            place=Place(str(out)),
-            advice="to resume it on this machine, use harvest run without --dask",
-        )
+    _refuse_folder(out, "a cluster needs a new one", "to resume it on this machine, use harvest run without --dask")
     store = open_store(assignment.store) if assignment.store else None
-    folder = out.with_name(f"{out.name}.shards")
-    if store is None:
-        folder = folder.absolute()
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = _shard_folder(out) if store is None else out.with_name(f"{out.name}.shards")
     with connect_client(address) as client:
         most = count_threads(client, address)
-        at_once = min(most, *(system.limits.concurrency for system in audit.systems))
         names = store.folders() if store else [entry.name for entry in folder.iterdir()]
-        # The number of shards of an earlier command; 0 if there was none.
-        where = assignment.store or str(folder)
-        found = shard_counts(names)
-        if len(found) > 1:
-            raise InputError(
-                "the shards in this folder belong to different divisions of the audit",
-                place=Place(where),
-                advice="remove all but one, or use another folder",
-            )
-        of = max(found, default=0) or min(_SHARDS_EACH * at_once, 1000)
+        mine = _divided(audit, replace(assignment, folder=str(folder)), most, names, _SHARDS_EACH)
         if store is not None:
-            refuse_other_division(store, of)
-        mine = replace(assignment, folder=str(folder), of=of, at_once=at_once)
+            refuse_other_division(store, mine.of)
         _refuse_workers(client, mine, audit, store)
-        if store is None:
-            mine.stop.unlink(missing_ok=True)
-        tell(f"{pluralize(of, 'shard')}, {at_once} at a time, on {pluralize(most, 'thread')} of {address}")
-        if audit.caps is not None:
-            tell(f"each shard keeps to 1/{of} of the cap, so all of them together keep to it")
-        tasks = [replace(mine, index=index) for index in range(1, of + 1)]
-        left = _finish_tasks(client, tasks, tell)
-    shards = [f"{store.url}/{one.name}" if store else str(one.run) for one in tasks]
+        where = f"on {pluralize(most, 'thread')} of {address}"
+        left = _play_shards(audit, mine, _DaskCrew(client), where, tell)
+    named = [replace(mine, index=index) for index in range(1, mine.of + 1)]
+    shards = [f"{store.url}/{one.name}" if store else str(one.run) for one in named]
     return merge_stored(shards, out), left
+
+
+def play_in_processes(
+    audit: Audit, assignment: Assignment, workers: int, out: Path, tell: Callable[[str], None]
+) -> tuple[MergeResult, dict[str, str]]:
+    """Play an audit in `workers` processes of this machine, and merge their shards into the new run `out`.
+
+    All else is as for `play_on_workers`, without a store.
+    """
+    from harvest.cluster.processes import Processes
+
+    _refuse_folder(out, "several workers need a new one", "to resume it, use harvest run without --workers")
+    folder = _shard_folder(out)
+    names = [entry.name for entry in folder.iterdir()]
+    mine = _divided(audit, replace(assignment, folder=str(folder), command=os.getpid()), workers, names, 1)
+    left = _play_shards(audit, mine, Processes(), "in processes of this machine", tell)
+    return merge_stored([str(replace(mine, index=index).run) for index in range(1, mine.of + 1)], out), left
+
+
+def _refuse_folder(out: Path, why: str, advice: str) -> None:
+    if out.exists():
+        raise InputError(f"this folder exists, but {why}", place=Place(str(out)), advice=advice)
+
+
+def _shard_folder(out: Path) -> Path:
+    folder = out.with_name(f"{out.name}.shards").absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _divided(audit: Audit, assignment: Assignment, most: int, names: Sequence[str], each: int) -> Assignment:
+    """Return the assignment with its division: that of an earlier command, whose shards are in `names`, or `each`
+    shards for each of those that are played at a time. Raises InputError for shards of several divisions."""
+    at_once = min(most, *(system.limits.concurrency for system in audit.systems))
+    found = shard_counts(names)
+    if len(found) > 1:
+        raise InputError(
+            "the shards in this folder belong to different divisions of the audit",
+            place=Place(assignment.store or assignment.folder),
+            advice="remove all but one, or use another folder",
+        )
+    return replace(assignment, of=max(found, default=0) or min(each * at_once, 1000), at_once=at_once)
 
 
 def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: Store | None) -> None:
@@ -104,38 +168,36 @@ def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: St
             )
 
 
-def _finish_tasks(client: Any, tasks: Sequence[Assignment], tell: Callable[[str], None]) -> dict[str, str]:
-    from harvest.cluster.shard_task import play_shard
-
-    waiting = list(tasks)
-    running: dict[Any, Assignment] = {}
+def _play_shards(
+    audit: Audit, assignment: Assignment, crew: Crew[Playing], where: str, tell: Callable[[str], None]
+) -> dict[str, str]:
+    """Play all shards. Returns the systems that were given up, with reasons."""
+    of = assignment.of
+    if not assignment.store:
+        assignment.stop.unlink(missing_ok=True)
+    tell(f"{pluralize(of, 'shard')}, {assignment.at_once} at a time, {where}")
+    if audit.caps is not None:
+        tell(f"each shard keeps to 1/{of} of the cap, so all of them together keep to it")
+    waiting = [replace(assignment, index=index) for index in range(1, of + 1)]
+    running: dict[Playing, Assignment] = {}
     left: dict[str, str] = {}
-    name = secrets.token_hex(4)
     done = 0
     try:
         while waiting or running:
-            while waiting and len(running) < tasks[0].at_once:
+            while waiting and len(running) < assignment.at_once:
                 one = waiting.pop(0)
-                running[client.submit(play_shard, one, key=f"harvest-{name}-{one.index}", pure=False)] = one
-            wait_for_any(client, list(running))
-            for future in [future for future in running if future.done()]:
-                one = running.pop(future)
-                if future.status == "error":
-                    advice = "repeat the command to play what is missing"
-                    raise InputError(f"shard {one.index}: {future.exception()}", advice=advice)
-                if future.status != "finished":
-                    raise scheduler_gone_error()
-                told: ShardResult = future.result()
+                running[crew.start(one)] = one
+            for shard, told in crew.wait(list(running)).items():
+                one = running.pop(shard)
                 if told.fault:
                     raise InputError(f"shard {one.index} was not finished: {told.fault}")
                 done += 1
                 left |= dict(told.left)
-                tell(f"shard {one.index}: {pluralize(told.played, 'trial')} played; {done} of {len(tasks)} shards done")
+                tell(f"shard {one.index}: {pluralize(told.played, 'trial')} played; {done} of {of} shards done")
     except BaseException as fault:
-        if not tasks[0].store:
-            tasks[0].stop.touch()  # shards that are being played stop after the current turn
-        with suppress(Exception):  # it may be gone
-            client.cancel(list(running))
+        if not assignment.store:
+            assignment.stop.touch()  # shards that are being played stop after the current turn
+        crew.abandon(list(running))
         if isinstance(fault, OSError):  # of a connection: nothing else is open here
             raise scheduler_gone_error() from None
         raise

@@ -26,9 +26,9 @@ class RunLocked(RunError):
     """Another process is writing to the run or the file."""
 
 
-def flock(descriptor: int, patience: float = 0.0) -> bool:
+def flock(descriptor: int, patience: float = 0.0, retry: float = _RETRY_SECONDS) -> bool:
     """Lock an open file until it is closed. Returns False if another process still holds the lock after `patience`
-    seconds. Raises OSError if the disk does not support locks."""
+    seconds, of which `retry` lie between two attempts. Raises OSError if the disk does not support locks."""
     until = time.monotonic() + patience
     while True:
         try:
@@ -37,9 +37,8 @@ def flock(descriptor: int, patience: float = 0.0) -> bool:
         except BlockingIOError:
             if time.monotonic() >= until:
                 return False
-        time.sleep(
-            _RETRY_SECONDS
-        )  # a signal is heard in between, which it would not be by a thread that waits in the kernel
+        # A signal is heard in between, which it would not be by a thread that waits in the kernel.
+        time.sleep(retry)
 
 
 class Lock:
