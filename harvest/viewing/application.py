@@ -22,7 +22,7 @@ from harvest.studies.watch.history import Look
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import history_tables
 from harvest.viewing.following import Follower
-from harvest.viewing.judging import JudgingPages
+from harvest.viewing.judging import JudgingPages, offered_criteria
 from harvest.viewing.reports import PICTURE, Reports
 from recordings.conversations.conversation import TrialKey
 from recordings.files.json_text import Json, encode_line
@@ -66,6 +66,7 @@ ALLOWED = (
 
 class _JudgeRequest(msgspec.Struct, forbid_unknown_fields=True):
     author: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    schema: Annotated[str, msgspec.Meta(max_length=4096)] = ""
     criterion: Annotated[str, msgspec.Meta(max_length=200)] = ""
     sample: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
     close: bool = False
@@ -138,9 +139,11 @@ def application(follower: Follower, judging: JudgingPages) -> Starlette:
         return _json(body) if body is not None else _missing("conversation")
 
     async def judging_state(request: Request) -> Response:
-        found = judging.page(request.path_params["key"])
+        key = request.path_params["key"]
+        run, found = listing.runs.get(key), judging.page(key)
+        offered = await asyncio.to_thread(offered_criteria, listing.folder / run.path) if run is not None else {}
         opened = {"author": found.author, "criterion": found.criterion, "link": found.link} if found else None
-        return _json({"criteria": judging.criteria(), "open": opened})
+        return _json({"schemas": [[Path(name).name, name, own] for name, own in offered.items()], "open": opened})
 
     async def judge(request: Request) -> Response:
         found = listing.runs.get(request.path_params["key"])
@@ -155,7 +158,7 @@ def application(follower: Follower, judging: JudgingPages) -> Starlette:
             return _json({"open": None})
         try:
             opened = await judging.open(
-                found.key, listing.folder / found.path, asked.author, asked.criterion, asked.sample
+                found.key, listing.folder / found.path, asked.author, asked.schema, asked.criterion, asked.sample
             )
         except InputError as fault:
             return _json({"error": str(fault)})

@@ -78,8 +78,8 @@ const judging = (run) => {
   found.addEventListener("toggle", async () => {
     if (!found.open) return;
     try {
-      const { criteria, open } = await load("/api/runs/" + run.key + "/judging");
-      drawJudging(run, found.lastElementChild, criteria, open);
+      const { schemas, open } = await load("/api/runs/" + run.key + "/judging");
+      drawJudging(run, found.lastElementChild, schemas, open);
     } catch (fault) {
       found.lastElementChild.replaceChildren(made("p", "warn", clean(fault.message)));
     }
@@ -87,7 +87,7 @@ const judging = (run) => {
   return found;
 };
 
-const drawJudging = (run, into, criteria, open) => {
+const drawJudging = (run, into, schemas, open) => {
   const told = made("p", "told");
   told.setAttribute("role", "status");
   const send = async (body) => {
@@ -95,7 +95,7 @@ const drawJudging = (run, into, criteria, open) => {
     told.textContent = body.close ? "Closing…" : "The questions are being prepared…";
     const reply = await ask("/api/runs/" + run.key + "/judge", { method: "POST", body: JSON.stringify(body) });
     const found = await reply.json();
-    if (!found.error) { drawJudging(run, into, criteria, found.open); const next = into.querySelector("a, input"); if (next) next.focus(); return; }
+    if (!found.error) { drawJudging(run, into, schemas, found.open); const next = into.querySelector("a, input"); if (next) next.focus(); return; }
     told.className = "told warn";
     told.textContent = clean(found.error);
   };
@@ -108,14 +108,18 @@ const drawJudging = (run, into, criteria, open) => {
     return;
   }
   const name = Object.assign(made("input"), { name: "author", required: true, maxLength: 100, autocomplete: "name" });
-  const choice = made("select", "", ...criteria.map((one) => Object.assign(made("option", "", clean(one)), { value: one })));
+  const choice = made("select", "", ...schemas.map(([shown, schema, criteria]) => {
+    const options = criteria.map((one) => Object.assign(made("option", "", clean(one)), { value: one }));
+    for (const one of options) one.dataset.schema = schema;
+    return Object.assign(made("optgroup", "", ...options), { label: clean(shown) });
+  }));
   choice.name = "criterion";
   const sample = Object.assign(made("input"), { name: "sample", type: "number", min: 1, max: 1000000, placeholder: "all" });
   const form = made("form", "choices", made("label", "", "Your name ", name), made("label", "", "Criterion ", choice), made("label", "", "Rows drawn ", sample), made("button", "", "Begin"));
   form.setAttribute("aria-label", "Who judges what");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    safely({ author: name.value.trim(), criterion: choice.value, sample: Number(sample.value) || 0 });
+    safely({ author: name.value.trim(), schema: choice.selectedOptions[0].dataset.schema, criterion: choice.value, sample: Number(sample.value) || 0 });
   });
   into.replaceChildren(form, told);
 };

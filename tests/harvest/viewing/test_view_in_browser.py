@@ -305,8 +305,9 @@ def test_judging_is_opened_from_a_run_and_closed_with_the_view(browser: Browser,
             with pytest.raises(ConnectionRefusedError):
                 socket.create_connection(("127.0.0.1", port))
             window.get_by_label("Your name").fill("ben")
-            window.keyboard.press("Enter")
-            until(window, "document.querySelector('#one .judge a')")
+            window.get_by_label("Criterion").select_option("Useful")  # of another schema than the standard one
+            window.get_by_role("button", name="Begin").click()
+            until(window, "document.querySelector('#one .judge a')?.textContent.includes('of ben on Useful')")
             port = window.evaluate("new URL(document.querySelector('#one .judge a').href).port")
             socket.create_connection(("127.0.0.1", port)).close()
         assert view.end()[0] == 0
