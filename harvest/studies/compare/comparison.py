@@ -30,7 +30,7 @@ from harvest.tables.comparison_words import (
 from recordings.conversations.outlines import kinds
 from recordings.files.json_text import Json
 from scoring.comparison.compared_pairs import compare_pairs
-from scoring.comparison.pairs import MeasureComparison, Pair
+from scoring.comparison.pairs import SEE_BOUNDS, MeasureComparison, Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.paired import Estimand, Guard
@@ -120,11 +120,22 @@ class Comparison:
             if pair.is_distinguished:
                 return better_system(pair)
             alone = "" if one.topic_type or one.standardised else on_these.get(one.label, "")
-            return f"{pair.verdict}; on these topics alone, {alone}" if alone else pair.verdict
+            why = pair.why.removesuffix(SEE_BOUNDS) if pair.verdict == "cannot tell" else ""
+            said = f"{pair.verdict}: {why}" if why else pair.verdict
+            return f"{said}; on these topics alone, {alone}" if alone else said
 
         return html_table(
             f"{repr(self)[1:-1]}; intervals and p are for {of}",
-            ("measure", "first", "figure", "second", "figure", "first − second", "p, corrected", "better"),
+            (
+                "measure",
+                "first",
+                "figure of first",
+                "second",
+                "figure of second",
+                "first − second",
+                "p, corrected",
+                "better",
+            ),
             (
                 (
                     measure_name(one),

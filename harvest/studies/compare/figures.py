@@ -1,6 +1,7 @@
 """Printed tables of a comparison."""
 
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -23,6 +24,7 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal
 
+_P_VALUE = re.compile(r"\bp (?=[<.\d])")
 _NAME_WIDTH, _FIGURE_WIDTH, _RANGE_WIDTH, _COLUMN = 24, 14, 18, 14
 
 
@@ -70,7 +72,9 @@ def comparison_tables(
                 yield Text(line, no_wrap=True, style="dim")
             else:
                 after = INDENT if line.startswith(" ") else ""
-                yield from map(Text, wrap(line, max(width, 40), subsequent_indent=after))
+                joined = _P_VALUE.sub("p\xa0", line)  # a p and its number stay on one line
+                lines = wrap(joined, max(width, 40), subsequent_indent=after)
+                yield from (Text(one.replace("\xa0", " ")) for one in lines)
     if parting and found.parted and (others := math.comb(len(found.systems), 2) - len(found.parted)):
         yield Text(f"\nWhere {others:,} other pairs part: --systems with two of them, or --parted", style="dim")
     yield from omission_notes(found)

@@ -11,6 +11,7 @@ from harvest.studies.compare.comparison import Comparison
 from harvest.tables.comparison_words import is_known, measure_name, p_text, signed
 from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from topics.counting import pluralize
 from topics.decimals import round_roughly
 
@@ -72,6 +73,22 @@ def undecided_reasons(found: Comparison) -> Iterator[Text]:
                 )
     for (begin, why), names in said.items():
         yield Text(f"{begin}{_first_names(names)}: {why}", style="yellow")
+    yield from _mean_notes(found)
+
+
+def _mean_notes(found: Comparison) -> Iterator[Text]:
+    """Yield why a pair may differ in turns and be withheld in their mean, which looks like a contradiction."""
+    means = [one for one in found.measures if one.measure == MEAN_USEFUL.name and one.topic_type is None]
+    turns = [one for one in found.measures if one.measure == USEFUL.name and one.topic_type is None]
+    for mean in means:
+        for place, pair in enumerate(mean.pairs):
+            told = [one.label for one in turns if len(one.pairs) > place and one.pairs[place].is_distinguished]
+            if told and pair.why and not pair.is_distinguished:
+                yield Text(
+                    f"{' and '.join(told)} can be told although {mean.label}, their mean, cannot: each measure is "
+                    "checked by itself for what is in the way of an answer, and only the mean did not pass",
+                    style="yellow",
+                )
 
 
 def _explain_undecided(found: Comparison) -> Iterator[Text]:

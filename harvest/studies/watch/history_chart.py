@@ -70,6 +70,8 @@ def _point(look: Look, one: LookFigure | None, figure: str) -> Point:
     low, high = one.shown or (nan, nan)
     matters = (MATTERS if look.rules is None else look.rules.matters) if share else nan
     value, before, low, high = (scale * part for part in (one.value, before, before + low, before + high))
+    if share:  # the interval is one of the difference, and beyond 0 and 100% no share can lie
+        low, high = (min(max(end, 0.0), 100.0) if end == end else nan for end in (low, high))
     return Point(at, value, before, low, high, scale * matters, one.word or one.verdict)
 
 
@@ -80,8 +82,10 @@ def value_axis(points: Sequence[Point], start: float, end: float, marks: int = 5
 
 
 def _band(one: Point) -> tuple[float, float]:
-    matters = 0.0 if math.isnan(one.matters) else one.matters
-    return one.before - matters, one.before + matters
+    """Return the ends of what does not matter around the baseline. Only of shares it is known what matters."""
+    if math.isnan(one.matters):
+        return one.before, one.before
+    return max(one.before - one.matters, 0.0), min(one.before + one.matters, 100.0)
 
 
 def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> str:

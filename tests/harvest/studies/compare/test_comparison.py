@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import numpy as np
 import pytest
 
 from harvest.studies.compare.comparison import compare_runs
+from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.scores.gathered import score_runs
 from harvest.studies.trees.parting_figures import COMMAND
 from protocols.library import load_protocol
@@ -169,6 +173,33 @@ def test_a_difference_that_is_found_is_a_sentence_with_its_size_and_every_system
     assert document(run, "-m", "ave%useful") == value, "the same seed"
     printed = harvest("compare", run, width=80).stdout.splitlines()
     assert max(len(line) for line in printed if not line.startswith(COMMAND)) <= 80, "commands are to be copied whole"
+
+
+def test_a_mean_that_is_withheld_beside_turns_that_are_told_is_explained_and_a_notebook_has_the_reason(
+    tmp_path: Path,
+) -> None:
+    run = recorded(tmp_path / "run", drawn(5, 12, 4, A=0.2, B=0.9))
+    found = compare_runs([run], measures=["ave%useful", "%useful S1"])
+    mean = next(one for one in found.measures if one.measure == "ave%useful")
+    assert "their mean, cannot" not in " ".join(map(str, comparison_tables(found, width=80)))
+    why = "differences of trials near each other in time are alike"
+    (pair,) = mean.pairs
+    withheld = replace(mean, pairs=(replace(pair, verdict="cannot tell", why=why, corrected=math.nan),))
+    found = replace(found, measures=tuple(withheld if one is mean else one for one in found.measures))
+    told = " ".join(map(str, comparison_tables(found, width=80)))
+    assert "%useful S1 can be told although ave%useful, their mean, cannot: " in told
+    shown = found._repr_html_()
+    assert f">cannot tell: {why}</td>" in shown
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", shown)
+    assert len(heads) == len(set(heads)), "each column has a name of its own"
+
+
+@pytest.mark.parametrize("width", range(60, 90, 3))
+def test_a_p_and_its_number_stay_on_one_line(tmp_path: Path, width: int) -> None:
+    run = recorded(tmp_path / "run", drawn(5, 8, 3, A=0.3, B=0.8))
+    lines = [str(line).rstrip() for line in comparison_tables(compare_runs([run]), width=width)]
+    assert any(" p <.0" in line or " p .0" in line for line in lines)
+    assert not [line for line in lines if line.endswith(" p")]
 
 
 def test_topics_without_a_valid_trial_are_left_out_for_all_and_counted(tmp_path: Path) -> None:

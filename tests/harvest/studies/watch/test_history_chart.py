@@ -16,7 +16,7 @@ from rich.text import Text
 
 from harvest.studies.watch.changes import find_moves
 from harvest.studies.watch.history import Look, LookFigure, LookSystem, WatchRules
-from harvest.studies.watch.history_chart import history_chart
+from harvest.studies.watch.history_chart import audit_points, history_chart, value_axis
 from harvest.studies.watch.history_tables import audit_times, history_tables
 from recordings.files.times import stamp
 from tests.support.command_line import harvest
@@ -194,6 +194,16 @@ def test_audits_are_drawn_at_their_dates_with_their_intervals_in_the_band_of_the
     assert [abs(one[1] - one[3]) for one in intervals] == pytest.approx([12 * point] * 3, abs=0.3)
     between = (intervals[2][0] - intervals[1][0]) / (intervals[1][0] - intervals[0][0])
     assert between == pytest.approx(2, abs=0.01), "two weeks are twice as wide as one"
+
+
+def test_no_share_is_drawn_beyond_what_a_share_can_be() -> None:
+    near = (known("2026-01-08T04:12:00.000Z", 0.99, 0.0, "same"), known("2026-01-15T04:12:00.000Z", 0.01, 0.0, "same"))
+    (high, low) = points = audit_points(near, "bot", NAME)
+    assert (high.high, low.low) == (100, 0)
+    assert (high.low, low.high) == pytest.approx((93, 7))
+    for marks in range(2, 9):
+        axis = value_axis(points, 0.0, 1.0, marks)
+        assert (axis.low, axis.high) == pytest.approx((0, 100))
 
 
 @pytest.mark.parametrize("seconds", [0, 20, 600, 7_200, 200_000, 3_000_000, 40_000_000])
