@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +21,19 @@ def figure_table(
     for heading in headings:
         table.add_column(Text(heading) if isinstance(heading, str) else heading, justify="right", no_wrap=True)
     return table
+
+
+class Item(Padding):
+    """A line of a list, `  - …`, whose further lines begin below its words."""
+
+    def __init__(self, words: str, style: str = "") -> None:
+        super().__init__(Text(f"- {words}", style=style), (0, 0, 0, 2))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        found: Text = self.renderable  # type: ignore[assignment]
+        lines = Table.grid(padding=(0, 1, 0, 0))
+        lines.add_row(Text("  -", style=found.style), found[2:])
+        yield lines
 
 
 def name_lines(name: str, width: int) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -16,7 +15,7 @@ from harvest.studies.compare.notes import further_notes, omission_notes, undecid
 from harvest.studies.compare.paper import count_compared, name_test, ratio_words
 from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
 from harvest.tables.comparison_words import better_system, difference_text, figure_text, measure_name, p_text, signed
-from harvest.tables.figure_table import figure_table, name_lines
+from harvest.tables.figure_table import Item, figure_table, name_lines
 from harvest.terminal import printable
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
@@ -51,7 +50,7 @@ def comparison_tables(
             else "the run differs within itself"
         )
         yield Text(f"{differ}; keep this in mind:", style="yellow")
-        yield from (Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)) for one in found.contrasts)
+        yield from (Item(printable(one.said, line=True)) for one in found.contrasts)
     yield from _figures(found, width)
     headings = (f"difference [low, high]\n{ESTIMANDS[found.estimand]}", "p", "effect", "W/T/L", "better")
     table = figure_table("measure", headings, min_width=14, max_width=_NAME_WIDTH)

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from harvest.studies.compare.comparison import Comparison
 from harvest.tables.comparison_words import is_known, measure_name, p_text, signed
+from harvest.tables.figure_table import Item
 from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
@@ -144,7 +144,7 @@ def _needed_notes(found: Comparison) -> Iterator[RenderableType]:
     ]
     if lines:
         yield Text("\nTo settle what cannot be told (in 4 studies of 5, if differences are as large as observed):")
-    yield from (Padding(Text(f"- {line}"), (0, 0, 0, 2)) for line in lines[:_MOST_LINES])
+    yield from (Item(line) for line in lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
         yield Text(f"  and {pluralize(len(lines) - _MOST_LINES, 'more pair')}: --json has them all")
 

@@ -7,7 +7,6 @@ from textwrap import wrap
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
-from rich.padding import Padding
 from rich.text import Text
 
 from harvest.studies.runs.readings import Contrast
@@ -17,7 +16,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.selection import Selection
 from harvest.studies.validity.user_card import UserCard
 from harvest.studies.validity.user_card_figures import card_lines, card_tables, card_warnings
-from harvest.tables.figure_table import figure_table
+from harvest.tables.figure_table import Item, figure_table
 from harvest.tables.figures import figures, printed_rows
 from harvest.terminal import printable
 from recordings.conversations.conversation import INVALID
@@ -106,7 +105,7 @@ def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:
         differ = "the runs differ" if any(len(one.by_run) > 1 for one in contrasts) else "the run differs within itself"
         console.print(f"[yellow]{differ}; keep this in mind when you compare their figures:[/]")
     for one in contrasts[:_MOST_CONTRASTS]:
-        console.print(Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)))
+        console.print(Item(printable(one.said, line=True)))
     if len(contrasts) > _MOST_CONTRASTS:
         more = pluralize(len(contrasts) - _MOST_CONTRASTS, "more difference")
         console.print(f"  and {more}: score --json lists them all under differences")

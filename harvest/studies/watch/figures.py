@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from rich import box
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.watch import words as watch_words
 from harvest.studies.watch.watched import Watched, WatchedSystem
 from harvest.tables.comparison_words import p_text
+from harvest.tables.figure_table import Item
 from harvest.terminal import printable
 from scoring.inference.drift import BUDGET, SAME_BUDGET
 from scoring.inference.run_effects import FEWEST_RUNS
@@ -59,7 +59,7 @@ def watch_tables(found: Watched, *, changes: bool = True, explain: bool = True) 
         )
         for line in system_details(system) if changes else _system_warnings(system):
             item = line.plain.removeprefix("  ")
-            yield line if item == line.plain else Padding(Text(f"- {item}"), (0, 0, 0, 2))
+            yield line if item == line.plain else Item(item)
     runs = pluralize(len(found.baseline.runs), "run")
     yield Text(
         f"look {found.look} at a baseline of {runs}, blessed {found.baseline.blessed_at[:10]}; figures and intervals "
@@ -73,7 +73,7 @@ def watch_tables(found: Watched, *, changes: bool = True, explain: bool = True) 
             style="yellow",
         )
     if explain:
-        yield from (Padding(Text(f"- {line}", style="dim"), (0, 0, 0, 2)) for line in _legend(found))
+        yield from (Item(line, "dim") for line in _legend(found))
     else:
         yield Text("--explain says what the words and columns mean", style="dim")
 

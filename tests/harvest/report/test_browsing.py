@@ -113,6 +113,14 @@ def test_on_a_narrow_page_the_systems_of_a_figure_stand_below_each_other_and_wor
         )
         assert rows
         assert min(rows) >= 11 * 16
+        # A record that needs two lines does not begin the second one at the other side of the page.
+        ends = window.evaluate(
+            "[...document.querySelectorAll('.forest tr')].map(row => [row, [...row.querySelectorAll('.more')].pop()])"
+            ".filter(([row, last]) => last).map(([row, last]) => "
+            "row.getBoundingClientRect().right - last.getBoundingClientRect().right)"
+        )
+        assert len(ends) > 2
+        assert max(map(abs, ends)) < 1
 
 
 def test_what_can_be_used_has_a_name_and_what_scrolls_can_be_reached(browser: Browser, folder: Path) -> None:
