@@ -218,7 +218,9 @@ class Conversation:
 
     def __repr__(self) -> str:
         key, ended = self.key, self.outcome
-        how = f"{ended.kind} ({ended.why})" if ended else "interrupted"
+        how = "interrupted"
+        if ended is not None:  # the reason of a completed one names the protocol's rule and state
+            how = ended.kind if ended.kind == "completed" else f"{ended.kind} ({ended.why})"
         turns = pluralize(len(self.turns), "turn")
         return (
             f"<Conversation of {key.system} on {key.topic}, trial {key.trial}, attempt {self.attempt}: {turns}, {how}>"
