@@ -13,15 +13,16 @@ from harvest.cli.setting_options import setting_option, sources_option
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, check_output, figure_option, write_figures
 from harvest.studies.scores.gathered import gather_runs, recorded_design
+from harvest.studies.scores.one_pass import run_with_trees
 from harvest.studies.trees.figures import TreeFigures, tree_figures
-from harvest.studies.trees.folded_trees import fold_trees, folds_spoken
+from harvest.studies.trees.folded_trees import fold_trees, folds_spoken, trees_of_outlines
 from harvest.studies.trees.rows import outlined_trees, tree_form, wrap_sentences
 from harvest.studies.trees.tree_scores import TrialScores, tree_scores, trial_scores
 from harvest.studies.trees.words import legend, sentences, tree_drawings
 from harvest.tables.study_form import FORMS
 from harvest.terminal import print_message, printable
 from recordings.log.caps import Caps
-from recordings.log.run_folder import read
+from recordings.log.run_folder import Run, read
 from recordings.log.shard import shard_note
 from recordings.log.store import read_header
 from scoring.library import find_declaration
@@ -119,9 +120,14 @@ def command(
         if value is not None and (term is None or "judgments" not in find_declaration(term.name).needs):
             raise InputError(f"{option} only affects SWAN", advice="add --score SWAN")
     with pause_collection():
-        capped = Caps.of_audit(read_header(run).audit) is not None  # then tokens tell what is in the figures
-        recorded = read(run, spoken=term is None and folds_spoken(merge) and not capped)
-        trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
+        spoken = term is None and folds_spoken(merge)
+        kept = run_with_trees(run) if spoken and topic is None else None
+        recorded: Run | None = kept
+        trees, left = [] if kept is None else trees_of_outlines(kept, system=system, merge=merge), list[str]()
+        if recorded is None or not trees:
+            capped = Caps.of_audit(read_header(run).audit) is not None  # then tokens tell what is in the figures
+            recorded = read(run, spoken=spoken and not capped)
+            trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
     shard = shard_note(recorded.header)
     for sentence in (*recorded.damage, *left, *([shard] if shard else ())):
         print_message(f"note: {printable(sentence, line=True)}")

@@ -1,11 +1,12 @@
 """A run of which only outlines of conversations are in memory, and their figures."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from recordings.conversations.outlines import Outlines
 from recordings.log.run_folder import Run
+from recordings.trees.tree import ConversationTree
 from scoring.measured import Measured
 from scoring.settings import Settings
 from scoring.table import DeferredRows, ScoreRow, ScoreTable
@@ -37,12 +38,14 @@ class KeptTable:
 class OutlinedRun(Run):
     """A run that was read in one pass. It has no attempts. `outlines` has them all without their words, and `measured`
     the default figures of the valid ones, unless their table was kept. `answers` are their first ones (see
-    `FirstAnswers`), or None if they are unknown. `is_kept` is true of a run that was read from its columns."""
+    `FirstAnswers`), or None if they are unknown. `trees` are the trees by label of the valid conversations of each
+    system, in their order but without their names. `is_kept` is true of a run that was read from its columns."""
 
     outlines: Outlines
     measured: Measured | None = None
     kept: KeptTable | None = None
     answers: Mapping[tuple[str, str], Sequence[str]] | None = None
+    trees: Mapping[str, ConversationTree] = field(default_factory=dict)
     is_kept: bool = False
 
     @cached_property

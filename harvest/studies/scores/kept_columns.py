@@ -2,9 +2,10 @@
 
     outlines.npz    every attempt without its words
     values.npz      the default measures of each conversation, and a few first answers of each system to each topic
+    trees.npz       the tree by label of each system
     scores.npz      the figures over all trials, as one request had them
 
-The first two serve every study whose settings only differ in intervals.
+All but the last serve every study whose settings only differ in intervals.
 """
 
 import math
@@ -22,6 +23,8 @@ from recordings.conversations.outline_rows import outline_arrays, outline_json, 
 from recordings.conversations.outlines import Outlines
 from recordings.files.json_text import Json
 from recordings.log.store import read_header
+from recordings.trees.arrays import read_tree, tree_arrays
+from recordings.trees.tree import ConversationTree
 from scoring.measured import Measured, measured_arrays, read_measured
 from scoring.table import ScoreRow, ScoreTable
 from topics.errors import HarvestError
@@ -45,6 +48,12 @@ def keep_columns(run: OutlinedRun, basis: Basis, table: ScoreTable | None = None
             told, arrays = measured_arrays(run.measured)
             answers: list[Json] = [[*name, list(texts)] for name, texts in run.answers.items()]
             write_columns(run.path, "values.npz", basis.values, basis, {**told, "answers": answers}, arrays)
+            kept: dict[str, Json] = {}
+            arrays = {}
+            for number, (name, tree) in enumerate(run.trees.items()):
+                kept[name], own = tree_arrays(tree, f"tree {number}")
+                arrays.update(own)
+            write_columns(run.path, "trees.npz", basis.values, basis, kept, arrays)
         if table is not None:
             told, arrays = _table_arrays(table)
             write_columns(run.path, "scores.npz", basis.table, basis, told, arrays)
@@ -53,9 +62,6 @@ def keep_columns(run: OutlinedRun, basis: Basis, table: ScoreTable | None = None
 def kept_run(path: Path, basis: Basis, again: Callable[[], ScoreTable], *, values: bool) -> OutlinedRun | None:
     """Return the run as its columns have it, or None if there are none that can be believed: with the `values` of its
     conversations, or with the table of its figures, of which `again` computes the rows of single trials."""
-
-    def read_outlined(told: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Outlines, tuple[str, ...]]:
-        return read_outlines(told["outlines"], arrays), tuple(told["damage"])
 
     def read_values(
         told: Mapping[str, Any], arrays: Mapping[str, Any]
@@ -70,7 +76,7 @@ def kept_run(path: Path, basis: Basis, again: Callable[[], ScoreTable], *, value
     table = None if values else read_columns(path, "scores.npz", basis.table, basis, read_table)
     if table is None and not values:
         return None
-    outlined = read_columns(path, "outlines.npz", basis.values, basis, read_outlined)
+    outlined = read_columns(path, "outlines.npz", basis.values, basis, _read_outlined)
     if outlined is None:
         return None
     outlines, damage = outlined
@@ -79,9 +85,31 @@ def kept_run(path: Path, basis: Basis, again: Callable[[], ScoreTable], *, value
         return None
     measured, answers = found
     try:
-        return OutlinedRun(path, read_header(path), (), damage, outlines, measured, table, answers, is_kept=True)
+        header = read_header(path)
+        return OutlinedRun(path, header, (), damage, outlines, measured, table, answers, is_kept=True)
     except HarvestError:  # which is reported when the run is read
         return None
+
+
+def kept_trees(path: Path, basis: Basis) -> OutlinedRun | None:
+    """Return the run with the trees by label of its systems, or None if its columns have none that can be believed."""
+
+    def read_trees(told: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, ConversationTree]:
+        return {name: read_tree(one, arrays, f"tree {number}") for number, (name, one) in enumerate(told.items())}
+
+    trees = read_columns(path, "trees.npz", basis.values, basis, read_trees)
+    outlined = None if trees is None else read_columns(path, "outlines.npz", basis.values, basis, _read_outlined)
+    if trees is None or outlined is None:
+        return None
+    outlines, damage = outlined
+    try:
+        return OutlinedRun(path, read_header(path), (), damage, outlines, trees=trees, is_kept=True)
+    except HarvestError:  # which is reported when the run is read
+        return None
+
+
+def _read_outlined(told: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Outlines, tuple[str, ...]]:
+    return read_outlines(told["outlines"], arrays), tuple(told["damage"])
 
 
 def _table_arrays(table: ScoreTable) -> tuple[dict[str, Json], dict[str, Any]]:

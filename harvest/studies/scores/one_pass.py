@@ -4,20 +4,24 @@ Memory then grows by a few numbers for each conversation. A run that needs more 
 holds it whole, which also names every fault, with its place: what is unusual has one way to be handled.
 """
 
+from array import array
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from harvest.studies.runs.first_answers import FirstAnswers
 from harvest.studies.runs.outlined_run import OutlinedRun
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds
 from harvest.studies.scores.columns_file import Basis
-from harvest.studies.scores.kept_columns import keep_columns, kept_run
+from harvest.studies.scores.kept_columns import keep_columns, kept_run, kept_trees
 from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.validity.odd_answers import COUNTED
 from harvest.studies.validity.odd_users import ORDERS, count_orders
 from harvest.studies.validity.worded_turns import models_of
 from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import end_name
 from recordings.conversations.outlining import Outlining
 from recordings.events.attempts import Attempt
 from recordings.events.passing_attempts import PassingAttempts
@@ -29,6 +33,10 @@ from recordings.log.caps import standings
 from recordings.log.header import topic_order
 from recordings.log.run_folder import Run, event_files, lost_events, read, read_events
 from recordings.log.store import read_header
+from recordings.trees.arrays import reorder
+from recordings.trees.builder import LABEL, path_of
+from recordings.trees.growth import Growth
+from recordings.trees.tree import Scope
 from scoring.conversations import UNITS, units_of
 from scoring.library import read_term, unasked_plug_ins
 from scoring.measure import Measure
@@ -42,6 +50,7 @@ from topics.source_file import load_sources
 
 _AT_ONCE = 4000  # conversations measured together: addresses that they share are parsed once
 _LEAST = 1 << 21  # bytes of events, of some thousand turns; smaller runs are read as quickly
+_TURNS_WAITING = 1 << 16  # of a system, until they are placed in its tree
 _MOST_WORDS = 1 << 25  # characters of first answers; runs with more are read whole by studies that compare them
 
 
@@ -104,6 +113,15 @@ def run_with_values(path: Path, request: ScoreRequest, least: int = _LEAST) -> R
     return found
 
 
+def run_with_trees(path: Path, code: str | None = None) -> OutlinedRun | None:
+    """Return a run with the trees by label that its columns have, or None: to read what was said is quicker than to
+    make columns. `code` is as in `Basis.of`."""
+    try:
+        return kept_trees(path, Basis.of(path, ScoreRequest(), code))
+    except OSError:  # reported when the run is read
+        return None
+
+
 class _Pass:
     def __init__(self, path: Path, request: ScoreRequest, at_once: int) -> None:
         self._path, self._header, self._at_once = path, read_header(path), at_once
@@ -127,6 +145,7 @@ class _Pass:
         self._outlining, self._measuring = Outlining(traits), Measuring(topics, gold, settings, wanted)
         self._waiting: list[Conversation] = []
         self._answers: FirstAnswers | None = FirstAnswers()
+        self._trees: dict[str, tuple[Growth, array[int]]] = {}  # with the numbers of the conversations
 
     def run(self) -> OutlinedRun:
         attempts = PassingAttempts(self._take)
@@ -140,7 +159,23 @@ class _Pass:
         outlines, order = found
         measured = self._measuring.measured(outlines.valid, order[outlines.valid_rows])
         answers = None if self._answers is None else self._answers.texts
-        return OutlinedRun(self._path, self._header, (), tuple(damage), outlines, measured, answers=answers)
+        trees = {}
+        for name, (growth, numbers) in self._trees.items():
+            places = np.full(len(self._outlining), -1, dtype=np.int64)
+            places[np.frombuffer(numbers, dtype=np.int32)] = np.arange(len(numbers))
+            own = places[order[outlines.valid_rows]]
+            trees[name] = reorder(growth.tree(Scope()), own[own >= 0])
+        return OutlinedRun(
+            self._path, self._header, (), tuple(damage), outlines, measured, answers=answers, trees=trees
+        )
+
+    def _grow(self, one: Conversation) -> None:
+        assert one.outcome is not None, "it is valid"
+        if one.key.system not in self._trees:
+            self._trees[one.key.system] = Growth(LABEL.name, LABEL.declared_keys, _TURNS_WAITING), array("i")
+        growth, numbers = self._trees[one.key.system]
+        growth.add(path_of(one, LABEL), None, end_name(one.outcome))
+        numbers.append(len(self._outlining))
 
     def _take(self, attempt: Attempt) -> None:
         self._waiting.append(attempt.conversation())
@@ -155,6 +190,7 @@ class _Pass:
                 raise _NeedsWords
             if one.valid:
                 valid.append(one)
+                self._grow(one)
                 if self._answers is not None:
                     self._answers.add(one)
                 numbers.append(len(self._outlining))

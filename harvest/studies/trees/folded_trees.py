@@ -11,12 +11,18 @@ user=KEY,system=KEY         one key for each side: exact, state, act, entities; 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
+import numpy as np
+
+from harvest.studies.runs.outlined_run import OutlinedRun
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
+from recordings.conversations.outlines import kinds
 from recordings.events.attempts import Attempt
 from recordings.log.caps import prevented_trials, standings, stop_sentences
 from recordings.log.run_folder import Run
+from recordings.trees.arrays import reorder
 from recordings.trees.builder import (
     EXACT,
     EXACT_SAID,
@@ -30,7 +36,7 @@ from recordings.trees.builder import (
     TreeBuilder,
     combine_keys,
 )
-from recordings.trees.tree import ConversationTree
+from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from scoring.swan.extraction import RULES, act_key
 from topics.addresses import canonical_url
 from topics.counting import pluralize
@@ -104,6 +110,42 @@ def fold_trees(
             advice="see with `harvest show` why trials are invalid, or play more: `harvest run` with the same --out",
         )
     return trees, left
+
+
+def trees_of_outlines(
+    run: OutlinedRun, *, system: str | None = None, merge: str | None = None
+) -> list[ConversationTree]:
+    """Return the trees that `fold_trees` makes of all topics of a run by label, from the trees in its columns; [] if it
+    would make others, or say something about trials that are in no tree."""
+    recorded: dict[str, list[Conversation]] = {}
+    for one, _, _ in kinds(run.outlines):
+        recorded.setdefault(one.key.system, []).append(one)
+    chosen = [one for name, own in recorded.items() if system in (None, name) for one in own]
+    by_label = merge is not None and merging_named(merge) is LABEL
+    if merge is None and len({one.key.topic for one in chosen}) > 1:
+        by_label = any(turn.label for one in chosen for turn in one.turns)
+    if not by_label or not recorded.keys() <= run.trees.keys() or system not in (None, *recorded):
+        return []
+    done = run.outlines.valid
+    # The last attempt of each trial without a valid one.
+    lost = {one.key: one.outcome for one in run.outlines.invalid if one.key not in done.trials}
+    trees = []
+    for name in recorded if system is None else [system]:
+        own = done.of_system(name)
+        ranks = np.argsort(np.argsort(np.array(own.topics)))
+        order = np.lexsort((own.attempt, own.trial, ranks[own.topic]))
+        named = own.select(order)
+        trials = [FoldedTrial(key, attempt) for key, attempt in zip(named.keys, named.attempt.tolist(), strict=True)]
+        ends = [outcome for key, outcome in lost.items() if key.system == name]
+        scope = Scope(
+            (name,),
+            tuple(sorted({topic for _, topic in named.trials.numbers})),
+            (str(run.header.hashes.get("protocol", "")),),
+            sum(end is not None for end in ends),
+            sum(end is None for end in ends),
+        )
+        trees.append(replace(reorder(run.trees[name], order), trials=tuple(trials), scope=scope))
+    return trees
 
 
 def _trial_key(attempt: Attempt) -> TrialKey:

@@ -15,14 +15,14 @@ import pytest
 from harvest.studies.runs.outlined_run import OutlinedRun
 from harvest.studies.scores import columns_file, kept_columns
 from harvest.studies.scores.columns_file import Basis
-from harvest.studies.scores.kept_columns import keep_columns, kept_run
+from harvest.studies.scores.kept_columns import keep_columns, kept_run, kept_trees
 from harvest.studies.scores.one_pass import run_or_columns
 from harvest.studies.scores.score_request import ScoreRequest
 from scoring.table import ScoreRow
 from tests.harvest.studies.scores.test_one_pass import printed, recorded, world
 
 REQUEST = ScoreRequest(settings={"replications": 100})
-FILES = tuple(Path("columns") / name for name in ("outlines.npz", "values.npz", "scores.npz"))
+FILES = tuple(Path("columns") / name for name in ("outlines.npz", "values.npz", "trees.npz", "scores.npz"))
 FILE = FILES[-1]
 
 
@@ -201,7 +201,10 @@ def test_no_mutation_of_the_files_gives_a_figure(count: int, file: Path, folder:
     basis, data = Basis.of(folder, REQUEST), (folder / file).read_bytes()
     for changed in mutations(data, count):
         (folder / file).write_bytes(changed)
-        assert changed == data or there(folder, basis, values=file.stem != "scores") is None
+        found = (
+            kept_trees(folder, basis) if file.stem == "trees" else there(folder, basis, values=file.stem != "scores")
+        )
+        assert changed == data or found is None
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.soak)])
