@@ -1,6 +1,7 @@
 """What processes of one machine share instead of a scheduler: a lock and a board for each system, in a folder.
 
-A lock is the operating system's (`recordings.files.lock`), so a process that dies gives it back at once.
+A lock is the operating system's (`recordings.files.lock`), so a process that dies gives it back at once. It may have
+sent a turn just before, so the next holder waits for the gap.
 """
 
 import json
@@ -17,11 +18,13 @@ _RETRY_SECONDS = 0.002  # what it adds to the gap between two turns, at most
 
 
 class FolderSemaphore:
-    """A semaphore with one lease, for all processes with the same `path`."""
+    """A semaphore with one lease, for all processes with the same `path`. `abandoned` is True if the process that held
+    it before died with it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor = -1
+        self.abandoned = False
 
     def acquire(self, timeout: float | None = None) -> bool:
         """Return True once it is held, or False after `timeout` seconds."""
@@ -29,6 +32,8 @@ class FolderSemaphore:
         ours = flock(descriptor, math.inf if timeout is None else timeout, _RETRY_SECONDS)
         if ours:
             self._descriptor = descriptor
+            self.abandoned = os.fstat(descriptor).st_size > 0
+            os.pwrite(descriptor, b"held", 0)
         else:
             os.close(descriptor)
         return ours
@@ -38,6 +43,7 @@ class FolderSemaphore:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor < 0:
             return False
+        os.ftruncate(descriptor, 0)
         os.close(descriptor)
         return True
 

@@ -82,6 +82,9 @@ class SharedGate(Gate):
                 self.busy.check(self.clock.monotonic())
             try:
                 gap = await self._react_to_complaints()
+                if getattr(self._semaphore, "abandoned", False):  # of a folder; a scheduler waits for a lease instead
+                    until = self.clock.monotonic() + gap + _SENDING_SECONDS
+                    await self._rest(lambda: until)
             except BaseException:
                 await self._release()
                 raise

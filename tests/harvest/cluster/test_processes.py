@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from harvest.cluster.shared_folder import FolderBoard, FolderSemaphore
+from harvest.cluster.shared_folder import FolderBoard, FolderSemaphore, folder_state
+from harvest.cluster.shared_pace import SharedGate
+from harvest.systems.timing import Clock
 from recordings.log.run_folder import read
 from tests.harvest.cluster.test_spreading import (
     AUDIT,
@@ -113,6 +116,26 @@ def test_what_cannot_go_together_is_refused(folder: Path) -> None:
     refused(folder, "run", "--workers", "0", told="0 is not in the range")
 
 
+async def test_after_a_holder_died_nobody_sends_for_the_gap(tmp_path: Path) -> None:
+    now = 0.0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    async def for_ever(seconds: float) -> None:
+        await asyncio.Event().wait()
+
+    one, other = (
+        SharedGate(10.0, Clock(lambda: now, slept), *folder_state(tmp_path, "a")) for slept in (for_ever, sleep)
+    )
+    await one.wait_for_turn()
+    assert now == 0
+    os.close(one._semaphore._descriptor)  # type: ignore[attr-defined]
+    await other.wait_for_turn()
+    assert now >= 10
+
+
 def test_a_lock_has_one_holder_and_a_board_holds_what_was_last_written(tmp_path: Path) -> None:
     one, other = (FolderSemaphore(tmp_path / "a.lock") for _ in range(2))
     assert one.acquire(0)
@@ -120,6 +143,14 @@ def test_a_lock_has_one_holder_and_a_board_holds_what_was_last_written(tmp_path:
     assert one.release()
     assert not one.release()
     assert other.acquire()
+    assert not other.abandoned
+    os.close(other._descriptor)  # as the end of its process does
+    assert one.acquire(0)
+    assert one.abandoned
+    assert one.release()
+    assert one.acquire(0)
+    assert not one.abandoned
+    assert one.release()
     boards = [FolderBoard(tmp_path / "a") for _ in range(2)]
     assert boards[0].read() == {}
     boards[0].write("heeded", [1.5, 2, {"x": 3}])
