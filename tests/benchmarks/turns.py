@@ -36,6 +36,7 @@ from tests.support.performance_page import BOUNDS, machine, write_part
 TOPICS, TURNS = 45, 2
 CONCURRENCIES = (1, 10, 50)
 LATENCY = 0.05
+WORKERS = 2
 ASK, MORE = "Name some researchers of this field.\nFormat: name, URL", "Can you name a few more?"
 
 Post = Callable[[dict[str, object]], Awaitable[str]]
@@ -226,15 +227,38 @@ def cpu_table(trials: int) -> tuple[list[str], list[Cost]]:
     return rows, own
 
 
+def in_processes(url: str, concurrency: int, trials: int, workers: int) -> float:
+    """Seconds from the first request to the last reply of `harvest run --workers`."""
+    from recordings.files.times import unix_seconds
+    from recordings.log.run_folder import read
+
+    with tempfile.TemporaryDirectory(prefix="turns-") as name:
+        folder = Path(name)
+        audit = AUDIT.format(url=url, concurrency=concurrency, trials=trials)
+        (folder / "turns.audit.yaml").write_text(audit, encoding="utf-8")
+        command = [sys.executable, "-m", "harvest", "run", str(folder / "turns.audit.yaml"), "--no-report"]
+        command += ["--workers", str(workers), "--out", str(folder / "run")]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+        replies = [turn.reply for one in read(folder / "run").finished for turn in one.turns if turn.reply is not None]
+    assert len(replies) == TOPICS * TURNS * trials, "a turn is missing"
+    sent = [unix_seconds(reply.asked_at) for reply in replies]
+    return max(at + (reply.seconds or 0.0) for at, reply in zip(sent, replies, strict=True)) - min(sent)
+
+
 def latency_table(trials: int) -> list[str]:
     """How long a run takes beside the ideal, in which nothing takes time but the system."""
-    rows = ["| concurrency | turns | ideal s | harvest s | × ideal |", "|---|---|---|---|---|"]
+    rows = [
+        f"| concurrency | turns | ideal s | harvest s | × ideal | `--workers {WORKERS}` s | × ideal |",
+        "|---|---|---|---|---|---|---|",
+    ]
     with server("--latency", str(LATENCY)) as url:
         for concurrency, count in ((10, trials), (50, 2 * trials)):
             found = apart("harvest", url, concurrency, count)
             ideal = found.turns * LATENCY / concurrency
+            shared = in_processes(url, concurrency, count, WORKERS)
             rows.append(
-                f"| {concurrency} | {found.turns} | {ideal:.2f} | {found.wall:.2f} | {found.wall / ideal:.2f} |"
+                f"| {concurrency} | {found.turns} | {ideal:.2f} | {found.wall:.2f} | {found.wall / ideal:.2f} | "
+                f"{shared:.2f} | {shared / ideal:.2f} |"
             )
     return rows
 
@@ -303,7 +327,8 @@ each leaves an exhibit of its own to be made safe on the disk, as with most real
 
 The ideal is turns × latency ÷ concurrency. All replies take equally long, so sessions move in step, and each round
 lasts longer by the CPU of all its turns. A session also waits for an fsync after each turn and after each conversation;
-one takes {fsync_milliseconds():.1f} ms here while nothing else is going on.
+one takes {fsync_milliseconds():.1f} ms here while nothing else is going on. With `--workers {WORKERS}` the time runs
+from the first request of both processes to their last reply.
 
 ## Memory and disk
 
