@@ -12,6 +12,7 @@ import pytest
 import protocols
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play
+from harvest.studies.pairs.conversation_rows import outcome_words
 from harvest.studies.relabel.figures import summary_lines
 from harvest.studies.relabel.relabelling import Figure, Relabelling, relabel
 from harvest.studies.scores.gathered import gather_runs, score_runs
@@ -168,6 +169,7 @@ def test_a_replay_under_the_new_protocol_has_the_figures_that_are_known_and_the_
     (cut,) = [one for one in replayed.finished if is_cut_short(one.outcome)]
     assert cut.outcome is not None
     assert (cut.key.topic, cut.outcome.reason) == ("second", "diverged")
+    assert outcome_words(cut) == "cut short (diverged)", "no user stopped"
     score = score_runs(replayed)
     rows = {(row.measure, row.turn): row.value for row in score.joint if row.topic is None and row.trial is None}
     assert rows["%useful", 1] == 0.75

@@ -11,7 +11,7 @@ import pytest
 
 from harvest.parrot.parrot import Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES
-from harvest.studies.trees.parted_systems import parted_systems
+from harvest.studies.trees.parted_systems import end_title, parted_systems
 from harvest.studies.trees.parting_figures import parting_lines
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation, Outcome
@@ -183,6 +183,13 @@ def test_before_the_turn_at_which_conversations_were_cut_short_systems_part_as_b
     assert turn.p == pytest.approx(0.001)
     assert found.divergence == pytest.approx(1)
     assert found.tested == 1
+
+
+def test_no_end_that_was_cut_short_is_called_one_by_the_user() -> None:
+    assert end_title("user-stopped (diverged)") == "■ cut short (diverged)"
+    assert end_title("user-stopped (no-words)") == "■ cut short (no-words)"
+    assert end_title("user-stopped (satisfied)") == "■ user-stopped (satisfied)"
+    assert (end_title("breakdown"), end_title("")) == ("■ breakdown", "■ end")
 
 
 def test_reasons_that_a_protocol_gives_are_no_ends_of_their_own() -> None:
