@@ -33,7 +33,8 @@ HEAD = """## A million conversations
 
 `harvest score` of one large run, from the start of the command. {count:,} conversations of at most two turns of two
 systems on 45 topics, {size:.1f} GB of files; written by `python -m tests.benchmarks.million --write`. *Again* is the
-same command when nothing has changed: the figures come from [`columns/`](recordings.md#columns) in the run's folder."""
+same command when nothing has changed: the figures come from [`columns/`](recordings.md#columns) in the run's folder, as
+do those of the other commands then."""
 _NAMED = re.compile(rb'"id":"[0-9a-f]{8}')
 _TRIAL = re.compile(rb'"trial":([0-9]+)')
 
@@ -77,9 +78,9 @@ def run_of(folder: Path, conversations: int) -> Path:
     return run
 
 
-def scored(run: Path) -> tuple[float, float]:
-    """CPU seconds and peak MB of `harvest score`."""
-    command = [sys.executable, "-m", "harvest", "score", str(run)]
+def spent(name: str, run: Path) -> tuple[float, float]:
+    """CPU seconds and peak MB of a command."""
+    command = [sys.executable, "-m", "harvest", name, str(run)]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(running.pid, 0)
     running.returncode = os.waitstatus_to_exitcode(status)
@@ -90,12 +91,13 @@ def scored(run: Path) -> tuple[float, float]:
 def figures(folder: Path, conversations: int) -> tuple[int, float, list[Bounded]]:
     run, little = run_of(folder, conversations), run_of(folder, 10_800)
     count = round(conversations / (TRIALS * SYSTEMS * TOPICS)) * TRIALS * SYSTEMS * TOPICS
-    for one in (run, little):
-        (one / "columns" / "scores.npz").unlink(missing_ok=True)
-    few, least = scored(little)
-    few_again, _ = scored(little)
-    first, peak = scored(run)
-    again, peak_again = scored(run)
+    for file in (file for one in (run, little) for file in (one / "columns").glob("*.npz")):
+        file.unlink()
+    few, least = spent("score", little)
+    few_again, _ = spent("score", little)
+    first, peak = spent("score", run)
+    again, peak_again = spent("score", run)
+    others = {name: spent(name, run) for name in ("tree", "compare", "variance")}
     growth = (peak - least) * 1e6 / (count - 10_800)
     share = count / 1e6
     size = sum(file.stat().st_size for file in run.glob("trials-*")) / 1e9
@@ -109,6 +111,10 @@ def figures(folder: Path, conversations: int) -> tuple[int, float, list[Bounded]
             Bounded("peak memory of the first", peak, 800, "MB"),
             Bounded("growth of the peak", growth, 200, "bytes a conversation"),
             Bounded(f"again, {count:,} conversations", again, 5 * share, "s", f"peak {peak_again:,.0f} MB"),
+            *(
+                Bounded(f"`{name}` from columns", taken, most * share, "s", f"peak {high:,.0f} MB")
+                for (name, (taken, high)), most in zip(others.items(), (1, 10, 10), strict=True)
+            ),
         ],
     )
 
