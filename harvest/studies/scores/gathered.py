@@ -25,7 +25,7 @@ from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
 from recordings.judged.source_layers import source_table
 from recordings.log.caps import prevented_trials, standings, stop_sentences
-from recordings.log.header import topic_value
+from recordings.log.header import Header, topic_value
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, refuse_shard
 from scoring.inference.design import Design
@@ -258,12 +258,15 @@ def recorded_design(run: Run, systems: Collection[str]) -> Design:
     return Design(topics.clusters if topics else {}, not _continued_systems(run).isdisjoint(systems))
 
 
+def declared_continued(header: Header) -> set[str]:
+    """Return the systems whose sessions continue from topic to topic as their audit says."""
+    return {name for name, one in header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"}
+
+
 def _continued_systems(run: Run) -> frozenset[str]:
     """Return the systems whose sessions continue from topic to topic. In imported runs, this is not declared; a
     system then counts as continued if some conversation is not the first of its session."""
-    declared = {
-        name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
-    }
+    declared = declared_continued(run.header)
     if isinstance(run, OutlinedRun):
         begun: Iterator[Conversation | TrialStarted] = (one.example for one in kinds(run.finished))
     else:

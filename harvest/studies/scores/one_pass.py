@@ -15,6 +15,7 @@ from harvest.studies.runs.first_answers import FirstAnswers
 from harvest.studies.runs.outlined_run import OutlinedRun
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds
 from harvest.studies.scores.columns_file import Basis
+from harvest.studies.scores.gathered import declared_continued
 from harvest.studies.scores.kept_columns import keep_columns, kept_run, kept_trees
 from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.validity.odd_answers import COUNTED
@@ -73,11 +74,13 @@ def run_or_columns(
 ) -> tuple[OutlinedRun | None, Basis | None]:
     """Return a run as `outlined_run` does, or as its columns have it; and what its figures rest on if these should be
     kept: the default ones. `code` is as in `Basis.of`."""
-    if request.measures:
-        return outlined_run(path, request), None
     try:
+        if recorded_thresholds(Run(path, read_header(path), (), ())):  # whose bounds are of whole conversations
+            return None, None
         basis = Basis.of(path, request, code)
-    except OSError:  # reported when the run is read
+    except (OSError, HarvestError):  # reported when the run is read
+        return None, None
+    if request.measures:
         return outlined_run(path, request), None
     again = partial(_scored_again, path, request, basis)
     if (kept := kept_run(path, basis, again, values=False)) is not None:
@@ -95,10 +98,10 @@ def run_with_values(path: Path, request: ScoreRequest, least: int = _LEAST) -> R
     columns or read in one pass, which are then kept; otherwise, and if anything about it is unusual, the whole run. A
     run is large if its files of events have `least` bytes. Raises RunError as `read` does."""
     try:
-        basis = Basis.of(path, request)
-    except OSError:
+        basis, continued = Basis.of(path, request), declared_continued(read_header(path))
+    except (OSError, HarvestError):
         return read(path)
-    if sum(stamp[0] for stamp in basis.files.values()) < least:
+    if continued or sum(stamp[0] for stamp in basis.files.values()) < least:
         return read(path)
     found = None
     if not request.measures:
@@ -129,7 +132,7 @@ class _Pass:
         topics = self._header.topic_set()
         if topics is None or standings(self._header, ()) or any(lost_events(path)):
             raise _NeedsWords
-        if recorded_thresholds(empty) or models_of(empty) or unasked_plug_ins():
+        if models_of(empty) or unasked_plug_ins():
             raise _NeedsWords
         layers = read_layers(path)
         sources = source_table(layers) if request.sources is None else load_sources(request.sources)
@@ -178,15 +181,17 @@ class _Pass:
         numbers.append(len(self._outlining))
 
     def _take(self, attempt: Attempt) -> None:
-        self._waiting.append(attempt.conversation())
+        one = attempt.conversation()
+        if any(turn.reply is not None and "wire" in turn.reply.evidence for turn in one.turns):
+            raise _NeedsWords  # at once, as all others will have their traffic, too
+        self._waiting.append(one)
         if len(self._waiting) >= self._at_once:
             self._measure()
 
     def _measure(self) -> None:
         valid, numbers = [], []
         for one in add_missing_turns(self._waiting, self._header):
-            has_traffic = any(turn.reply is not None and "wire" in turn.reply.evidence for turn in one.turns)
-            if one.key.topic not in self._topics or has_traffic:
+            if one.key.topic not in self._topics:
                 raise _NeedsWords
             if one.valid:
                 valid.append(one)

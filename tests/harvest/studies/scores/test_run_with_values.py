@@ -1,5 +1,6 @@
 """Studies of values print the same of a run that is held whole, that is read in one pass, and of its columns."""
 
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from harvest.cli.main import main
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.document import comparison_form
 from harvest.studies.runs.outlined_run import OutlinedRun
+from harvest.studies.runs.readings import recorded_thresholds
 from harvest.studies.scores import kept_columns
 from harvest.studies.scores.gathered import gather_runs
-from harvest.studies.scores.one_pass import run_with_values
+from harvest.studies.scores.one_pass import run_or_columns, run_with_values
 from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.variance.rows import variance_form
 from harvest.studies.variance.variance import study_variance
@@ -114,6 +116,16 @@ def test_of_a_played_run_too(protocol: str, tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(SystemExit, match="0"):
         main(["run", "a.yaml", "--out", "run", "--no-report"])
     all_roads(Path("run"), ())
+
+
+def test_thresholds_are_for_score_alone(tmp_path: Path) -> None:
+    folder = recorded(tmp_path / "run", mixed(1), gold=True, types=TYPES)
+    header = json.loads((folder / "run.json").read_bytes())
+    header["audit"]["thresholds"] = [{"measure": "ave%useful", "system": "A", "at_least": 0.5}]
+    (folder / "run.json").write_text(json.dumps(header))
+    assert len(recorded_thresholds(read(folder))) == 1
+    all_roads(folder, ())
+    assert run_or_columns(folder, ScoreRequest(settings={"level": 0.9})) == (None, None)
 
 
 def test_runs_whose_words_are_needed_are_read_whole(tmp_path: Path) -> None:
