@@ -168,6 +168,7 @@ def test_the_page_says_how_far_people_agree_and_how_much_was_adjudicated_and_a_c
     assert "Agreement of anna and ben in Useful: equal 78% (n=36), alpha " in said
     assert "Decided where they differed: 8 by zoe." in said
     notes = page(adjudicated, "r").html
+    assert notes.count('<div class="wide beside" tabindex="0" role="group" aria-label="Scores of') == 2
     assert "human zoe 1 (8), 8 of them an adjudicator&#39;s in place of 16 others." in notes
     assert "36 things of 36 judged by several, 8 of them differently" in notes, "and not 0 of 28"
     assert [heat["columns"] for heat in maps(adjudicated)] == [["Useful"]] * 2
