@@ -137,7 +137,7 @@ def write_columns(
     np.savez(data, **arrays, head=np.frombuffer(json.dumps(head, default=int).encode(), dtype=np.uint8))
     whole = data.getbuffer()
     whole[:_HASH] = hashlib.blake2b(whole[_HASH:], digest_size=_HASH).digest()
-    write_safely(folder / name, whole.tobytes())
+    write_safely(folder / name, (bytes(whole[at : at + _AT_ONCE]) for at in range(0, len(whole), _AT_ONCE)))
 
 
 def read_columns(
