@@ -28,7 +28,7 @@ test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	@# Types are checked while the tests are collected, by one process for all that run them. More of these than there
 	@# are processors: a quarter of the time, a test waits for a server, a browser or a clock.
 	@$(BIN)/mypy >$(VENV)/.types 2>&1 & types=$$!; \
-	  OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --forks 6; failed=$$?; \
+	  OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --forks 5; failed=$$?; \
 	  wait $$types || failed=1; cat $(VENV)/.types; exit $$failed
 
 # What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,
