@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from harvest.judging.models.questions import Thing
 
 
-@click.command(cls=ShortHelp, rare="--concurrency --tries")
+@click.command(cls=ShortHelp, rare="--concurrency --tries --max-requests")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PathArgument())
 @click.option(
     "--with",
@@ -68,6 +68,13 @@ if TYPE_CHECKING:
     metavar="N",
     help="Requests per question while replies cannot be read.",
 )
+@click.option(
+    "--max-requests",
+    "most",
+    type=WholeNumberRange(1),
+    metavar="N",
+    help="Send no more; the same command goes on. What is judged so far is a random part.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the number of requests, and who gets which key; send nothing.")
 @keys_in_clear_option
 def command(
@@ -83,6 +90,7 @@ def command(
     seed: int,
     concurrency: int | None,
     tries: int,
+    most: int | None,
     dry_run: bool,
     keys_in_clear: bool,
 ) -> int:
@@ -130,7 +138,9 @@ def command(
         task = shown.add_task("judged", total=total)
         # If it is stopped, the answers so far are on disk.
         done = run_until_stopped(
-            judge_things(folder, things, judge, endpoint, secrets, tries=tries, tell=lambda: shown.advance(task))
+            judge_things(
+                folder, things, judge, endpoint, secrets, tries=tries, most=most, tell=lambda: shown.advance(task)
+            )
         )
     for sentence in result_sentences(done):
         click.echo(sentence, err=True)

@@ -52,12 +52,14 @@ class Estimate:
 class Judged:
     """The result of one judging command. `layer` has all judgments, including things left unjudged. `path` is the
     file of the layer (None if the newest file has the same judgments). `requests` counts the requests that were
-    sent and answered, and `failures` counts the endpoint's failures by message."""
+    sent and answered, and `failures` counts the endpoint's failures by message. `left` counts the things that wait for
+    another command, because no more requests were allowed."""
 
     layer: Layer
     requests: int
     failures: Mapping[str, int]
     path: Path | None
+    left: int = 0
 
     @property
     def unjudged(self) -> Counter[str]:
@@ -95,13 +97,18 @@ async def judge_things(
     secrets: set[str],
     *,
     tries: int,
+    most: int | None = None,
     tell: Callable[[], None] = lambda: None,
     clock: Now = utc_now,
 ) -> Judged:
     """Ask every question without a stored reply, and write a layer of judgments. The endpoint is closed at the end.
     Earlier judgments of this version on other things are part of the new layer. If the endpoint fails, things
-    are left unjudged. Raises HarvestError if the folder cannot be read or written."""
+    are left unjudged. Of more than `most` requests, as many are sent, about things in a random order that is always
+    the same, so that what is judged so far is a random part. Raises HarvestError if the folder cannot be read or
+    written."""
     cleaner, own = Redactor(secrets), judge_version(judge, endpoint)
+    if most is not None:
+        things = sorted(things, key=lambda thing: min(one.key for one in thing.asked))  # keys are hashes
     paired = {one.key for thing in things if thing.is_pair for one in thing.asked}
 
     def read(sample: Sample, question: SampleQuestion) -> Verdict:
@@ -116,6 +123,7 @@ async def judge_things(
         endpoint.concurrency,
         read,
         lambda why: questions.classify_failure(why) != "failed",
+        most,
     )
     try:
         async with KeptReplies(folder, JUDGE_REPLIES, judge.author, own, cleaner) as kept:
@@ -130,12 +138,15 @@ async def judge_things(
     for earlier in read_layers(folder):
         if (earlier.kind, earlier.author, earlier.version, earlier.source) == ("model", judge.author, own, _SOURCE):
             judgments.update({(one.criterion, frozenset(one.about.items())): one for one in earlier.judgments})
-    for thing in things:
+    done = [thing for thing in things if all(one.key in verdicts for one in thing.asked)]
+    for thing in done:
         said = questions.combine_verdicts(thing, [verdicts[one.key] for one in thing.asked])
         judgments.update({(one.criterion, frozenset(one.about.items())): one for one in said})
     layer = Layer("model", judge.author, own, _SOURCE, stamp(clock()), tuple(judgments.values()))
     path = keep_layer(folder, layer)
-    return Judged(layer, answers.requests, Counter(map(cleaner.text, answers.failures.values())), path)
+    failures = Counter(map(cleaner.text, answers.failures.values()))
+    left = sum(len(one.about) for one in things) - sum(len(one.about) for one in done)
+    return Judged(layer, answers.requests, failures, path, left)
 
 
 def result_sentences(done: Judged) -> Iterator[str]:
@@ -150,6 +161,8 @@ def result_sentences(done: Judged) -> Iterator[str]:
     if done.unjudged:
         reasons = ", ".join(f"{why} {count}" for why, count in done.unjudged.most_common())
         yield f"{pluralize(done.unjudged.total(), 'thing')} unjudged, in no figure: {reasons}; repeat the command"
+    if done.left:
+        yield f"{pluralize(done.left, 'thing')} not asked about yet (--max-requests); the same command goes on"
     for why, count in Counter(done.failures).most_common(3):
         yield f"  {count} x {why}"
     yield f"written to judgments/{done.path.name}" if done.path else "nothing new to write"

@@ -171,7 +171,7 @@ class Asking(Generic[QuestionT, ReadingT]):
     stream. The seed of a sample depends on this name, on `version` (the hash of prompt and sampling), on the
     question and on the number of the sample. `tries` is the largest number of samples of one question if replies
     cannot be read. `read` reads a reply. `of_question` returns True for a failure that is due to the question and
-    so does not count as a failure of the endpoint.
+    so does not count as a failure of the endpoint. `most` is the largest number of requests, or None.
     """
 
     name: str
@@ -182,13 +182,14 @@ class Asking(Generic[QuestionT, ReadingT]):
     concurrency: int
     read: Callable[[Sample, QuestionT], ReadingT]
     of_question: Callable[[str], bool] = lambda _: False
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answers(Generic[ReadingT]):
     """The answers, by the key of the question. `readings` has the last reply to each question, readable or not.
-    `failures` has the reason for each question without a reply. `requests` counts the requests that were sent
-    and answered."""
+    `failures` has the reason for each question without a reply, but not for questions in neither, which were not asked
+    because of `Asking.most`. `requests` counts the requests that were sent and answered."""
 
     readings: Mapping[str, ReadingT]
     failures: Mapping[str, str]
@@ -208,14 +209,18 @@ async def ask_all(
     left = iter(once.values())
     readings: dict[str, ReadingT] = {}
     failures: dict[str, str] = {}
-    requests = in_a_row = 0
+    requests = in_a_row = sent = 0
     last = ""
 
-    async def answer(question: QuestionT) -> ReadingT:
-        nonlocal requests, in_a_row
+    async def answer(question: QuestionT) -> ReadingT | None:
+        nonlocal requests, in_a_row, sent
+        reading = None
         for number in range(how.tries):
             sample = kept.get(question.key, number)
             if sample is None:
+                if how.most is not None and sent >= how.most:
+                    break
+                sent += 1  # before it goes out
                 seed = derived_seed(0, how.stream, how.version, question.key, number) % _SEED_RANGE
                 prompt = Prompt(how.name, how.act, question.messages, (question.key, number), seed)
                 sample = await source.sample(prompt)
@@ -233,7 +238,8 @@ async def ask_all(
                 failures[question.key] = f"not asked, after {_MOST_FAILURES} failures in a row; the last was: {last}"
             else:
                 try:
-                    readings[question.key] = await answer(question)
+                    if (reading := await answer(question)) is not None:
+                        readings[question.key] = reading
                 except DriverError as fault:
                     failures[question.key] = last = str(fault)
                     in_a_row = 0 if how.of_question(last) else in_a_row + 1

@@ -219,6 +219,33 @@ async def test_a_command_that_is_killed_goes_on_where_it_was_and_asks_nothing_tw
     assert len(models(run)) == 1
 
 
+async def test_no_more_requests_are_sent_than_allowed_and_the_command_goes_on_where_it_stopped(run: Path) -> None:
+    """Every second reply cannot be read, and is asked for again: these requests count, too."""
+    seen = Counter[bytes]()
+
+    async def unsteady(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        seen[asked.body] += 1
+        writer.write(completion("no JSON" if len(seen) % 2 else by_length(asked)))
+
+    said, counts, judgments = [], [], []
+    async with serving(unsteady) as server, asyncio.timeout(120):
+        file = judge_file(run.parent, server.url, criteria=["Correctness"], endpoint={"concurrency": 3})
+        for most in (4, 4, 1000):
+            process = begun(run, "--with", file, "--max-requests", most)
+            _, told = await asyncio.to_thread(process.communicate)
+            assert process.returncode in (0, 3), told
+            said.append(told.decode())
+            counts.append(sum(seen.values()))
+            judgments.append({json.dumps(sorted(one.about.items())) for one in models(run)[-1].judgments})
+    assert counts[:2] == [4, 8]
+    assert counts[2] > 8
+    assert set(seen.values()) == {1}, "nothing is asked twice"
+    assert "not asked about yet (--max-requests); the same command goes on" in said[0]
+    assert "not asked about yet" not in said[2]
+    assert judgments[0] <= judgments[1] < judgments[2]
+    assert len(judgments[1]) > 0
+
+
 async def test_pairs_are_asked_in_both_orders_and_a_judge_of_places_prefers_nobody(
     run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
