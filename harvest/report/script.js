@@ -275,7 +275,11 @@
       if (link(filter) !== listed) list(filter);
     }
     if (place >= 0) { open(place, partner(wanted, place)); return; }
+    const section = wanted.size ? null : document.getElementById(location.hash.slice(1));
+    if (section) came = null;
     shut();
+    // The page is shorter without the conversation, and the browser has gone to where the section was.
+    if (section) section.scrollIntoView();
     if (wanted.has("trial") || wanted.has("beside")) at("shown").textContent = "There is no such conversation in this report.";
     if (!wanted.size) return;
     at("conversations").scrollIntoView();

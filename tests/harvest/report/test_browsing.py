@@ -80,6 +80,25 @@ def test_a_cell_of_the_grid_opens_its_conversations_by_keyboard_alone(
         assert watched.focused().startswith("B · M002 · trial 1"), "the focus is back where it came from"
 
 
+@pytest.mark.parametrize("width", [320, 1280])
+def test_a_section_is_reached_at_once_while_a_conversation_is_open(browser: Browser, folder: Path, width: int) -> None:
+    with opened(browser, folder / "whole.html", width=width) as watched:
+        window = watched.page
+        for name in window.evaluate("[...document.querySelectorAll('nav a')].map(one => one.getAttribute('href'))"):
+            window.evaluate("(() => { const one = document.querySelector('#list a'); one.focus(); one.click(); })()")
+            window.wait_for_selector("#text .said.system")
+            window.evaluate(f"document.querySelector('nav a[href=\"{name}\"]').click()")
+            until(window, "document.getElementById('reader').hidden")
+            until(
+                window,
+                f"""(() => {{
+                    const top = document.querySelector("{name}").getBoundingClientRect().top;
+                    const end = document.documentElement.scrollHeight - innerHeight - scrollY;
+                    return top >= 0 && (top < 120 || end < 2);
+                }})()""",
+            )
+
+
 @pytest.mark.parametrize(("width", "theme"), SIZES)
 def test_every_text_has_a_contrast_that_can_be_read_and_every_focus_can_be_seen(
     browser: Browser, folder: Path, width: int, theme: str
