@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from harvest.report.blocks import WIDE, Block, as_blocks, details, table, text
-from harvest.report.compared_finding import compared_measure, is_reversed
-from harvest.report.finding import answer_place, safe_name
+from harvest.report.compared_finding import compared_measure, is_reversed, is_within
+from harvest.report.finding import answer_place, join_names, safe_name
 from harvest.report.forest import difference_forest
 from harvest.report.grid import address
 from harvest.studies.compare.comparison import Comparison
@@ -41,6 +41,12 @@ def compared_blocks(found: Comparison, matters: float, leading: Leading) -> Iter
     if len(sentences) <= _MOST_SENTENCES:
         yield from (text(part["text"]) for part in sentences)
     main = compared_measure(found, leading)
+    if main is not None and len(found.systems) == 2 and not main.pairs[0].is_distinguished:
+        whole = [one for one in found.measures if one.topic_type is None and one.pairs]
+        alike = [measure_name(one) for one in whole if is_within(one, one.pairs[0], matters)]
+        if alike:
+            said = f"Neither is better by more than {100 * matters:g} points in {join_names(alike)}"
+            yield text(f"{said}: that one of them is better at all cannot be told.")
     # The first sentence of the report chose which system is subtracted from which, and everything drawn follows it.
     turned = main is not None and len(found.systems) == 2 and is_reversed(found, main.pairs[0])
     yield from difference_forest(found, matters, turned=turned)

@@ -89,6 +89,11 @@ def _same_system(found: Comparison) -> str:
     return own.pop() if len(own) == 1 and len(found.systems) > 1 else ""
 
 
+def is_within(one: MeasureComparison, pair: Pair, matters: float) -> bool:
+    """Return whether the whole interval of a difference of shares lies within `matters`."""
+    return is_percentage(one.measure) and max(abs(pair.interval.low), abs(pair.interval.high)) <= matters  # NaN: no
+
+
 @dataclass(frozen=True, slots=True)
 class _FindingWriter:
     found: Comparison
@@ -101,10 +106,7 @@ class _FindingWriter:
         found, one = self.found, self.one
         these = next((each.pairs[0] for each in found.on_these if each.label == one.label), None)
         again = _same_system(found)
-        within = (
-            is_percentage(one.measure)
-            and max(abs(pair.interval.low), abs(pair.interval.high)) <= matters  # NaN: not within
-        )
+        within = is_within(one, pair, matters)
         first, second = finding.safe_name(pair.first), finding.safe_name(pair.second)
         figures = self._figure(pair.first), self._figure(pair.second)
         turned = is_reversed(found, pair)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harvest.report.compared import compared_blocks
 from harvest.report.compared_finding import comparison_finding
 from harvest.report.document import make_report
 from harvest.report.finding import Finding, answer_place, is_share_of_turns, single_finding
@@ -46,10 +48,10 @@ def two(folder: Path) -> tuple[Comparison, Material]:
     return compare_runs([run]), gather_runs(run).material
 
 
-def said(
-    found: Comparison, material: Material, verdict: Verdict, value: float, low: float, high: float, **more: float
-) -> Finding:
-    """The finding, were the difference in ave%useful this one."""
+def with_difference(
+    found: Comparison, verdict: Verdict, value: float, low: float, high: float, **more: float
+) -> Comparison:
+    """The comparison, were the difference in ave%useful this one."""
 
     def changed(pair: Pair) -> Pair:
         needed = NeededSize(more.get("topics", 30.0), more.get("trials", 12.0))
@@ -59,7 +61,14 @@ def said(
         replace(one, pairs=tuple(changed(pair) for pair in one.pairs)) if one.measure == "ave%useful" else one
         for one in found.measures
     ]
-    return comparison_finding(replace(found, measures=tuple(measures)), material, 0.03, [Path("run")])
+    return replace(found, measures=tuple(measures))
+
+
+def said(
+    found: Comparison, material: Material, verdict: Verdict, value: float, low: float, high: float, **more: float
+) -> Finding:
+    changed = with_difference(found, verdict, value, low, high, **more)
+    return comparison_finding(changed, material, 0.03, [Path("run")])
 
 
 def test_a_difference_that_is_shown_names_the_better_system_the_topics_and_what_to_read(
@@ -71,6 +80,18 @@ def test_a_difference_that_is_shown_names_the_better_system_the_topics_and_what_
     assert "a difference of +30.0 points [+20.0, +40.0]" in found.found
     assert "--beside A,B --topic" in found.command
     assert found.link.startswith("#topic=")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"), [(-0.02, 0.03, True), (-0.02, 0.0301, False), (math.nan, math.nan, False)]
+)
+def test_the_section_says_so_too_where_two_systems_are_the_same(
+    two: tuple[Comparison, Material], low: float, high: float, told: bool
+) -> None:
+    found, _ = two
+    blocks = compared_blocks(with_difference(found, "cannot tell", 0.005, low, high), 0.03, Leading())
+    sentence = "Neither is better by more than 3 points in ave%useful"
+    assert any(sentence in str(block.get("text", "")) for block in blocks) is told
 
 
 def test_an_interval_within_what_matters_is_the_same_and_one_across_it_cannot_be_told(
