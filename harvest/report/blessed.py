@@ -28,9 +28,10 @@ class Blessed:
     recorded: Mapping[str, tuple[Path, str]]
     sides: Mapping[str, BeforeAndNow] = field(default_factory=dict)
 
-    def first_link(self, system: WatchedSystem) -> str:
-        """Return the link to the two conversations to read first, or ""."""
-        side = self.sides.get(system.name)
+    def first_link(self, system: WatchedSystem, verdict: str) -> str:
+        """Return the link to the two conversations to read first, or "": two that part are no example of a system that
+        is as it was."""
+        side = None if verdict in ("same", "back", "perhaps back") else self.sides.get(system.name)
         return self._link(system.name, side.first_pair(system) if side else None)
 
     def topic_link(self, system: str, topic: ChangedTopic) -> str:

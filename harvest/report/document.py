@@ -120,7 +120,7 @@ def make_report(
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     earlier = read(before) if before is not None else None
     blessed = add_blessed(gathered, watched, earlier if watched is not None else None)
-    if watched is not None and watched.systems and (link := blessed.first_link(most_serious(watched)[0])):
+    if watched is not None and watched.systems and (link := blessed.first_link(most_serious(watched)[0], said.verdict)):
         said = replace(said, link=link)
     kept = transcripts(blessed.material, scores, blessed.recorded, beside, assessed)
     level = scores.settings.level

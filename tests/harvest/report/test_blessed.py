@@ -44,7 +44,15 @@ def fallen(folder: Path) -> Report:
 
 
 @pytest.fixture(scope="module")
-def browser(folder: Path, fallen: Report) -> Iterator[Browser]:
+def mended(folder: Path, fallen: Report) -> Report:
+    becomes(folder, useful=15)
+    watched = harvest("watch", "run", "audit.yaml", "--confirm-after", "0", "--no-report", cwd=folder)
+    assert watched.returncode in (0, 1), watched.stderr  # the alarm is confirmed
+    return reported(folder, 90)
+
+
+@pytest.fixture(scope="module")
+def browser(folder: Path, fallen: Report, mended: Report) -> Iterator[Browser]:
     """folder, fallen: are made before, because no run can be played where a browser of this kind is open."""
     (folder / "fallen.html").write_text(page(fallen, "fallen").html, encoding="utf-8")
     with launched() as started:
@@ -60,6 +68,12 @@ def test_conversations_from_before_are_listed_and_in_no_figure(fallen: Report) -
     assert "system=bot%20%28baseline%29" in sections["watched"]
     assert "beside=bot&" in sections["watched"]
     assert index["shown"][1].endswith("base-3 --system bot")
+
+
+def test_a_system_that_is_perhaps_back_has_no_pair_that_parts_as_its_example(fallen: Report, mended: Report) -> None:
+    assert "&beside=" in fallen.document["finding"]["link"]
+    found = mended.document["finding"]
+    assert (found["verdict"], found["link"]) == ("perhaps back", "")
 
 
 @pytest.mark.parametrize(("width", "theme"), keep_cells([(1280, "light"), (320, "dark")], 1))
