@@ -37,16 +37,18 @@ def level_measures(judged: Assessed | None) -> tuple[Term, ...]:
 def design_finding(study: LevelStudy, gathered: Gathered, schema: str | None, judged: Assessed | None) -> Finding:
     """Return the finding: which levels differ within a system, and then, which systems differ within a level."""
     within, between = ([one for one in study.differences if bool(one.other) == other] for other in (False, True))
-    found = _found(within)
+    found, names = _found(within), dict.fromkeys(key_name(one.key) for one in study.differences)
+    measures = join_names(list(names)) if len(names) <= MOST_NAMED else f"{len(names)} measures"
     verdict, said = (
         "cannot tell",
-        f"Of {pluralize(len(within), 'difference')} between levels within systems, none is found",
+        f"Of {pluralize(len(within), 'difference')} in {measures} between levels within systems, none is found",
     )
     if found:
         verdict, said = "measured", f"Within systems, {_names(found)}"
     others = _found(between)
     drives = (
-        f"Of {pluralize(len(between), 'difference')} between systems within levels, {len(others) or 'none'} "
+        f"Of {pluralize(len(between), 'difference')} in {measures} between systems within levels, "
+        f"{len(others) or 'none'} "
         f"{'is' if len(others) < 2 else 'are'} found{': ' + _names(others) if others else ''}."
     )
     return Finding(

@@ -122,7 +122,10 @@ def test_a_report_on_a_design_leads_with_its_levels(armed: GatheredArms) -> None
     assert told["verdict"] == "measured"
     assert told["found"].startswith("Within systems, A: de − en is -100.0 points [")
     assert " and A: fr − de is +100.0 points [" in told["found"]
-    assert "Of 5 differences between systems within levels, 3 are found: language de: A − B is -100.0" in told["drives"]
+    assert (
+        "Of 5 differences in ave%useful between systems within levels, 3 are found: language de: A − B is -100.0"
+        in told["drives"]
+    )
     assert "corrected over all 13 differences" in told["scope"]
     assert told["command"] == "harvest robustness run"
     assert document["sections"][0]["title"] == "Levels of the design"
