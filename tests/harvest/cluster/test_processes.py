@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-
-import pytest
 
 from harvest.cluster.shared_folder import FolderBoard, FolderSemaphore, folder_state
 from harvest.cluster.shared_pace import SharedGate
@@ -32,11 +31,6 @@ from tests.support.cluster import CountingApi, content, counting_api
 TRIALS = 4
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
 def check(folder: Path, api: CountingApi, *, twice: int) -> None:
     """The merged run is that of one process; twice: turns at most that were asked a second time."""
     asked = Counter(api.asked)
@@ -49,71 +43,71 @@ def check(folder: Path, api: CountingApi, *, twice: int) -> None:
     assert content(merged) == content(read(folder / "whole", keep_rows=True))
 
 
-def test_a_worker_is_killed_and_another_goes_on_with_its_shard(folder: Path) -> None:
+def begun(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
+    """A command that has played something of both shards, and its workers."""
+    one = command(folder, "merged", "--workers", "2", "--no-report")
+    shards = [folder / "merged.shards" / f"{number}-of-2" for number in (1, 2)]
+    deadline = time.monotonic() + 60
+    while not all(ended(shard) for shard in shards):
+        assert one.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return one, [holder(shard) for shard in shards]
+
+
+def test_a_worker_is_killed_and_another_goes_on_with_its_shard(tmp_path: Path) -> None:
     with counting_api() as api:
-        (folder / "audit.yaml").write_text(AUDIT.format(trials=TRIALS, url=api.url))
-        shard = folder / "merged.shards" / "1-of-2"
+        (tmp_path / "audit.yaml").write_text(AUDIT.format(trials=TRIALS, url=api.url))
+        shard = tmp_path / "merged.shards" / "1-of-2"
         killer = Killer(lambda: holder(shard) if ended(shard) > 1 else 0)
-        said = played(folder, "merged", "--workers", "2", "--no-report")
+        said = played(tmp_path, "merged", "--workers", "2", "--no-report")
         assert killer.killed
         assert "2 shards, 2 at a time, in processes of this machine" in said
-        check(folder, api, twice=1)
-        played(folder, "merged", "--workers", "2", "--no-report")  # nothing is left
+        check(tmp_path, api, twice=1)
+        played(tmp_path, "merged", "--workers", "2", "--no-report")  # nothing is left
 
 
-def test_workers_stop_with_a_killed_command_and_the_same_command_goes_on(folder: Path) -> None:
+def test_workers_stop_with_a_killed_command_and_the_same_command_goes_on(tmp_path: Path) -> None:
     with counting_api() as api:
-        (folder / "audit.yaml").write_text(AUDIT.format(trials=TRIALS, url=api.url))
-        one = command(folder, "merged", "--workers", "2", "--no-report")
-        shards = [folder / "merged.shards" / f"{number}-of-2" for number in (1, 2)]
-        deadline = time.monotonic() + 60
-        while not all(ended(shard) for shard in shards):
-            assert one.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        workers = [holder(shard) for shard in shards]
+        (tmp_path / "audit.yaml").write_text(AUDIT.format(trials=TRIALS, url=api.url))
+        one, workers = begun(tmp_path)
         one.kill()
         one.communicate()
+        deadline = time.monotonic() + 60
         while any(is_running(worker) for worker in workers):
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        assert not (folder / "merged").exists()
+        assert not (tmp_path / "merged").exists()
         asked = sum(api.asked.values())
         time.sleep(0.5)
         assert sum(api.asked.values()) == asked
-        played(folder, "merged", "--workers", "3", "--no-report")  # in the two shards that are there
-        check(folder, api, twice=2)
+        played(tmp_path, "merged", "--workers", "3", "--no-report")  # in the two shards that are there
+        check(tmp_path, api, twice=2)
 
 
 def is_running(process: int) -> bool:
-    with suppress(ProcessLookupError):
+    with suppress(OSError):
         os.kill(process, 0)
         return Path(f"/proc/{process}/status").read_text().partition("State:\t")[2][:1] not in ("Z", "")
     return False
 
 
-def test_an_interrupted_command_ends_its_workers(folder: Path) -> None:
+def test_an_interrupted_command_ends_its_workers(tmp_path: Path) -> None:
     with counting_api() as api:
-        (folder / "audit.yaml").write_text(AUDIT.format(trials=TRIALS, url=api.url))
-        one = command(folder, "merged", "--workers", "2", "--no-report")
-        shards = [folder / "merged.shards" / f"{number}-of-2" for number in (1, 2)]
-        deadline = time.monotonic() + 60
-        while not all(ended(shard) for shard in shards):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        workers = [holder(shard) for shard in shards]
+        (tmp_path / "audit.yaml").write_text(AUDIT.format(trials=TRIALS, url=api.url))
+        one, workers = begun(tmp_path)
         one.send_signal(signal.SIGINT)
         _, said = one.communicate(timeout=60)
         assert (one.returncode, "the same command resumes the run" in said) == (130, True), said
         assert not any(is_running(worker) for worker in workers)
 
 
-def test_what_cannot_go_together_is_refused(folder: Path) -> None:
-    (folder / "audit.yaml").write_text(AUDIT.format(trials=1, url="http://127.0.0.1:1/v1"))
-    refused(folder, "run", "--workers", "2", "--shard", "1/2", told="cannot be used with --workers")
-    refused(folder, "run", "--workers", "2", "--dask", "tcp://127.0.0.1:1", told="plays on this machine alone")
-    refused(folder, "run", "--workers", "2", "--spans", told="--spans cannot be used with --workers")
-    refused(folder, "run", "--workers", "0", told="0 is not in the range")
+def test_what_cannot_go_together_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "audit.yaml").write_text(AUDIT.format(trials=1, url="http://127.0.0.1:1/v1"))
+    refused(tmp_path, "run", "--workers", "2", "--shard", "1/2", told="cannot be used with --workers")
+    refused(tmp_path, "run", "--workers", "2", "--dask", "tcp://127.0.0.1:1", told="plays on this machine alone")
+    refused(tmp_path, "run", "--workers", "2", "--spans", told="--spans cannot be used with --workers")
+    refused(tmp_path, "run", "--workers", "0", told="0 is not in the range")
 
 
 async def test_after_a_holder_died_nobody_sends_for_the_gap(tmp_path: Path) -> None:
