@@ -92,6 +92,8 @@ class Declaration:
     - `legend`: a few words for the legend of tables, or "" if the name is enough.
     - `percentage`: True if values are shown in percent.
     - `has_top`: True if a topic's score can reach the end of the range; otherwise, intervals use another top.
+    - `fewest_topics`: the fewest topics on which the mean has an interval for topics like these: more than usual for
+      counts without an end, which few topics can decide.
     - `called`: words for the lowest and highest values in a sentence, such as ("fastest", "slowest"), or None for
       best and worst.
     - `counts`: "shares" if a value is a share of n things in a conversation, averaged over conversations; "sums" if the
@@ -141,6 +143,7 @@ class Declaration:
     legend: str = ""
     percentage: bool = False
     has_top: bool = True
+    fewest_topics: int = 0
     called: tuple[str, str] | None = None
     counts: Counts = ""
     event: bool = False

@@ -35,7 +35,7 @@ from scoring.measures.usefulness import (
 )
 from scoring.settings import Settings
 from scoring.stochastic.failures import rate_of
-from scoring.table import ScoreRow, has_top
+from scoring.table import ScoreRow, fewest_topics, has_top
 from topics.arrays import Counts, Floats
 from topics.counting import pluralize
 from topics.topic import Topic
@@ -318,7 +318,8 @@ class SystemScores:
         if part.is_one_topic:
             names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(units, 0, 1)
         top = [1.0 if has_top(measure) else math.inf for measure in measures]
-        found = resampler.with_design(self.design).means(names, units, top=top, unit=part.unit)
+        fewest = [fewest_topics(measure) for measure in measures]
+        found = resampler.with_design(self.design).means(names, units, top=top, fewest=fewest, unit=part.unit)
         return dict(zip(measures, found, strict=True))
 
     def _mean_row(self, measure: str, part: Part, found: Mean, invalid: int, interval: Interval) -> ScoreRow:

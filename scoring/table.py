@@ -114,6 +114,12 @@ def has_top(measure: str) -> bool:
     return found is None or found.has_top
 
 
+def fewest_topics(measure: str) -> int:
+    """Return the fewest topics on which the measure's mean has an interval for topics like these."""
+    found = declared(measure)
+    return found.fewest_topics if found is not None else 0
+
+
 def _add_scorers(term: Term, scorers: str) -> Term:
     found = declared(term.name)
     if found is not None and "judgments" not in found.needs and term.arguments and isinstance(term.arguments[0], Term):

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from scoring.inference import unseen_topic
 from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions_reason
-from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few_reason
+from scoring.inference.interval import FEWEST, METHOD, Interval, no_end_reason, no_interval, too_few_reason
 from scoring.inference.these_topics import these_interval
 from scoring.settings import Resample
 from scoring.statistics.two_levels import two_level_counts
@@ -71,18 +71,20 @@ class Resampler:
         *,
         bottom: npt.ArrayLike = 0.0,
         top: npt.ArrayLike = 1.0,
+        fewest: npt.ArrayLike = FEWEST,
         unit: str = "topic",
     ) -> list[Interval]:
         """Return an interval for each measure's mean over topics of the topic's mean over trials.
 
         `values` is (topics, trials, measures), NaN if missing. In each measure, topics without a value are left out.
-        There is no interval on fewer than four topics. Raises ValueError for values beyond `bottom` or `top`.
+        There is no interval on fewer than four topics, nor on fewer than `fewest` for topics like these. Raises
+        ValueError for values beyond `bottom` or `top`.
         """
         cells = np.asarray(values, dtype=np.float64)
         seen = ~np.isnan(cells)
         counts = seen.sum(axis=1, keepdims=True)
         below = np.where(seen, 1.0 / np.maximum(counts, 1), np.nan)
-        return self.ratios(topics, cells * below, below, bottom=bottom, top=top, unit=unit)
+        return self.ratios(topics, cells * below, below, bottom=bottom, top=top, fewest=fewest, unit=unit)
 
     def ratio(self, topics: Sequence[str], above: npt.ArrayLike, below: npt.ArrayLike, unit: str = "topic") -> Interval:
         """Return the interval of one ratio. `above` and `below` are (topics, trials); see `ratios`."""
@@ -97,6 +99,7 @@ class Resampler:
         *,
         bottom: npt.ArrayLike = 0.0,
         top: npt.ArrayLike = 1.0,
+        fewest: npt.ArrayLike = FEWEST,
         unit: str = "topic",
     ) -> list[Interval]:
         """Return an interval for each ratio of sums over topics and trials, such as recoveries over failures.
@@ -119,7 +122,7 @@ class Resampler:
             names, (tall, flat) = list(topics), (upper, lower)
             if self._design.has_clusters(topics):
                 names, (tall, flat) = self._design.group_topics(topics, upper, lower)
-            of_topics = self._ratios(names, tall, flat, least, most, self._design.unit(topics))
+            of_topics = self._ratios(names, tall, flat, least, most, self._design.unit(topics), fewest)
         if not self._design.continued:
             return of_topics
         of_sessions = self._session_intervals(upper, lower, least, most)
@@ -150,8 +153,16 @@ class Resampler:
         ]
 
     def _ratios(
-        self, topics: Sequence[str], upper: Floats, lower: Floats, least: Floats, most: Floats, unit: str
+        self,
+        topics: Sequence[str],
+        upper: Floats,
+        lower: Floats,
+        least: Floats,
+        most: Floats,
+        unit: str,
+        fewest: npt.ArrayLike = FEWEST,
     ) -> list[Interval]:
+        needed = np.broadcast_to(fewest, upper.shape[2])
         seen = ~(np.isnan(upper) | np.isnan(lower))
         upper, lower = np.where(seen, upper, 0.0), np.where(seen, lower, 0.0)
         found: list[Interval] = [no_interval("no value")] * upper.shape[2]
@@ -170,7 +181,9 @@ class Resampler:
             sides = upper[rows][:, :, columns], lower[rows][:, :, columns]
             lows, highs = self._interval_ends(names, present[rows], *sides, least[columns], most[columns])
             for place, column in enumerate(columns):
-                if lows[place] == highs[place]:
+                if len(names) < needed[column]:
+                    found[column] = no_interval(no_end_reason(len(names), unit, int(needed[column])))
+                elif lows[place] == highs[place]:
                     found[column] = no_interval(f"every {unit} has the same value")
                 else:
                     found[column] = self._interval(lows[place], highs[place], unit)

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 # The fewest units (topics, sessions, or trials within one topic) for statements about other units like these.
 FEWEST = 4
 
+# The fewest topics for the mean, over topics like these, of a count without an end. A kind of topic that is one in 20
+# can decide such a mean, and 59 is the smallest number of topics of which all are of other kinds in less than 5% of
+# studies: .95**59 = .048.
+FEWEST_WITHOUT_END = 59
+
 # How most intervals are made: `… topic`, `… cluster`, `… session`, or `… trial` of these topics or of one. It is a
 # confidence interval, so it is not called Bayesian. With a whole unseen topic it is the bound of the named author.
 METHOD = "Gaffke-type interval with an unseen"
@@ -47,3 +52,7 @@ def no_interval(why: str = "") -> Interval:
 
 def too_few_reason(units: int, unit: str = "topic") -> str:
     return f"one {unit}: nothing to resample" if units == 1 else f"{units} {unit}s: too few to resample"
+
+
+def no_end_reason(units: int, unit: str, needed: int) -> str:
+    return f"it has no end, and {units} {unit}s may lack the kind that decides its mean (it takes {needed})"

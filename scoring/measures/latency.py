@@ -11,6 +11,7 @@ import numpy as np
 
 from recordings.files.times import unix_seconds
 from scoring.figure import Figure
+from scoring.inference.interval import FEWEST_WITHOUT_END
 from scoring.measure import Declaration, Measure
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ _of_seconds = partial(
     range=(0.0, math.inf),
     good="low",
     has_top=False,
+    fewest_topics=FEWEST_WITHOUT_END,
     called=("fastest", "slowest"),
     notes=load_notes,
 )

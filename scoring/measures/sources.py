@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from scoring.cited import CitedSource
 from scoring.figure import Figure
+from scoring.inference.interval import FEWEST_WITHOUT_END
 from scoring.measure import (
     Declaration,
     Measure,
@@ -233,6 +234,7 @@ DOMAINS = _of_sources(
     n="answers",
     range=(0.0, math.inf),
     has_top=False,
+    fewest_topics=FEWEST_WITHOUT_END,
     percentage=False,
     called=("fewest", "most"),
     read=None,

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
+from scoring.inference.interval import FEWEST_WITHOUT_END
 from scoring.measure import Declaration, Measure
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ _of_tokens = partial(
     range=(0.0, math.inf),
     good="low",
     has_top=False,
+    fewest_topics=FEWEST_WITHOUT_END,
 )
 TOKENS_IN = _of_tokens(
     name="tokens_in",

@@ -24,12 +24,13 @@ import numpy as np
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
-from scoring.inference.interval import Interval, no_interval
+from scoring.inference.interval import FEWEST_WITHOUT_END, Interval, no_interval
 from scoring.inference.largest_share import largest_share
 from scoring.inference.losses import End, LostTrials, SideWithLosses
 from scoring.inference.matched import Difference, compare_family, difference, within_bounds
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import JudgingRules, judge
+from scoring.measures import sources
 from scoring.measures.usefulness import FEWEST_FAILED, share
 from scoring.stochastic.failures import rate_of
 from tests.support.checkout import ROOT
@@ -64,9 +65,8 @@ world one system loses half of its trials with the first domain. *Alarm*: the sh
 the first domain's share alarms, though nothing changed.
 """
 FLAGGED = """
-Flagged, by more than two standard errors: {missed}, of {cells} cells. Not to be known from the data: {unseen}. One
-topic in twenty has fifteen times as many sources there, a study may have none of these, and the number of domains
-has no end.
+Flagged, by more than two standard errors: {missed}, of {cells} cells. The number of domains has no end, and a kind of
+topic that is one in 20 can decide its mean, so it has no interval on fewer than {fewest} topics.
 """
 
 
@@ -92,7 +92,8 @@ def interval_of(name: str, shown: Shown, design: Design, seed: int) -> Interval:
         return rate_of(topics, values, level=LEVEL, invalid=shown.lost, design=design).share.interval
     if name in ("domains", "GF_sources"):
         resampler = Resampler(generator(seed, "scores"), level=LEVEL).with_design(design)
-        return resampler.means(topics, values[..., None], top=math.inf if name == "domains" else 1.0)[0]
+        top, fewest = (math.inf, sources.DOMAINS.fewest_topics) if name == "domains" else (1.0, 0)
+        return resampler.means(topics, values[..., None], top=top, fewest=fewest)[0]
     pooled = name.startswith("%citations")
     above = np.where(of > 0, values, 0.0) * of
     found = share(topics, above, of, shown.lost, level=LEVEL, pooled=pooled, whole=float(np.nanmax(of)), design=design)
@@ -238,17 +239,8 @@ def read(kept: Path) -> list[Counted]:
     return [Counted(**json.loads(line)) for line in lines]
 
 
-def is_unseen(one: Counted) -> bool:
-    """True if few topics decide the figure of a measure without an end, and one study in fifty may have none of them:
-    no interval can know."""
-    shares = [world.law.many for world in SOURCE_WORLDS if str(world) == one.world]
-    return one.figure == "domains" and any(share and (1 - share) ** one.topics > 0.02 for share in shares)
-
-
 def is_flagged(one: Counted) -> bool:
-    """True if the rate misses what is claimed by more than two standard errors, where it can be known."""
-    if is_unseen(one):
-        return False
+    """True if the rate misses what is claimed by more than two standard errors."""
     least = 0.95 if one.figure.startswith(VERDICTS) else 0.93
     return one.right < least * one.printed - 2 * math.sqrt(least * (1 - least) * one.printed)
 
@@ -261,8 +253,6 @@ def part(found: Sequence[Counted]) -> str:
     flagged = [one for one in found if is_flagged(one)]
     sizes = [f"{topics}×{trials}" for topics, trials in dict.fromkeys((one.topics, one.trials) for one in intervals)]
     missed = "; ".join(f"{one.world}, {one.figure}, {one.topics}×{one.trials}" for one in flagged) or "none"
-    hidden = [one for one in found if is_unseen(one) and one.right < 0.93 * one.printed]
-    unseen = "; ".join(f"{one.world}, {one.figure}, {one.topics}×{one.trials}" for one in hidden) or "none"
     return "\n".join(
         [
             f"{HEAD}\n",
@@ -270,7 +260,7 @@ def part(found: Sequence[Counted]) -> str:
             *table(intervals, names),
             f"\n{wrapped(ALIKE, domains=DOMAINS)}\n",
             *verdicts([one for one in found if one.figure.startswith(VERDICTS)]),
-            f"\n{wrapped(FLAGGED, missed=missed, cells=len(found), unseen=unseen)}\n",
+            f"\n{wrapped(FLAGGED, missed=missed, cells=len(found), fewest=FEWEST_WITHOUT_END)}\n",
         ]
     )
 

@@ -142,14 +142,15 @@ def _interval(
     resampler = Resampler(generator(0, "tree", str(measure)), level=level)
     of = declared(measure.name)
     top = 1.0 if of is None or of.has_top else math.inf
+    fewest = 0 if of is None else of.fewest_topics
     if unit == "topic" and not design.has_independent_topics(topics):
         columns = {number: at for at, number in enumerate(sorted({key.trial for key in trials}))}
         cells = np.full((len(names), len(columns), 1), np.nan)
         for row, key, value in zip(rows, trials, values, strict=True):
             cells[row, columns[key.trial]] = value
         counted = np.where(np.isnan(cells), np.nan, 1.0)
-        return resampler.with_design(design).ratios(names, cells, counted, top=top)[0]
-    return resampler.ratios(names, above[:, None, None], below[:, None, None], top=top, unit=unit)[0]
+        return resampler.with_design(design).ratios(names, cells, counted, top=top, fewest=fewest)[0]
+    return resampler.ratios(names, above[:, None, None], below[:, None, None], top=top, fewest=fewest, unit=unit)[0]
 
 
 @dataclass(frozen=True, slots=True)

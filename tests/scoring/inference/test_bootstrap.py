@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.interval import Interval
+from scoring.inference.design import Design
+from scoring.inference.interval import FEWEST_WITHOUT_END, Interval
 from scoring.settings import Resample
 from topics.errors import InputError
 
@@ -64,6 +65,22 @@ def test_the_interval_is_that_of_a_bootstrap_written_out_in_full() -> None:
     factor = max((1.5 + 0.5 * 15 / 20) / (1 - 1.3 * tail), 1 + 4 / math.sqrt(20))
     expected = ends_of(each, np.ones(20), 1, factor * ordered[0])
     assert (topless.low, topless.high) == pytest.approx(expected, abs=0.02)
+
+
+def test_a_count_without_an_end_needs_topics_enough_to_show_the_kind_that_decides_its_mean() -> None:
+    """59 topics miss a kind that is one in 20 in less than 5% of studies, and 58 do not."""
+    values = np.random.default_rng(3).poisson(4.0, (59, 3, 2)).astype(float)
+    few, many = (
+        resampler().means(names(size), values[:size], top=math.inf, fewest=[FEWEST_WITHOUT_END, 0]) for size in (58, 59)
+    )
+    assert [one.is_defined for one in (*few, *many)] == [False, True, True, True]
+    assert few[0].note == "it has no end, and 58 topics may lack the kind that decides its mean (it takes 59)"
+    assert 0.95**59 < 0.05 < 0.95**58
+    of_these = resampler().with_design(Design(estimand="these"))
+    assert of_these.means(names(5), values[:5], top=math.inf, fewest=59)[0].is_defined
+    assert resampler().means(names(5), values[:5], top=math.inf, fewest=59, unit="trial")[0].is_defined
+    in_tens = resampler().with_design(Design({name: name[:3] for name in names(59)}))
+    assert "it has no end, and 6 clusters" in in_tens.means(names(59), values, top=math.inf, fewest=59)[0].note
 
 
 def test_the_two_stage_interval_is_that_of_a_two_stage_bootstrap_where_that_is_wider() -> None:

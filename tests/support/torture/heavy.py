@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from scoring.inference.interval import FEWEST_WITHOUT_END
 from tests.support.torture.laws import (
     Law,
     by_topic,
@@ -89,6 +90,7 @@ def _over(laws: list[Law], *noises: Law) -> list[dict[str, object]]:
     Kind.UNBOUNDED,
     "rare bad topics",
     _over([slow(0.03, 10), slow(0.05, 10), slow(0.10, 10), slow(0.5, 4)]),
+    fewest=FEWEST_WITHOUT_END,
 )
 @world(
     "R, {law}, trials {noise}",
@@ -185,6 +187,7 @@ def unequal_trials(rng: np.random.Generator, topics: int, trials: int, systems: 
     Kind.UNBOUNDED,
     "trials in time",
     least=(2, 2),
+    fewest=FEWEST_WITHOUT_END,
 )
 def warm_cache(rng: np.random.Generator, topics: int, trials: int, systems: int) -> Study:
     """The truth is the mean over the trials of this schedule: it depends on how many there are."""

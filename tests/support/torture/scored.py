@@ -53,8 +53,8 @@ def design_of(study: Study, system: int, estimand: Estimand) -> tuple[Design, st
     return design, "" if found is None else found.note
 
 
-def interval_of(study: Study, system: int, kind: Kind, design: Design) -> Interval:
-    """As it is printed."""
+def interval_of(study: Study, system: int, kind: Kind, design: Design, fewest: int = 0) -> Interval:
+    """As it is printed of a measure with a value on `fewest` topics like these."""
     values = study.values[system]
     topics = [f"T{at:03d}" for at in range(len(values))]
     lost = np.isnan(values)
@@ -70,7 +70,7 @@ def interval_of(study: Study, system: int, kind: Kind, design: Design) -> Interv
         return share(topics, values, below, lost, level=LEVEL, pooled=False, design=design).interval
     resampler = Resampler(generator(0, "torture"), level=LEVEL).with_design(design)
     top = math.inf if kind is Kind.UNBOUNDED else 1.0
-    return resampler.means(topics, values[..., None], top=top)[0]
+    return resampler.means(topics, values[..., None], top=top, fewest=fewest)[0]
 
 
 def scored(world: World, study: Study, estimand: Estimand) -> list[Said]:
@@ -80,7 +80,7 @@ def scored(world: World, study: Study, estimand: Estimand) -> list[Said]:
     truth, means, said = world.truth(name, study), topic_means(study), []
     for system in range(len(study.values)):
         design, warning = design_of(study, system, estimand)
-        found = interval_of(study, system, world.kind, design)
+        found = interval_of(study, system, world.kind, design, world.fewest)
         low, high = student(means[system])
         reference = high - low if estimand == "like-these" and not pooled else math.nan
         ends = (found.low, found.high) if found.is_defined else (math.nan, math.nan)

@@ -33,6 +33,8 @@ class World:
     """What the data cannot show (clusters that nobody named); such cells are reported, and apart from the others."""
     rare: float = 0.0
     """The share of topics that decide the figure, of a measure without an end: a study may have none of them."""
+    fewest: int = 0
+    """The fewest topics like these for an interval of the mean (`scoring.measure.Declaration.fewest_topics`)."""
     few: int = 0
     """How many trials over all topics are too few to show that they hang together."""
     least: tuple[int, int] = (2, 1)
