@@ -155,6 +155,24 @@ class _Notes(SilentWatcher):
         self.left[system] = reason
 
 
+class _SchedulerSemaphore:
+    """A Dask semaphore with one lease. It is never `abandoned`: the scheduler waits until a dead worker's lease
+    expires."""
+
+    abandoned = False
+
+    def __init__(self, name: str) -> None:
+        import distributed  # late: of the extra `cluster`
+
+        self._semaphore = distributed.Semaphore(max_leases=1, name=name)
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        return bool(self._semaphore.acquire(timeout))
+
+    def release(self) -> bool:
+        return bool(self._semaphore.release())
+
+
 class _SchedulerBoard:
     def __init__(self, client: Any, name: str) -> None:
         self._client, self._name = client, name
@@ -196,9 +214,9 @@ async def _play_shard(assignment: Assignment, notes: _Notes, clock: Clock = REAL
     def shared_state(name: str) -> tuple[Semaphore, Board]:
         if assignment.command:
             return folder_state(Path(assignment.folder) / "pace", content_hash("system", name)[:12])
-        import distributed  # late: of the extra `cluster`
+        import distributed
 
-        return distributed.Semaphore(max_leases=1, name=name), _SchedulerBoard(distributed.get_client(), name)
+        return _SchedulerSemaphore(name), _SchedulerBoard(distributed.get_client(), name)
 
     gates = SharedGates(shared_state, named)
     worker, stopped = f"shard{assignment.index}", _stop_check(assignment)

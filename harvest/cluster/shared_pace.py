@@ -33,7 +33,10 @@ _HEEDED = "heeded"  # the holder's entry: gap, complaints, and the number of the
 
 
 class Semaphore(Protocol):
-    """The interface of a Dask semaphore with one lease, as far as this module uses it."""
+    """A semaphore with one lease. `abandoned` is True if it was acquired at once from a process that died while it held
+    it, which may have sent a turn a moment ago."""
+
+    abandoned: bool
 
     def acquire(self, timeout: float | None = None) -> bool: ...
     def release(self) -> bool: ...
@@ -82,7 +85,7 @@ class SharedGate(Gate):
                 self.busy.check(self.clock.monotonic())
             try:
                 gap = await self._react_to_complaints()
-                if getattr(self._semaphore, "abandoned", False):  # of a folder; a scheduler waits for a lease instead
+                if self._semaphore.abandoned:
                     until = self.clock.monotonic() + gap + _SENDING_SECONDS
                     await self._rest(lambda: until)
             except BaseException:

@@ -22,6 +22,8 @@ SPACING = 0.05
 class OneLease:
     """As Dask's semaphore with one lease, for gates of one process. held: how often somebody had it."""
 
+    abandoned = False
+
     def __init__(self) -> None:
         self.held = 0
         self._lock = threading.Lock()
