@@ -110,6 +110,7 @@ class Declaration:
     - `column`: the name of the column, or None for the measure's name.
     - `read`: reads a written form, or None for `read_plain_term`.
     - `rows`: makes the rows of a measure over many conversations.
+    - `needs_values_alone`: True if `rows` uses nothing but the values of conversations, so that words can be forgotten.
     - `tallies`: makes both sides of a share over trials from the labels of a system's answers.
     - `notes`: makes sentences about the conversations of a run, printed if the measure is requested.
 
@@ -157,6 +158,7 @@ class Declaration:
     column: Callable[[Measure], str] | None = None
     read: Read | None = None
     rows: Callable[[Measure, Pool], Iterator[Reading]] | None = None
+    needs_values_alone: bool = False
     tallies: Callable[[Answers], Iterator[Tally]] | None = None
     notes: Callable[[Collection[Conversation]], Iterator[str]] | None = None
     criterion: Callable[[Measure, Schema], str] | None = None

@@ -23,17 +23,30 @@ from topics.topic import TopicSet
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The figures of finished conversations, of which only outlines are left: the default ones, and those of `names`.
-    `columns` are by system; in them, conversations are numbered in the order of the system's outlines. `unjudged` is
-    the number of links to entities that the gold table does not judge. The figures rest on a gold table if they are
-    `judged`, and on the settings that `of_values` describes."""
+    """The figures of finished conversations, of which only outlines are left: the default ones, and those of the
+    measures in `asked`, which are no default ones. `columns` are by system; in them, conversations are numbered in the
+    order of the system's outlines. `unjudged` is the number of links to entities that the gold table does not judge.
+    The figures rest on a gold table if they are `judged`, and on the settings that `of_values` describes."""
 
     outlines: Outlines
     columns: Mapping[str, Sequence[Ranked]]
     unjudged: int
     judged: bool
     of_values: str
-    names: Set[str] = frozenset()
+    asked: Set[str] = frozenset()
+
+    def has(self, measure: Measure) -> bool:
+        """Return True if these figures include those of a measure, or if labels alone decide it."""
+        name = measure.base_name
+        if measure.declaration.of != "conversation" or name in self.asked:
+            return True
+        return any(column.measure == name for own in self.columns.values() for _, column in own)
+
+    def only(self, names: Set[str]) -> "Measured":
+        """Return the default figures and, of the others, those with these names."""
+        other = self.asked - names
+        kept = {system: [one for one in own if one[1].measure not in other] for system, own in self.columns.items()}
+        return replace(self, columns=kept, asked=self.asked & names) if other else self
 
 
 class Measuring:
@@ -46,6 +59,7 @@ class Measuring:
         self._places = {topic: place for place, topic in enumerate(self._topics)}
         self._set, self._gold, self._settings = topics, gold, settings
         self._asked = AskedMeasures(wanted, _refuse_judgments)
+        self._default: set[str] = set()
         # By system and measure: columns, and their places among a conversation's figures.
         self._parts: dict[str, dict[str, list[tuple[tuple[int, int], Column]]]] = {}
         self._unjudged = 0
@@ -76,6 +90,7 @@ class Measuring:
             at = np.array(own_numbers, dtype=np.int64)
             columns = default_columns(grounds)
             default = {column.measure for _, column in columns}
+            self._default |= default
             columns += asked_columns([self._asked.figures(ground, default) for ground in grounds])
             shared: dict[int, Counts] = {}  # columns of one topic type have the same numbers
             for (_, *place), column in columns:
@@ -100,15 +115,16 @@ class Measuring:
                 there = joined.derived(column.at, ranks.take)
                 columns.setdefault(name, []).append((first, replace(column, at=there)))
         self._parts = {}
-        names = frozenset(one.name for one in self._asked.measures)
-        return Measured(outlines, columns, self._unjudged, self._gold is not None, self._settings.of_values, names)
+        asked = {one.base_name for one in self._asked.measures if one.declaration.of == "conversation"}
+        judged, of_values = self._gold is not None, self._settings.of_values
+        return Measured(outlines, columns, self._unjudged, judged, of_values, asked - self._default)
 
 
 _FIELDS = tuple(field.name for field in fields(Column) if field.name != "measure")
 
 
 def measured_arrays(of: Measured) -> tuple[dict[str, Json], dict[str, Any]]:
-    """Return default figures as JSON and as the arrays that it names. An array that several columns share is there
+    """Return figures as JSON and as the arrays that it names. An array that several columns share is there
     once, and of one that is constant a single number."""
     arrays: dict[str, Any] = {}
     names: dict[int, str] = {}
@@ -125,7 +141,8 @@ def measured_arrays(of: Measured) -> tuple[dict[str, Json], dict[str, Any]]:
         system: [[*first, one.measure, *[name(getattr(one, field)) for field in _FIELDS]] for first, one in own]
         for system, own in of.columns.items()
     }
-    return {"columns": columns, "unjudged": of.unjudged, "judged": of.judged, "of_values": of.of_values}, arrays
+    told = {"unjudged": of.unjudged, "judged": of.judged, "of_values": of.of_values, "asked": sorted(of.asked)}
+    return {"columns": columns, **told}, arrays
 
 
 def read_measured(value: Mapping[str, Any], arrays: Mapping[str, Any], outlines: Outlines) -> Measured:
@@ -148,7 +165,8 @@ def read_measured(value: Mapping[str, Any], arrays: Mapping[str, Any], outlines:
             size = len(arrays[named[0]])
             column = Column(measure, *(array(name, size) for name in named))
             columns.setdefault(system, []).append(((at, kind, place), column))
-    return Measured(outlines, columns, value["unjudged"], value["judged"], value["of_values"])
+    asked = frozenset(value["asked"])
+    return Measured(outlines, columns, value["unjudged"], value["judged"], value["of_values"], asked)
 
 
 def _refuse_judgments() -> Judged:

@@ -122,8 +122,10 @@ def score(
     wanted = {
         one.name: one for term in measures for one in read_term(term, settings, topics, lambda: rule_judgments().schema)
     }
-    if measured is not None and not wanted.keys() <= measured.names:
-        raise ValueError("the figures of these conversations were computed for other measures")
+    if measured is not None:
+        if not all(map(measured.has, wanted.values())):
+            raise ValueError("the figures of these conversations were computed for other measures")
+        measured = measured.only({one.base_name for one in wanted.values()})
     asked = AskedMeasures(tuple(wanted.values()), rule_judgments)
     seed = int(rng.integers(2**63))
     by_trial = resampler if trial_intervals else None

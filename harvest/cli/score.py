@@ -176,7 +176,7 @@ def command(
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
     if outlined is not None and basis is not None:  # when everything is printed, as all files are hashed
-        keep_columns(outlined, basis, table)
+        keep_columns(outlined, basis, None if wanted else table)
     code = exit_code(bounds, strict=strict)
     if channels.has_requests:
         from harvest.notices.verdicts import bounds_bulletin  # late: it has many imports that nothing else here needs

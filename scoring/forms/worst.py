@@ -242,6 +242,7 @@ CVAR = _of_scores(
     written=("CVaR(R, beta=0.25)", "CVaR(latency, beta=0.05)"),
     legend="mean of the worst",
     rows=_tail_readings(lambda tail: (tail.cvar, tail.cvar_interval)),
+    needs_values_alone=True,
 )
 QUANTILE = _of_scores(
     name="Q",
@@ -254,6 +255,7 @@ QUANTILE = _of_scores(
     written=("Q(R, beta=0.25)", "Q(latency, beta=0.95)"),
     legend="quantile",
     rows=_tail_readings(lambda tail: (tail.quantile, tail.quantile_interval)),
+    needs_values_alone=True,
 )
 MINIMUM = _of_scores(
     name="min",
@@ -265,6 +267,7 @@ MINIMUM = _of_scores(
     rows=_tail_readings(
         lambda tail: (tail.extreme, no_interval("the smallest that was observed; another trial can be worse"))
     ),
+    needs_values_alone=True,
 )
 MAXIMUM = _of_scores(
     name="max",
@@ -277,6 +280,7 @@ MAXIMUM = _of_scores(
     rows=_tail_readings(
         lambda tail: (tail.extreme, no_interval("the largest that was observed; another trial can be worse"))
     ),
+    needs_values_alone=True,
 )
 RATE = _of_scores(
     name="P",

@@ -1,7 +1,8 @@
 """Outlines, values and figures of a large run, kept in `columns/` of its folder, so that they are computed once.
 
     outlines.npz    every attempt without its words
-    values.npz      the default measures of each conversation, and a few first answers of each system to each topic
+    values.npz      the default measures of each conversation and those asked for last, and a few first answers of each
+                    system to each topic
     trees.npz       the tree by label of each system
     scores.npz      the figures over all trials, as one request had them
 
@@ -59,9 +60,9 @@ def keep_columns(run: OutlinedRun, basis: Basis, table: ScoreTable | None = None
             write_columns(run.path, "scores.npz", basis.table, basis, told, arrays)
 
 
-def kept_run(path: Path, basis: Basis, again: Callable[[], ScoreTable], *, values: bool) -> OutlinedRun | None:
-    """Return the run as its columns have it, or None if there are none that can be believed: with the `values` of its
-    conversations, or with the table of its figures, of which `again` computes the rows of single trials."""
+def kept_run(path: Path, basis: Basis, again: Callable[[], ScoreTable] | None = None) -> OutlinedRun | None:
+    """Return the run as its columns have it, or None if there are none that can be believed: with the values of its
+    conversations or, if `again` computes the rows of single trials, with the table of its figures."""
 
     def read_values(
         told: Mapping[str, Any], arrays: Mapping[str, Any]
@@ -70,17 +71,18 @@ def kept_run(path: Path, basis: Basis, again: Callable[[], ScoreTable], *, value
         return read_measured(told, arrays, outlines.valid), answers
 
     def read_table(told: Mapping[str, Any], arrays: Mapping[str, Any]) -> KeptTable:
+        assert again is not None, "the table is asked for"
         rows = tuple(_read_rows(told["rows"], arrays["floats"], arrays["none"]))
         return KeptTable(rows, told["settings"], tuple(told["notes"]), tuple(told["coverage"]), again)
 
-    table = None if values else read_columns(path, "scores.npz", basis.table, basis, read_table)
-    if table is None and not values:
+    table = None if again is None else read_columns(path, "scores.npz", basis.table, basis, read_table)
+    if table is None and again is not None:
         return None
     outlined = read_columns(path, "outlines.npz", basis.values, basis, _read_outlined)
     if outlined is None:
         return None
     outlines, damage = outlined
-    found = read_columns(path, "values.npz", basis.values, basis, read_values) if values else (None, None)
+    found = (None, None) if again else read_columns(path, "values.npz", basis.values, basis, read_values)
     if found is None:
         return None
     measured, answers = found

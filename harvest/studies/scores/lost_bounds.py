@@ -38,10 +38,7 @@ def lost_bounds(material: Material, rescored: Rescored) -> Callable[[ScoreRow, E
         return rescored(replace(material, conversations=filled_trials(material, material.first_lost, fill)), estimand)
 
     def bounds_of_row(row: ScoreRow, estimand: Estimand) -> LostBounds:
-        depends = any(one.system == row.system for one in material.concentrations)
-        why = loss_words(row.system, material) if depends or many_lost(row.system, material) else ""
-        if depends:
-            why = f"{why}{', and ' if why else ''}whether trials were lost depended on what had been answered"
+        why = _why_bounded(row.system, material)
         if not why:
             return LostBounds("")
         fills = (NOT_USEFUL, NOT_USEFUL + USEFUL if row.measure == RECOVERY.name else USEFUL)
@@ -61,3 +58,16 @@ def lost_bounds(material: Material, rescored: Rescored) -> Callable[[ScoreRow, E
         )
 
     return bounds_of_row
+
+
+def losses_matter(material: Material) -> bool:
+    """Return True if the figures of some system have bounds."""
+    return any(_why_bounded(system, material) for system in material.systems)
+
+
+def _why_bounded(system: str, material: Material) -> str:
+    depends = any(one.system == system for one in material.concentrations)
+    why = loss_words(system, material) if depends or many_lost(system, material) else ""
+    if depends:
+        why = f"{why}{', and ' if why else ''}whether trials were lost depended on what had been answered"
+    return why

@@ -5,18 +5,23 @@ holds it whole, which also names every fault, with its place: what is unusual ha
 """
 
 from array import array
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
+from harvest.audits.audit_file import Threshold
 from harvest.studies.runs.first_answers import FirstAnswers
-from harvest.studies.runs.outlined_run import OutlinedRun
+from harvest.studies.runs.outlined_run import KeptTable, OutlinedRun
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds
+from harvest.studies.scores.bounds import measures_needed
 from harvest.studies.scores.columns_file import Basis
 from harvest.studies.scores.gathered import declared_continued
 from harvest.studies.scores.kept_columns import keep_columns, kept_run, kept_trees
+from harvest.studies.scores.lost_bounds import losses_matter
 from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.validity.odd_answers import COUNTED
 from harvest.studies.validity.odd_users import ORDERS, count_orders
@@ -31,7 +36,7 @@ from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import read_layers
 from recordings.judged.source_layers import source_table
 from recordings.log.caps import standings
-from recordings.log.header import topic_order
+from recordings.log.header import Header, topic_order
 from recordings.log.run_folder import Run, event_files, lost_events, read, read_events
 from recordings.log.store import read_header
 from recordings.trees.arrays import reorder
@@ -42,12 +47,14 @@ from scoring.conversations import UNITS, units_of
 from scoring.library import read_term, unasked_plug_ins
 from scoring.measure import Measure
 from scoring.measured import Measuring
-from scoring.settings import scoring_settings
+from scoring.settings import Settings, scoring_settings
 from scoring.swan.schema import Schema
 from scoring.table import ScoreTable
 from topics.errors import HarvestError
+from topics.gold import GoldTable
 from topics.library import load_gold
 from topics.source_file import load_sources
+from topics.topic import TopicSet
 
 _AT_ONCE = 4000  # conversations measured together: addresses that they share are parsed once
 _LEAST = 1 << 21  # bytes of events, of some thousand turns; smaller runs are read as quickly
@@ -61,10 +68,10 @@ class _NeedsWords(Exception):
 
 def outlined_run(path: Path, request: ScoreRequest, at_once: int = _AT_ONCE) -> OutlinedRun | None:
     """Return a run whose figures were computed while it was read. Returns None if the run or the request needs more:
-    measures of judgments or over many conversations, bounds, a cap, users worded by a model, traffic of pages, or
-    damage. `at_once` conversations are measured together."""
+    measures of judgments or of many conversations' words, a cap, users worded by a model, traffic of pages, or damage.
+    `at_once` conversations are measured together."""
     try:
-        return _Pass(path, request, at_once).run()
+        return _Pass(path, _Ground.of(path, request), at_once).run()
     except (HarvestError, _NeedsWords):
         return None
 
@@ -72,44 +79,68 @@ def outlined_run(path: Path, request: ScoreRequest, at_once: int = _AT_ONCE) -> 
 def run_or_columns(
     path: Path, request: ScoreRequest, code: str | None = None
 ) -> tuple[OutlinedRun | None, Basis | None]:
-    """Return a run as `outlined_run` does, or as its columns have it; and what its figures rest on if these should be
-    kept: the default ones. `code` is as in `Basis.of`."""
+    """Return a run for `harvest score`, as `outlined_run` does or as its columns have it, with the figures that its
+    thresholds need; and what these rest on if they should be kept. `code` is as in `Basis.of`."""
+    usual = replace(request, measures=())
     try:
-        if recorded_thresholds(Run(path, read_header(path), (), ())):  # whose bounds are of whole conversations
-            return None, None
-        basis = Basis.of(path, request, code)
-    except (OSError, HarvestError):  # reported when the run is read
+        thresholds = recorded_thresholds(Run(path, read_header(path), (), ()))
+        asked = replace(request, measures=(*request.measures, *map(str, measures_needed(thresholds))))
+        basis = Basis.of(path, usual, code)
+        ground = _Ground.of(path, asked) if asked.measures else None
+    except (OSError, HarvestError, _NeedsWords):  # errors are reported when the run is read
         return None, None
-    if request.measures:
-        return outlined_run(path, request), None
-    again = partial(_scored_again, path, request, basis)
-    if (kept := kept_run(path, basis, again, values=False)) is not None:
-        return kept, None
-    return kept_run(path, basis, again, values=True) or outlined_run(path, request), basis
+    kept = kept_run(path, basis, partial(_scored_again, path, usual, asked, basis))
+    told = kept is not None and kept.kept is not None and _is_told(kept.kept, request, thresholds, ground)
+    found = kept if told else _kept_values(path, basis, ground) or outlined_run(path, asked)
+    if found is not None and thresholds and losses_matter(request.gathered([found]).material):
+        return None, None  # bounds of lost trials are of whole conversations
+    return found, None if told else basis
 
 
-def _scored_again(path: Path, request: ScoreRequest, basis: Basis) -> ScoreTable:
-    run = kept_run(path, basis, partial(_scored_again, path, request, basis), values=True)
-    return request.scored(request.gathered([run or outlined_run(path, request) or read(path)]).material).table
+def _is_told(kept: KeptTable, request: ScoreRequest, thresholds: Sequence[Threshold], ground: "_Ground | None") -> bool:
+    """Return True if the table has all rows and notes of a request, and its thresholds speak of its topics."""
+    if ground is None:
+        return True
+    names = {row.measure for row in kept.rows}
+    return (
+        all(bound.estimand in (None, ground.settings.estimand) for bound in thresholds)
+        and all(
+            one.name in names or (one.form is None and one.declaration.of != "conversation") for one in ground.wanted
+        )
+        # Without gold, and of some measures, the notes say more once measures are asked for.
+        and (not request.measures or ground.gold is not None)
+        and not (request.measures and any(one.declaration.key or one.declaration.caution for one in ground.wanted))
+    )
+
+
+def _kept_values(path: Path, basis: Basis, ground: "_Ground | None") -> OutlinedRun | None:
+    found = kept_run(path, basis)
+    if found is None or found.measured is None or ground is None:
+        return found
+    return found if all(map(found.measured.has, ground.wanted)) else None
+
+
+def _scored_again(path: Path, usual: ScoreRequest, asked: ScoreRequest, basis: Basis) -> ScoreTable:
+    ground = _Ground.of(path, asked) if asked.measures else None
+    run = _kept_values(path, basis, ground) or outlined_run(path, asked) or read(path)
+    return usual.scored(usual.gathered([run]).material).table
 
 
 def run_with_values(path: Path, request: ScoreRequest, least: int = _LEAST) -> Run:
     """Return a run for a study of values of single conversations: of a large run outlines and these values, from its
     columns or read in one pass, which are then kept; otherwise, and if anything about it is unusual, the whole run. A
     run is large if its files of events have `least` bytes. Raises RunError as `read` does."""
+    usual = replace(request, measures=())
     try:
-        basis, continued = Basis.of(path, request), declared_continued(read_header(path))
-    except (OSError, HarvestError):
+        basis, continued = Basis.of(path, usual), declared_continued(read_header(path))
+        if continued or sum(stamp[0] for stamp in basis.files.values()) < least:
+            return read(path)
+        ground = _Ground.of(path, request) if request.measures else None
+    except (OSError, HarvestError, _NeedsWords):
         return read(path)
-    if continued or sum(stamp[0] for stamp in basis.files.values()) < least:
-        return read(path)
-    found = None
-    if not request.measures:
-        found = kept_run(path, basis, partial(_scored_again, path, request, basis), values=True)
-    if found is None:
-        found = outlined_run(path, request)
-        if found is not None and not request.measures:
-            keep_columns(found, basis)
+    found = _kept_values(path, basis, ground)
+    if found is None and (found := outlined_run(path, request)) is not None:
+        keep_columns(found, basis)
     # Sessions that go on from topic to topic are compared by their words.
     if found is None or found.answers is None or any(one.place > 1 for one, _ in found.outlines.examples):
         return read(path)
@@ -125,12 +156,22 @@ def run_with_trees(path: Path, code: str | None = None) -> OutlinedRun | None:
         return None
 
 
-class _Pass:
-    def __init__(self, path: Path, request: ScoreRequest, at_once: int) -> None:
-        self._path, self._header, self._at_once = path, read_header(path), at_once
-        empty = Run(path, self._header, (), ())
-        topics = self._header.topic_set()
-        if topics is None or standings(self._header, ()) or any(lost_events(path)):
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What the values of a run are computed from, and by which settings. `wanted` are the measures asked for."""
+
+    header: Header
+    topics: TopicSet
+    gold: GoldTable | None
+    settings: Settings
+    wanted: Sequence[Measure]
+
+    @classmethod
+    def of(cls, path: Path, request: ScoreRequest) -> Self:
+        """Raises _NeedsWords if figures need more than outlines, and HarvestError as the reader of whole runs does."""
+        header = read_header(path)
+        empty, topics = Run(path, header, (), ()), header.topic_set()
+        if topics is None or standings(header, ()) or any(lost_events(path)):
             raise _NeedsWords
         if models_of(empty) or unasked_plug_ins():
             raise _NeedsWords
@@ -141,11 +182,19 @@ class _Pass:
         gold = load_gold(request.gold, topics) if request.gold is not None else gold
         settings = scoring_settings(recorded_scoring(empty), topics, gold, request.settings)
         wanted = [one for term in request.terms for one in read_term(term, settings, topics, _refuse_schema)]
-        if not all(map(_is_of_one, wanted)):
+        if not all(map(_is_of_values, wanted)):
             raise _NeedsWords
+        return cls(header, topics, gold, settings, wanted)
+
+
+class _Pass:
+    def __init__(self, path: Path, ground: _Ground, at_once: int) -> None:
+        self._path, self._header, self._at_once = path, ground.header, at_once
+        topics, settings = ground.topics, ground.settings
         traits = {**COUNTED, ORDERS: count_orders, UNITS: lambda one: units_of(one, settings)}
-        self._topics = {topic.id for topic in topics.topics}
-        self._outlining, self._measuring = Outlining(traits), Measuring(topics, gold, settings, wanted)
+        self._topics = {topic.id: topic for topic in topics.topics}
+        self._outlining = Outlining(traits)
+        self._measuring = Measuring(topics, ground.gold, settings, ground.wanted)
         self._waiting: list[Conversation] = []
         self._answers: FirstAnswers | None = FirstAnswers()
         self._trees: dict[str, tuple[Growth, array[int]]] = {}  # with the numbers of the conversations
@@ -206,10 +255,11 @@ class _Pass:
         self._waiting.clear()
 
 
-def _is_of_one(measure: Measure) -> bool:
-    """Return True if a measure is only taken of conversations by themselves, or of their labels."""
-    of = measure.declaration
-    return (measure.form, of.rows, of.notes) == (None,) * 3 and not of.event and "judgments" not in of.needs
+def _is_of_values(measure: Measure) -> bool:
+    """Return True if a measure is taken of conversations by themselves, of these values, or of labels."""
+    of, form = measure.declaration, measure.form
+    alone = form is None or form.needs_values_alone
+    return alone and (of.rows, of.notes) == (None,) * 2 and not of.event and "judgments" not in of.needs
 
 
 def _refuse_schema() -> Schema:

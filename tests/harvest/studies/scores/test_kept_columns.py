@@ -63,7 +63,7 @@ def is_believed(folder: Path, request: ScoreRequest = REQUEST, code: str | None 
 
 
 def there(folder: Path, basis: Basis, *, values: bool = False) -> OutlinedRun | None:
-    return kept_run(folder, basis, pytest.fail, values=values)
+    return kept_run(folder, basis) if values else kept_run(folder, basis, pytest.fail)
 
 
 @pytest.mark.parametrize("width", ["50", "400"], ids=["a grid of counts", "a grid of trials"])

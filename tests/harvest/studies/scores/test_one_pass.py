@@ -132,6 +132,7 @@ def test_a_run_read_in_one_pass_is_printed_as_one_held_whole(
         ScoreRequest(gold=str(gold), settings={"unit": "characters"}),
         ScoreRequest(("%useful S1", "%recovery")),
         ScoreRequest(("T-measure", "refusal_rate", "D(RATINGS, 2)", "%sourced", "R"), gold=str(gold)),
+        ScoreRequest(("CVaR(R)", "Q(T-measure, beta=0.5)", "min(R)"), gold=str(gold)),
     ):
         found = outlined_run(folder, request, at_once=7)
         assert isinstance(found, OutlinedRun)
@@ -141,7 +142,7 @@ def test_a_run_read_in_one_pass_is_printed_as_one_held_whole(
 
 def test_measures_that_need_more_leave_the_run_to_the_reader_that_holds_it_whole(tmp_path: Path) -> None:
     folder = recorded(tmp_path / "run", world(1))
-    for measure in ("CVaR(R)", "P(refusal_rate, above=0)", "breakdown", "SWAN", "latency", "nothing"):
+    for measure in ("pooled(GF(RATINGS))", "P(R, below=0.1)", "breakdown", "SWAN", "latency", "nothing"):
         assert outlined_run(folder, ScoreRequest((measure,))) is None
 
 
@@ -172,7 +173,7 @@ def test_what_needs_more_than_outlines_is_read_whole(tmp_path: Path) -> None:
         assert outlined_run(recorded(tmp_path / name, make()), ScoreRequest()) is None, name
     whole = recorded(tmp_path / "whole", [first, *rest])
     assert outlined_run(whole, ScoreRequest()) is not None
-    assert outlined_run(whole, ScoreRequest(("CVaR(R)",))) is None
+    assert outlined_run(whole, ScoreRequest(("P(R, below=0.1)",))) is None
     file = next(whole.glob("trials-*.jsonl"))
     lines = file.read_bytes().splitlines(keepends=True)
     for edited in ([*lines, lines[2]], [*lines[:3], b"nothing\n", *lines[3:]], lines[:-3]):

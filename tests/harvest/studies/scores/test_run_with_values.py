@@ -14,12 +14,14 @@ from harvest.studies.runs.outlined_run import OutlinedRun
 from harvest.studies.runs.readings import recorded_thresholds
 from harvest.studies.scores import kept_columns
 from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.kept_columns import keep_columns
 from harvest.studies.scores.one_pass import run_or_columns, run_with_values
 from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.variance.rows import variance_form
 from harvest.studies.variance.variance import study_variance
 from harvest.tables.study_form import FORMS
 from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import is_cut_short
 from recordings.formats.imports import record
 from recordings.judged.gold_layers import keep_gold
 from recordings.log.header import make_header
@@ -80,13 +82,13 @@ def documents(run: Run, measures: tuple[str, ...], level: float) -> str:
 
 
 def all_roads(folder: Path, measures: tuple[str, ...]) -> None:
-    """Read a run whole, in one pass and, if no measures are asked for, from its columns."""
+    """Read a run whole, in one pass, and from its columns."""
     whole = documents(read(folder), measures, 0.9)
     request = ScoreRequest(measures, settings={"level": 0.9})
     passed, again = (run_with_values(folder, request, least=0) for _ in range(2))
     assert isinstance(passed, OutlinedRun)
     assert isinstance(again, OutlinedRun)
-    assert (passed.is_kept, again.is_kept) == (False, not measures)
+    assert (passed.is_kept, again.is_kept) == (False, True)
     assert documents(passed, measures, 0.9) == whole
     assert documents(again, measures, 0.9) == whole
 
@@ -118,14 +120,88 @@ def test_of_a_played_run_too(protocol: str, tmp_path: Path, monkeypatch: pytest.
     all_roads(Path("run"), ())
 
 
+def bounded(folder: Path, *thresholds: dict[str, object]) -> None:
+    header = json.loads((folder / "run.json").read_bytes())
+    header["audit"]["thresholds"] = [*thresholds]
+    (folder / "run.json").write_text(json.dumps(header))
+    assert len(recorded_thresholds(read(folder))) == len(thresholds)
+
+
 def test_thresholds_are_for_score_alone(tmp_path: Path) -> None:
     folder = recorded(tmp_path / "run", mixed(1), gold=True, types=TYPES)
-    header = json.loads((folder / "run.json").read_bytes())
-    header["audit"]["thresholds"] = [{"measure": "ave%useful", "system": "A", "at_least": 0.5}]
-    (folder / "run.json").write_text(json.dumps(header))
-    assert len(recorded_thresholds(read(folder))) == 1
+    bounded(folder, {"measure": "SWAN", "at_least": 0.5})
     all_roads(folder, ())
-    assert run_or_columns(folder, ScoreRequest(settings={"level": 0.9})) == (None, None)
+
+
+def told(run: Run, request: ScoreRequest) -> list[str]:
+    """All that `score` prints and does not print of a request, to the last bit."""
+    gathered = request.gathered([run])
+    scored = request.scored(gathered.material)
+    rows = [repr(row) + repr([getattr(row, name).hex() for name in ("value", "low")]) for row in scored.table.joint]
+    trials = [repr(row) for row in scored.table.single("trial")]
+    return [*rows, *trials, *scored.table.notes, *scored.table.coverage, repr(scored.selection), repr(scored.bounds)]
+
+
+def as_whole(folder: Path, request: ScoreRequest) -> OutlinedRun:
+    """Return the run as `score` takes it, whose columns are then kept: all that is said of it is as of the whole."""
+    run, basis = run_or_columns(folder, request)
+    assert run is not None
+    assert told(run, request) == told(read(folder), request)
+    if basis is not None:
+        table = request.scored(request.gathered([run]).material).table
+        keep_columns(run, basis, None if request.measures else table)
+    return run
+
+
+def lossless(seed: int) -> list[Conversation]:
+    found = {one.key: one for one in mixed(seed) if one.valid and not is_cut_short(one.outcome)}
+    return [*found.values()]
+
+
+FEW = {"replications": 100}
+
+
+@pytest.mark.parametrize("gold", [False, True], ids=["without gold", "gold"])
+def test_measures_that_are_asked_for_come_from_columns(*, gold: bool, tmp_path: Path) -> None:
+    folder = recorded(tmp_path / "run", mixed(int(gold)), gold=gold, types=TYPES if gold else TYPES[::-1])
+    usual = ScoreRequest(settings=FEW)
+    assert not as_whole(folder, usual).is_kept
+    asked = [ScoreRequest(measures, settings=FEW) for measures in ASKED[1:]]
+    for request in asked:
+        as_whole(folder, request)
+        assert as_whole(folder, request).is_kept
+    for request in (usual, ScoreRequest(("R",) if gold else ("%useful S1",), settings=FEW)):
+        again = as_whole(folder, request)
+        assert again.is_kept
+        assert (again.kept is not None) == (gold or request is usual)
+    assert as_whole(folder, asked[-1]).is_kept
+    assert not as_whole(folder, asked[-2]).is_kept  # only those that were asked for last are kept
+
+
+@pytest.mark.parametrize(
+    "thresholds",
+    [
+        [{"measure": "ave%useful", "system": "A", "at_least": 0.5}, {"measure": "R", "at_most": 0.5}],
+        [
+            {"measure": "%useful", "turn": 1, "at_least": 0.5, "estimand": "these"},
+            {"measure": "T-measure", "at_most": 1},
+        ],
+    ],
+    ids=["of what every run has", "of another measure, of these topics"],
+)
+def test_thresholds_are_checked_on_columns(thresholds: list[dict[str, object]], tmp_path: Path) -> None:
+    folder = recorded(tmp_path / "run", lossless(1), gold=True, types=TYPES)
+    bounded(folder, *thresholds)
+    for request in (ScoreRequest(settings=FEW), ScoreRequest(("GFR",), settings=FEW)):
+        as_whole(folder, request)
+        assert as_whole(folder, request).is_kept
+
+
+def test_thresholds_of_figures_that_losses_can_move_are_checked_on_the_whole_run(tmp_path: Path) -> None:
+    folder = recorded(tmp_path / "run", mixed(1), gold=True, types=TYPES)
+    bounded(folder, {"measure": "ave%useful", "system": "A", "at_least": 0.5})
+    for _ in range(2):
+        assert run_or_columns(folder, ScoreRequest(settings=FEW)) == (None, None)
 
 
 def test_runs_whose_words_are_needed_are_read_whole(tmp_path: Path) -> None:
