@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import Any
 
 from harvest.drivers.history import Message
@@ -19,23 +20,27 @@ _FORMATS = {"mpeg": "mp3", "plain": "txt", "markdown": "md", "x-wav": "wav", "sv
 _ODD = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")
 
 
-def shaped_files(files: Iterable[SentFile], shapes: Mapping[str, Any]) -> list[Any]:
-    """Return the files in their shapes, each in the first whose pattern (`image/*`) fits its type. Raises Denied
-    (`cannot-attach`) for a type without one."""
+def shaped_files(
+    files: Iterable[SentFile],
+    shapes: Mapping[str, Any],
+    stored: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+) -> list[Any]:
+    """Return the files in their shapes, each in the first whose pattern (`image/*`) fits its type. `stored` has further
+    values of placeholders, by the digests of files. Raises Denied (`cannot-attach`) for a type without a shape."""
     shaped = []
     for one in files:
         fitting = [shape for pattern, shape in shapes.items() if fnmatchcase(one.type.lower(), pattern)]
         if not fitting:
             raise Denied("cannot-attach", f"the driver of this system has no shape for {one.name} ({one.type})")
-        shaped.append(fill(fitting[0], _FileValues(one)))
+        shaped.append(fill(fitting[0], _FileValues(one, stored.get(one.sha256, {}))))
     return shaped
 
 
 class _FileValues(dict[str, object]):
     """The values of the placeholders for one file. Those that take work are made when they are used."""
 
-    def __init__(self, file: SentFile) -> None:
-        super().__init__(name=file.name, type=file.type, sha256=file.sha256)
+    def __init__(self, file: SentFile, stored: Mapping[str, object]) -> None:
+        super().__init__({"name": file.name, "type": file.type, "sha256": file.sha256, **stored})
         self._file = file
 
     def __missing__(self, name: str) -> object:

@@ -12,7 +12,7 @@ from harvest.drivers import template as templates
 from harvest.drivers.described_reply import STREAM_HINT, DescribedReply
 from harvest.drivers.file_shapes import multipart, shaped_files
 from harvest.drivers.history import History, Message, json_bytes
-from harvest.drivers.http_options import Attach, Call, Options, Poll, reply_description
+from harvest.drivers.http_options import Attach, Call, Options, Poll, Store, reply_description
 from harvest.drivers.inbox import LATE_NOTE, Inbox, messages_exhibit
 from harvest.drivers.options import Headers, certificate_files, resolve_text
 from harvest.drivers.received import Received, excerpt
@@ -20,7 +20,7 @@ from harvest.drivers.reply_options import parse_kept
 from harvest.drivers.reply_path import ReplyPath, kept_text, kept_values
 from harvest.drivers.template import LiteralValue
 from harvest.drivers.wire import CookieJar, Request, Wire
-from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.driver import Capabilities, Denied, DriverError, NotSent, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer, Offer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.own_loop import run_long_work
@@ -32,7 +32,7 @@ class RequestTemplate:
 
     def __init__(self, call: Call | Poll | Options, shared: Headers, surroundings: Surroundings) -> None:
         self._method, self._url = call.method, call.url if isinstance(call.url, str) else ""
-        self._part = call.part if isinstance(call, Attach) else None
+        self._part = call.part if isinstance(call, (Attach, Store)) else None
         self._query = templates.insert_secrets(call.query, surroundings)
         self._body = templates.insert_secrets(call.body, surroundings)
         self._form = templates.insert_secrets(call.form, surroundings)
@@ -94,6 +94,8 @@ class HttpDriver:
         self.renewing = template(options.renew) if options.renew is not None else None
         self.pressing = template(options.press) if options.press is not None else None
         self.attaching = template(options.attach) if options.attach is not None else None
+        store = options.attach.store if options.attach is not None else None
+        self.storing = template(store) if store is not None else None
         self.message = templates.insert_secrets(options.message, surroundings)
         # The headers in the options may contain placeholders, so each request has its own.
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
@@ -166,6 +168,7 @@ class _Session:
         self._kept["session"] = str(uuid.uuid4()) if options.session == "client" else options.first_session
         self._secret = options.secret_names
         self._late: list[object] = []
+        self._stored: dict[str, Mapping[str, object]] = {}  # what the system calls files that it has, by their digests
         self.greeting: Answer | None = None
         self._closed = self._nameless = False
         self._inbox: Inbox | None = None
@@ -246,8 +249,9 @@ class _Session:
             self._late += await self._inbox.take_late(self._values, self._keep)
         history, messages = self._history.messages(), self._history.messages(text, files)
         if files and options.attach is not None:
+            await self._store(files)
             shapes = options.attach.files
-            more = {**more, "files": shaped_files(files, shapes) if shapes else files}
+            more = {**more, "files": shaped_files(files, shapes, self._stored) if shapes else files}
         values = {
             **self._values(),
             **more,
@@ -275,6 +279,27 @@ class _Session:
         self._nameless = options.stateful and options.session not in (None, "client")
         heard, self.greeting = self.greeting, None
         return Reply(turn.after_greeting(heard), exhibits)
+
+    async def _store(self, files: Sequence[SentFile]) -> None:
+        """Store the files that the system does not have yet, if the options say how. Raises DriverError, but never
+        Unanswered: the turn itself is not sent yet."""
+        attach, storing = self._driver.options.attach, self._driver.storing
+        if attach is None or attach.store is None or storing is None:
+            return
+        store = attach.store
+        for one in files:
+            if one.sha256 in self._stored:
+                continue
+            try:
+                received = await self._ask(storing, {**self._values(), "files": [one]}, length=one.size)
+                kept = kept_values(parse_kept(store.keep), received.json())
+                if missing := [name for name in store.keep if kept.get(name) is None]:
+                    what = f"the answer to `store` has nothing at {store.keep[missing[0]][0]}"
+                    raise received.fault(Denied, "no-value", f"{what}; it begins: {received.beginning}")
+            except Unanswered as fault:
+                fault.detail = f"{one.name} was not stored: {fault.detail}"
+                raise NotSent(fault.reason, fault.detail, partial=fault.partial, exhibits=fault.exhibits) from None
+            self._stored[one.sha256] = kept
 
     async def _poll(self, values: Mapping[str, object], address: str) -> Received:
         assert self._driver.polling is not None
@@ -311,7 +336,8 @@ class _Session:
             role, shape, files = names.get(one["role"], one["role"]), self._driver.message, one.get("files", ())
             values = {"role": role, "text": one["content"], "id": str(uuid.uuid5(self._ids, f"said {place}"))}
             if files and options.attach is not None and options.attach.message is not None:
-                shape, values["files"] = options.attach.message, shaped_files(files, options.attach.files)
+                shape = options.attach.message
+                values["files"] = shaped_files(files, options.attach.files, self._stored)
             shaped.append({"role": role, "content": one["content"]} if shape is None else templates.fill(shape, values))
         return shaped
 

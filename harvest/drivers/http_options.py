@@ -73,6 +73,20 @@ class Poll(_Call):
         return self
 
 
+class Store(Call):
+    """The request that stores one file before the turn, as `part` of a form. The shapes of files use what it keeps."""
+
+    part: str
+
+    @model_validator(mode="after")
+    def _check_store(self) -> Self:
+        if self.form is None or not self.keep:
+            raise validation_error(
+                "`store` needs `form`, if only {}, and `keep`, the path of what names the stored file"
+            )
+        return self
+
+
 class Attach(Call):
     """The request of a user turn with files."""
 
@@ -81,6 +95,7 @@ class Attach(Call):
     )
     message: Template = None
     part: str | None = None
+    store: Store | None = None
 
     @model_validator(mode="after")
     def _check_attach(self) -> Self:
@@ -88,8 +103,11 @@ class Attach(Call):
             raise validation_error("`attach` needs `files`, the shapes of files, or `part`, their name in a form")
         if self.part is not None and self.form is None:
             raise validation_error("files in a `part` need a `form`")
+        if self.store is not None and not self.files:
+            raise validation_error("`store` needs `files`, the shapes of stored files")
+        stored = tuple(self.store.keep) if self.store is not None else ()
         for shape in self.files.values():
-            _check_template(shape, FILE_PLACEHOLDERS)
+            _check_template(shape, (*FILE_PLACEHOLDERS, *stored))
         if self.message is not None:
             _check_template(self.message, (*templates.MESSAGE_PLACEHOLDERS, templates.FILES))
         sent = templates.placeholders((self.query, self.body, self.form))
@@ -136,8 +154,8 @@ class Options(ReplyOptions):
     attach: Attach | None = Field(
         None,
         description="what is sent for a turn with files: files (their shapes by media type), message (the shape of a "
-        "message with files), part (their name in a form), url, method, query, body, form, headers; all as for a turn "
-        "unless given, with {{ files }}",
+        "message with files), part (their name in a form), store (a request that stores each before), url, method, "
+        "query, body, form, headers; all as for a turn unless given, with {{ files }}",
     )
     open: Annotated[tuple[Call, ...], BeforeValidator(_list_of_calls)] = Field(
         (), description="a request that starts a session, or a list: url, method, query, body, form, headers, keep"
@@ -203,6 +221,8 @@ class Options(ReplyOptions):
             check_press(self, (self.press.url, self.press.query, self.press.body, self.press.form))
         if self.attach is not None:
             check_call(self.attach, (*templates.PLACEHOLDERS, templates.FILES, *kept), at=("attach",))
+            if self.attach.store is not None:
+                check_call(self.attach.store, ("session", "visitor", "id", "turn", *kept), at=("attach", "store"))
             if not templates.placeholders((self.attach.query, self.attach.body, self.attach.form)) & {
                 "text",
                 "messages",

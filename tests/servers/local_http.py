@@ -12,6 +12,8 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from email.message import Message
+from email.parser import BytesParser
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -38,6 +40,14 @@ class Asked:
     @property
     def json(self) -> Any:
         return json.loads(self.body)
+
+    @property
+    def parts(self) -> list[Message]:
+        """The parts of a form, as the library reads them."""
+        head = f"Content-Type: {self.headers['content-type']}\r\n\r\n"
+        parts = BytesParser().parsebytes(head.encode() + self.body).get_payload()
+        assert isinstance(parts, list)
+        return [one for one in parts if isinstance(one, Message)]
 
 
 Handler = Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]

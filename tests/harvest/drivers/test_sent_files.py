@@ -8,8 +8,6 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
-from email.message import Message
-from email.parser import BytesParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ import yaml
 from harvest.drivers.file_shapes import multipart
 from harvest.drivers.recipe import read_recipe
 from harvest.drivers.registry import build_driver, recipe_names
-from harvest.systems.driver import Attaching, Denied, Driver, Opening, Reply, Surroundings
+from harvest.systems.driver import Attaching, Denied, Driver, NotSent, Opening, Reply, Surroundings
 from protocols.answer import Answer, Exchange
 from recordings.log.run_folder import read
 from tests.harvest.drivers.test_pressing import values
@@ -40,6 +38,7 @@ SHAPES: dict[str, Any] = {
     "azure": {"type": "image_url", "image_url": {"url": URL}},
     "bedrock": {"image": {"format": "png", "source": {"bytes": DATA}}},
     "copilot-studio": {"contentType": "image/png", "contentUrl": URL, "name": "mill.png"},
+    "dify": {"type": "image", "transfer_method": "local_file", "upload_file_id": "file-1"},
     "direct-line": {"contentType": "image/png", "contentUrl": URL, "name": "mill.png"},
     "gemini": {"inlineData": {"mimeType": "image/png", "data": DATA}},
     "langgraph": {"type": "image_url", "image_url": {"url": URL}},
@@ -48,6 +47,7 @@ SHAPES: dict[str, Any] = {
     "perplexity": {"type": "image_url", "image_url": {"url": URL}},
     "vertex": {"inlineData": {"mimeType": "image/png", "data": DATA}},
 }
+STORE = {"url": "http://127.0.0.1/store", "form": {}, "part": "f", "keep": {"stored": "$.id"}}
 CASES = [case for case in DOORS_AND_STREAMS if case[0] in SHAPES]
 
 
@@ -80,7 +80,8 @@ async def test_a_picture_arrives_in_the_shape_of_the_api_and_stays_in_the_histor
         session = await driver.open(Opening("s", "M002", 1, 1))
         first = await attached(session, "What is it?", picture)
         assert first.turn.answer.text == door.truth("What is it?", 1).text
-        assert SHAPES[name] in [value for one in server.asked for value in values(one)]
+        told = [one for one in server.asked if not one.headers.get("content-type", "").startswith("multipart/")]
+        assert SHAPES[name] in [value for one in told for value in values(one)]
         assert (await session.say("And now?")).turn.answer.text == door.truth("And now?", 2).text
         again = [value for value in values(server.asked[-1]) if value == SHAPES[name]]
         assert len(again) == (0 if driver.capabilities.stateful else 1)
@@ -216,7 +217,7 @@ async def test_http_sends_files_as_json_or_as_parts_of_a_form(picture: SentFile,
         session = await driver.open(Opening("s", "M002", 1, 1))
         assert (await attached(session, "Hi é", picture, text)).turn.answer.text == "multipart/form-data"
         asked = server.asked[-1]
-        parts = parsed(asked.headers["content-type"], asked.body)
+        parts = asked.parts
         assert [(one.get_param("name", header="content-disposition"), one.get_filename()) for one in parts] == [
             *(("q", None), ("n", None), ("upload", "mill.png"), ("upload", "a %22b%22.txt"))
         ]
@@ -226,12 +227,53 @@ async def test_http_sends_files_as_json_or_as_parts_of_a_form(picture: SentFile,
         await driver.close()
 
 
-def parsed(kind: str, body: bytes) -> list[Message]:
-    """The parts of a form, as the library reads them."""
-    whole = BytesParser().parsebytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
-    parts = whole.get_payload()
-    assert isinstance(parts, list)
-    return [one for one in parts if isinstance(one, Message)]
+async def test_a_file_is_stored_once_in_a_conversation_before_its_turn(picture: SentFile, tmp_path: Path) -> None:
+    text = made(tmp_path, "b.txt")
+    refused = ["503 Busy"]
+
+    async def storing(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path == "/say":
+            writer.write(response("200 OK", json.dumps({"a": json.dumps(asked.json)})))
+        elif refused:
+            writer.write(response(refused.pop(), "{}"))
+        else:
+            (part,) = asked.parts
+            writer.write(response("201 Created", json.dumps({"id": f"id of {part.get_filename()}"})))
+
+    async with serving(storing) as server:
+        attach = {
+            "store": {**STORE, "url": f"{server.url}/store"},
+            "files": {"*/*": ["{{ name }}", "{{ stored }}"]},
+            "message": {"t": "{{ text }}", "f": "{{ files }}"},
+            "body": {"m": "{{ messages }}"},
+        }
+        message = {"t": "{{ text }}"}
+        given: dict[str, Any] = {"body": {"m": "{{ messages }}"}, "message": message, "stateful": False}
+        driver = described(server.url, attach, **given)
+        session = await driver.open(Opening("s", "M002", 1, 1))
+        with pytest.raises(NotSent, match=r"http-503: mill\.png was not stored"):
+            await attached(session, "Hi", picture, text)
+        assert [one.path for one in server.asked] == ["/store"]
+        await attached(session, "Hi", picture, text)
+        last = json.loads((await attached(session, "And this?", text)).turn.answer.text)
+        assert [one.path for one in server.asked] == ["/store", "/store", "/store", "/say", "/say"]
+        files = [["mill.png", "id of mill.png"], ["b.txt", "id of b.txt"]]
+        assert [one.get("f") for one in last["m"]] == [files, None, files[1:]]
+        await driver.close()
+
+
+async def test_a_store_that_names_no_file_is_told(picture: SentFile) -> None:
+    async with serving(answering) as server:
+        attach = {
+            "store": {**STORE, "url": server.url},
+            "files": {"*/*": "{{ stored }}"},
+            "body": ["{{ text }}", "{{ files }}"],
+        }
+        driver = described(server.url, attach)
+        session = await driver.open(Opening("s", "M002", 1, 1))
+        with pytest.raises(Denied, match=r"no-value: the answer to `store` has nothing at \$\.id"):
+            await attached(session, "Hi", picture)
+        await driver.close()
 
 
 def test_the_same_form_has_the_same_bytes(picture: SentFile) -> None:
@@ -249,6 +291,9 @@ def test_the_same_form_has_the_same_bytes(picture: SentFile) -> None:
         ({"files": {"picture": "{{ data }}"}}, "media types, such as image/*"),
         ({"files": {"image/*": "{{ data }}"}, "body": {"f": "{{ files }}"}}, "`attach` does not send the words"),
         ({"files": {"image/*": "{{ data }}"}, "body": "{{ text }} {{ files }}"}, "{{ files }} is a list"),
+        ({"part": "f", "form": {"q": "{{ text }}"}, "store": STORE}, "`store` needs `files`, the shapes"),
+        ({"files": {"*/*": "{{ data }}"}, "store": {**STORE, "keep": {}}}, "`store` needs `form`"),
+        ({"files": {"*/*": "{{ other }}"}, "store": STORE}, "{{ other }} cannot be used here"),
     ],
 )
 def test_a_description_that_cannot_send_files_is_refused(attach: dict[str, Any], said: str) -> None:

@@ -121,6 +121,17 @@ class Dify(Door):
 
     recipe = "dify"
     parts: ClassVar = frozenset({"tokens"})
+    stored = 0
+
+    def other(self, asked: Asked) -> bytes | None:
+        if asked.path != "/files/upload":
+            return None
+        bearer(asked)
+        fields = {one.get_param("name", header="content-disposition"): one for one in asked.parts}
+        assert fields.keys() == {"user", "file"}
+        self.stored += 1
+        mime_type, name = fields["file"].get_content_type(), fields["file"].get_filename()
+        return self.whole({"id": f"file-{self.stored}", "name": name, "mime_type": mime_type}, "201 Created")
 
     def heard(self, asked: Asked) -> tuple[str, int]:
         bearer(asked)
