@@ -27,7 +27,7 @@ from harvest.systems.driver import (
 )
 from harvest.systems.exposure import Program as Started
 from harvest.systems.timing import Clock, Stopwatch
-from protocols.answer import Exchange, Offer
+from protocols.answer import Answer, Exchange, Offer
 from recordings.conversations.answer_parts import offer_row
 from recordings.log.own_loop import run_long_work
 from topics.document import StrictModel, validation_error
@@ -55,7 +55,9 @@ class Options(StrictModel):
     prompt: str | None = Field(
         None, description="mode lines: what the program writes, at the start of a line, when it waits for the user"
     )
-    greeting: bool = Field(False, description="mode lines with `end`: the program speaks first, up to that line")
+    greeting: bool = Field(
+        False, description="the program speaks first: in mode json an object as for a reply, in mode lines up to `end`"
+    )
     line_break: str = Field(" ", description="mode lines: replaces line breaks within a user turn")
     input: Literal["json", "text"] = Field(
         "json", description="mode once: `json` gives {text, history} on standard input, `text` the user turn alone"
@@ -79,10 +81,12 @@ class Options(StrictModel):
             raise validation_error("`end` must be one line that is not empty")
         if self.prompt == "":
             raise validation_error("`prompt` must not be empty")
-        if self.greeting and self.end is None:
+        if self.greeting and self.mode == "lines" and self.end is None:
             raise validation_error(
                 "`greeting` needs `end`, the line that ends the greeting (with `prompt`, every greeting is read)"
             )
+        if self.greeting and self.mode == "once":
+            raise validation_error("a program that is started for each turn has no `greeting`")
         if self.files and not self.takes_json:
             raise validation_error("`files` needs JSON as the program's input: mode: json, or mode: once")
         if "\n" in self.line_break or "\r" in self.line_break:
@@ -112,6 +116,7 @@ class CommandDriver:
             editable_history=once and self._options.input == "json",
             presses=self._options.mode == "json",
             attaches=("*/*",) if self._options.files else (),
+            greets=self._options.greeting,
         )
 
     async def open(self, opening: Opening) -> Session:
@@ -146,7 +151,8 @@ class _ProgramSession:
         self._options, self._program, self._forget, self._clock = options, program, forget, clock
         self._mark = EndMark(options.end, options.prompt)
         self._marked = options.end is not None or options.prompt is not None
-        self._greeting = b""
+        self._greeted = b""  # as the program wrote it, until it is kept as evidence
+        self.greeting: Answer | None = None
         self._over = ""
         self._closed = False
 
@@ -154,9 +160,17 @@ class _ProgramSession:
         """Wait for the greeting or first prompt, if the options expect one. Raises Unanswered if nothing arrives."""
         if self._options.prompt is None and not self._options.greeting:
             return
-        self._greeting, whole = await self._next_reply(self._options.start_timeout, "greeting", Stopwatch(self._clock))
+        watch = Stopwatch(self._clock)
+        self._greeted, whole = await self._next_reply(self._options.start_timeout, "greeting", watch)
         if not whole:
-            raise self._make_exit_fault(await self._wait_for_exit(), self._greeting)
+            raise self._make_exit_fault(await self._wait_for_exit(), self._greeted)
+        if self._options.mode == "json":
+            try:
+                self.greeting = json_turn(self._greeted, watch, thoughts_apart=self._options.thoughts_apart).answer
+            except DriverError as fault:
+                raise self._make_fault(fault.reason, f"the greeting: {fault.detail}", self._greeted) from None
+        elif self._options.greeting and (said := decode_leniently(self._greeted).strip()):
+            self.greeting = Answer.of(said)
 
     async def say(self, text: str) -> Reply:
         return await self._send(self._input_line(text))
@@ -194,7 +208,6 @@ class _ProgramSession:
             self._over = "it ended by itself"
             if self._marked or not raw.strip():
                 raise self._make_fault("ended-early", "the program ended before its reply was complete", raw)
-        greeting = decode_leniently(self._greeting).strip() if self._options.greeting else ""
         exhibits = (Exhibit("stdin", "text/plain", kept or sent), *self._exhibits(raw))
         try:
             read = json_turn if self._options.mode == "json" else text_turn
@@ -203,7 +216,8 @@ class _ProgramSession:
         except DriverError as fault:
             await self._give_up(fault.reason)
             raise Unanswered(fault.reason, fault.detail, partial=decode_leniently(raw), exhibits=exhibits) from None
-        return Reply(replace(turn, ended=not whole or turn.ended, greeting=greeting), exhibits)
+        heard, self.greeting = self.greeting, None
+        return Reply(replace(turn, ended=not whole or turn.ended).after_greeting(heard), exhibits)
 
     async def close(self) -> None:
         if not self._closed:
@@ -262,8 +276,8 @@ class _ProgramSession:
         await self._program.kill()
 
     def _exhibits(self, raw: bytes) -> tuple[Exhibit, ...]:
-        greeting, self._greeting = self._greeting, b""
-        return _exhibits(raw, self._program, greeting)
+        greeted, self._greeted = self._greeted, b""
+        return _exhibits(raw, self._program, greeted)
 
     def _make_exit_fault(self, code: int | None, raw: bytes) -> Unanswered:
         self._over = _exit_reason(code)

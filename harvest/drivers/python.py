@@ -20,9 +20,9 @@ from importlib.util import module_from_spec, resolve_name, spec_from_file_locati
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.function_calls import Calls, Function, keep_output_aside
 from harvest.drivers.history import History, Message
@@ -33,7 +33,7 @@ from harvest.shadowed import PACKAGES
 from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Function as Code
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
-from protocols.answer import Offer
+from protocols.answer import Answer, Offer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.own_loop import run_long_work
 from topics.document import StrictModel, validation_error
@@ -73,11 +73,22 @@ class Options(StrictModel):
         description="true if it takes one more argument, the last: the files that were sent with the turn, a list of "
         "objects with `name`, `type` and `data` (bytes); in a history, messages with files have them as `files`",
     )
+    greets: bool = Field(
+        False,
+        description="with `takes: nothing`, true if the system speaks first: f() returns a pair of what it says, as a "
+        "reply, and the function",
+    )
     thoughts_apart: bool = Field(True, description=THOUGHTS_HELP)
     timeout: Seconds = Field(60.0, description="seconds for a complete turn")
     max_reply: int = Field(
         8 * 2**20, ge=1, description="bytes of a reply in UTF-8; a longer one is a fault (`too-large`)"
     )
+
+    @model_validator(mode="after")
+    def _check_greets(self) -> Self:
+        if self.greets and self.takes != "nothing":
+            raise validation_error("`greets` needs `takes: nothing`, by which the function is called for each session")
+        return self
 
     @property
     def further(self) -> tuple[str, ...]:
@@ -99,26 +110,33 @@ class PythonDriver:
             editable_history=takes == "history",
             presses=self._options.presses,
             attaches=("*/*",) if self._options.files else (),
+            greets=self._options.greets,
         )
 
     async def open(self, opening: Opening) -> "_Session":
         """Open a session. Raises Unanswered if the function that creates a session fails."""
-        function = self._function
-        if self._options.takes == "nothing":
-            function = await _call_function(self._calls, self._function, (), self._options.timeout)
+        options, function, greeting = self._options, self._function, None
+        if options.takes == "nothing":
+            function = await _call_function(self._calls, self._function, (), options.timeout)
+            if options.greets:
+                if type(function) is not tuple or len(function) != 2:
+                    raise _make_type_fault(function, type(function).__name__, options, "a pair of text and a function")
+                greeting, function = _read_turn(function[0], options, Stopwatch(self._clock)).answer, function[1]
             if not callable(function):
                 kind = type(function).__name__
-                raise Unanswered("bad-type", f"{self._options.function} returned {kind}, not a function of text")
-        return _Session(self._options, self._calls, function, History(opening.history), self._clock)
+                raise Unanswered("bad-type", f"{options.function} returned {kind}, not a function of text")
+        return _Session(options, self._calls, function, History(opening.history), self._clock, greeting)
 
     async def close(self) -> None:
         self._calls.close()
 
 
 class _Session:
-    def __init__(self, options: Options, calls: Calls, function: Function, history: History, clock: Clock) -> None:
+    def __init__(
+        self, options: Options, calls: Calls, function: Function, history: History, clock: Clock, heard: Answer | None
+    ) -> None:
         self._options, self._calls, self._function, self._history = options, calls, function, history
-        self._clock = clock
+        self._clock, self.greeting = clock, heard
         self._late = False
 
     async def say(self, text: str) -> Reply:
@@ -161,7 +179,9 @@ class _Session:
             raise
         watch.mark()
         size = str.__len__(answered) if issubclass(type(answered), str) else 0
-        return Reply(await run_long_work(size, lambda: _read_turn(answered, options, watch)))
+        turn = await run_long_work(size, lambda: _read_turn(answered, options, watch))
+        heard, self.greeting = self.greeting, None
+        return Reply(turn.after_greeting(heard))
 
     async def close(self) -> None:
         """Do nothing, since a session has no resources."""
@@ -197,9 +217,9 @@ def _check_size(text: str, options: Options) -> None:
         raise Unanswered("too-large", detail, partial=text[: 2**20])
 
 
-def _make_type_fault(answered: object, kind: str, options: Options) -> Unanswered:
+def _make_type_fault(answered: object, kind: str, options: Options, wanted: str = "text") -> Unanswered:
     return Unanswered(
-        "bad-type", f"{options.function} returned {kind}, not text", exhibits=(_returned_exhibit(answered),)
+        "bad-type", f"{options.function} returned {kind}, not {wanted}", exhibits=(_returned_exhibit(answered),)
     )
 
 

@@ -212,6 +212,12 @@ async def test_a_program_that_dies_before_its_greeting_is_unanswered_at_open(bui
     assert (fault.reason, fault.partial) == ("exit-2", "no licence\n")
 
 
+async def test_a_greeting_that_is_no_object_is_unanswered_at_open(built: Built) -> None:
+    fault = await _fault(built("print('hello', flush=True); input()", mode="json", greeting=True))
+    assert (fault.reason, fault.detail[:14]) == ("bad-json", "the greeting: ")
+    assert {exhibit.name: exhibit.data for exhibit in fault.exhibits}["greeting"] == b"hello"
+
+
 async def test_a_program_without_a_greeting_is_late(built: Built) -> None:
     fault = await _fault(built(WAIT, prompt="> ", start_timeout=0.3))
     assert fault.reason == "timeout"
@@ -437,6 +443,7 @@ async def test_a_program_that_is_not_there_is_denied_with_what_to_do(
         ({"end": "a\nb"}, "one line"),
         ({"prompt": ""}, "must not be empty"),
         ({"greeting": True}, "`greeting` needs"),
+        ({"greeting": True, "mode": "once"}, "has no `greeting`"),
         ({"line_break": "\n"}, "must not contain a line break"),
         ({"env": {"A": {"env": "NOT_SET"}}}, "NOT_SET"),
         ({"promt": "x"}, "did you mean 'prompt'"),

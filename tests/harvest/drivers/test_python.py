@@ -236,9 +236,12 @@ async def test_a_function_cannot_spoil_the_history(folder: Path) -> None:
     assert (await _ask(folder, "bots.py:spoils", "a", "b", "c", takes="history")).turn.answer.text == "5"
 
 
+@pytest.mark.parametrize("greets", [False, True])
 @pytest.mark.parametrize(("function", "reason"), [("no_session", "bad-type"), ("broken_session", "exception")])
-async def test_a_session_that_cannot_be_made_is_unanswered(folder: Path, function: str, reason: str) -> None:
-    fault = await _fault(folder, f"bots.py:{function}", takes="nothing")
+async def test_a_session_that_cannot_be_made_is_unanswered(
+    folder: Path, function: str, reason: str, greets: bool
+) -> None:
+    fault = await _fault(folder, f"bots.py:{function}", takes="nothing", greets=greets)
     assert (type(fault), fault.reason) == (Unanswered, reason)
 
 

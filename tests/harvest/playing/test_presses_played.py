@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy import stats
@@ -179,12 +181,36 @@ GREETING_BOT = {
 }
 
 
+GREETING_PROGRAM = """\
+import json, sys
+PAGES = {"": ("Hello.", ["Rooms", "Hours"]), "/Rooms": ("Two rooms.", ["Small"]), "/Small": ("Small it is.", [])}
+def told(value):
+    text, titles = PAGES[value]
+    return {"text": text, "offers": [{"title": one, "value": f"/{one}", "kind": "reply"} for one in titles]}
+def session():
+    return told(""), lambda text, pressed: told(pressed["value"])
+if __name__ == "__main__":
+    print(json.dumps(told("")), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(told(json.loads(line)["pressed"]["value"])), flush=True)
+"""
+
+
+@pytest.mark.parametrize("driver", ["http", "command", "python"])
 def test_the_button_of_a_greeting_is_pressed_recorded_and_played_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(GRAPHS, "greeting", GREETING_BOT)
+    (tmp_path / "menu.py").write_text(GREETING_PROGRAM)
+    options: dict[str, Any] = {
+        "command": {"argv": [sys.executable, "menu.py"], "mode": "json", "greeting": True},
+        "python": {"function": "menu.py:session", "takes": "nothing", "presses": True, "greets": True},
+    }
     with serving_menu("greeting") as (url, _):
-        systems = json.dumps([greeting_system(url)])
+        system = (
+            {"name": "bot", "driver": driver, "options": options[driver]} if driver in options else greeting_system(url)
+        )
+        systems = json.dumps([system])
         audit = written(tmp_path, GREETED, f"{AUDIT.partition('systems:')[0]}systems: {systems}\n")
         run = play(audit, tmp_path / "run")
     for one in run.finished:
