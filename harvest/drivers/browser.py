@@ -6,7 +6,7 @@ not pretend to be human.
 """
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,16 +30,19 @@ from harvest.pages.sites.site import Address, Site, load_site
 from harvest.pages.witness.judgement import SiteKnowledge
 from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Session, Surroundings
 from harvest.systems.exposure import is_this_machine
-from protocols.answer import Offer
+from protocols.answer import Answer, Offer
 from recordings.conversations.conversation import SystemTurn
 from topics.document import StrictModel, form_validator, validation_error
 from topics.errors import InputError
+from topics.sent_files import SentFile
 
 # Default seconds from one turn to the next; a site on this machine needs none.
 PACE = 2.0
 
 # Answers of a site with more time: links may come after the words. Only one conversation's end is waited for.
 _TRIED_ANSWERS = 2
+
+_GREETING_SECONDS = 10.0  # seconds for a page that speaks first to begin
 
 _PROXIES = ("http", "https", "socks5")
 _PROXY_FORMS = "http://host:port, https://host:port or socks5://host:port"
@@ -113,6 +116,9 @@ class Options(StrictModel):
         240.0, description="seconds for a complete answer; what has arrived by then is kept as evidence"
     )
     open_timeout: Seconds = Field(60.0, description="seconds to load the page and find the text field")
+    greets: bool = Field(
+        False, description="the page speaks first: what it says and offers before the first turn is recorded"
+    )
     evidence: tuple[EvidenceKind, ...] = Field(
         ("screenshot", "reply", "page", "watch"),
         description="evidence of each turn to keep: a picture, the HTML of the answer and the page, how it ended",
@@ -207,7 +213,13 @@ class BrowserDriver:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
         visitor = "without a log-in each session is another visitor (option `login`, see `harvest pages login`)"
         return Capabilities(
-            stateful=True, pace=pace, no_return="" if self._signed_in else visitor, tokens=False, presses=True
+            stateful=True,
+            pace=pace,
+            no_return="" if self._signed_in else visitor,
+            tokens=False,
+            presses=True,
+            greets=self.options.greets,
+            attaches=("*/*",),  # only the open page knows what it takes
         )
 
     async def open(self, opening: Opening) -> Session:
@@ -216,29 +228,35 @@ class BrowserDriver:
         chat = Chat(window, self._site, self._manners, self._experience, self._met)
         try:
             await chat.open(self.url)
+            greeting = await chat.greeting(_GREETING_SECONDS) if self.options.greets else None
         except BaseException as fault:
             if isinstance(fault, DriverError):
                 fault.exhibits += await chat.failure()
             await self._relay.leave(window)
             raise
-        return _Session(self._relay, window, chat)
+        return _Session(self._relay, window, chat, greeting)
 
     async def close(self) -> None:
         await self._relay.close()
 
 
 class _Session:
-    def __init__(self, relay: BrowserRotation, window: Window, chat: Chat) -> None:
-        self._relay, self._window, self._chat = relay, window, chat
+    def __init__(self, relay: BrowserRotation, window: Window, chat: Chat, greeting: Answer | None) -> None:
+        self._relay, self._window, self._chat, self.greeting = relay, window, chat, greeting
 
     async def say(self, text: str) -> Reply:
         async with self._keep_evidence():
-            return _reply(await self._chat.say(text))
+            return self._reply(await self._chat.say(text))
 
     async def press(self, offer: Offer) -> Reply:
         """Press the button in the last answer. Raises DriverError as `Chat.press` does."""
         async with self._keep_evidence():
-            return _reply(await self._chat.press(offer))
+            return self._reply(await self._chat.press(offer))
+
+    async def attach(self, text: str, files: Sequence[SentFile]) -> Reply:
+        """Give the page the files and send the words with them. Raises DriverError as `Chat.say` does."""
+        async with self._keep_evidence():
+            return self._reply(await self._chat.say(text, files))
 
     async def settle(self) -> None:
         async with self._keep_evidence():
@@ -256,19 +274,19 @@ class _Session:
             fault.exhibits += tuple(one for one in await self._chat.failure() if one.name not in kept)
             raise
 
-
-def _reply(said: ChatAnswer) -> Reply:
-    turn = SystemTurn(
-        said.answer,
-        said.asked_at,
-        said.first,
-        said.last,
-        finish=said.finish,
-        ended=said.ended,
-        sent_as=said.sent_as,
-        notes=said.notes,
-    )
-    return Reply(turn, said.exhibits)
+    def _reply(self, said: ChatAnswer) -> Reply:
+        turn = SystemTurn(
+            said.answer,
+            said.asked_at,
+            said.first,
+            said.last,
+            finish=said.finish,
+            ended=said.ended,
+            sent_as=said.sent_as,
+            notes=said.notes,
+        )
+        heard, self.greeting = self.greeting, None
+        return Reply(turn.after_greeting(heard), said.exhibits)
 
 
 def build(options: Options, surroundings: Surroundings) -> BrowserDriver:

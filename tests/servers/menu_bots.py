@@ -162,6 +162,7 @@ function show(name) {
     if (odd.includes("brief")) setTimeout(() => row.remove(), 1500);
   }, 150);
 }
+if (odd.includes("greeting")) setTimeout(() => show("home"), 700);
 document.getElementById("form").onsubmit = (event) => {
   event.preventDefault();
   const box = document.getElementById("box");
@@ -176,7 +177,8 @@ document.getElementById("form").onsubmit = (event) => {
 @contextmanager
 def serving_menu(name: str = "rasa") -> Iterator[tuple[str, list[str]]]:
     """The address of a server with both forms of the graph, and the harm that was done. The page with `?list`
-    offers lists, with `?form` buttons of forms, and with `?brief` buttons that stay only for a while."""
+    offers lists, with `?form` buttons of forms, with `?brief` buttons that stay only for a while, and with `?greeting`
+    its first page before anybody has typed."""
     bots: dict[str, Bot] = {}
     harm: list[str] = []
     rng = random.Random(5)

@@ -1,7 +1,8 @@
 """An element of a live page with the actions that a person could take on it, and the scripts that run inside a page."""
 
 import functools
-from collections.abc import Callable, Coroutine
+from base64 import b64encode
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self, cast
@@ -10,7 +11,9 @@ from harvest.pages.browser.busy_signs import signs_source
 from harvest.pages.browser.call_guard import CallGuard, action_failure, is_timeout
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
+from topics.sent_files import SentFile
 
+_BYTES_A_SECOND = 1e6  # that a browser surely takes from this program
 _PARTS = ("natives.js", "tree.js", "look.js", "signs.js", "changes.js", "watch.js")
 
 NO_EYE = "no eye in this document"
@@ -44,6 +47,37 @@ COPIED_TEXT = """e => {
 BOX = """e => {
   const box = e.getBoundingClientRect();
   return box.width || box.height ? [box.left, box.top, box.width, box.height] : null;
+}"""
+
+# What a field for files takes (its `accept`), and whether it takes several; null for anything else.
+FILE_FIELD = 'e => e.localName === "input" && e.type === "file" ? [e.accept, e.multiple] : null'
+
+# Drop files where a person would see them taken: what is dragged over the element may open a place to drop over it.
+# True if the page takes the drop, which it says by preventing what a browser does by itself.
+DROP = """async (e, files) => {
+  const data = new DataTransfer();
+  for (const [name, type, base64] of files) {
+    const bytes = Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+    data.items.add(new File([bytes], name, {type}));
+  }
+  const drag = (target, type) => !target.dispatchEvent(
+    new DragEvent(type, {dataTransfer: data, bubbles: true, cancelable: true, composed: true}));
+  drag(e, "dragenter");
+  await new Promise((done) => setTimeout(done, 200));
+  const box = e.getBoundingClientRect();
+  let target = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2) || e;
+  while (target.shadowRoot) {
+    const inner = target.shadowRoot.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    if (!inner || inner === target) break;
+    target = inner;
+  }
+  if (target !== e) drag(target, "dragenter");
+  if (drag(target, "dragover")) {
+    drag(target, "drop");
+    return true;
+  }
+  drag(target, "dragleave");
+  return false;
 }"""
 
 IS_DISABLED = "e => e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true'"
@@ -102,6 +136,7 @@ class Handle(Protocol):
     def check(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
     def select_option(self, *, label: str, timeout: float) -> Coroutine[Any, Any, list[str]]: ...
     def evaluate(self, expression: str, arg: Any = None) -> Coroutine[Any, Any, Any]: ...
+    def set_input_files(self, files: Any, *, timeout: float) -> Coroutine[Any, Any, None]: ...
     def scroll_into_view_if_needed(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
 
 
@@ -128,6 +163,18 @@ class Cover:
     @classmethod
     def from_script(cls, value: list[Any] | None) -> Self | None:
         return None if value is None else cls(str(value[0]), float(value[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class FileField:
+    """A field for files: its attribute `accept`, and whether it takes several at once."""
+
+    accept: str
+    several: bool
+
+    @classmethod
+    def from_script(cls, value: list[Any] | None) -> Self | None:
+        return None if value is None else cls(str(value[0]), bool(value[1]))
 
 
 class Part:
@@ -166,6 +213,25 @@ class Part:
     async def choose(self, option: str) -> None:
         """Choose the option with this label from a list. Raises NotSent for the reasons of `click`."""
         await self._act(self._handle.select_option(label=option, timeout=self._milliseconds))
+
+    async def file_field(self) -> FileField | None:
+        """Return what the element takes if it is a field for files, or None."""
+        return FileField.from_script(await self._life.call(self._handle.evaluate(FILE_FIELD)))
+
+    async def set_files(self, files: Sequence[SentFile]) -> None:
+        """Choose these files, and no others, in a field for files. Raises NotSent for the reasons of `click`, and
+        InputError if a file has changed."""
+        given = [{"name": one.name, "mimeType": one.type, "buffer": one.read()} for one in files]
+        seconds = self._life.limits.act + sum(one.size for one in files) / _BYTES_A_SECOND
+        try:
+            await self._life.run(self._handle.set_input_files(given, timeout=seconds * 1000), 2 * seconds)
+        except self._life.complaint as fault:
+            raise action_failure(str(fault)) from None
+
+    async def drop_files(self, files: Sequence[SentFile]) -> bool:
+        """Drop files on the element. Returns False if the page takes none there."""
+        given = [[one.name, one.type, b64encode(one.read()).decode()] for one in files]
+        return bool(await self._life.call(self._handle.evaluate(DROP, given), 2 * self._life.limits.call))
 
     async def clear(self) -> None:
         """Empty the element as a person would: select everything and delete it."""

@@ -28,6 +28,7 @@ from playwright import async_api as playwright
 from harvest.pages.browser.call_guard import CallGuard, ignore_errors, summarize_error
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.outbox import Outbox
+from harvest.pages.browser.part import Part
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.traffic import Traffic
@@ -134,6 +135,7 @@ class Window:
         self._closing = False
         self._expects = False
         self._opened: playwright.Page | None = None
+        self._chooser: asyncio.Future[playwright.FileChooser] | None = None
         self._frames: dict[playwright.Frame, Frame] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._life = CallGuard(browser.is_connected, playwright.Error, settings.limits)
@@ -203,6 +205,20 @@ class Window:
             await self._life.run(page.wait_for_load_state("load", timeout=_LOAD_SECONDS * 1000), _LOAD_SECONDS + 5)
         self.note(f"went on in a new window: {page.url}")
         return True
+
+    async def field_chosen_by(self, press: Coroutine[Any, Any, None], seconds: float) -> Part | None:
+        """Do `press`, and return the field of the choice of files that it opens within `seconds`, or None. Raises what
+        `press` raises."""
+        self._chooser = asyncio.get_running_loop().create_future()
+        try:
+            await press
+            async with asyncio.timeout(seconds):
+                chooser = await self._chooser
+        except TimeoutError:
+            return None
+        finally:
+            self._chooser = None
+        return Part(self._life, chooser.element, self._page.keyboard, self.frames()[0])
 
     def mark(self) -> None:
         """Mark the time of sending. Call this right before the turn is sent."""
@@ -299,8 +315,14 @@ class Window:
         self._page.on("dialog", self._answer_dialog)
         self._page.on("download", lambda download: self.note(f"download cancelled: {download.suggested_filename}"))
         # Without a listener a visible window would open the system's dialog and wait for a person.
-        self._page.on("filechooser", lambda _: self.note("choosing a file: left alone"))
+        self._page.on("filechooser", self._note_chooser)
         self._page.on("websocket", self._note_socket)
+
+    def _note_chooser(self, chooser: playwright.FileChooser) -> None:
+        if self._chooser is not None and not self._chooser.done():
+            self._chooser.set_result(chooser)
+        else:
+            self.note("choosing a file: left alone")
 
     def _note_request(self, one: playwright.Request) -> None:
         try:

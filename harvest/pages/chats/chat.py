@@ -1,7 +1,8 @@
 """A chat on a live page: sending one user turn, awaiting and reading its answer, and keeping the evidence."""
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harvest.pages.browser.busy_signs import FIRM
@@ -15,24 +16,31 @@ from harvest.pages.chats.mismatch import find_mismatch
 from harvest.pages.chats.opening import WALLS, Opening, cover_error
 from harvest.pages.chats.place import Place, find_place
 from harvest.pages.chats.second_witness import SecondWitness
-from harvest.pages.chats.sending import SentTurn, press_offer, send
+from harvest.pages.chats.sending import (
+    SentTurn,
+    find_sent_words,
+    find_words_left,
+    press_offer,
+    send,
+    shows_other_words,
+)
 from harvest.pages.chats.taken import RecordedAnswer
+from harvest.pages.chats.upload import Upload
 from harvest.pages.chats.waiting import AwaitedAnswer, Waiting
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_refusal
-from harvest.pages.reading.altered import share_kept
-from harvest.pages.reading.echo import trail
-from harvest.pages.reading.outgoing import count_times_sent, find_sent_text
-from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
+from harvest.pages.finding.greeting import read_greeting
+from harvest.pages.reading.outgoing import count_times_sent
+from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.repetition import is_repeated
 from harvest.pages.reading.turn import Habits, ReadTurn, learn_habits
-from harvest.pages.reading.typography import differences
 from harvest.pages.sites.site import Site
 from harvest.pages.witness.judgement import SiteKnowledge
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from protocols.answer import Answer, Offer
 from recordings.files.times import stamp
+from topics.sent_files import SentFile
 
 _RECOVERY_SECONDS = 10.0  # seconds for a composer to be ready again for the next turn
 _SMALL_COVER_SECONDS = 1.0  # seconds after which a small cover over the composer does not delay a turn
@@ -40,7 +48,7 @@ _AFTER_ANSWER = 0.5  # seconds after the last word from which a new wall did not
 _SMALL_COVER_SHARE = 0.3  # share of the window; nothing is typed beneath a larger cover
 _SETTLE_FACTOR = 1.5  # times the wait of an answer without signs, for any last answer while a site is new
 _STEP = 0.1  # seconds
-_LEAST_SHARE_SHOWN = 0.3  # share of the user's letters; a page that shows fewer shows something else
+_GREETING_STEP = 0.6  # seconds in which a complete greeting does not change
 
 ALTERED_NOTE = "the page shows the user's words in another form"
 NEW_TEXT_NOTE = "the page does not show the user's words, so all text that came after the sending was read"
@@ -109,6 +117,7 @@ class Chat:
         self._changed = ChangedAnswers(window, experience, self._witness, manners.patience.most)
         self._taken: RecordedAnswer | None = None
         self._last: tuple[str, Page, ReadTurn] | None = None  # what was said last, the page before it, and the answer
+        self._offered: tuple[tuple[Offer, Node], ...] = ()  # what it offers, with its buttons
 
     async def open(self, url: str) -> None:
         """Load the page and find where to type. Raises a DriverError named after the obstacle if that fails."""
@@ -116,6 +125,18 @@ class Chat:
         self._place = await self._opening.place(status, self._manners.open_seconds)
         if self._manners.afresh and await self._opening.new_chat():
             self._place = await self._opening.place(None, self._manners.open_seconds)
+
+    async def greeting(self, seconds: float) -> Answer | None:
+        """Return what the page says and offers before the first turn, or None if it says nothing within `seconds`."""
+        until, before = self._clock.monotonic() + seconds, None
+        while True:
+            page = await self.place.frame.look(self._site.selectors)
+            composer = page.by_id.get(self.place.composer)
+            heard, self._offered = read_greeting(page, composer) if composer is not None else (None, ())
+            if (heard is not None and heard == before) or self._clock.monotonic() >= until:
+                return heard
+            before = heard
+            await self._clock.sleep(_GREETING_STEP)
 
     @property
     def place(self) -> Place:
@@ -127,26 +148,36 @@ class Chat:
     def opening(self) -> Opening:
         return self._opening
 
-    async def say(self, text: str) -> ChatAnswer:
-        """Send `text` and return the answer. Raises DriverError with the partial answer, if any, and the evidence."""
-        return await self._take_turn(text, None)
+    async def say(self, text: str, files: Sequence[SentFile] = ()) -> ChatAnswer:
+        """Send `text`, with files as `Upload.add` does, and return the answer. Raises DriverError with the partial
+        answer, if any, and the evidence."""
+        try:
+            return await self._take_turn(text, None, files)
+        except NotSent as fault:
+            if not files:
+                raise
+            # The box may hold the files already, and would get them twice.
+            raise Unanswered(fault.reason, fault.detail, partial=fault.partial, exhibits=fault.exhibits) from None
 
     async def press(self, offer: Offer) -> ChatAnswer:
         """Press what the last answer offers and return the answer to that. Raises DriverError as `say` does, and
         Unanswered (`button-form`) for a button that sends a form."""
-        found = zip(self._last[2].beside.offers, self._last[2].buttons) if self._last is not None else ()
         # The value may be new since the answer was read.
-        button = next((node for one, node in found if one.title == offer.title), None)
+        button = next((node for one, node in self._offered if one.title == offer.title), None)
         if button is None:
             raise Unanswered("button-gone", f"the last answer on the page does not offer {offer.title[:80]!r}")
         if button.get("type") in ("", "submit") and any(one.tag == "form" for one in button.ancestors()):
             raise Unanswered("button-form", f"the button {offer.title[:80]!r} sends a form, and is not pressed")
         return await self._take_turn(offer.title, button)
 
-    async def _take_turn(self, text: str, button: Node | None) -> ChatAnswer:
+    async def _take_turn(self, text: str, button: Node | None, files: Sequence[SentFile] = ()) -> ChatAnswer:
         before = self._taken
         told = await self._check_again()
         place = await self._await_place()
+        if files:
+            await Upload(self._window, place, self._site, self._manners.answer_seconds).add(files)
+            place = (await self._await_place()).with_button_of(place)
+            self._habits = replace(self._habits, files=(*self._habits.files, *(one.name for one in files)))
         if self._witness is not None:
             self._witness.begin_turn()
         self._window.outbox.start_typing()
@@ -174,7 +205,7 @@ class Chat:
             witness=self._witness,
         )
         awaited = await waiting.answer(self._manners.answer_seconds)
-        sent_as = self._sent_as(awaited, sent, text) if button is None else ""
+        sent_as = find_sent_words(self._window, place, sent, text, awaited.turn) if button is None else ""
         later = before.read_later(awaited.page, awaited.turn.echo) if before is not None else None
         counts = before is not None and later is not None and self._changed.counts(before, later)
         if before is not None and later is not None and not counts:
@@ -191,6 +222,7 @@ class Chat:
             raise self._changed.fault(before, later)
         self._window.outbox.end_turn()
         self._last = text, place.page, awaited.turn
+        self._offered = tuple(zip(awaited.turn.beside.offers, awaited.turn.buttons, strict=True))
         verdict = awaited.verdict
         assert verdict is not None
         self._taken = RecordedAnswer(
@@ -331,7 +363,7 @@ class Chat:
         if wall is not None:
             # A log-in or a captcha asks for a person, after a turn as before it.
             raise self._opening.wall_error(wall) if WALLS[wall.kind] is Denied else Unanswered(wall.kind, wall.excerpt)
-        if self._words_left(said) is None and self._shows_other_words(turn, said):
+        if find_words_left(self._window, self.place, said) is None and shows_other_words(turn, said, self._habits):
             shown = collapse_spaces(turn.echo.text) if turn.echo is not None else ""
             detail = f"the page shows {shown[:80]!r} instead of the user's words, and nothing shows that they were sent"
             raise Unanswered("sent-otherwise", detail)
@@ -365,26 +397,3 @@ class Chat:
     async def _is_still_typed(self, sent: SentTurn) -> bool:
         part = await self.place.frame.node(self.place.composer)
         return part is not None and still_contains(await part.value(), sent.typed.held)
-
-    def _words_left(self, said: str) -> str | None:
-        return find_sent_text(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
-
-    def _shows_other_words(self, turn: ReadTurn, said: str) -> bool:
-        """Return True if the page shows another text where all earlier turns show the user's text."""
-        if turn.how != "altered" or turn.echo is None or not letters(turn.echo.text) or not self._habits.apart:
-            return False  # punctuation alone may be a mask
-        return trail(turn.echo) == self._habits.user and share_kept(said, turn.echo.lines) < _LEAST_SHARE_SHOWN
-
-    def _sent_as(self, awaited: AwaitedAnswer, sent: SentTurn, said: str) -> str:
-        """Return the user's text as it left the page, or "" if the text is unchanged or only masked on the page. If it
-        is unknown how the text left the page, return the text shown on the page or in the box."""
-        words, turn = self._words_left(said), awaited.turn
-        if words is None:
-            words = sent.typed.text if sent.typed.differences else said
-            if (
-                turn.how == "altered"
-                and turn.echo is not None
-                and _LEAST_SHARE_SHOWN <= share_kept(said, turn.echo.lines) < 1
-            ):
-                words = turn.echo.lines
-        return "" if differences(said, words) == () else words

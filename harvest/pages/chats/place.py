@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from harvest.pages.browser.frame import Frame
 from harvest.pages.finding.buttons import find_send
@@ -56,6 +57,13 @@ class Place:
     def adopt(self, earlier: "Place") -> None:
         """Adopt the order of ways from an earlier place, even if the page has rebuilt its box."""
         self.ways, self.proven = earlier.ways, earlier.proven
+
+    def with_button_of(self, earlier: "Place") -> Self:
+        """Return this place with the send button of an earlier one, if that was certain and is still there: what shows
+        a file that was attached has buttons, too."""
+        if earlier.send and not earlier.guessed and earlier.send in self.page.by_id:
+            self.send, self.guessed = earlier.send, False
+        return self
 
     def is_resting(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
         """Return True if the box, or a box with equal markup in its position, is visible and only disabled for now."""

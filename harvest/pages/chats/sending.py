@@ -9,12 +9,18 @@ from harvest.pages.browser.busy_signs import STARTED
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.composer import TypedTurn, get_composer, still_contains, type_text
 from harvest.pages.chats.place import Place
-from harvest.pages.reading.page import Node
+from harvest.pages.reading.altered import share_kept
+from harvest.pages.reading.echo import trail
+from harvest.pages.reading.outgoing import find_sent_text
+from harvest.pages.reading.page import Node, letters
+from harvest.pages.reading.turn import Habits, ReadTurn
+from harvest.pages.reading.typography import differences
 from harvest.systems.driver import NotSent, Unanswered
 
 _DEPARTURE_SECONDS = 3.0  # seconds for a page to show that it accepted the turn, besides its server's response time
 _CONNECT_FACTOR = 6.0  # times the slowest response, for a page to be connected
 _STEP = 0.05  # seconds
+_LEAST_SHARE_SHOWN = 0.3  # share of the user's letters; a page that shows fewer shows something else
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,33 @@ async def press_offer(window: Window, place: Place, button: Node, title: str) ->
             raise
     window.traffic.note_press()
     return SentTurn("press", TypedTurn(title, title), 1)
+
+
+def find_words_left(window: Window, place: Place, said: str) -> str | None:
+    """Return the user's text as it left the page, or None if that is unknown."""
+    return find_sent_text(window.outbox.bodies, said, known=letters(place.page.root.text))
+
+
+def shows_other_words(turn: ReadTurn, said: str, habits: Habits) -> bool:
+    """Return True if the page shows another text where all earlier turns show the user's text."""
+    if turn.how != "altered" or turn.echo is None or not letters(turn.echo.text) or not habits.apart:
+        return False  # punctuation alone may be a mask
+    return trail(turn.echo) == habits.user and share_kept(said, turn.echo.lines) < _LEAST_SHARE_SHOWN
+
+
+def find_sent_words(window: Window, place: Place, sent: SentTurn, said: str, turn: ReadTurn) -> str:
+    """Return the user's text as it left the page, or "" if the text is unchanged or only masked on the page. If it is
+    unknown how the text left the page, return the text shown on the page or in the box."""
+    words = find_words_left(window, place, said)
+    if words is None:
+        words = sent.typed.text if sent.typed.differences else said
+        if (
+            turn.how == "altered"
+            and turn.echo is not None
+            and _LEAST_SHARE_SHOWN <= share_kept(said, turn.echo.lines) < 1
+        ):
+            words = turn.echo.lines
+    return "" if differences(said, words) == () else words
 
 
 async def _close_menus(window: Window, place: Place, way: str, text: str, typed: TypedTurn) -> bool:

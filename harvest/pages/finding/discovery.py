@@ -158,7 +158,7 @@ def _weigh_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
         scales.add(0.5, "in something the code calls chat, prompt or the like")
     below = node
     for parent in near:
-        if any(_is_log(one) for one in parent.elements if one is not below):
+        if any(is_log(one) for one in parent.elements if one is not below):
             scales.add(1.0, "next to a conversation")
             break
         below = parent
@@ -187,10 +187,10 @@ def _weigh_place(scales: Scales, page: Page) -> None:
         scales.add(-0.8, "as high as a document")
 
 
-def _is_log(node: Node) -> bool:
-    """Return True if the element seems to contain a conversation, judging by the role and code of the element and of
-    the next two levels inside it."""
-    if node.box is None or node.box.height < 60:
+def is_log(node: Node, *, height: float = 60.0) -> bool:
+    """Return True if the element is at least `height` CSS pixels high and seems to contain a conversation, judging by
+    the role and code of the element and of the next two levels inside it."""
+    if node.box is None or node.box.height < height:
         return False
     inside = [inner for child in node.elements for inner in (child, *child.elements)]
     if any(one.get("role") in ("log", "feed") for one in (node, *inside)):

@@ -40,7 +40,7 @@ def find_failure(
     shown = _find_in_bubbles(page, turn) or _find_outside_bubbles(page, turn)
     if shown is None:
         return _find_failed_request(page, turn, faults, begun)
-    limited = shown.kind == "error" and any(fault.status == 429 and _may_carry_answer(page, fault) for fault in faults)
+    limited = shown.kind == "error" and any(fault.status == 429 and is_own_request(page, fault) for fault in faults)
     return replace(shown, kind="rate-limit") if limited else shown
 
 
@@ -153,7 +153,7 @@ def _find_outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
 def _find_failed_request(
     page: Page, turn: ReadTurn, faults: Sequence[FailedRequest], begun: int | None
 ) -> Blocker | None:
-    own = [fault for fault in faults if _may_carry_answer(page, fault)]
+    own = [fault for fault in faults if is_own_request(page, fault)]
     text = turn.text
     notice = len(text) <= _LONGEST_NOTICE and _mentions_failure(text)
     alone = begun is not None and len(own) >= begun and len(text) <= _LONGEST_NOTICE
@@ -170,7 +170,7 @@ def _find_failed_request(
     return None
 
 
-def _may_carry_answer(page: Page, fault: FailedRequest) -> bool:
+def is_own_request(page: Page, fault: FailedRequest) -> bool:
     if fault.kind not in CARRYING or "ERR_ABORTED" in fault.what or "ERR_BLOCKED" in fault.what:
         return False  # pages abort their own requests once they have what they wanted
     parts = urlsplit(fault.url)

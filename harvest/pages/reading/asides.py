@@ -8,11 +8,11 @@ answer.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from harvest.pages.reading.bubble import read_look, visible_leaves
 from harvest.pages.reading.elements import hints, is_akin, is_control, leads_elsewhere
-from harvest.pages.reading.page import Node, collapse_spaces, letters
+from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn_place import Spot
 
@@ -186,3 +186,26 @@ def _is_set_apart(line: Node, bubble: Node, user: Node) -> bool:
         return True
     mine, theirs = (next((leaf.parent for leaf in visible_leaves(one, ())), one) for one in (line, bubble))
     return read_look(mine).is_smaller_than(read_look(theirs)) or read_look(mine).is_fainter_than(read_look(theirs))
+
+
+_SIZE = re.compile(r"[\d.,]+\s?(?:bytes?|[kmg]?i?b)\b|\b[a-z0-9.+-]+/[a-z0-9.+-]+\b", re.IGNORECASE)
+
+
+def shows_sent_file(
+    ground: PageText, bubble: Node, echo: Node | None, files: Iterable[str], heard: float | None
+) -> bool:
+    """Return True for an element that shows a file of the user's, by its name, its size and its type, and came together
+    with the user's words or before the system can have said anything. `heard` is the milliseconds from the send to the
+    first byte that came back, or None if unknown."""
+    left, named = _SIZE.sub(" ", bubble.text), False
+    for name in files:
+        stem, _, ending = name.rpartition(".")
+        for part in (name, stem or name):
+            named = named or part in left
+            left = left.replace(part, " ")
+        left = re.sub(rf"\b{re.escape(ending)}\b", " ", left, flags=re.IGNORECASE)
+    came = ground.births.get(bubble)
+    if not named or letters(left) or came is None:
+        return False
+    said = ground.births.get(echo) if echo is not None else None
+    return (heard is not None and came < heard) or (said is not None and abs(came - said) <= AT_ONCE)

@@ -9,7 +9,7 @@ the eye:
     h-hide    1: the element is invisible (display, visibility, opacity, clipped to nothing)
     h-show    its layout if the tag does not determine it: block, inline, none
     h-space   pre, or line: white space is shown (as with white-space: pre or pre-line)
-    h-value   the text typed in (never of a password); for a code editor, everything written in it
+    h-value   the text typed in (never of a password); for a code editor, all that is in it; of files, their names
     h-options the options of a list (select), one per line, 50 at most
     h-font    the size of its letters in CSS pixels, if it differs from the parent's size; h-ink: likewise their colour
     h-slant   1: its letters are slanted

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from harvest.pages.reading import parts
-from harvest.pages.reading.asides import is_announcement, lines_between, quotes_in
+from harvest.pages.reading.asides import is_announcement, lines_between, quotes_in, shows_sent_file
 from harvest.pages.reading.bubble import Edge, find_edges, visible_leaves
 from harvest.pages.reading.decoration import Decorations, find_decorations
 from harvest.pages.reading.echo import trail
@@ -54,7 +54,8 @@ class Habits:
     the user's text and of its two nearest ancestors. `rising` is True if newer turns are above older turns. `edges`
     holds lines next to earlier replies, such as the bot's name, and `slots` the kinds of the elements that contain
     the words of these replies. `apart` is True if no element of a reply had the signatures of `user`. `beside`
-    holds signatures of the elements around sources next to the chat, from the inside out."""
+    holds signatures of the elements around sources next to the chat, from the inside out. `files` holds the names of
+    the files that the user has sent."""
 
     user: tuple[str, ...] = ()
     rising: bool = False
@@ -62,6 +63,7 @@ class Habits:
     slots: tuple[str, ...] = ()
     apart: bool = False
     beside: tuple[tuple[str, ...], ...] = ()
+    files: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         edges = [list(edge) for edge in self.edges]
@@ -72,6 +74,7 @@ class Habits:
             "slots": list(self.slots),
             "apart": self.apart,
             "beside": [list(made) for made in self.beside],
+            **({"files": list(self.files)} if self.files else {}),
         }
 
     @classmethod
@@ -82,7 +85,9 @@ class Habits:
             slots = tuple(str(made) for made in data.get("slots", ()))  # older recordings have none
             apart = data.get("apart") is True
             beside = tuple(tuple(map(str, made)) for made in data.get("beside", ()))
-            return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges, slots, apart, beside)
+            files = tuple(map(str, data.get("files", ())))
+            user = tuple(str(part) for part in data["user"])
+            return cls(user, bool(data["rising"]), edges, slots, apart, beside, files)
         except (KeyError, TypeError, ValueError) as fault:
             raise ValueError(f"the habits are invalid: {fault!r}") from None
 
@@ -156,6 +161,8 @@ def read_turn(
     ground = PageText(page, before)
     heard = None if heard is None else 1000 * heard
     spot = find_spot(ground, said, user=habits.user, apart=habits.apart, rising=habits.rising, heard=heard)
+    files = [one for one in spot.bubbles if shows_sent_file(ground, one, spot.echo, habits.files, heard)]
+    spot = replace(spot, bubbles=tuple(one for one in spot.bubbles if one not in files))
     announcements = [bubble for bubble in spot.bubbles if is_announcement(bubble.text)]
     announcements += [line for line in lines_between(ground, spot) if line not in announcements]
     announced = bool(announcements) and len(announcements) == len(spot.bubbles)
@@ -178,7 +185,7 @@ def read_turn(
         known=edges,
         slots={*habits.slots, *find_earlier_slots(others, spot.bubbles)},
     )
-    decorations.texts.extend(bubble.text for bubble in announcements)
+    decorations.texts.extend(bubble.text for bubble in (*announcements, *files))
     for quote in quotes_in(spot.bubbles, said):
         if decorations.nodes.isdisjoint(quote.self_and_ancestors()):
             decorations.nodes.add(quote)
@@ -304,8 +311,10 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
     text = _write_bubbles(bubbles, decorations, page.url, told)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text
-    beside = _other_parts(page, bubbles, parts.find_offers(bubbles, None, decorations.folds), decorations)
-    return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(told), beside=beside)
+    offers = tuple(parts.find_offers(bubbles, None, decorations.folds))
+    beside = _other_parts(page, bubbles, offers, decorations)
+    buttons = tuple(node for _, node in offers)
+    return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(told), beside=beside, buttons=buttons)
 
 
 def learn_habits(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
@@ -321,7 +330,8 @@ def learn_habits(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Ha
     rising = turn.rising if seen is not None and turn.bubbles else habits.rising
     slots = dict.fromkeys((*habits.slots, *sorted(turn.slots)))
     beside = tuple(dict.fromkeys((*habits.beside, *sorted(turn.places))))[-_MOST_EDGES:]
-    return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:], apart and bool(user), beside)
+    kept = tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:]
+    return Habits(user, rising, *kept, apart and bool(user), beside, habits.files)
 
 
 def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str] | None) -> str:

@@ -126,6 +126,8 @@ class Site(StrictModel):
     )
     composer: Css | None = Field(None, description="the box to type in")
     send: Send | None = Field(None, description="the button that sends; or the key that does: `enter`, `control+enter`")
+    attach: Css | None = Field(None, description="the field that takes files, or the button that lets one choose them")
+    attached: Css | None = Field(None, description="shown before a turn is sent for each file that the page has taken")
     user: Css | None = Field(None, description="each of the user's own bubbles")
     reply: Css | None = Field(None, description="each of the system's bubbles (or only its text)")
     leave_out: Css | None = Field(
@@ -183,7 +185,9 @@ class Site(StrictModel):
             yield f"blocked-{number}", block
 
 
-_SINGLE_FIELDS = ("new_chat", "composer", "user", "reply", "leave_out", "sources", "busy", "ready", "ended")
+_SINGLE_FIELDS = (
+    *("new_chat", "composer", "attach", "attached", "user", "reply", "leave_out", "sources", "busy", "ready", "ended"),
+)
 
 
 class SiteFile(Site):

@@ -302,6 +302,9 @@ class Writer {
       this.out.push(` h-options="${inQuotes(labels.filter((label) => label !== "").join("\n"))}"`);
     } else if (type === "checkbox" || type === "radio") {
       if (element.checked && attribute(element, "checked") === null) this.out.push(' checked=""');
+    } else if (type === "file") {
+      const names = Array.from(element.files || [], (file) => file.name);
+      if (names.length > 0) this.out.push(` h-value="${inQuotes(names.join(", "))}"`);
     } else if (typedInto(element) && type !== "password") {
       this.out.push(` h-value="${inQuotes(String(element.value))}"`);
     }

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from harvest.drivers.registry import build_driver
-from harvest.systems.driver import DriverError, NotSent, Opening, Pressing, Session, Surroundings, Unanswered
+from harvest.systems.driver import (
+    DriverError,
+    Greeting,
+    NotSent,
+    Opening,
+    Pressing,
+    Session,
+    Surroundings,
+    Unanswered,
+)
 from protocols.answer import Offer
 from tests.harvest.cli.test_menu import AUDIT, assert_is_the_graph, walked
 from tests.servers.menu_bots import serving_menu
@@ -70,4 +79,29 @@ def test_the_graph_of_a_page_is_recovered(server: tuple[str, list[str]], tmp_pat
     options = f'{{url: "{server[0]}", site: {{quiet: {QUIET}}}, evidence: []}}'
     (tmp_path / "audit.yaml").write_text(f"{AUDIT}  - {{name: page, driver: browser, options: {options}}}\n")
     assert_is_the_graph(walked(tmp_path, "--least", 1, "--say", "hello there"), "page")
+    assert server[1] == []
+
+
+async def test_a_greeting_is_heard_once_and_its_button_pressed(server: tuple[str, list[str]]) -> None:
+    options = {"url": f"{server[0]}/?greeting", "site": {"quiet": QUIET}, "evidence": (), "greets": True}
+    driver = build_driver("browser", options, Surroundings("page", Path()))
+    assert driver.capabilities.greets
+    session: Session = await driver.open(Opening("page", "M002", 1, 1))
+    assert isinstance(session, Greeting)
+    assert isinstance(session, Pressing)
+    heard = session.greeting
+    assert heard is not None
+    assert heard.text == HOME
+    assert [one.title for one in heard.offers] == ["Opening hours", "Rooms", "Book a table"]
+    first, second = await session.press(heard.offers[1]), await session.press(Offer("Small room"))
+    assert (first.turn.answer.text, first.turn.greeting, first.turn.greeting_offers) == (ROOMS, HOME, heard.offers)
+    assert (second.turn.answer.text, second.turn.greeting) == ("The small room is blue.", "")
+    await session.close()
+    await driver.close()
+
+
+def test_the_graph_of_a_page_is_recovered_from_its_greeting(server: tuple[str, list[str]], tmp_path: Path) -> None:
+    options = f'{{url: "{server[0]}/?greeting", site: {{quiet: {QUIET}}}, evidence: [], greets: true}}'
+    (tmp_path / "audit.yaml").write_text(f"{AUDIT}  - {{name: page, driver: browser, options: {options}}}\n")
+    assert_is_the_graph(walked(tmp_path, "--least", 1, "--greeting"), "page")
     assert server[1] == []
