@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from harvest.pages.reading.alternatives import alternative_text, is_emoji
-from harvest.pages.reading.elements import editor_text, is_control, is_editor, kind
+from harvest.pages.reading.elements import editor_text, is_control, is_editor, kind, leads_outward
 from harvest.pages.reading.figures import is_figure, is_file_button, is_icon
 from harvest.pages.reading.page import ICON_LETTERS, Node, collapse_spaces
 from harvest.pages.reading.phrases import is_role, is_time
@@ -152,6 +152,16 @@ def is_in_prose(node: Node, bubble: Node) -> bool:
         for one in node.self_and_ancestors()
         if one is not bubble and one.is_within(bubble) and not (row and one.tag in ("td", "th"))
     )
+
+
+def is_citation(element: Node) -> bool:
+    """Return True if most of an element's text is in links to web addresses. Such an element names sources, and several
+    answers can have the same source."""
+    linked = whole = 0
+    for leaf in visible_leaves(element, ()):
+        whole += len(leaf.text)
+        linked += len(leaf.text) * any(map(leads_outward, leaf.parent.self_and_ancestors()))
+    return 2 * linked > whole
 
 
 def find_edges(bubble: Node) -> set[Edge]:

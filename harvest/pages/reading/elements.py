@@ -76,6 +76,11 @@ def leads_elsewhere(node: Node) -> bool:
     return node.tag == "a" and "href" in node.attributes and not (href.endswith("#") or href.startswith("javascript:"))
 
 
+def leads_outward(node: Node) -> bool:
+    """Return True for a link to a web address."""
+    return node.tag == "a" and re.match(r"(?i)https?:", node.get("href")) is not None
+
+
 def signature(node: Node) -> str:
     """Return the tag, classes and test id without numbers and states. Equal markup has equal signatures."""
     return _signature(node.tag, node.get("class"), node.get("data-testid"))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from harvest.pages.reading.elements import hints, is_control, leads_elsewhere
+from harvest.pages.reading.elements import hints, is_control, leads_elsewhere, leads_outward
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.phrases import (
     is_rating_question,
@@ -102,7 +102,7 @@ def raw_text(node: Node) -> str:
 
 def outward_links(node: Node) -> list[Node]:
     """Return the links in an element that lead to a web address."""
-    return [one for one in node.walk() if one.tag == "a" and re.match(r"(?i)https?:", one.get("href"))]
+    return list(filter(leads_outward, node.walk()))
 
 
 def is_notes(details: Node) -> bool:

@@ -18,6 +18,7 @@ from harvest.pages.reading.bubble import (
     ends_with_colon,
     is_alone_in_line,
     is_brief,
+    is_citation,
     is_in_prose,
     read_look,
     visible_leaves,
@@ -57,7 +58,7 @@ def find_small_print(
         plain = is_in_prose(element, bubble)
         if is_fine_print(text) and (apart or not plain) and not siblings.is_one_of_many(element):
             return element
-        again = (f"end:{kind(element)}", text) in known and not is_brief(text)
+        again = (f"end:{kind(element)}", text) in known and not is_brief(text) and not is_citation(element)
         again = again and (told or has_more_text(element, bubble, dropped))
         if again and not apart and not plain:
             # An element made like the one before it is the next paragraph of the text.
@@ -218,7 +219,7 @@ class Reasons:
         if not stamped and (_is_content(element) or said):
             return Reason.NONE
         known = (kind(element), text) in self.known and not prose and not self.siblings.is_among_prose(element)
-        if known and self._is_aside(element, text, first=first):
+        if known and not is_citation(element) and self._is_aside(element, text, first=first):
             return Reason.KNOWN
         if first and ends_with_colon(text) and element.tag in ("b", "strong", "span"):
             named = phrases.is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))

@@ -526,6 +526,36 @@ def test_a_sentence_under_every_answer_in_words_of_its_own_is_known_from_the_sec
     assert [turn.text for turn in found[1:]] == ["Answer 1.", "Answer 2."]
 
 
+LONG = "What the new rules on tenancy mean for you and for your landlord"
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        f'<div class="src" h-font="12"><a href="https://a.org/1">{LONG}</a></div>',
+        f'<div class="src" h-font="12">Source: <a href="https://a.org/1">{LONG}</a></div>',
+        f'<footer><a href="https://a.org/1">{LONG}</a>, <a href="https://b.org/2">Rents since 2015</a></footer>',
+        '<a class="card" href="https://a.org/1"><div class="t">The new rules</div><div class="d">a.org</div></a>',
+        '<div class="card"><a href="https://a.org/1"><b class="t">The new rules</b><i class="d">a.org</i></a></div>',
+        f'<small><a href="https://a.org/1">{LONG}</a></small>',
+        '<div class="chips"><a class="c" href="https://a.org/1">a.org</a><a class="c" href="https://b.org">b</a></div>',
+    ],
+)
+def test_a_source_that_several_answers_show_is_in_each_of_them(sources: str) -> None:
+    first, *later = turns(*(f'<div class="text">It may rise by {n} per cent a year.</div>{sources}' for n in range(4)))
+    assert first.links
+    for turn in later:
+        assert turn.links == first.links
+        assert turn.text.partition("\n")[2] == first.text.partition("\n")[2]
+        assert turn.left_out == ()
+
+
+def test_a_sentence_of_the_page_with_a_link_in_it_is_no_source() -> None:
+    line = '<div class="x1">Before you decide on anything, please read <a href="https://a.org/1">our advice</a>.</div>'
+    found = turns(*(f"<p>Answer {n}.</p>{line}" for n in range(3)))
+    assert [turn.text for turn in found[1:]] == ["Answer 1.", "Answer 2."]
+
+
 @pytest.mark.parametrize(
     "closing",
     [
