@@ -37,11 +37,13 @@ _ROOT_TAGS = frozenset({"body", "h-page", "html"})
 class PanelSources:
     """Sources next to the chat that came with an answer. `sources` lists them in page order. `places` holds the trails
     of their elements, by which later turns recognise the panel. `missed` is True if other links in the panel
-    changed and were not read."""
+    changed and were not read, and `stood` if the panel still has the sources of an earlier answer, untouched: this
+    answer may have the same sources or none."""
 
     sources: tuple[Source, ...] = ()
     places: frozenset[_Trail] = frozenset()
     missed: bool = False
+    stood: bool = False
 
 
 def find_panel_sources(
@@ -73,7 +75,10 @@ def find_panel_sources(
             places.add(trail(link))
         elif letters(link.text) not in letters(said):
             missed = True
-    return PanelSources(_sources_of(taken, page.url), frozenset(places), missed)
+    still = not taken and any(
+        trail(link) in known and _is_beside(link, container, page.url) for link in outward_links(page.root)
+    )
+    return PanelSources(_sources_of(taken, page.url), frozenset(places), missed, still)
 
 
 def _sources_of(links: Collection[Node], url: str) -> tuple[Source, ...]:

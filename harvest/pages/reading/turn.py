@@ -20,7 +20,7 @@ from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.names import find_button_texts, find_names, may_begin_with_name
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText
-from harvest.pages.reading.panels import find_panel_sources
+from harvest.pages.reading.panels import PanelSources, find_panel_sources
 from harvest.pages.reading.phrases import is_label, is_placeholder, remove_cursor
 from harvest.pages.reading.silence import is_waiting, is_wordless, offered_choices
 from harvest.pages.reading.slot import find_earlier_slots, find_slots
@@ -41,6 +41,9 @@ THOUGHT_NOTE = "its page shows the system's reasoning above it; that is kept apa
 
 # The note on an answer if links came outside the chat that may not be its sources.
 LINKS_NOTE = "links beside the chat changed with it and were not read as its sources; a site file can name them"
+
+# The note on an answer if the sources of an earlier answer remained outside the chat, untouched.
+STOOD_NOTE = "the sources beside the chat are those of an earlier answer; if they are its sources, too, is not known"
 
 # The note on a first answer if it begins with a short line in an element of its own.
 NAME_NOTE = "its first line may be the speaker's name: no other reply shows if it comes again"
@@ -221,7 +224,7 @@ def read_turn(
         beside=beside,
         wordless=not text and not decorations.doubtful and is_wordless(ground, spot, left_out, heard),
         rest=rest,
-        notes=_notes(decorations, rest, panel.missed, spot.bubbles if not edges else ()) if text else (),
+        notes=_notes(decorations, rest, panel, spot.bubbles if not edges else ()) if text else (),
         announced=announced,
         buttons=tuple(node for _, node in offers),
     )
@@ -272,12 +275,13 @@ def _mark_decorations(decorations: Decorations) -> dict[Node, str]:
     return {node: "thoughts" if node in decorations.thoughts else "1" for node in decorations.nodes}
 
 
-def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[Node]) -> tuple[str, ...]:
+def _notes(decorations: Decorations, rest: str, panel: PanelSources, first: Sequence[Node]) -> tuple[str, ...]:
     told = {
         GOES_ON_NOTE: bool(rest),
         FOLDED_NOTE: any(fold.kind == "folded" and fold.has_more_text for fold in decorations.folds),
         THOUGHT_NOTE: decorations.in_view,
-        LINKS_NOTE: missed,
+        LINKS_NOTE: panel.missed,
+        STOOD_NOTE: panel.stood,
         NAME_NOTE: any(may_begin_with_name(bubble, decorations.nodes) for bubble in first[:1]),
     }
     return tuple(note for note, holds in told.items() if holds)

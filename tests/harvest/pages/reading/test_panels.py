@@ -6,7 +6,7 @@ import pytest
 
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.page_text import PageText
-from harvest.pages.reading.turn import LINKS_NOTE, Habits, ReadTurn, learn_habits, read_turn
+from harvest.pages.reading.turn import LINKS_NOTE, STOOD_NOTE, Habits, ReadTurn, learn_habits, read_turn
 from protocols.answer import Source
 from tests.support.snapshots import COMPOSER, snapshot
 
@@ -87,6 +87,19 @@ def test_what_is_painted_anew_is_no_source_and_what_changes_without_a_name_is_no
     assert read(stood, panel.format(items(*LINKS, number=70))).notes == ()
     changed = read(stood, panel.format(items(("https://sea.example/", "Sea"), number=70)))
     assert (changed.answer.sources, changed.notes) == ((), (LINKS_NOTE,))
+
+
+def test_a_panel_that_stays_as_it_was_is_noted() -> None:
+    panel = '<aside h-id="30"><h3 h-id="31">Sources</h3><ol h-id="32">{}</ol></aside>'
+    first = read(panel.format(""), panel.format(items(*LINKS)))
+    habits = learn_habits(page(panel.format(items(*LINKS))), first)
+    stood = panel.format(items(*LINKS, born=""))
+    again = read(stood, stood, habits)
+    assert (again.answer.sources, again.notes) == ((), (STOOD_NOTE,))
+    gone = read(stood, panel.format(""), habits)
+    assert (gone.answer.sources, gone.notes) == ((), ())
+    anew = read(stood, panel.format(items(*LINKS, number=70)), habits)
+    assert (anew.answer.sources, anew.notes) == (SOURCES, ())
 
 
 def test_the_place_that_a_site_file_names_is_read_whatever_it_is_called() -> None:
