@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from harvest.audits.audit import Audit
-    from harvest.audits.audit_file import Threshold
+    from harvest.audits.scoring_section import Threshold
     from harvest.studies.scores.bounds import CheckedBound
     from recordings.log.run_folder import Run
     from scoring.settings import Estimand
@@ -177,6 +177,6 @@ class AuditedRun:
 
 
 def _threshold(measure: str, **given: Any) -> Threshold:
-    from harvest.audits.audit_file import Threshold
+    from harvest.audits.scoring_section import Threshold
 
     return Threshold(measure=measure, **given)

@@ -36,7 +36,7 @@ from pydantic import Field, model_validator
 
 from protocols.questions import Question, clarifying_question
 from protocols.route import answer_class
-from simulators.clarification import content_words, share_of_words
+from simulators.content_words import content_words, share_of_words
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, Variants, fill_template, phrasebook

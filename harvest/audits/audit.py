@@ -16,7 +16,6 @@ from harvest.audits.audit_file import (
     AuditFile,
     Member,
     Order,
-    Threshold,
     draw_member,
     read_audit,
     read_population,
@@ -28,6 +27,7 @@ from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
 from harvest.audits.groups import check_groups
 from harvest.audits.probes import check_harm, check_sessions
+from harvest.audits.scoring_section import Threshold
 from harvest.audits.sent_files import check_sent_files
 from harvest.audits.system import System, check_session_turns, read_systems, set_pace
 from harvest.drivers.registry import build_driver, driver_files, options_model

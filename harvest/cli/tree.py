@@ -22,9 +22,9 @@ from harvest.studies.trees.words import legend, sentences, tree_drawings
 from harvest.tables.study_form import FORMS
 from harvest.terminal import print_message, printable
 from recordings.log.caps import Caps
+from recordings.log.header import read_header
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import shard_note
-from recordings.log.store import read_header
 from scoring.library import find_declaration
 from scoring.notation import parse
 from scoring.stochastic.transitions import IntervalName

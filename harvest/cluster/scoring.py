@@ -12,9 +12,8 @@ from harvest.studies.scores.score_file import write_scores
 from harvest.studies.scores.score_request import ScoreRequest
 from recordings.files.digests import content_digest
 from recordings.judged import decisions
-from recordings.log.header import software
+from recordings.log.header import read_header, software
 from recordings.log.run_folder import Run, event_file_sizes, read
-from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError
 from topics.regular_file import list_entries
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from recordings.conversations.conversation import Conversation
 from recordings.events.attempts import Attempt, AttemptId
 from recordings.events.events import Event, TrialEnded, TrialStarted
-from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.formats.spans_export import SCOPE, Span, conversation_spans
 from recordings.log.store import RunWriter
+from recordings.log.turn_counts import add_missing_turns, most_turns
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 

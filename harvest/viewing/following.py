@@ -17,8 +17,8 @@ from harvest.viewing.tally import CountedAttempt, SystemCounts, Tally
 from recordings.conversations.endings import shown_end
 from recordings.files.json_text import Json
 from recordings.files.lock import is_locked
+from recordings.log.header import read_header
 from recordings.log.shard import planned_trials
-from recordings.log.store import read_header
 from topics.errors import InputError
 
 # Seconds between two looks at the files.

@@ -17,8 +17,7 @@ from msgspec import Struct
 from harvest.studies.watch.history import Look, whole_history
 from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError
-from recordings.log.header import FORMAT
-from recordings.log.store import read_header
+from recordings.log.header import FORMAT, read_header
 from topics.errors import HarvestError, Place
 from topics.regular_file import read_inside
 

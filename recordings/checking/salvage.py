@@ -25,8 +25,8 @@ from recordings.events.events import Event, TrialStarted
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.log.chain import chain_file
+from recordings.log.header import read_header
 from recordings.log.run_folder import Run, event_files, lost_events, order_attempts, read_events
-from recordings.log.store import read_header
 from topics.counting import pluralize
 from topics.errors import Place
 

@@ -3,18 +3,16 @@
 import math
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
 from protocols.answer import PARTS
-from protocols.missing_turns import fewest_turns_onward
-from protocols.protocol import Protocol
 from recordings.conversations.answer_parts import REPLY_KEYS
 from recordings.conversations.conversation import INVALID, Conversation, Turn
-from recordings.conversations.endings import KINDS, NO_REPLY, is_bad_ending, is_end_stated, missing_turns
+from recordings.conversations.endings import KINDS, NO_REPLY, is_end_stated
 from recordings.events.attempts import AttemptId
 from recordings.events.events import events_of
 from recordings.events.redacted_events import redacted_value
@@ -25,10 +23,11 @@ from recordings.log.header import Header, make_header
 from recordings.log.own_loop import run_to_end
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
+from recordings.log.turn_counts import MOST_TURNS
 from recordings.secrets.redaction import Redactor
 from topics.errors import InputError, Place
 from topics.suggestions import suggestion
-from topics.topic import Topic, TopicSet, check_topic_id
+from topics.topic import TopicSet, check_topic_id
 from topics.unseen_characters import find_unseen
 
 
@@ -168,71 +167,6 @@ def _known_part(turn: Turn, known: Turn) -> Turn:
     answer = replace(answer, **{part: getattr(recorded, part) for part in PARTS if not getattr(recorded, part)})
     given = {key: getattr(known.reply, key) for key in REPLY_KEYS if not getattr(known.reply, key)}
     return replace(turn, reply=replace(turn.reply, answer=answer, **given))
-
-
-# The key of maximum user turns, by system and topic, in the audit of a run of imports.
-MOST_TURNS = "most_turns"
-
-
-def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
-    """Return the maximum number of user turns of a conversation, by (system, topic id), from the run's protocol, else
-    from the import and the longest of the system's `conversations`, with its missing turns."""
-    recorded = tuple(conversations)
-    topics, protocol = header.topic_set(), header.played_protocol()
-    known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}
-    told = stated_most_turns(header)
-    longest: Counter[str] = Counter()
-    for one in recorded:
-        longest[one.key.system] = max(longest[one.key.system], len(one.turns) + missing_turns(one))
-    systems, found = dict.fromkeys((*header.systems, *(one.key.system for one in recorded))), {}
-    for name, topic in known.items():
-        by_protocol = protocol.most_turns(topic) if protocol is not None and topic is not None else None
-        for system in systems:
-            found[system, name] = (
-                max(longest[system], told.get((system, name), 0)) if by_protocol is None else by_protocol
-            )
-    return found
-
-
-def stated_most_turns(header: Header) -> dict[tuple[str, str], int]:
-    """Return the maximum numbers of user turns that were given on import, by (system, topic)."""
-    audit = _as_object(header.audit)
-    return {
-        (system, topic): most
-        for system, topics in _as_object(audit.get(MOST_TURNS)).items()
-        for topic, most in _as_object(topics).items()
-        if isinstance(most, int)
-    }
-
-
-def add_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
-    """Yield the conversations of a run, with the number of missing turns if the protocol determines it."""
-    protocol, topics = header.played_protocol(), header.topic_set()
-    known = {topic.id: topic for topic in topics.topics} if topics else {}
-    for one in conversations:
-        topic = known.get(one.key.topic)
-        if protocol is None or topic is None or not one.turns or not is_bad_ending(one.outcome):
-            yield one
-            continue
-        assert one.outcome is not None
-        yield replace(one, outcome=replace(one.outcome, missing=_missing_turns(one, protocol, topic)))
-
-
-def _missing_turns(conversation: Conversation, protocol: Protocol, topic: Topic) -> int:
-    last = conversation.turns[-1]
-    used = Counter(turn.state for turn in conversation.turns if turn.state in protocol.states)
-    lists = {name: count for name, count in used.items() if protocol.states[name].each}
-    target = last.route.target if last.route else ""
-    if target.startswith("stop:"):
-        if conversation.outcome and conversation.outcome.kind in ("breakdown", "no-match"):
-            target = ""
-        else:  # the protocol had ended as well
-            return 0
-    return fewest_turns_onward(protocol, topic, last.state, lists, last.number, target=target)
-
-
-def _as_object(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, dict) else {}
 
 
 # The outcome in files of a conversation that breaks off; it is recorded without one.

@@ -41,7 +41,7 @@ from recordings.files.segments import (
 )
 from recordings.files.stored_lines import NOTICE, files_of_lines
 from recordings.log.chain import KeptLinks, chain_file, links_file, read_chain
-from recordings.log.store import read_header
+from recordings.log.header import read_header
 from topics.errors import Place
 from topics.regular_file import list_entries, open_inside, read_inside
 

@@ -21,12 +21,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from recordings.events.event_lines import check_format
-from recordings.files.errors import RunError
-from recordings.files.json_text import Json
+from recordings.files.errors import RunError, no_run
+from recordings.files.json_text import Json, parse_value
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.header_faults import header_faults, place_in_file, placed_part
 from topics.errors import InputError, Place
 from topics.identity import content_hash
+from topics.regular_file import read_inside
 from topics.sent_files import file_row
 from topics.topic import Topic, TopicSet
 
@@ -293,3 +294,21 @@ def as_plain_json(value: Any) -> Json:
 def topic_order(header: Header) -> dict[str, int]:
     """Return the position of every topic id in the run's own order."""
     return {topic: i for i, topic in enumerate(header.hashes.get("topics", {}))}
+
+
+def read_header(run: Path) -> Header:
+    """Read the header of the run folder `run`. Raises RunError if `run` is not a run or has an unknown version."""
+    path = run / "run.json"
+    place = Place(str(path))
+    try:
+        data = read_inside(run, "run.json")
+    except (FileNotFoundError, NotADirectoryError):
+        raise no_run(run) from None
+    except OSError as fault:
+        raise RunError(f"cannot be read: {fault.strerror}", place=place) from None
+    try:
+        value = parse_value(data, Place(str(path), 1))
+    except RunError as fault:
+        advice = "restore this file from a copy of the run: the events are in other files"
+        raise RunError(fault.what, place=fault.place, advice=advice) from None
+    return Header.from_json(value, place)

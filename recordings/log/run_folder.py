@@ -22,8 +22,7 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import BLOCK, Json, parse_row, read_blocks, read_unended
 from recordings.files.stored_lines import files_of_lines, has_lines, read_lines, size_of_lines
 from recordings.log.chain import closed_lines
-from recordings.log.header import DISTRIBUTION, Header, topic_order
-from recordings.log.store import read_header
+from recordings.log.header import DISTRIBUTION, Header, read_header, topic_order
 from topics.counting import plural, pluralize
 from topics.errors import Place
 from topics.html_table import html_table

@@ -21,22 +21,22 @@ from typing import Any, TypeVar
 from recordings.events.event_lines import FORMAT, event_line
 from recordings.events.events import Answered, Event, Failed, TrialEnded, TrialStarted
 from recordings.events.redacted_events import redacted_events, redacted_value
-from recordings.files.errors import RunError, StoreError, no_run
+from recordings.files.errors import RunError, StoreError
 from recordings.files.evidence import fsync_folder, inner_folder, refuse_links, remove_leftovers, write_safely
-from recordings.files.json_text import encode_document, encode_line, parse_value
+from recordings.files.json_text import encode_document, encode_line
 from recordings.files.lock import Lock
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.chain import FORMAT as CHAIN_FORMAT
 from recordings.log.chain import Chain, declare_chains
 from recordings.log.continuation import extend_header, refuse_differences
 from recordings.log.exhibits import keep_exhibits
-from recordings.log.header import Header, software
+from recordings.log.header import Header, read_header, software
 from recordings.log.inventory import CHAINED, begin_inventory
 from recordings.log.journal import Journal
 from recordings.log.own_loop import LONG
 from recordings.secrets.redaction import Redactor, count_marks
 from topics.errors import Place
-from topics.regular_file import list_entries, read_inside
+from topics.regular_file import list_entries
 
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
@@ -55,24 +55,6 @@ def check_worker(name: str, longest: int = 60) -> None:
             f"{name!r} cannot be a worker's name",
             allowed=f"up to {longest} letters, digits, _ . and -, beginning with a letter or a digit",
         )
-
-
-def read_header(run: Path) -> Header:
-    """Read the header of the run folder `run`. Raises RunError if `run` is not a run or has an unknown version."""
-    path = run / "run.json"
-    place = Place(str(path))
-    try:
-        data = read_inside(run, "run.json")
-    except (FileNotFoundError, NotADirectoryError):
-        raise no_run(run) from None
-    except OSError as fault:
-        raise RunError(f"cannot be read: {fault.strerror}", place=place) from None
-    try:
-        value = parse_value(data, Place(str(path), 1))
-    except RunError as fault:
-        advice = "restore this file from a copy of the run: the events are in other files"
-        raise RunError(fault.what, place=fault.place, advice=advice) from None
-    return Header.from_json(value, place)
 
 
 class RunWriter:

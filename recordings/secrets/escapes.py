@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from html.entities import html5
 from itertools import accumulate, pairwise
 
+from topics.late_pattern import lazy_pattern
 from topics.lower_case import to_lower
 
 # Characters from which recording the pairs is faster than the searches it saves.
@@ -125,23 +126,23 @@ _URL = (
 _NAME = r"&(?!(?:amp|lt|gt|quot);)[A-Za-z][A-Za-z0-9]{1,30};"
 
 # A link's address, and other terminal codes that are not shown.
-_LINK = re.compile(r"(\x1b\][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))")
+_LINK = lazy_pattern(r"(\x1b\][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))")
 
 # Each begins with a literal, for which the engine searches many times faster than for one of several characters.
 _CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
     # With all backslashes before it: JSON within JSON doubles them. Searched from the first of them only.
-    ("\\", re.compile(rf"(\\(?<!\\\\)\\*+(?:{_UNIT}|x[0-9A-Fa-f]{{2}}))"), _undo_hexadecimal),
-    ("%", re.compile(rf"({_URL})"), _undo_url),
-    ("&", re.compile(rf"({_NAME})"), lambda escape: html5.get(escape[1:], escape)),
+    ("\\", lazy_pattern(rf"(\\(?<!\\\\)\\*+(?:{_UNIT}|x[0-9A-Fa-f]{{2}}))"), _undo_hexadecimal),
+    ("%", lazy_pattern(rf"({_URL})"), _undo_url),
+    ("&", lazy_pattern(rf"({_NAME})"), lambda escape: html5.get(escape[1:], escape)),
     (
         "&#",
-        re.compile(r"(&#(?:0{0,5}[0-9]{2,7}(?![0-9]);?|[xX]0{0,5}[0-9A-Fa-f]{2,6}(?![0-9A-Fa-f]);?))"),
+        lazy_pattern(r"(&#(?:0{0,5}[0-9]{2,7}(?![0-9]);?|[xX]0{0,5}[0-9A-Fa-f]{2,6}(?![0-9A-Fa-f]);?))"),
         _undo_entity,
     ),
-    ("\x1b[", re.compile(r"(\x1b\[[0-9:;]{0,20}[A-Za-z])"), _drop_escape),
-    ("\x9b", re.compile(r"(\x9b[0-9:;]{0,20}[A-Za-z])"), _drop_escape),
+    ("\x1b[", lazy_pattern(r"(\x1b\[[0-9:;]{0,20}[A-Za-z])"), _drop_escape),
+    ("\x9b", lazy_pattern(r"(\x9b[0-9:;]{0,20}[A-Za-z])"), _drop_escape),
     ("\x1b]", _LINK, _drop_escape),
-    ("\x9d", re.compile(r"(\x9d[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))"), _drop_escape),
+    ("\x9d", lazy_pattern(r"(\x9d[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))"), _drop_escape),
 )
 
 
@@ -151,8 +152,8 @@ _BEGIN_CODES = (
     ("\x1b", ("\x1b[", "\x1b]")),
     ("\0", ("\0",)),
 )
-_OF_A_BYTE = re.compile(r"%[0-7CDEFcdef]")
-_IS_ENTITY = re.compile(rf"&#|{_NAME}")
+_OF_A_BYTE = lazy_pattern(r"%[0-7CDEFcdef]")
+_IS_ENTITY = lazy_pattern(rf"&#|{_NAME}")
 
 
 def has_codes(text: str) -> bool:

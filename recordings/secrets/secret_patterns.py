@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from recordings.secrets.escapes import SearchedText, Span
+from topics.late_pattern import lazy_pattern
 from topics.lower_case import to_lower
 
 
@@ -48,7 +49,7 @@ class Pattern:
                 yield start, end
 
 
-_DIGIT = re.compile(r"\d")
+_DIGIT = lazy_pattern(r"\d")
 
 
 def _is_mixed(text: str) -> bool:
@@ -81,7 +82,7 @@ def _negative_lookbehind(literal: str, before: str = "[A-Za-z0-9_-]") -> str:
 
 def _key(kind: str, literal: str, rest: str, sure: Callable[[str], bool] = bool) -> Pattern:
     shape = rf"(?P<secret>{_negative_lookbehind(literal)}{rest})(?![A-Za-z0-9_-])"
-    return Pattern(kind, re.compile(shape), sure=sure, holds=(literal,))
+    return Pattern(kind, lazy_pattern(shape), sure=sure, holds=(literal,))
 
 
 _QUOTE = r"(?:\\*+[\"']|%22|&quot;)?"
@@ -91,7 +92,7 @@ _SEPARATOR = rf"{_QUOTE}\s{{0,8}}[:=,]\s{{0,8}}\[?{_QUOTE}\s{{0,8}}"
 def _header(kind: str, name: str, rest: str, sure: Callable[[str], bool]) -> Pattern:
     before = r"\w" if name == "authorization" else "[a-z0-9]"
     shape = f"{_negative_lookbehind(name, before)}{_SEPARATOR}{rest}"
-    return Pattern(kind, re.compile(shape), lowered=True, sure=sure, holds=(name,))
+    return Pattern(kind, lazy_pattern(shape), lowered=True, sure=sure, holds=(name,))
 
 
 _PARAMETERS = (
@@ -105,14 +106,14 @@ _PARTS_OF_PARAMETERS = ("token", "key", "passw", "pwd", "secret", "x-amz-")
 def _parameter_pattern(separator: str) -> Pattern:
     shape = rf"{separator}{_PARAMETERS}(?:=|%3d)(?P<secret>(?:[^%&#\s\"'<>\\\[\]]|%(?!2[36])){{1,8192}}+)"
     begins = separator.partition("(")[0].replace("\\\\", "\\").replace("\\?", "?")
-    return Pattern("parameter", re.compile(shape), lowered=True, holds=(begins,), some=_PARTS_OF_PARAMETERS)
+    return Pattern("parameter", lazy_pattern(shape), lowered=True, holds=(begins,), some=_PARTS_OF_PARAMETERS)
 
 
 # If two of them match the same, the first gives the kind.
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "private-key",
-        re.compile(
+        lazy_pattern(
             r"(?P<secret>-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
             r"(?:(?:[^\"'<>-]{1,512}+|-(?!----)){0,32}+-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
             r"|(?:(?:\\++[rn]|\s){1,8}[A-Za-z0-9+/=]{16,512}){1,32}))"
@@ -135,7 +136,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _key("slack", "xapp-", r"[A-Za-z0-9-]{20,8192}", _has_digit),
     Pattern(
         "slack",
-        re.compile(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_+-]{20,8192})"),
+        lazy_pattern(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_+-]{20,8192})"),
         holds=("hooks.slack.com",),
     ),
     _key("google", "AIza", r"[0-9A-Za-z_-]{35}"),
@@ -145,7 +146,7 @@ PATTERNS: tuple[Pattern, ...] = (
     *map(_parameter_pattern, (r"\?", "&(?:amp;)?", r"\\u0026", "%26", "%3f")),
     Pattern(
         "password",
-        re.compile(r"://[^/\s:@\[\]\"'<>]{0,99}:(?P<secret>[^/\s:@\[\]\"'<>\\]{1,200})@"),
+        lazy_pattern(r"://[^/\s:@\[\]\"'<>]{0,99}:(?P<secret>[^/\s:@\[\]\"'<>\\]{1,200})@"),
         holds=("@", "://"),
     ),
 )
@@ -215,19 +216,19 @@ def _holds_any(text: str, groups: tuple[_Literals, ...]) -> bool:
 
 _AFTER_NAME = r"(?:\\*+[\"'])?\s{0,8}[:,]\s{0,8}"
 _WITHIN_HEADER = rf"(?!cookie{_AFTER_NAME})"  # a header's value ends where the next header begins
-_COOKIES = re.compile(
+_COOKIES = lazy_pattern(
     rf"cookie(?:(?<=set-cookie)(?<![a-z0-9_-]set-cookie)|(?<![a-z0-9_-]cookie)){_AFTER_NAME}"
     rf"(?P<value>\[(?:{_WITHIN_HEADER}[^\[\]]){{0,4096}}+\]|\\*+\"(?:{_WITHIN_HEADER}(?:[^\"\\]|\\(?!\")[^\"])){{1,16384}}"
     rf"|[a-z0-9!#$%&'*+.^_`|~-]{{1,99}}+=(?:{_WITHIN_HEADER}[^\r\n\"']){{1,16384}})"
 )
 _VALUE = r"[A-Za-z0-9!#$%&*+.^_`|~-]{1,99}=(?P<secret>[^;,\s\"'\\\[\]]{1,8192})"
-_FIRST_COOKIE = re.compile(rf"(?:[\"',;\[\\]\s{{0,8}}){{0,8}}{_VALUE}")
-_NEXT_COOKIE = re.compile(rf"[\"',;]\s{{0,8}}{_VALUE}")
-_ATTRIBUTE = re.compile(r"\W{0,120}(?:expires|max-age|domain|path|samesite|priority|version|comment)=")
+_FIRST_COOKIE = lazy_pattern(rf"(?:[\"',;\[\\]\s{{0,8}}){{0,8}}{_VALUE}")
+_NEXT_COOKIE = lazy_pattern(rf"[\"',;]\s{{0,8}}{_VALUE}")
+_ATTRIBUTE = lazy_pattern(r"\W{0,120}(?:expires|max-age|domain|path|samesite|priority|version|comment)=")
 
 
 # No value or search of a header continues across this; across a backslash before it one could.
-_BOUNDARY = re.compile(rf"cookie(?<!\\cookie)(?={_AFTER_NAME})")
+_BOUNDARY = lazy_pattern(rf"cookie(?<!\\cookie)(?={_AFTER_NAME})")
 
 # Characters before `cookie` that determine whether it names a header.
 _PREFIX_LENGTH = len("-set-")

@@ -10,7 +10,7 @@ import unicodedata
 from difflib import SequenceMatcher
 from typing import Final
 
-from simulators.clarification import content_words
+from simulators.content_words import content_words
 from topics.languages import language_of
 
 # Characters that are compared.

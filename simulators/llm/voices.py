@@ -7,8 +7,10 @@ import re
 import unicodedata
 from typing import Final
 
+from topics.late_pattern import lazy_pattern
+
 # A model's tags and marks, complete or cut JSON, an unfilled template.
-MARKUP: Final = re.compile(
+MARKUP: Final = lazy_pattern(
     r"<\|[^|>\n]{0,40}\|>|<\uff5c|\[/?INST\]|<</?SYS>>"
     r"|(?-i:</?(?:[a-z][\w:-]{0,40}|[A-Z_]{2,40})(?:\s+[\w:-]+=[^<>\n]{0,200})?\s*/?>)"
     r"|^\s*[\[{].*[\]}]\s*$|^\s*[\[{]\s*[\"']|\{\{|\}\}|\{%|%\}|\[/?(?:END|EOS|EOF|STOP|DONE|BOS|PAD|UNK)\]"
@@ -21,7 +23,7 @@ _ROLES = (
     r"|rephrased|rewritten|paraphrased?|reworded|output|note|ユーザー|アシスタント|用户|助手)"
 )
 # The name of a role or of a task at the beginning of a line, or a direction for the stage at the beginning.
-ROLE: Final = re.compile(
+ROLE: Final = lazy_pattern(
     rf"^\W*{_ROLES}(?:'s)?(?:\s+(?:next|new|first|last))?"
     rf"(?:\s+(?:says?|turn|message|said|writes?|asks?|version|reply|\d+))?\s*\W?\s*[:：]"
     # "Rewritten message: …", and what the person does: "*sighs* …", "(laughing) …"
@@ -34,7 +36,7 @@ ROLE: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-APOLOGY: Final = re.compile(
+APOLOGY: Final = lazy_pattern(
     r"\b(?:sorry|apolog(?:y|ies|i[sz]e[sd]?|i[sz]ing)|forgive\s+me|pardon\s+me|my\s+(?:bad|mistake)|i\s+regret)\b"
     r"|\bexcuse\s+me\b|\bi\s+beg\s+your\s+pardon\b|\boops\b"
     r"|\bi(?:'m|\s+am)\s+afraid\s+(?:i|that|my|this|it|we|not|there)\b"
@@ -90,10 +92,10 @@ _OPENS_AS_ONE = (
     r"|\A\W*here\s+you\s+(?:go|are)\b"
 )
 # Self-description, an offer of help, accepted thanks, advice, an assistant's opening.
-ASSISTANT: Final = re.compile("|".join((_MACHINE, _OFFERS, _ADVICE, _OPENS_AS_ONE)), re.IGNORECASE)
+ASSISTANT: Final = lazy_pattern("|".join((_MACHINE, _OFFERS, _ADVICE, _OPENS_AS_ONE)), re.IGNORECASE)
 
 # Orders to a model about its instructions.
-ORDERS: Final = re.compile(
+ORDERS: Final = lazy_pattern(
     r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:all\s+|any\s+|the\s+|your\s+|my\s+|of\s+|these\s+|those\s+){0,3}"
     r"(?:previous|prior|above|earlier|preceding|system|former)\s+(?:\w+\s+)?(?:instructions?|prompts?|messages?|rules?)\b"
     r"|\b(?:print|reveal|show|repeat|output|tell\s+me|what\s+is)\s+(?:me\s+)?(?:your|the)\s+(?:system\s+prompt|instructions)\b",
@@ -134,7 +136,7 @@ _UNSEEN: Final = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufeff"))
 # For text in lower case: words of orders, and the orders. Most answers have none of the words,
 # and searching for them first takes a tenth of the time.
 _COMMANDS: Final = tuple(
-    (words, re.compile(pattern, re.MULTILINE))
+    (words, lazy_pattern(pattern, re.MULTILINE))
     for words, pattern in (
         (
             ("exactly",),
@@ -224,7 +226,7 @@ def gives_order_to_model(text: str) -> bool:
     return False
 
 
-SELF_ANSWERED: Final = re.compile(
+SELF_ANSWERED: Final = lazy_pattern(
     r"[?？]\W+(?i:the\s+answer\b|the\s+(?:correct|right|best)\s+\w+\s+(?:is|are)\b|it(?:'s|\s+is|\s+was)\b"
     r"|they(?:'re|\s+are|\s+were)\b|that\s+(?:is|was|would\s+be)\b|yes\b|no,|here(?:'s|\s+is|\s+are)\b|there\s+(?:is|are)\b"
     r"|はい|答えは|それは|是的|答案是|die\s+antwort|la\s+réponse|la\s+respuesta)"

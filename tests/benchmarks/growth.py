@@ -38,8 +38,8 @@ from pathlib import Path
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play_audit
 from recordings.events.events import Event, events_of
+from recordings.log.header import read_header
 from recordings.log.run_folder import read
-from recordings.log.store import read_header
 from tests.benchmarks.recordings import appended
 from tests.support.checkout import DOCS
 from tests.support.performance_page import HEADING, Bounded, machine, write_part

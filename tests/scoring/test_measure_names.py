@@ -34,7 +34,7 @@ ANOTHER_THING = {
         ("protocols/reading.py", "breakdown"),
         ("recordings/acts/dialogue.py", "breakdown"),
         ("recordings/conversations/endings.py", "breakdown"),
-        ("recordings/formats/imports.py", "breakdown"),
+        ("recordings/log/turn_counts.py", "breakdown"),
         ("recordings/formats/transcript_turns.py", "breakdown"),
     },
     "a probability, and the rate of a kind of fault": {

@@ -17,10 +17,9 @@ from simulators.clarification import (
     ClarificationUser,
     Options,
     build,
-    content_words,
-    share_of_words,
 )
 from simulators.conformance import assert_conforms
+from simulators.content_words import content_words, share_of_words
 from simulators.stopping.hazard import Geometric
 from simulators.user import Chance, Observation, Scenario, State, Streams
 from tests.support.enumerable_users import ANSWERS, MOVIES, drawn_like_promised, said, walk

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from harvest.audits.audit_file import Threshold
+from harvest.audits.scoring_section import Threshold
 from harvest.studies.groups import group_comparison
 from harvest.studies.groups.group_comparison import GroupedSystem, compare_groups
 from harvest.studies.robustness import robustness as arms

@@ -12,9 +12,9 @@ from harvest.terminal import print_message, printable
 from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation
 from recordings.formats.exporters import EXPORTERS, Export, Exporter
-from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import read
+from recordings.log.turn_counts import add_missing_turns, most_turns
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 

@@ -14,13 +14,14 @@ from recordings.conversations.endings import describe_inferred_ends
 from recordings.files.times import stamp, utc_now
 from recordings.formats.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
 from recordings.formats.importers import IMPORTED_TOPICS, IMPORTERS, Found, Request, find_importer, format_names
-from recordings.formats.imports import describe_odd_names, import_header, record, stated_most_turns
+from recordings.formats.imports import describe_odd_names, import_header, record
 from recordings.formats.recognition import recognise_format
 from recordings.formats.shapes.audit_table import COLUMNS
 from recordings.judged.gold_layers import keep_gold, read_gold_layers
 from recordings.judged.judgments import keep_layer
+from recordings.log.header import read_header
 from recordings.log.run_folder import is_run, read
-from recordings.log.store import read_header
+from recordings.log.turn_counts import stated_most_turns
 from topics.counting import pluralize
 from topics.document import StrictModel, read_document
 from topics.errors import InputError, Place

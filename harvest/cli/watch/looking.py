@@ -25,8 +25,8 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable
 from recordings.files.errors import StoreError, describe_fault
 from recordings.files.lock import Lock, RunLocked
+from recordings.log.header import read_header
 from recordings.log.run_folder import Run, count_begun_files, is_run
-from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError, Place
 
 # The option for each rule, by the rule's name.

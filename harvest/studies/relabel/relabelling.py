@@ -26,8 +26,8 @@ from protocols.protocol import Protocol
 from protocols.route import Route
 from protocols.route_words import RuleFinding
 from recordings.conversations.conversation import Conversation, Turn
-from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.log.run_folder import Run
+from recordings.log.turn_counts import add_missing_turns, most_turns
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.matched import Difference, difference
 from scoring.library import read_term

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from harvest.audits.audit_file import Scoring, Threshold
+from harvest.audits.scoring_section import Scoring, Threshold
 from recordings.conversations.outlines import kinds
 from recordings.files.json_text import Json
 from recordings.log.header import DISTRIBUTION

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from harvest.audits.audit_file import Threshold
+from harvest.audits.scoring_section import Threshold
 from harvest.studies.scores.lost_bounds import LostBounds
 from harvest.studies.scores.trial_values import SHARES
 from recordings.files.json_text import Json

@@ -20,7 +20,6 @@ from recordings.conversations.outlines import by_system, kinds
 from recordings.conversations.trial_sets import TrialSet
 from recordings.events.events import TrialStarted
 from recordings.files.json_text import Json
-from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
 from recordings.judged.source_layers import source_table
@@ -28,6 +27,7 @@ from recordings.log.caps import prevented_trials, standings, stop_sentences
 from recordings.log.header import Header, topic_value
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, refuse_shard
+from recordings.log.turn_counts import add_missing_turns, most_turns
 from scoring.inference.design import Design
 from scoring.library import make_known
 from scoring.measure import Declaration

@@ -23,7 +23,7 @@ from harvest.studies.scores.columns_file import Basis, read_columns, write_colum
 from recordings.conversations.outline_rows import outline_arrays, outline_json, read_outlines
 from recordings.conversations.outlines import Outlines
 from recordings.files.json_text import Json
-from recordings.log.store import read_header
+from recordings.log.header import read_header
 from recordings.trees.arrays import read_tree, tree_arrays
 from recordings.trees.tree import ConversationTree
 from scoring.measured import Measured, measured_arrays, read_measured

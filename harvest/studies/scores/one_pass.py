@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from harvest.audits.audit_file import Threshold
+from harvest.audits.scoring_section import Threshold
 from harvest.studies.runs.first_answers import FirstAnswers
 from harvest.studies.runs.outlined_run import KeptTable, OutlinedRun
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds
@@ -31,14 +31,13 @@ from recordings.conversations.endings import end_name
 from recordings.conversations.outlining import Outlining
 from recordings.events.attempts import Attempt
 from recordings.events.passing_attempts import PassingAttempts
-from recordings.formats.imports import add_missing_turns
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import read_layers
 from recordings.judged.source_layers import source_table
 from recordings.log.caps import standings
-from recordings.log.header import Header, topic_order
+from recordings.log.header import Header, read_header, topic_order
 from recordings.log.run_folder import Run, event_files, lost_events, read, read_events
-from recordings.log.store import read_header
+from recordings.log.turn_counts import add_missing_turns
 from recordings.trees.arrays import reorder
 from recordings.trees.builder import LABEL, path_of
 from recordings.trees.growth import Growth

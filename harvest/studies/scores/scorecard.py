@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harvest.audits.audit_file import Threshold
+from harvest.audits.scoring_section import Threshold
 from harvest.studies.runs.outlined_run import KeptTable
 from harvest.studies.runs.side_by_side import failures_clause, no_valid_trials_clause, silent_systems
 from harvest.studies.validity.concentrations import Concentration, concentrations, first_lost

@@ -1,18 +1,22 @@
 """Compare answers read from pages with the network traffic of the run, and bound the share of misread answers."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from harvest.pages.witness.account import Account
-from harvest.pages.witness.judgement import SiteJudgement, Verdict, judge
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.outlines import Outlines, by_system
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
 from scoring.inference.reading_error import SENSITIVITY, ReadingError, WitnessCounts, reading_error
 from topics.counting import pluralize
+
+if TYPE_CHECKING:
+    from harvest.pages.witness.judgement import SiteJudgement, Verdict
 
 _MOST_REASONS = 3  # in a sentence
 _LONGEST_TEXT = 60  # characters of an unread text
@@ -31,6 +35,12 @@ class Witnessed:
 
 def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed | None:
     """Compare one system's answers with the stored traffic of the run `folder`. Returns None without traffic."""
+    replies = (turn.reply for one in conversations for turn in one.turns)
+    if not any(reply is not None and "wire" in reply.evidence for reply in replies):
+        return None
+    from harvest.pages.witness.account import Account  # late: few runs have traffic of pages
+    from harvest.pages.witness.judgement import judge
+
     accounts: dict[tuple[str, int, int], Account] = {}
     damaged = 0
     for one in conversations:

@@ -15,8 +15,8 @@ from harvest.studies.watch.ways import Turn, way_of
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation
 from recordings.files.errors import RunError
+from recordings.log.header import read_header
 from recordings.log.run_folder import is_run
-from recordings.log.store import read_header
 
 
 def find_blessed_run(baseline: BaselineFile, beside: Path, run: Path) -> Path | None:

@@ -18,10 +18,9 @@ from recordings.files.errors import RunError
 from recordings.files.lock import is_locked
 from recordings.files.times import stamp, unix_seconds
 from recordings.log.caps import Caps, prevented_trials, standings
-from recordings.log.header import Header
+from recordings.log.header import Header, read_header
 from recordings.log.run_folder import Run, is_run, read
 from recordings.log.shard import planned_trials
-from recordings.log.store import read_header
 from topics.counting import pluralize
 
 _DATED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")

@@ -79,6 +79,20 @@ def test_a_run_imports_what_scores_after_it_was_played(tmp_path: Path) -> None:
     assert done.stdout == "set()\n"
 
 
+def test_scoring_imports_nothing_that_only_plays_records_or_looks_at_pages() -> None:
+    program = "import json, sys, harvest.cli.score; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert "scoring.library" in loaded
+    assert {
+        "harvest.audits.arms",
+        "harvest.systems.driver",
+        "recordings.log.store",
+        "simulators.scripted",
+    } & loaded == set()
+    assert not [name for name in loaded if name.startswith(("harvest.pages.witness.", "simulators.stopping."))]
+
+
 def test_only_a_person_at_a_terminal_waits_for_the_line_editor() -> None:
     program = "import sys, harvest.cli.users.chat; print('prompt_toolkit' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

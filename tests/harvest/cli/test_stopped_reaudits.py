@@ -19,8 +19,8 @@ from harvest.studies.watch.dated_runs import new_dated_run
 from harvest.studies.watch.history import WatchRules, read_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
 from recordings.files.lock import Lock
+from recordings.log.header import read_header
 from recordings.log.run_folder import read
-from recordings.log.store import read_header
 from tests.support.command_line import harvest
 from tests.support.forked_commands import fork_command
 from tests.support.watched_bot import WATCHED, becomes, bless, copied, watch

@@ -21,9 +21,9 @@ from harvest.cli import main
 from harvest.studies.scores.gathered import gather_runs
 from recordings.files.times import unix_seconds
 from recordings.log.caps import standings
+from recordings.log.header import read_header
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials
-from recordings.log.store import read_header
 from tests.support.cluster import CountingApi, cluster, cluster_here, content, counting_api, sends
 from tests.support.command_line import harvest
 from tests.support.fault_page import Row, hold

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from harvest.audits.audit_file import Threshold
+from harvest.audits.scoring_section import Threshold
 from harvest.notices.bulletin import Bulletin
 from harvest.notices.verdicts import bounds_bulletin, played_notice, watch_bulletin
 from harvest.studies.scores.bounds import CheckedBound

@@ -16,11 +16,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from harvest.playing.live_spans import follow
 from recordings.events.events import events_of
-from recordings.formats.imports import add_missing_turns, most_turns
 from recordings.formats.spans_export import Span, conversation_spans
 from recordings.log.header import make_header
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
+from recordings.log.turn_counts import add_missing_turns, most_turns
 from tests.recordings.formats.test_exporters import desk
 from tests.servers.threaded import QuietHandler, threaded
 from tests.support.command_line import harvest

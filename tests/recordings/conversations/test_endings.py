@@ -16,8 +16,8 @@ from protocols.protocol import Protocol
 from protocols.route import Route, Say, Stop
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.conversations.endings import missing_turns
-from recordings.formats.imports import add_missing_turns
 from recordings.log.header import make_header
+from recordings.log.turn_counts import add_missing_turns
 from tests.protocols.test_interpreter import M002, TOPICS, protocols
 from topics.topic import Topic, TopicSet
 

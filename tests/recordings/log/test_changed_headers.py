@@ -14,9 +14,9 @@ import pytest
 from harvest.cli import main
 from harvest.studies.runs.side_by_side import find_contrasts
 from harvest.studies.scores.gathered import gather_runs
-from recordings.formats.imports import most_turns
 from recordings.log.continuation import refuse_differences
 from recordings.log.run_folder import read
+from recordings.log.turn_counts import most_turns
 from recordings.merging.merge import merge
 from topics.errors import InputError
 

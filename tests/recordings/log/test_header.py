@@ -14,8 +14,8 @@ from protocols.protocol import Protocol
 from recordings.files.errors import RunError
 from recordings.files.times import stamp
 from recordings.log.continuation import added_names, differences, extend_header
-from recordings.log.header import Header, git_commit, make_header, software, trial_identity
-from recordings.log.store import RunWriter, read_header
+from recordings.log.header import Header, git_commit, make_header, read_header, software, trial_identity
+from recordings.log.store import RunWriter
 from topics.errors import Place
 from topics.library import load_topics
 from topics.topic import TopicSet

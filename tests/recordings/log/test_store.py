@@ -30,9 +30,9 @@ from recordings.events.events import Answered, Asked, TrialEnded, TrialStarted
 from recordings.files.errors import RunError, StoreError
 from recordings.files.evidence import address_of, evidence_fault, keep_exhibit, read_exhibit
 from recordings.log.chain import FLUSH
-from recordings.log.header import Header
+from recordings.log.header import Header, read_header
 from recordings.log.run_folder import read
-from recordings.log.store import RunWriter, read_header
+from recordings.log.store import RunWriter
 
 
 def header(**changes: object) -> Header:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.audits.audit_file import Threshold
+from harvest.audits.scoring_section import Threshold
 from harvest.cli.main import main
 from harvest.studies.scores.bounds import CheckedBound, Verdict, checked_bounds, exit_code
 from recordings.conversations.conversation import TrialKey
