@@ -22,17 +22,22 @@ def blessed_name(system: str) -> str:
 class Blessed:
     """A watched run together with a blessed run. `material` and `recorded` are those of the watched run, with each
     system of the blessed run added under its `blessed_name`. Without a blessed run, nothing is added and no pair is
-    found."""
+    found, only conversations of now."""
 
     material: Material
     recorded: Mapping[str, tuple[Path, str]]
     sides: Mapping[str, BeforeAndNow] = field(default_factory=dict)
 
     def first_link(self, system: WatchedSystem, verdict: str) -> str:
-        """Return the link to the two conversations to read first, or "": two that part are no example of a system that
-        is as it was."""
+        """Return the link to the two conversations to read first or, without a blessed run, to the one of now; or "":
+        neither is an example of a system that is as it was."""
         side = None if verdict in ("same", "back", "perhaps back") else self.sides.get(system.name)
-        return self._link(system.name, side.first_pair(system) if side else None)
+        if side is None:
+            return ""
+        if link := self._link(system.name, side.first_pair(system)):
+            return link
+        now = side.first_now(system) if system.has_moved else None
+        return address(topic=now[0], system=system.name, trial=now[1]) if now else ""
 
     def topic_link(self, system: str, topic: ChangedTopic) -> str:
         side = self.sides.get(system)
@@ -53,8 +58,11 @@ def add_blessed(gathered: Gathered, watched: Watched | None, run: Run | None) ->
     """Return the material of a watched run with the conversations of the blessed `run`, on the same topics. Nothing is
     added for a system that could not be measured or is the same."""
     material, recorded = gathered.material, gathered.recorded
-    if watched is None or run is None:
+    if watched is None:
         return Blessed(material, recorded)
+    if run is None:
+        own = {one.name: [each for each in material.finished if each.key.system == one.name] for one in watched.systems}
+        return Blessed(material, recorded, {name: BeforeAndNow(each, ()) for name, each in own.items()})
     old = gather_runs(run)
     topics = {topic.id for topic in material.topics.topics}
     names = {

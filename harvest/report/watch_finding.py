@@ -215,15 +215,15 @@ def _driver_words(system: WatchedSystem, *, moved: bool) -> list[str]:
         parts.append(f"Without a valid trial now: {_first_topics(system.lost)}.")
     if system.unasked:
         parts.append(f"Not asked now: {_first_topics(system.unasked)}.")
-    if moved and (words := watch_words.topics_words(system.stretch)):
-        topics = [safe_name(watch_words.topic_words(topic, system.stretch.figure)) for topic in system.topics[:_MOST]]
-        more = f"{', and ' if topics else ''}{len(system.topics) - _MOST} more" if system.topics[_MOST:] else ""
-        named = f": {', '.join(topics)}{more}" if topics else "; none stands out from the others"
-        parts.append(f"{words[0].upper()}{words[1:]}{named}.")
+    if moved and (words := watch_words.topics_words(system.stretch, moved=True)):
+        parts.append(safe_name(f"{words[0].upper()}{words[1:]}{watch_words.named_topics(system.stretch, _MOST)}."))
     if moved and system.turns:
         turn = system.turns[0]
         before, share = (f"{100 * share:.0f}%" for share in turn.portion)
-        parts.append(f"Conversations part at {answer_place(turn.turns, turn.branch)} in {share}, before in {before}.")
+        # The share of several audits is not that of this one, which the headline may name.
+        over = f" over these {system.stretch.audits} audits" if system.stretch.audits > 1 else ""
+        place = answer_place(turn.turns, turn.branch)
+        parts.append(f"Conversations part at {place} in {share}{over}, before in {before}.")
     return parts
 
 
@@ -241,7 +241,8 @@ def _audit_command(audit: Sequence[str], rules: WatchRules) -> str:
 def _next_step(
     kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, again: str, bless: str, apart: float
 ) -> tuple[str, str, str]:
-    topic = system.topics[0].topic if system.topics else ""
+    shown = system.stretch.shown if system.topics or kind in MOVED else ()
+    topic = shown[0].topic if shown else ""
     show = f"harvest show {shlex.quote(shown_path(run))} --system {shlex.quote(system.name)}"
     show += f" --topic {shlex.quote(topic)}" if topic else ""
     link = address(system=system.name, topic=topic or None)

@@ -9,15 +9,17 @@ from harvest.report.blocks import Block, as_blocks, details, picture, table, tex
 from harvest.report.finding import answer_place, safe_name
 from harvest.report.forest import forest
 from harvest.report.grid import address
-from harvest.studies.watch.figures import THESE_RUNS, verdict_lines, watch_tables
+from harvest.studies.watch.figures import DISCOVERY, THESE_RUNS, verdict_lines, watch_tables
 from harvest.studies.watch.history import Look
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import history_tables
-from harvest.studies.watch.watched import Watched, WatchedSystem
+from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch.words import signed_value, stretch_words, topics_words, value_text
 from harvest.tables.comparison_words import p_text
 from recordings.files.times import unix_seconds
 from scoring.table import is_percentage
+
+_MOST_ALIKE = 5  # topics that are listed if none stands out
 
 
 def watched_blocks(found: Watched, blessed: Blessed | None = None) -> Iterator[Block]:
@@ -42,20 +44,22 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
     """Yield the topics and the turns that changed, each with a link to its conversations."""
     name, right = safe_name(system.name), [False, True, True, True, False]
     rows: list[Sequence[object]] = []
-    for one in system.topics:
-        figure = system.stretch.figure
+    figure, alike = system.stretch.figure, not system.topics
+    for one in system.stretch.shown[: _MOST_ALIKE if alike else None]:
         now, before = value_text(one.now, figure), value_text(one.before, figure)
         difference = _words((one.value, one.low, one.high), figure, known=True)
         both = blessed.topic_link(system.name, one) if blessed else ""
         own = address(system=system.name, topic=one.topic)
         link = {"text": "before and now", "href": both} if both else {"text": "read them", "href": own}
         rows.append([safe_name(one.topic), before, now, difference, link])
-    if words := topics_words(system.stretch):
-        none = "" if rows else "; none stands out from the others"
+    if words := topics_words(system.stretch, moved=system.has_moved):
+        none = "; none stands out from the others" if alike else ""
         yield text(f"{safe_name(words[0].upper() + words[1:])}{none}.")
     if rows:
-        head = ["topic", "baseline", "now", "difference [low, high]", "conversations"]
-        yield table(head, rows, right, f"Topics of {name} that stand out, {stretch_words(system.stretch)}")
+        now = "now" if system.stretch.audits < 2 else f"in {system.stretch.audits} audits"
+        head = ["topic", "baseline", now, "difference [low, high]", "conversations"]
+        those = "with the largest changes" if alike else "that stand out"
+        yield table(head, rows, right, f"Topics of {name} {those}, {stretch_words(system.stretch)}")
     rows = []
     for turn in system.turns:
         before, now = (f"{100 * share:.0f}% of {came}" for share, came in zip(turn.portion, turn.came, strict=True))
@@ -65,7 +69,8 @@ def _changes(system: WatchedSystem, blessed: Blessed | None) -> Iterator[Block]:
     if not any(row[-1] for row in rows):
         rows = [row[:-1] for row in rows]
     if rows:
-        head = ["turn", "share now", "at the baseline", "p", "conversations"][: len(rows[0])]
+        now = "share now" if system.stretch.audits < 2 else f"share in {system.stretch.audits} audits"
+        head = ["turn", now, "at the baseline", "p", "conversations"][: len(rows[0])]
         title = f"Turns at which conversations of {name} go on otherwise, {stretch_words(system.stretch)}"
         yield table(head, rows, right[: len(rows[0])], title)
 
@@ -80,7 +85,11 @@ def _difference_forest(system: WatchedSystem, matters: float) -> Block:
         scale = difference_scale([*values, *([matters] if share else [])], share=share)
         for one in own:
             ends = (one.difference.value, *one.difference.printed_ends)
-            more = (value_text(one.before, one.name), value_text(one.value, one.name), one.word if one.gated else "")
+            more = (
+                value_text(one.before, one.name),
+                value_text(one.value, one.name),
+                one.word if one.gated else _shown_only(one),
+            )
             bars.append(
                 scale.difference(
                     one.name,
@@ -92,6 +101,11 @@ def _difference_forest(system: WatchedSystem, matters: float) -> Block:
                 )
             )
     return forest(bars, f"{safe_name(system.name)} since the baseline", ("", "change", "baseline", "now", "verdict"))
+
+
+def _shown_only(one: WatchedFigure) -> str:
+    """Return the cell of a figure that raises no alarm, as the table of the command has it."""
+    return f"shown only, q {p_text(one.q)}" if one.q <= DISCOVERY else "shown only"
 
 
 def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:

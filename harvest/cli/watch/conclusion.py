@@ -91,9 +91,10 @@ class Conclusion:
     def _conversations(self, system: WatchedSystem, run: Run, blessed: Path | None) -> Step:
         """Return the step to the conversations that differ: one from before beside one of now, or those of now."""
         name, own = shlex.quote(str(self.named)), [one for one in run.finished if one.key.system == system.name]
+        before = [one for one in read(blessed).finished if one.key.system == system.name] if blessed is not None else []
+        both = BeforeAndNow(own, before)
         if blessed is not None:
-            before = [one for one in read(blessed).finished if one.key.system == system.name]
-            pair = BeforeAndNow(own, before).first_pair(system)
+            pair = both.first_pair(system)
             if pair is not None:
                 sides = ",".join(f"{system.name}@{folder.resolve().name}" for folder in (blessed, self.named))
                 words = ["--beside", sides, "--topic", pair.topic, "--flipped"]
@@ -101,6 +102,6 @@ class Conclusion:
                     f"the conversations on {pair.topic} that went another way, before and now",
                     f"harvest show {shlex.quote(str(blessed))} {name} {shlex.join(words)}",
                 )
-        topic = system.topics[0].topic if system.topics else own[0].key.topic
+        topic, _ = both.first_now(system) or (own[0].key.topic, 0)
         words = ["--system", system.name, "--topic", topic]
         return f"its conversations on {topic}", f"harvest show {name} {shlex.join(words)}"

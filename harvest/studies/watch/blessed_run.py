@@ -61,13 +61,24 @@ class BeforeAndNow:
         self._now, self._before = _by_topic(now), _by_topic(before)
 
     def first_pair(self, system: WatchedSystem) -> Pair | None:
-        """Return the pair to read first, at the turn or topic that changed most surely; or else, at the first answers
-        of the topic whose answers changed most in the direction of the system's difference."""
-        pairs = [
-            *(self.at_turn(one, system.topics) for one in system.turns[:1]),
-            *map(self.at_topic, system.topics[:1]),
-        ]
-        return next(filter(None, pairs), None) or self._most_changed(system)
+        """Return the pair to read first, whose conversation of now is of the worse kind (or, if the system rose, of the
+        better): at the turn that changed most surely, on the topic that changed most; or else, at an answer of a topic
+        that changed."""
+        topics = _changed_topics(system)
+        turns = [one for one in system.turns[:1] if not topics or _goes_with(one, fell=topics[0].value < 0)]
+        pairs = (*(self.at_turn(one, topics) for one in turns), *map(self.at_topic, topics))
+        return next(filter(None, pairs), None)
+
+    def first_now(self, system: WatchedSystem) -> tuple[str, int] | None:
+        """Return the topic and the trial of the conversation of now to read first, if no conversation from before is
+        there: one of the worse kind (or, if the system rose, of the better) on the topic that changed most."""
+        for topic in _changed_topics(system):
+            for answer in range(1, self._most_answers() + 1):
+                is_example, _ = _answers(answer, fell=topic.value < 0)
+                for trial, way in self._now.get(topic.topic, ()):
+                    if is_example(way):
+                        return topic.topic, trial
+        return None
 
     def at_turn(self, turn: ChangedTurn, topics: Iterable[ChangedTopic] = ()) -> Pair | None:
         """Return a pair that parts at the turn, preferably on one of the `topics`, or None."""
@@ -92,21 +103,6 @@ class BeforeAndNow:
             for answer in range(1, self._most_answers() + 1)
         )
         return next(filter(None, pairs), None)
-
-    def _most_changed(self, system: WatchedSystem) -> Pair | None:
-        gated = next((one.difference.value for one in system.figures if one.gated), 0.0)
-        sign = -1 if gated < 0 else 1
-        means = {
-            topic: [_mean_useful(way for _, way in ways) for ways in (self._before[topic], own)]
-            for topic, own in self._now.items()
-            if topic in self._before
-        }
-        order = sorted(means, key=lambda topic: sign * (means[topic][0] - means[topic][1]))
-        for topic in order:
-            for answer in range(1, self._most_answers() + 1):
-                if pair := self._pair([topic], *_answers(answer, fell=sign < 0)):
-                    return pair
-        return None
 
     def _most_answers(self) -> int:
         return max((len(_labels(way)) for ways in self._now.values() for _, way in ways), default=0)
@@ -147,6 +143,16 @@ def _answers(number: int, *, fell: bool) -> Iterator[Callable[[tuple[Turn, ...]]
     yield has(fell)
 
 
-def _mean_useful(ways: Iterable[tuple[Turn, ...]]) -> float:
-    labels = [label for way in ways for label in _labels(way)]
-    return sum(label == USEFUL for label in labels) / len(labels) if labels else 0.0
+def _changed_topics(system: WatchedSystem) -> list[ChangedTopic]:
+    """Return the topics that changed in the direction of the system, those that stand out first, then the largest."""
+    fell = sum(one.value for one in system.stretch.each) < 0
+    every = dict.fromkeys((*system.topics, *system.stretch.each))
+    return [one for one in every if one.value and (one.value < 0) == fell]
+
+
+def _goes_with(turn: ChangedTurn, *, fell: bool) -> bool:
+    """Return true if the answer by which conversations of now part at the turn is of the kind that the system moved
+    to."""
+    speaker, label = turn.way[-1] if turn.way else ("", "")
+    rises = turn.portion[1] > turn.portion[0]
+    return speaker == "system" and ((label == USEFUL) == rises) != fell

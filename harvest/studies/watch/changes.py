@@ -64,6 +64,11 @@ class Stretch:
         """The topics that stand out."""
         return tuple(one for one in self.each if one.stands_out)
 
+    @property
+    def shown(self) -> tuple[ChangedTopic, ...]:
+        """The topics to name: those that stand out or, if all changed alike, those whose own interval excludes 0."""
+        return self.named or tuple(one for one in self.each if one.low > 0 or one.high < 0)
+
 
 @dataclass(frozen=True, slots=True)
 class ChangedTurn:

@@ -17,7 +17,8 @@ from scoring.inference.drift import BUDGET, SAME_BUDGET
 from scoring.inference.run_effects import FEWEST_RUNS
 from topics.counting import pluralize
 
-_DISCOVERY = 0.1  # rate of false discoveries up to which q is printed
+DISCOVERY = 0.1  # rate of false discoveries up to which q is printed
+_MOST_ALIKE = 3  # topics that are named if none stands out
 # Marks an interval for another estimand: between these very runs.
 THESE_RUNS = "°"
 
@@ -99,6 +100,7 @@ def _legend(found: Watched) -> Iterator[str]:
         f"most {100 * BUDGET:g}%) that another audit confirmed{later}; it lasts until two audits are back near the "
         "baseline"
     )
+    yield "look: an audit that is held against the baseline; all looks at it share the chance of a false alarm"
     yield "alarm, as a verdict: an alarm that no other audit has confirmed yet"
     yield (
         "perhaps back: after a change, one audit is near the baseline, or beyond it on the good side; back: a second "
@@ -112,7 +114,7 @@ def _legend(found: Watched) -> Iterator[str]:
     yield "n: trials with a value; alarm, in percent: evidence as a share of what raises one"
     yield (
         "*: shown only, raises no alarm; q: the smallest false discovery rate, over all figures that are shown only, "
-        f"at which this one counts as changed (Benjamini-Yekutieli; none is printed above {_DISCOVERY:g})"
+        f"at which this one counts as changed (Benjamini-Yekutieli; none is printed above {DISCOVERY:g})"
     )
 
 
@@ -135,7 +137,7 @@ def _figure_table(system: WatchedSystem) -> Table:
         reached = max(one.levels) if one.gated else math.nan
         low, high = (watch_words.signed_value(end, one.name) for end in one.difference.printed_ends)
         mark = "" if one.difference.interval.is_defined else THESE_RUNS
-        found = f"q {one.q:.3f}".replace("0.", ".", 1) if one.q <= _DISCOVERY else ""
+        found = f"q {one.q:.3f}".replace("0.", ".", 1) if one.q <= DISCOVERY else ""
         table.add_row(
             one.name if one.gated else f"{one.name}*",
             watch_words.value_text(one.before, one.name),
@@ -153,10 +155,11 @@ def system_details(system: WatchedSystem) -> Iterator[Text]:
     """Yield lines about a system's coverage, the models it names, and the topics and turns that changed."""
     yield from _system_warnings(system)
     stretch = system.stretch
-    if words := watch_words.topics_words(stretch):
+    if words := watch_words.topics_words(stretch, moved=system.has_moved):
         rest = "; these stand out (their intervals hold together):" if stretch.named else "; none stands out"
+        rest += ", the largest being:" if stretch.shown and not stretch.named else ""
         yield Text(printable(f"  {words}{rest}", line=True))
-    for topic in system.topics:
+    for topic in stretch.named or stretch.shown[:_MOST_ALIKE]:
         yield Text(printable(f"  {watch_words.topic_words(topic, stretch.figure)}", line=True))
     over = "" if stretch.audits < 2 else f" ({watch_words.stretch_words(stretch)})"
     for turn in system.turns:

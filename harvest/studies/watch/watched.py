@@ -173,6 +173,11 @@ class WatchedSystem:
         return self.stretch.named
 
     @property
+    def has_moved(self) -> bool:
+        """True if a gated figure says or suspects a change."""
+        return any(one.word in MOVED for one in self.figures if one.gated)
+
+    @property
     def is_measured(self) -> bool:
         """True if the system could be measured."""
         return bool(self.valid) and not self.incomparable

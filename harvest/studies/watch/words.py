@@ -245,15 +245,32 @@ def stretch_words(stretch: Stretch) -> str:
     return f"{over} ({left} of an earlier version without topics left out)" if stretch.left_out else over
 
 
-def topics_words(stretch: Stretch) -> str:
-    """Say on how many topics the figure fell or rose by more than chance explains, and whether any stands out. Returns
-    "" if no topic shows it by itself."""
-    counts = [(stretch.fell, "fell"), (stretch.rose, "rose")]
-    of = pluralize(stretch.topics, "topic")
-    said = " and ".join(f"{way} on {number}" for number, way in counts if number)
-    if not said:
-        return ""
-    return f"{stretch_words(stretch)}, {stretch.figure} {said} of {of} by more than chance explains"
+def topics_words(stretch: Stretch, *, moved: bool = False) -> str:
+    """Say on how many topics the figure fell or rose by more than chance explains. If none of them stands out, say
+    first on how many it is lower or higher at all, so that a change of all topics alike is seen as one. Returns "" if
+    no topic shows a change by itself, unless the figure `moved`."""
+    counts = [(number, way) for number, way in ((stretch.fell, "fell"), (stretch.rose, "rose")) if number]
+    of, chance = pluralize(stretch.topics, "topic"), "by more than chance explains"
+    said = " and ".join(f"{way} on {number}" for number, way in counts)
+    if not stretch.named and len(counts) < 2 <= len(stretch.each) and (counts or moved):
+        lower, higher = (sum(sign * one.value > 0 for one in stretch.each) for sign in (-1, 1))
+        many, way = (lower, "lower") if lower > higher else (higher, "higher")
+        on = f"all {of}" if many == stretch.topics else f"{many} of {of}"
+        said = f"is {way} on {on}, {f'on {counts[0][0]} of them' if counts else 'on none'}"
+    elif counts:
+        said = f"{said} of {of}"
+    return f"{stretch_words(stretch)}, {stretch.figure} {said} {chance}" if said else ""
+
+
+def named_topics(stretch: Stretch, most: int) -> str:
+    """Name at most `most` topics behind a sentence of `topics_words`: those that stand out, or else the largest of
+    those that changed by more than chance explains."""
+    named = ", ".join(topic_words(one, stretch.figure) for one in stretch.shown[:most])
+    left = len(stretch.shown) - most
+    more = f"{', and ' if left > 0 else ''}{left} more" if left > 0 else ""
+    if stretch.named:
+        return f": {named}{more}"
+    return f"; none stands out from the others{f', the largest being {named}' if named else ''}{more}"
 
 
 def topic_words(one: ChangedTopic, figure: str) -> str:

@@ -70,6 +70,19 @@ def test_conversations_from_before_are_listed_and_in_no_figure(fallen: Report) -
     assert index["shown"][1].endswith("base-3 --system bot")
 
 
+def test_without_a_blessed_run_the_link_opens_an_answer_of_the_worse_kind(folder: Path, fallen: Report) -> None:
+    run = read(folder / fallen.document["from"]["runs"][0]["path"])
+    baseline, history = folder / "audit.baseline.json", folder / "audit.history.jsonl"
+    found = make_report([run], beside=folder, baseline=baseline, history=history).document["finding"]
+    assert found["verdict"] in ("changed", "alarm", "fell")
+    assert "ave%useful is lower on " in found["drives"] or "ave%useful fell on " in found["drives"]
+    opened = dict(part.split("=") for part in found["link"].removeprefix("#").split("&"))
+    (shown,) = (
+        one for one in run.finished if (one.key.topic, str(one.key.trial)) == (opened["topic"], opened["trial"])
+    )
+    assert "x" in [turn.label for turn in shown.turns]
+
+
 def test_a_system_that_is_perhaps_back_has_no_pair_that_parts_as_its_example(fallen: Report, mended: Report) -> None:
     assert "&beside=" in fallen.document["finding"]["link"]
     found = mended.document["finding"]

@@ -68,7 +68,7 @@ def test_a_change_is_said_with_the_figures_the_difference_and_what_to_read(story
         "Over the 3 audits since 1970-01-01 00:00, ave%useful fell on 2 of 8 topics by more than chance explains: M001 "
         "-66.7 points [-90.0, -20.0] (from 83.3% to 16.7%)."
     )
-    assert "Conversations part at answer 1: useful in 30%, before in 90%." in found.drives
+    assert "Conversations part at answer 1: useful in 30% over these 3 audits, before in 90%." in found.drives
     assert found.command.endswith("--system A --topic M001")
     assert found.link == "#system=A&topic=M001"
     topics, turns = (part["table"]["rows"] for part in watched_blocks(changed) if "table" in part)
@@ -76,6 +76,39 @@ def test_a_change_is_said_with_the_figures_the_difference_and_what_to_read(story
     assert turns == [["answer 1: useful", "30% of 18", "90% of 24", ".010"]]
     rose, _ = said(story, gated(verdict="changed", difference=replace(fell, value=0.6)))
     assert rose.found.startswith("A has risen since the baseline: ")
+
+
+def test_a_fall_alike_on_all_topics_is_said_as_one_with_the_largest_and_their_intervals(story: Story) -> None:
+    each = [
+        ChangedTopic(f"M{n:03}", 0.9, 0.9 - drop, (24, 12), -drop, -drop - 0.3, -drop + 0.3, False)
+        for n, drop in enumerate((0.5, 0.4, 0.2, 0.1, -0.1))
+    ]
+    stretch = Stretch("ave%useful", 2, "1970-01-01T00:00:00.000Z", 0, 2, 0, 5, tuple(each))
+    turn = ChangedTurn(("U ask",), "S o", (0.9, 0.3), (24, 18), 0.01)
+    fell = Difference(-0.6, -0.7, -0.5, -0.7, -0.5, 0.05, 0.0, False, 0.001)
+    figures = gated(verdict="cannot tell", alarm=True, difference=fell)
+    found, changed = said(story, lambda one: replace(figures(one), stretch=stretch, turns=(turn,)))
+    assert found.drives.startswith(
+        "Over the 2 audits since 1970-01-01 00:00, ave%useful is lower on 4 of 5 topics, on 2 of them by more than "
+        "chance explains; none stands out from the others, the largest being M000 -50.0 points [-80.0, -20.0] (from "
+        "90.0% to 40.0%), M001 -40.0 points [-70.0, -10.0] (from 90.0% to 50.0%)."
+    )
+    assert "useful in 30% over these 2 audits, before in 90%" in found.drives, "this audit's share is another one"
+    assert found.command == "harvest watch run AUDIT"
+    assert found.link == "#system=A&topic=M000"
+    topics, turns = (part["table"] for part in watched_blocks(changed) if "table" in part)
+    assert [row[0] for row in topics["rows"]] == ["M000", "M001"]
+    assert topics["head"][2] == "in 2 audits"
+    assert turns["head"][1] == "share in 2 audits"
+    few, _ = said(story, lambda one: replace(figures(one), stretch=replace(stretch, fell=0, each=tuple(each[2:]))))
+    assert ", ave%useful is lower on 2 of 5 topics, on none by more than chance explains; none stands out" in few.drives
+
+
+def test_no_cell_of_a_verdict_is_empty(story: Story) -> None:
+    (plot,) = (part["forest"] for part in watched_blocks(story[0]) if "forest" in part)
+    assert plot["head"][-1] == "verdict"
+    assert {bar["more"][-1] for bar in plot["bars"][1:]} == {"shown only"}
+    assert all(bar["more"][-1] for bar in plot["bars"])
 
 
 def test_an_alarm_asks_for_another_audit(story: Story) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from harvest.studies.watch.baseline import BaselineFile, read_baseline
 from harvest.studies.watch.blessed_run import BeforeAndNow, find_blessed_run
-from harvest.studies.watch.changes import ChangedTopic, changed_turns
+from harvest.studies.watch.changes import ChangedTopic, Stretch, changed_turns
 from harvest.studies.watch.watched import WatchedSystem
 from harvest.studies.watch.ways import ways
 from recordings.conversations.conversation import Conversation
@@ -78,7 +78,20 @@ def test_a_pair_parts_at_the_turn_and_on_the_topic_that_changed(played: Path) ->
     assert (labels[0, "M003", pair.now][0], labels[1, "M003", pair.before][0]) == ("x", "o")
     system = WatchedSystem("bot", "", 48, 48, (), (), False)
     assert both.first_pair(replace(system, turns=tuple(turns))) == both.at_turn(turns[0])
-    assert both.first_pair(system) is not None, "no turn and no topic is significant"
+    # No turn and no topic stands out: the topic that fell most, and an answer of now that is of the worse kind.
+    each = (ChangedTopic("M002", 0.0, 1.0, (6, 6), 1.0, 0.5, 1.0), ChangedTopic("M004", 1.0, 0.2, (6, 6), -0.8, -1, 0))
+    fell = replace(system, stretch=Stretch("ave%useful", each=tuple(replace(one, stands_out=False) for one in each)))
+    rose = replace(fell, stretch=replace(fell.stretch, each=each[:1]))
+    fell = replace(fell, stretch=replace(fell.stretch, each=(*fell.stretch.each, replace(each[1], topic="M005"))))
+    pair = both.first_pair(fell)
+    assert pair is not None
+    assert pair.topic in ("M004", "M005")
+    assert "x" in labels[0, pair.topic, pair.now]
+    topic, trial = both.first_now(fell) or ("", 0)
+    assert (topic, "x" in labels[0, topic, trial]) == ("M005", True), "the topics that stand out come first"
+    assert both.first_now(rose) == ("M002", next(n for n in range(1, 7) if "o" in labels[0, "M002", n]))
+    against = replace(turns[0], portion=turns[0].portion[::-1])
+    assert both.first_pair(replace(fell, turns=(against,))) == both.first_pair(fell), "a turn that goes the other way"
 
 
 def test_without_conversations_there_is_no_pair(played: Path) -> None:
