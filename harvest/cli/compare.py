@@ -1,5 +1,6 @@
 """`harvest compare`: compare systems over their common topics."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import click
 
 from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.parameters import PathArgument, WholeNumberRange
+from harvest.cli.parameters import NumberRange, PathArgument, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options, sources_option
 from harvest.cli.short_help import ShortHelp
 from harvest.cli.study_output import Output, output_options
@@ -39,6 +40,12 @@ from topics.source_table import SourceTable
     help="Whether conclusions hold for other topics like these, or for more trials of these.",
 )
 @guard_option
+@click.option(
+    "--matters",
+    type=NumberRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Call systems the same that certainly differ by less than this share.",
+)
 @click.option("--ratios", is_flag=True, help="Also print the lower figure of each pair in percent of the higher one.")
 @click.option(
     "--standardise",
@@ -72,6 +79,7 @@ def command(
     wanted: tuple[str, ...],
     estimand: Estimand,
     guard: Guard,
+    matters: float | None,
     ratios: bool,
     standardise: Standard | None,
     reference: str | None,
@@ -114,6 +122,7 @@ def command(
             seed=seed,
             judges=judges,
             most_parted=parted,
+            matters=math.nan if matters is None else matters,
         )
     output.show(comparison_form(found, details=bool(wanted) or len(found.systems) == 2, every=all_pairs))
     return 0 if any(pair.verdict != "no value" for one in found.measures for pair in one.pairs) else 3

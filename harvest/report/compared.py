@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from harvest.report.blocks import WIDE, Block, as_blocks, details, table, text
-from harvest.report.compared_finding import compared_measure, is_reversed, is_within
-from harvest.report.finding import answer_place, join_names, safe_name
+from harvest.report.compared_finding import compared_measure, is_reversed
+from harvest.report.finding import answer_place, safe_name
 from harvest.report.forest import difference_forest
 from harvest.report.grid import address
-from harvest.studies.compare.comparison import Comparison
+from harvest.studies.compare.comparison import MOST_PAIRS, Comparison
 from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.scores.assessed import Leading
 from harvest.studies.trees.parted_systems import PartedSystems
@@ -33,20 +33,22 @@ MOST_PARTED = 6  # pairs of systems, whose turns are listed
 
 def compared_blocks(found: Comparison, matters: float, leading: Leading) -> Iterator[Block]:
     """Yield the figures of `harvest compare`. Differences of shares smaller than `matters` count as no difference."""
-    printed = comparison_tables(replace(found, contrasts=()), width=WIDE, parting=False)  # “Figures” has contrasts
+    found = replace(found, contrasts=(), matters=matters)  # “Figures” has contrasts
+    printed = comparison_tables(found, width=WIDE, parting=False)
     parts = as_blocks(printed, "Systems compared")
     first = next((place for place, part in enumerate(parts) if "table" in part), len(parts))
     sentences = [part for part in parts[:first] if "text" in part and part["tone"] in ("", "strong")]
     rest = [part for part in parts if part not in sentences]
+    pairs = math.comb(len(found.systems), 2)
+    if pairs > MOST_PAIRS and found.measures:
+        best = safe_name(found.best_system)
+        yield text(
+            f"Of {pairs:,} pairs, the {len(found.systems) - 1} of {best}, which is best in "
+            f"{measure_name(found.measures[0])}, are in words and in the table."
+        )
     if len(sentences) <= _MOST_SENTENCES:
         yield from (text(part["text"]) for part in sentences)
     main = compared_measure(found, leading)
-    if main is not None and len(found.systems) == 2 and not main.pairs[0].is_distinguished:
-        whole = [one for one in found.measures if one.topic_type is None and one.pairs]
-        alike = [measure_name(one) for one in whole if is_within(one, one.pairs[0], matters)]
-        if alike:
-            said = f"Neither is better by more than {100 * matters:g} points in {join_names(alike)}"
-            yield text(f"{said}: that one of them is better at all cannot be told.")
     # The first sentence of the report chose which system is subtracted from which, and everything drawn follows it.
     turned = main is not None and len(found.systems) == 2 and is_reversed(found, main.pairs[0])
     yield from difference_forest(found, matters, turned=turned)

@@ -13,7 +13,16 @@ from harvest.studies.compare.comparison import Comparison
 from harvest.studies.scores.assessed import Leading
 from harvest.studies.scores.lost_attempts import loss_reasons, loss_words
 from harvest.studies.scores.scorecard import Material
-from harvest.tables.comparison_words import difference_text, figure_text, is_known, p_text, signed
+from harvest.tables.comparison_words import (
+    MOST_PLAYABLE,
+    difference_text,
+    figure_text,
+    is_known,
+    is_within,
+    p_text,
+    same_size_words,
+    signed,
+)
 from recordings.conversations.endings import loss_remedy
 from recordings.trees.node_text import format_percent
 from scoring.comparison.pairs import SEE_BOUNDS, Driver, MeasureComparison, Pair
@@ -26,7 +35,6 @@ from topics.counting import pluralize
 from topics.decimals import round_roughly
 
 _ROUNDING = 1e-12  # values that differ only by the order of summation must compare as equal
-_MOST_PLAYABLE = 100_000  # more than anyone would play
 
 
 def comparison_finding(
@@ -87,11 +95,6 @@ def _beside(pair: Pair) -> str:
 def _same_system(found: Comparison) -> str:
     own = {name for _, name in (found.recorded[system] for system in found.systems if system in found.recorded)}
     return own.pop() if len(own) == 1 and len(found.systems) > 1 else ""
-
-
-def is_within(one: MeasureComparison, pair: Pair, matters: float) -> bool:
-    """Return whether the whole interval of a difference of shares lies within `matters`."""
-    return is_percentage(one.measure) and max(abs(pair.interval.low), abs(pair.interval.high)) <= matters  # NaN: no
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,14 +362,18 @@ class _FindingWriter:
         like = self.found.estimand == "like-these"
         wanted, there = (pair.needed.topics, len(self.one.topics)) if like else (pair.needed.trials, self.one.trials[1])
         what = "topics like these" if like else "trials of each topic"
+        small = ""
+        if is_percentage(self.one.measure) and abs(pair.value) < matters:
+            small = f"The observed difference is smaller than the {100 * matters:g} points that matter. "
+            if same := same_size_words(pair, self.found.estimand, matters, there):
+                return f"{small}{same[0].upper()}{same[1:]}, in four studies of five, if it is as small as observed."
         if math.isnan(wanted):
             return "Remove the cause, and play the audit again." if pair.why else f"Play more {what}."
-        if wanted > _MOST_PLAYABLE:
+        if wanted > MOST_PLAYABLE:
             return f"No number of {what} that could be played would show a difference as small as the observed one."
         whole = f"{round_roughly(max(wanted, there + 1))} {what} (now {there:,})"
-        if is_percentage(self.one.measure) and abs(pair.value) < matters:
-            small = f"The observed difference is smaller than the {100 * matters:g} points that matter"
-            return f"{small}. Roughly {whole} would show one of its size in four studies of five."
+        if small:
+            return f"{small}Roughly {whole} would show one of its size in four studies of five."
         return f"Roughly {whole} would settle it in four studies of five, if the difference is as large as observed."
 
     def _command(self, pair: Pair) -> str:

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harvest.report.bars import PERCENT, UNIT, Bar, Scale, difference_scale, scale_from_zero
 from harvest.report.blocks import Block
-from harvest.report.finding import MOST_SYSTEMS, safe_name
+from harvest.report.finding import MOST_SYSTEMS, join_names, safe_name
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.scores.selection import Ranges
 from harvest.tables.comparison_words import (
     better_system,
     difference_text,
     drawn_ends,
+    is_within,
     measure_name,
     p_text,
     signed,
@@ -105,6 +106,9 @@ def difference_forest(found: Comparison, matters: float, *, turned: bool) -> Ite
     left = any(len(one.pairs) > _MOST_PAIRS for own in grouped.values() for one in own)
     note = f"Intervals are for {ESTIMANDS[found.estimand]}."
     note += " A line without a mark is what the lost trials leave possible." if any(map(_is_range, bars)) else ""
+    common = [measure_name(one) for own in grouped.values() for one in own if one.left_out]
+    if common:
+        note += f" {join_names(common)}: over the topics that all systems have a value of, unlike under “Figures”."
     note += f" The first {_MOST_PAIRS} pairs of each measure are drawn: see the table for all." if left else ""
     head = ("pair" if several else "", f"difference{pair} [low, high]", "p", "better")
     if bars:
@@ -130,7 +134,7 @@ def _difference_bars(
             matters if share else math.nan,
             of=f"{safe_name(pair.first)} − {safe_name(pair.second)}" if several else "",
             filled=pair.is_distinguished,
-            more=(p_text(pair.corrected), better_system(pair)),
+            more=(p_text(pair.corrected), better_system(pair, same=is_within(one, pair, matters))),
         )
 
 

@@ -6,8 +6,11 @@ from harvest.terminal import printable
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.interval import Interval
 from scoring.inference.matched import Difference
+from scoring.inference.paired import Estimand
 from scoring.table import is_percentage, shown_range
-from topics.decimals import format_change
+from topics.decimals import format_change, round_roughly
+
+MOST_PLAYABLE = 100_000  # topics, or trials of each: more than anybody would play
 
 _SAME = 1e-9  # bounds that differ from the difference only by the order of summation
 
@@ -56,6 +59,26 @@ def drawn_ends(pair: Pair, ends: tuple[float, float, float], *, turned: bool) ->
     return math.nan, low, high
 
 
+def is_within(measure: MeasureComparison, pair: Pair, matters: float) -> bool:
+    """Return whether the whole interval of a difference of shares lies within ± `matters`: the two are the same."""
+    ends = abs(pair.interval.low), abs(pair.interval.high)
+    return is_percentage(measure.measure) and max(ends) <= matters  # NaN: no
+
+
+def same_size_words(pair: Pair, estimand: Estimand, matters: float, now: int) -> str:
+    """Say how many topics, or trials of each topic, would show that two systems are the same within `matters`; `now` is
+    how many there are. Returns "" if no number that can be played would, or if it is unknown."""
+    size = pair.sameness.needed(matters) if pair.sameness is not None else None
+    wanted = math.nan if size is None else size.trials if estimand == "these" else size.topics
+    if not wanted <= MOST_PLAYABLE:  # NaN: unknown
+        return ""
+    what = "trials of each topic" if estimand == "these" else "topics like these"
+    return (
+        f"roughly {round_roughly(max(wanted, now + 1))} {what} (now {now:,}) would show that they are the same within "
+        f"{100 * matters:g} points"
+    )
+
+
 def p_text(value: float) -> str:
     """Format a p-value, as in `.023`, `<.001` or `n/a`."""
     return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
@@ -95,10 +118,10 @@ def bounds_words(one: Difference, *, share: bool) -> str:
     return f"{said}; nothing is found, because {one.withheld}" if one.withheld else said
 
 
-def better_system(pair: Pair, most: int = 16) -> str:
+def better_system(pair: Pair, most: int = 16, *, same: bool = False) -> str:
     """Return the last `most` characters of the better system's name, as versions and dates come last, or `?` if no
-    difference was found. If neither end of the measure is good, return the system with the higher value and an
-    arrow."""
+    difference was found, or `same` if the two are. If neither end of the measure is good, return the system with the
+    higher value and an arrow."""
     names = {"better": pair.first, "worse": pair.second, "higher": f"{pair.first} ↑", "lower": f"{pair.second} ↑"}
-    name = printable(names.get(pair.verdict, "?"), line=True)
+    name = printable(names.get(pair.verdict, "same" if same else "?"), line=True)
     return name if len(name) <= most else f"…{name[1 - most :]}"

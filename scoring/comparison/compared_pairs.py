@@ -17,6 +17,7 @@ from scoring.inference.needed import NeededSize, needed
 from scoring.inference.pair_tests import MOST_AT_ONCE, PairTests
 from scoring.inference.paired import Estimand, Guard, PairedTest, decide, residual_variance, tells_apart
 from scoring.inference.ratios import Ratio, compare_ratio
+from scoring.inference.sameness import Sameness, sameness
 from scoring.inference.sessions import needed_sessions
 from scoring.inference.sides import combine_extremes
 from scoring.statistics.exchange import holm_correction, smallest_p
@@ -244,8 +245,8 @@ class _Described:
         if self.dependent[at] and verdict not in ("no value", "too few"):
             verdict = "cannot tell"
             why = f"{self.dependent[at]}{SEE_BOUNDS}"
-        enough = _find_needed(
-            aligned, each, found, place, bounds, (alpha + _SAME) / pairs, self.estimand, self.reach, self.guard
+        enough, alike = _find_needed(
+            aligned, each, found, place, bounds, (alpha + _SAME) / pairs, alpha, self.estimand, self.reach, self.guard
         )
         if verdict in ("cannot tell", "too few"):  # the trials played so far do not decide
             enough = enough.omit_reached(len(each), int(aligned.trials[:, list(place)].max(initial=0)))
@@ -269,6 +270,7 @@ class _Described:
             bounds=bounds,
             selected=bounds is not None and bool(self.dependent[at]),
             typical=found.typical,
+            sameness=alike,
         )
 
 
@@ -279,11 +281,13 @@ def _find_needed(
     place: tuple[int, int],
     bounds: tuple[float, float] | None,
     alpha: float,
+    own_alpha: float,
     estimand: Estimand,
     reach: float,
     guard: Guard,
-) -> NeededSize:
-    """Estimate the size of study that would settle the comparison.
+) -> tuple[NeededSize, Sameness | None]:
+    """Estimate the size of study that would settle the comparison, at the `alpha` of the family, and what is known of
+    the size that would show the two to be the same, at the `own_alpha` of the pair.
 
     The size is unknown if no study would settle it, or if the model fails. The model has the spread of topics and
     trials only. It does not cover lost attempts (a larger study loses as many), clusters, trials alike in time, or
@@ -291,13 +295,16 @@ def _find_needed(
     """
     withheld = math.isnan(found.p) and not found.interval.is_defined
     if bounds is not None or aligned.clusters is not None or withheld:
-        return NeededSize(math.nan, math.nan)
+        return NeededSize(math.nan, math.nan), None
     both = list(place)
     noise, trials = aligned.noise[:, both], aligned.trials[:, both]
     if not aligned.sessions[both].any():
-        return needed(each, noise, trials, alpha=alpha, estimand=estimand, reach=reach, guard=guard)
+        return (
+            needed(each, noise, trials, alpha=alpha, estimand=estimand, reach=reach, guard=guard),
+            sameness(each, noise, trials, alpha=own_alpha, estimand=estimand, reach=reach, guard=guard),
+        )
     whole, counts = aligned.shared[both], aligned.sessions[both]
-    return needed_sessions(each, noise, whole, counts, trials, alpha=alpha, estimand=estimand)
+    return needed_sessions(each, noise, whole, counts, trials, alpha=alpha, estimand=estimand), None
 
 
 def _drivers(aligned: Aligned, each: Floats, without: Floats) -> Iterator[Driver]:

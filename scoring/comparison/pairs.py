@@ -11,6 +11,7 @@ from scoring.inference.interval import Interval
 from scoring.inference.needed import NeededSize
 from scoring.inference.paired import Estimand, Verdict
 from scoring.inference.ratios import Ratio
+from scoring.inference.sameness import Sameness
 
 # Ends the reason why no winner is named, whatever the figures.
 SEE_BOUNDS = ": see the bounds"
@@ -50,6 +51,7 @@ class Pair:
       neither end is good), equal, and worse.
     - `drivers`: every topic by its share, largest first; empty if the value is 0.
     - `needed`: the size of study that would settle the comparison.
+    - `sameness`: what the study shows of the size of one that would show the two to be the same; None if unknown.
     - `ratio`: the lower figure as a share of the higher one, if ratios were requested; else None.
     """
 
@@ -73,6 +75,7 @@ class Pair:
     selected: bool = False
     typical: tuple[float, Interval] | None = None
     ratio: Ratio | None = None
+    sameness: Sameness | None = None
 
     @property
     def is_distinguished(self) -> bool:

@@ -24,6 +24,7 @@ from harvest.tables.comparison_words import (
     difference_text,
     figure_text,
     interval_words,
+    is_within,
     measure_name,
     p_text,
 )
@@ -66,7 +67,7 @@ class Comparison:
     `selected` lost trials depending on their own answers. Systems in `unlike` met users who spoke differently to
     another system. `standardised` has the form of standardised scores and the systems of their reference group, or is
     None. `on_these` has the measures that tell two systems apart on exactly these topics, but not for topics like
-    these.
+    these. `matters` is the smallest difference of shares that matters, or NaN if none was given.
     """
 
     runs: tuple[Mapping[str, Json], ...]
@@ -86,6 +87,13 @@ class Comparison:
     unlike: frozenset[str] = frozenset()
     standardised: Reference | None = None
     on_these: tuple[MeasureComparison, ...] = ()
+    matters: float = math.nan
+
+    def verdict_of(self, one: MeasureComparison, pair: Pair) -> str:
+        """Return the pair's verdict, or `same` if no difference is shown and all that are possible are smaller than
+        what matters."""
+        same = not pair.is_distinguished and is_within(one, pair, self.matters)
+        return "same" if same else pair.verdict
 
     @property
     def dependent(self) -> frozenset[str]:
@@ -120,8 +128,9 @@ class Comparison:
             if pair.is_distinguished:
                 return better_system(pair)
             alone = "" if one.topic_type or one.standardised else on_these.get(one.label, "")
-            why = pair.why.removesuffix(SEE_BOUNDS) if pair.verdict == "cannot tell" else ""
-            said = f"{pair.verdict}: {why}" if why else pair.verdict
+            verdict = self.verdict_of(one, pair)
+            why = pair.why.removesuffix(SEE_BOUNDS) if verdict == "cannot tell" else ""
+            said = f"{verdict}: {why}" if why else verdict
             return f"{said}; on these topics alone, {alone}" if alone else said
 
         return html_table(
@@ -170,6 +179,7 @@ def compare_runs(
     scored: ScoreTable | None = None,
     judges: Judges | None = None,
     most_parted: int | None = None,
+    matters: float = math.nan,
 ) -> Comparison:
     """Compare systems over the topics that all systems tried in the same wording, as `harvest compare` does.
 
@@ -183,7 +193,8 @@ def compare_runs(
     override the audits' scoring settings. If `scored` has scores of these runs under the audits' settings, they are
     reused.
     `judges` selects whose judgments SWAN and WAN use (see `measure_values`). Where conversations part is described for
-    the first `most_parted` pairs, or for all.
+    the first `most_parted` pairs, or for all. Systems whose difference of shares is certainly smaller than `matters`
+    are the same.
 
     Raises InputError for fewer than two systems, for a reference group of fewer than three, for a measure that has no
     value for a single topic, and for runs that cannot be compared.
@@ -282,6 +293,7 @@ def compare_runs(
         unlike=frozenset(one.system for one in dependent if isinstance(one, UserDifference)),
         standardised=relative,
         on_these=on_these,
+        matters=matters,
     )
 
 

@@ -31,6 +31,7 @@ def comparison_form(found: Comparison, *, details: bool = False, every: bool = F
             "guard": found.guard,
             "systems": list(found.systems),
             **({"standardised": asdict(found.standardised)} if found.standardised else {}),
+            **({"matters": found.matters} if not math.isnan(found.matters) else {}),
             "settings": found.settings.as_json(),
             "seed": found.seed,
             "invalid": dict(found.invalid),
@@ -120,7 +121,7 @@ def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair) -> Iterato
         p_interval=pair.outside,
         p_least=pair.least,
         **bound_cells(pair.bounds),
-        verdict=pair.verdict,
+        verdict=found.verdict_of(one, pair),
         sessions=min((one.sessions[name] for name in (pair.first, pair.second) if name in one.sessions), default=None),
     )
     if pair.typical is not None:

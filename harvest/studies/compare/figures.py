@@ -38,7 +38,8 @@ def comparison_tables(
         best = found.best_system
         found = found.with_pairs_of(best)
         yield Text(
-            f"{pairs:,} pairs; shown are those of {printable(best, line=True)}; for others: --systems, or --all-pairs",
+            f"{pairs:,} pairs; shown are the {len(found.systems) - 1} of {printable(best, line=True)}, which is best "
+            f"in {measure_name(found.measures[0])}; for others: --systems, or --all-pairs",
             style="dim",
         )
     yield from _sentences(found)
@@ -57,7 +58,7 @@ def comparison_tables(
     for measure in found.measures:
         table.add_row(Text(measure_name(measure), style="bold"))
         for one in measure.pairs:
-            table.add_row(*map(Text, _pair_cells(measure, one)))
+            table.add_row(*map(Text, _pair_cells(measure, one, found.verdict_of(measure, one))))
     yield table
     yield from undecided_reasons(found)
     for line in _legend(found):
@@ -101,6 +102,7 @@ def _pair_words(found: Comparison, first: str, second: str) -> str:
         "worse": f"{other} is better in",
         "higher": f"{one} is higher in",
         "lower": f"{other} is higher in",
+        "same": f"the same within {100 * found.matters:g} points in",
         "cannot tell": "cannot tell in",
         "too few": "too few topics to tell in",
         "no value": "nothing to compare in",
@@ -116,7 +118,7 @@ def _pair_words(found: Comparison, first: str, second: str) -> str:
             if pair.is_distinguished:
                 size = abs(pair.value)
                 label += f" (by {100 * size:.1f} points)" if is_percentage(measure.measure) else f" (by {size:.4f})"
-            words = f"{verdicts[pair.verdict]} {{}}"
+            words = f"{verdicts[found.verdict_of(measure, pair)]} {{}}"
             if measure.label in on_these:
                 topics, like = ("this topic", "it") if len(measure.topics) == 1 else ("these topics", "them")
                 words = f"on {topics} alone, {words}, and for others like {like} it cannot be told"
@@ -156,7 +158,7 @@ def _figures(found: Comparison, width: int) -> Iterator[Table]:
         yield table
 
 
-def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
+def _pair_cells(measure: MeasureComparison, pair: Pair, verdict: str) -> tuple[str, ...]:
     own = [name_lines(one, _NAME_WIDTH - 6) for one in (f"{pair.first} −", pair.second)]
     name = textwrap.indent((" " if len(" ".join(own)) <= _NAME_WIDTH - 4 else "\n").join(own), "  ")
     if pair.verdict == "no value":
@@ -165,6 +167,7 @@ def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
     if interval.low == interval.low:
         value += f" [{signed(measure, interval.low)}, {signed(measure, interval.high)}]"
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
+    better = better_system(pair, most=80, same=verdict == "same")
     # A small p beside "?" has its reason in a note.
     return (
         name,
@@ -172,7 +175,7 @@ def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
         p_text(pair.corrected),
         decimal(pair.effect, 2),
         counts,
-        name_lines(better_system(pair, most=80), _COLUMN) + "*" * bool(pair.why and pair.corrected == pair.corrected),
+        name_lines(better, _COLUMN) + "*" * bool(pair.why and pair.corrected == pair.corrected),
     )
 
 
@@ -220,7 +223,8 @@ def _legend(found: Comparison) -> Iterator[str]:
     many = sum(one.topic_type is None for one in found.measures)
     measures = f"; not corrected over the {many} measures" if many > 1 else ""
     also = " and the interval excludes 0" + (" at the level for all pairs" if several else "")
-    yield f"p: {name_test(found)}{measures}; better: if p is at most {alpha}{also}; ?: cannot tell"
+    same = f"; same: [low, high] is within ±{100 * found.matters:g} points" if found.matters == found.matters else ""
+    yield f"p: {name_test(found)}{measures}; better: if p is at most {alpha}{also}{same}; ?: cannot tell"
     shown = f" over the {len(found.systems)} systems shown" if several else ""
     yield f"effect: difference / √(residual variance{shown}); W/T/L: topics won, tied and lost by the first system"
     pooled = dict.fromkeys(one.label for one in found.measures if one.pooled)

@@ -7,17 +7,17 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harvest.studies.compare.comparison import Comparison
-from harvest.tables.comparison_words import is_known, measure_name, p_text, signed
+from harvest.tables.comparison_words import MOST_PLAYABLE, is_known, measure_name, p_text, same_size_words, signed
 from harvest.tables.figure_table import Item
 from harvest.terminal import printable
 from scoring.comparison.pairs import Driver, MeasureComparison, Pair
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import round_roughly
 
 _MOST_DRIVERS = 3  # topics named on each side
 _MOST_LINES = 8  # topics named in a note
-_MOST_NEEDED = 100_000  # more than anybody plays
 
 
 def further_notes(found: Comparison, *, details: bool) -> Iterator[RenderableType]:
@@ -140,7 +140,8 @@ def _needed_notes(found: Comparison) -> Iterator[RenderableType]:
         f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
         for measure in found.measures
         for pair in measure.pairs
-        if not pair.is_distinguished and pair.verdict != "no value" and (said := _needed_words(pair, found))
+        if found.verdict_of(measure, pair) in ("cannot tell", "too few")
+        and (said := _needed_words(measure, pair, found))
     ]
     if lines:
         yield Text("\nTo settle what cannot be told (in 4 studies of 5, if differences are as large as observed):")
@@ -149,23 +150,30 @@ def _needed_notes(found: Comparison) -> Iterator[RenderableType]:
         yield Text(f"  and {pluralize(len(lines) - _MOST_LINES, 'more pair')}: --json has them all")
 
 
-def _needed_words(pair: Pair, found: Comparison) -> str:
+def _needed_words(measure: MeasureComparison, pair: Pair, found: Comparison) -> str:
     topics, trials = pair.needed.topics, pair.needed.trials
+    if is_percentage(measure.measure) and abs(pair.value) < found.matters:
+        now = measure.trials[1] if found.estimand == "these" else len(measure.topics)
+        if same := same_size_words(pair, found.estimand, found.matters, now):
+            return same
     if found.estimand == "these":
         if math.isnan(trials):
             return ""
         return (
-            "no number of trials" if trials > _MOST_NEEDED else f"roughly {round_roughly(trials)} trials of each topic"
+            "no number of trials" if trials > MOST_PLAYABLE else f"roughly {round_roughly(trials)} trials of each topic"
         )
     if math.isnan(topics):
         return ""
-    if topics > _MOST_NEEDED:
-        return "no number of topics: the systems hardly differ"
+    if topics > MOST_PLAYABLE:
+        more = (
+            ", and --matters SHARE says how many would show that they are the same" if math.isnan(found.matters) else ""
+        )
+        return f"no number of topics would show a difference: the systems hardly differ{more}"
     of_trials = (
         ""
         if math.isnan(trials)
         else "; more trials of these topics would not do"
-        if trials > _MOST_NEEDED
+        if trials > MOST_PLAYABLE
         else f", or roughly {round_roughly(trials)} trials of each topic"
     )
     return f"roughly {round_roughly(topics)} topics like these{of_trials}"

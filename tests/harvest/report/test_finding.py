@@ -30,8 +30,10 @@ from scoring.comparison.pairs import SEE_BOUNDS, Driver, Pair
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.needed import NeededSize
 from scoring.inference.paired import Verdict
+from scoring.inference.sameness import Sameness
 from tests.support.reported import copied_run, small_run
 from tests.support.tree_examples import conversation
+from topics.decimals import round_roughly
 from topics.topic import Topic, TopicSet, TopicType
 
 ONE = "  - {name: A, driver: parrot}\n"
@@ -90,7 +92,7 @@ def test_the_section_says_so_too_where_two_systems_are_the_same(
 ) -> None:
     found, _ = two
     blocks = compared_blocks(with_difference(found, "cannot tell", 0.005, low, high), 0.03, Leading())
-    sentence = "Neither is better by more than 3 points in ave%useful"
+    sentence = "the same within 3 points in ave%useful"
     assert any(sentence in str(block.get("text", "")) for block in blocks) is told
 
 
@@ -111,6 +113,25 @@ def test_an_interval_within_what_matters_is_the_same_and_one_across_it_cannot_be
     assert fewer.next.startswith("Roughly 7 topics like these (now 6) would settle it"), "more than there are"
     never = said(*two, "cannot tell", 0.0, -0.2, 0.2, topics=float("inf"))
     assert never.next.startswith("No number of topics like these")
+
+
+def test_what_would_show_two_to_be_the_same_is_said_instead_of_what_would_show_a_difference(
+    two: tuple[Comparison, Material],
+) -> None:
+    found, material = two
+    changed = with_difference(found, "cannot tell", 0.005, -0.05, 0.06, topics=math.inf)
+    known = Sameness(0.005, 150, 4.0, 0.15, 0.02, 1.005, 0.05, "like-these")
+    measures = tuple(
+        replace(one, pairs=tuple(replace(pair, sameness=known) for pair in one.pairs)) for one in changed.measures
+    )
+    headline = comparison_finding(replace(changed, measures=measures), material, 0.03, [Path("run")])
+    needed = round_roughly(known.needed(0.03).topics)
+    assert headline.next.startswith(
+        "The observed difference is smaller than the 3 points that matter. Roughly "
+        f"{needed} topics like these (now 6) would show that they are the same within 3 points, in four studies of five"
+    )
+    assert known.needed(0.03).topics < 2000
+    assert known.needed(0.004).topics == math.inf, "no interval around what was observed is as narrow"
 
 
 def test_a_difference_that_is_shown_and_smaller_than_what_matters_is_said_to_be(

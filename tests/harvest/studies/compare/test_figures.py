@@ -1,13 +1,14 @@
 """What `harvest compare` prints below its tables."""
 
+import math
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from harvest.studies.compare.comparison import compare_runs
-from harvest.studies.compare.document import comparison_form
+from harvest.studies.compare.comparison import Comparison, compare_runs
+from harvest.studies.compare.document import comparison_form, comparison_rows
 from harvest.studies.compare.figures import comparison_tables
 from harvest.tables.comparison_words import better_system
 from recordings.log.run_folder import read
@@ -42,6 +43,29 @@ def test_what_is_assumed_of_all_measures_names_none(run: Path, measure: str) -> 
     assert measure not in legend(run, measure)
 
 
+def test_systems_that_certainly_differ_by_less_than_matters_are_the_same(run: Path) -> None:
+    def compared(matters: float) -> Comparison:
+        return compare_runs([read(run)], measures=["ave%useful"], most_parted=0, matters=matters)
+
+    def printed(found: Comparison) -> str:
+        console = Console(file=StringIO(), width=100)
+        console.print(*comparison_tables(found, width=100))
+        return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+    (pair,) = compared(math.nan).measures[0].pairs
+    far = max(abs(pair.interval.low), abs(pair.interval.high))
+    assert not pair.is_distinguished
+    wide, narrow, unasked = (compared(matters) for matters in (far + 0.001, far - 0.001, math.nan))
+    assert f"A and B: the same within {100 * far + 0.1:g} points in ave%useful." in printed(wide)
+    assert [row.verdict for row in comparison_rows(wide) if row.verdict] == ["same"]
+    for found in (narrow, unasked):
+        assert "A and B: cannot tell in ave%useful." in printed(found)
+        assert [row.verdict for row in comparison_rows(found) if row.verdict] == ["cannot tell"]
+    assert "topics like these (now 6) would show that they are the same within" in printed(narrow)
+    assert "the same" not in printed(unasked)
+    assert "matters" not in comparison_form(unasked).head
+
+
 def test_of_many_systems_the_pairs_of_the_best_are_printed_and_all_are_there(
     tmp_path: Path,
 ) -> None:
@@ -58,7 +82,7 @@ def test_of_many_systems_the_pairs_of_the_best_are_printed_and_all_are_there(
         return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
     few, all_of_them = printed(every=False), printed(every=True)
-    assert "21 pairs; shown are those of S3; for others: --systems, or --all-pairs" in few
+    assert "21 pairs; shown are the 6 of S3, which is best in ave%useful; for others: --systems, or --all-pairs" in few
     assert "S0 − S3" in few
     assert "S0 − S1" not in few
     assert "S0 − S1" in all_of_them
