@@ -9,7 +9,8 @@ const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a
 export const clean = (text) => String(text).replace(UNSEEN, (one) => "<U+" + one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + ">");
 export const number = (value) => value.toLocaleString("en");
 export const counted = (count, one) => number(count) + " " + one + (count === 1 ? "" : "s");
-export const minute = (stamp) => clean(stamp).slice(0, 16).replace("T", " ");
+// A moment, which is never broken over two lines.
+export const minute = (stamp) => (stamp ? made("span", "whole", clean(stamp).slice(0, 16).replace("T", " ")) : "");
 export const NAMES = { o: "o", x: "x", "!": "lost", "?": "open" };
 export const mark = (label) => made("span", "mark " + (NAMES[label] || "none"), clean(label));
 export const WORSE = ["changed", "alarm", "fell", "rose", "could not be measured"];

@@ -53,9 +53,9 @@ export const ofTrial = (run, [system, topic, trial, attempt]) =>
 
 export const numbers = ["system", "topic", "trial", "attempt"];
 
-export const wanted = () => {
+export const wanted = (hash = location.hash) => {
   const found = new Map();
-  for (const part of location.hash.slice(1).split("&")) {
+  for (const part of hash.slice(1).split("&")) {
     const [name, ...value] = part.split("=");
     try { found.set(name, decodeURIComponent(value.join("="))); } catch { /* not ours */ }
   }

@@ -1,12 +1,13 @@
 // One run: its figures so far, all its attempts, and the way to the page on which it is judged.
 
 import { at, clean, counted, link, made, minute, number, pill, redraw } from "./elements.js";
-import { ask, live, load, opened, report, runs, wanted } from "./folder.js";
+import { ask, live, load, numbers, opened, report, runs, wanted } from "./folder.js";
 import { attemptItem, ending, summary, systemTable } from "./playing.js";
 
 const STEP = 200; // attempts that are listed at once
 let details = null; // of the run that is shown: what the server knew when it was asked
 let listed = STEP;
+let looked = ""; // the words by which they are chosen
 let asked = 0;
 
 export const refreshRun = (run) => {
@@ -34,14 +35,16 @@ const fetchRun = async (run) => {
   }
 };
 
-export const showRun = (run) => {
-  listed = STEP;
+// `left` is the address of the conversation that was left for it, whose row then has the focus again; returns whether
+// there is one.
+export const showRun = (run, left) => {
+  if (!left) { listed = STEP; looked = ""; }
   details = details && details.key === run.key ? details : null;
-  const words = Object.assign(made("input"), { type: "search", name: "words", maxLength: 200 });
+  const words = Object.assign(made("input"), { type: "search", name: "words", maxLength: 200, value: looked });
   const form = made("form", "choices", made("label", "", "Words ", words));
   form.setAttribute("aria-label", "Which trials");
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", () => { listed = STEP; drawAttempts(run); });
+  form.addEventListener("input", () => { listed = STEP; looked = words.value; drawAttempts(run); });
   const more = Object.assign(made("button", "more", "Show more"), { type: "button", hidden: true });
   more.addEventListener("click", () => { listed += STEP; drawAttempts(run); });
   const count = made("p", "count");
@@ -50,19 +53,36 @@ export const showRun = (run) => {
     made("h3", "", "Trials"), form, count, made("ol", "attempts", made("li", "dim", "Loading…")), more);
   drawHead(run, details || live.get(run.key));
   if (details) drawAttempts(run);
+  const row = details && left ? rowOf(run, left) : null;
+  if (row) {
+    row.scrollIntoView({ block: "center" });
+    row.focus({ preventScroll: true });
+  }
   fetchRun(run);
+  return row !== null;
+};
+
+const rowOf = (run, left) => {
+  const place = keptAttempts(run).findIndex((one) => numbers.every((name, i) => !left.has(name) || String(one[i]) === left.get(name)));
+  if (place >= listed) { listed = place + STEP; drawAttempts(run); }
+  return place < 0 ? null : at("one").querySelectorAll(".attempts a")[place];
 };
 
 const drawHead = (run, one) => {
-  const facts = made("p", "dim", [run.path === run.name ? "" : clean(run.path), clean(run.audit), minute(run.at) + " UTC", counted(run.topics, "topic"), counted(run.systems.length, "system")].filter((part) => part).join(" · "));
+  const known = [run.path === run.name ? "" : clean(run.path), clean(run.audit), run.at ? made("span", "whole", minute(run.at), " UTC") : "", counted(run.topics, "topic"), counted(run.systems.length, "system")];
+  const facts = made("p", "dim", ...known.filter((part) => part).flatMap((part, i) => (i ? [" · ", part] : [part])));
   const state = run.playing ? made("span", "now", "being played") : run.counts && run.counts.left ? made("span", "cut", "incomplete: the command that played it resumes it") : "";
   redraw(at("one").querySelector(".head"), facts, made("p", "", state, state ? " " : "", pill(run.verdict), run.verdict ? " " : "", run.fault ? made("span", "cut", clean(run.fault)) : report([run.key], run.playing ? "Report so far" : "Report")),
     ...(one ? [summary(run, one), systemTable(one)] : []));
 };
 
+const keptAttempts = (run) => {
+  const words = looked.trim().toLocaleLowerCase();
+  return details.attempts.filter((one) => !words || [one[1], one[0], "trial " + one[2], one[4].join(" "), one[4].join(""), ending(one, run.playing)].join("\n").toLocaleLowerCase().includes(words));
+};
+
 const drawAttempts = (run) => {
-  const words = at("one").querySelector("input[name=words]").value.trim().toLocaleLowerCase();
-  const kept = details.attempts.filter((one) => !words || [one[1], one[0], "trial " + one[2], one[4].join(" "), one[4].join(""), ending(one, run.playing)].join("\n").toLocaleLowerCase().includes(words));
+  const kept = keptAttempts(run);
   redraw(at("one").querySelector(".attempts"), ...kept.slice(0, listed).map((one) => attemptItem(run, one, run.playing)));
   at("one").querySelector(".count").textContent = (kept.length === details.attempts.length ? "" : number(kept.length) + " of ") + counted(details.attempts.length, "attempt") + ", the latest first; completed unless marked otherwise"
     + (details.unlisted ? "; " + number(details.unlisted) + " earlier ones are not listed" : "") + (details.unreadable ? "; " + counted(details.unreadable, "line") + " of the recording cannot be read: harvest data verify says more" : "");

@@ -56,9 +56,13 @@ const take = (news, first) => {
 
 const shows = (name) => { for (const id of ["home", "one", "reading"]) at(id).hidden = id !== name; };
 
+let before = ""; // the address that was shown before
+
 const route = () => {
   if (takeToken()) { follow(); return; }
   const given = wanted();
+  const left = wanted(before);
+  before = location.hash;
   if (!given.get("run")) {
     const came = at("home").hidden;
     shows("home");
@@ -77,8 +81,8 @@ const route = () => {
   window.scrollTo(0, 0);
   if (given.has("trial")) { shows("reading"); showReading(run, true); return; }
   shows("one");
-  showRun(run);
-  at("one").querySelector("h2").focus();
+  const back = left.has("trial") && left.get("run") === given.get("run") ? left : null;
+  if (!showRun(run, back)) at("one").querySelector("h2").focus();
 };
 
 // An address: what a report prints below a conversation, or the end of a report's own address.

@@ -19,7 +19,7 @@ const openHistory = async (one, into) => {
       ...each.blocks.map((block) => ("table" in block ? table(block.table) : made("p", block.tone || "", clean(block.text || ""))))]);
     const list = made("ol", "looks", ...[...one.looks].reverse().map(([verdict, when, name, path]) => {
       const run = runAt(path);
-      return made("li", "", pill(verdict), " " + minute(when) + " ", run ? link(clean(name), runLink(run)) : clean(name), " ", run ? report([run.key], "report of " + clean(name)) : made("span", "dim", "this run is not in the folder"));
+      return made("li", "", pill(verdict), " ", minute(when), " ", run ? link(clean(name), runLink(run)) : clean(name), " ", run ? report([run.key], "report of " + clean(name)) : made("span", "dim", "this run is not in the folder"));
     }));
     into.replaceChildren(...parts, made("h3", "", "Its audits, the latest first"), list,
       one.earlier ? made("p", "dim", counted(one.earlier, "earlier audit") + " not listed; harvest watch history prints them") : "");

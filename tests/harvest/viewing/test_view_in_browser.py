@@ -195,6 +195,28 @@ def test_a_run_its_trials_and_a_conversation_are_reached_by_keys_alone(browser: 
         until(window, "!document.getElementById('home').hidden")
 
 
+def test_a_conversation_that_is_left_has_its_row_again(browser: Browser, view: View) -> None:
+    with looked_at(browser, view, "#run=sample") as window:
+        until(window, "document.querySelector('#one .attempts a')")
+        window.fill("#one input[name=words]", "trial 1")
+        rows = window.locator("#one .attempts a")
+        count, row = rows.count(), rows.nth(rows.count() - 1)
+        said = row.inner_text()
+        row.press("Enter")
+        until(window, "document.querySelector('#reading .said')")
+        window.keyboard.press("Escape")
+        until(window, "document.activeElement.closest('.attempts')")
+        assert window.locator("#one .attempts a:focus").inner_text() == said
+        assert (rows.count(), window.input_value("#one input[name=words]")) == (count, "trial 1")
+        assert window.evaluate(
+            "(at => at.top >= 0 && at.bottom <= innerHeight)(document.activeElement.getBoundingClientRect())"
+        )
+        window.evaluate("location.hash = '#run=hostile'")
+        until(window, "document.querySelector('#one h2').textContent === 'hostile'")
+        assert window.input_value("#one input[name=words]") == "", "another run has its own"
+        assert window.evaluate("document.activeElement.tagName") == "H2"
+
+
 def test_what_a_system_wrote_is_shown_as_text_and_does_nothing(browser: Browser, view: View) -> None:
     with looked_at(browser, view) as window:
         shown = ""
