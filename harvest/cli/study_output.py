@@ -14,6 +14,7 @@ from rich.text import Text
 
 from harvest.cli.parameters import PathArgument, check_output_file
 from harvest.cli.short_help import ShortHelp
+from harvest.tables.plain_words import plain_words
 from harvest.tables.study_form import FORMS, StudyForm
 from harvest.terminal import people_console, printable
 from recordings.files.evidence import write_safely
@@ -38,9 +39,13 @@ class Output:
         study has no picture."""
         if not self.form or beside is not None:
             people = people_console(file=beside if self.form else None)
+            said: list[str] = []
             for part in study.tables(people.width):
                 whole = isinstance(part, str) or (isinstance(part, Text) and bool(part.no_wrap))
                 people.print(part, soft_wrap=whole)
+                said += [str(part)] if isinstance(part, str | Text) else []
+            for words in plain_words(said):
+                people.print(Text(words, style="dim"))
         if self.form:
             click.echo(FORMS[self.form].write(study), nl=False)
             if FORMS[self.form].needs:
