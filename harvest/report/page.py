@@ -45,18 +45,25 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
-# An interval and a p are never broken, and a minus sign is one: `-2.0 points [-7.2, +3.2]`.
-_UNBROKEN = re.compile(r"\[[^\[\]<>]{1,60}\]|\bp (?:&lt;|≤ |= )?\.\d+")
+# An interval, a p and a date are never broken, and a minus sign is one: `-2.0 points [-7.2, +3.2]`.
+_UNBROKEN = re.compile(
+    r"\[[^\[\]<>]{1,60}\]|\bp (?:&lt;|≤ |= )?\.\d+|\b\d{4}-\d\d-\d\d(?:[T ]\d\d[:-]\d\d(?:[:-]\d\d)?)?\b"
+)
 _HYPHEN = re.compile(r"(?<![\w.,-])-(?=\.?\d)")
 
 
 def _typeset(text: str) -> Markup:
-    safe = _HYPHEN.sub("−", str(escape(limit_text(text, _LONGEST)[0])))
+    return _unbroken(_HYPHEN.sub("−", limit_text(text, _LONGEST)[0]))
+
+
+def _unbroken(text: str) -> Markup:
+    safe = str(escape(limit_text(text, _LONGEST)[0]))
     return Markup(_UNBROKEN.sub(r'<span class="whole">\g<0></span>', safe))
 
 
 _TEMPLATES.filters |= {
     "figures": _typeset,
+    "unbroken": _unbroken,
     "inert": _embeddable_json,
     "embedded": lambda svg: Markup(remove_style(svg)),
 }

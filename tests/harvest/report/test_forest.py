@@ -13,7 +13,7 @@ from rich.text import Text
 from harvest.report.bars import DIFFERENCE, PERCENT, difference_scale, scale_from_zero
 from harvest.report.blocks import arrange, as_blocks, details, table, text
 from harvest.report.flow import Flow, flow_chart
-from harvest.report.page import _typeset
+from harvest.report.page import _TEMPLATES, _typeset
 from harvest.studies.trees.figures import tree_figures
 from harvest.tables.drawing.layout import select_branches
 from recordings.trees.builder import LABEL, TreeBuilder
@@ -91,12 +91,20 @@ def test_printed_lines_with_dashes_are_a_list() -> None:
     [
         ("-2.0 points [-7.2, +3.2]", '−2.0 points <span class="whole">[−7.2, +3.2]</span>'),
         ("it fell by -.0123", "it fell by −.0123"),
-        ("gpt-4-1 of 2026-11-29, U-2", "gpt-4-1 of 2026-11-29, U-2"),
+        ("gpt-4-1 of 2026-11-29, U-2", 'gpt-4-1 of <span class="whole">2026-11-29</span>, U-2'),
+        ("the alarm of 2026-11-29 15:54", 'the alarm of <span class="whole">2026-11-29 15:54</span>'),
         ("<b>[1]</b>", '&lt;b&gt;<span class="whole">[1]</span>&lt;/b&gt;'),
     ],
 )
 def test_minus_signs_are_set_and_intervals_kept_whole_and_names_left_alone(given: str, shown: str) -> None:
     assert _typeset(given) == shown
+
+
+def test_eight_systems_have_eight_marks() -> None:
+    symbol = _TEMPLATES.get_template("bars.html").module.symbol  # type: ignore[attr-defined]
+    marks = [re.sub(r"\s+", " ", str(symbol(series, True, 0, 0))).strip() for series in range(8)]
+    assert len(set(marks)) == 8
+    assert all(mark.startswith("<") for mark in marks)
 
 
 def flow(*paths: str, marked: frozenset[tuple[str, ...]] = frozenset()) -> str:
