@@ -30,9 +30,9 @@ from topics.shown_names import shorten
 from topics.suggestions import nearest_name
 from topics.unseen_characters import character_name
 
-DOMAIN, OFFICIAL = "domain", "official"
+DOMAIN, OWNER, OFFICIAL = "domain", "owner", "official"
 UNKNOWN = "unknown"  # how measures call the sources that have no group in a column
-_KNOWN = ("kind", "owner", "country", OFFICIAL)
+_KNOWN = ("kind", OWNER, "country", OFFICIAL)
 _OFFICIAL = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
 _LARGEST = 16 * 2**20  # bytes, as for every text file of Harvest
 MOST_LETTERS = 200  # of a group: it stands in tables and in the names of measures

@@ -5,7 +5,7 @@ A block is a dict with one of the keys `text`, `list`, `table`, `picture`, `pict
 a report shows the same figures.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -31,6 +31,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]], right: Sequence[bo
     """Return a table with cells of text or links (`{"text": …, "href": …}`). `right` is true for columns of numbers."""
     flags = list(right) or [False] * len(head)
     return {"table": {"head": list(head), "rows": [list(row) for row in rows], "right": flags, "caption": caption}}
+
+
+def refusal_block(refused: str) -> Iterator[Block]:
+    """Yield why a section says nothing, if there is a reason."""
+    if refused:
+        yield text(f"Not said here: {refused}.", "dim")
 
 
 def picture(svg: str) -> Block:

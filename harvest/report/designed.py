@@ -1,7 +1,7 @@
 """The finding about a run that was played by a design: its levels within systems, not its single cells."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from harvest.report.finding import MOST_NAMED, Finding, join_names, safe_name, shown_path, trial_count
 from harvest.studies.robustness.levels import LevelDifference, LevelStudy, level_study
@@ -18,13 +18,13 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 
 
-def run_levels(gathered: Gathered, seed: int, judged: Assessed | None) -> LevelStudy | None:
-    """Return the study of levels of a single run, by usefulness and by each criterion that was judged, or None if the
-    run was not played by a design."""
+def run_levels(gathered: Gathered, seed: int, judged: Assessed | None, measures: Sequence[Term]) -> LevelStudy | None:
+    """Return the study of levels of a single run by `measures`, or None if the run was not played by a design."""
     if len(gathered.runs) != 1 or not is_armed(gathered.runs[0]):
         return None
     judges = Judges(judged.schema, judged.judges or Precedence()) if judged is not None else None
-    found = level_study(gather_arms(gathered.runs[0], measures=level_measures(judged), judges=judges), seed=seed)
+    armed = gather_arms(gathered.runs[0], measures=measures, judges=judges, sources=gathered.sources_given)
+    found = level_study(armed, seed=seed)
     return found if found is not None and found.differences else None
 
 
@@ -37,19 +37,20 @@ def level_measures(judged: Assessed | None) -> tuple[Term, ...]:
 def design_finding(study: LevelStudy, gathered: Gathered, schema: str | None, judged: Assessed | None) -> Finding:
     """Return the finding: which levels differ within a system, and then, which systems differ within a level."""
     within, between = ([one for one in study.differences if bool(one.other) == other] for other in (False, True))
-    found, names = _found(within), dict.fromkeys(key_name(one.key) for one in study.differences)
+    found, names = found_levels(within), dict.fromkeys(key_name(one.key) for one in study.differences)
     measures = join_names(list(names)) if len(names) <= MOST_NAMED else f"{len(names)} measures"
     verdict, said = (
         "cannot tell",
-        f"Of {pluralize(len(within), 'difference')} in {measures} between levels within systems, none is found",
+        f"Of {pluralize(len(within), 'difference')} in {measures} between {level_words(within)} within systems, "
+        "none is found",
     )
     if found:
-        verdict, said = "measured", f"Within systems, {_names(found)}"
-    others = _found(between)
+        verdict, said = "measured", f"Within systems, {level_names(found)}"
+    others = found_levels(between)
     drives = (
         f"Of {pluralize(len(between), 'difference')} in {measures} between systems within levels, "
         f"{len(others) or 'none'} "
-        f"{'is' if len(others) < 2 else 'are'} found{': ' + _names(others) if others else ''}."
+        f"{'is' if len(others) < 2 else 'are'} found{': ' + level_names(others) if others else ''}."
     )
     return Finding(
         verdict,
@@ -75,20 +76,26 @@ def _judged_options(schema: str | None, judged: Assessed | None) -> list[str]:
     return [*named, *judges, "-m", ", ".join(map(str, level_measures(judged)))]
 
 
-def _found(differences: Sequence[LevelDifference]) -> list[LevelDifference]:
+def level_words(differences: Sequence[LevelDifference]) -> str:
+    """Return what is compared, such as `levels of language and place`."""
+    return f"levels of {join_names(list(dict.fromkeys(one.factor for one in differences)))}"
+
+
+def found_levels(differences: Sequence[LevelDifference]) -> list[LevelDifference]:
+    """Return the differences that are found, the largest first."""
     return sorted((one for one in differences if one.found.beyond), key=lambda one: -abs(one.found.value))
 
 
-def _names(found: Sequence[LevelDifference]) -> str:
-    """Name the largest differences, with intervals."""
+def level_names(found: Sequence[LevelDifference], label: Callable[[LevelDifference], str] | None = None) -> str:
+    """Name the largest differences, with intervals. `label` says of what each is: the measure, if there are several."""
     several = len({one.key for one in found}) > 1
     named = []
     for one in found[:MOST_NAMED]:
         share = is_percentage(one.key[0])
         unit = " points" if share else ""
-        label = f" in {key_name(one.key)}" if several else ""
         value, opened, ends = difference_words(one.found, share=share).partition(" [")
-        named.append(f"{safe_name(one.name)} is {value}{unit}{opened}{ends}{label}")
+        of = label(one) if label is not None else f" in {key_name(one.key)}" if several else ""
+        named.append(f"{safe_name(one.name)} is {value}{unit}{opened}{ends}{of}")
     left = len(found) - MOST_NAMED
     more = f"; {left} more {'is' if left == 1 else 'are'} found" if left > 0 else ""
     return f"{join_names(named)}{more}"

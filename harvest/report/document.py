@@ -10,16 +10,23 @@ from typing import Any
 from harvest.report import sections
 from harvest.report.bars import Bar
 from harvest.report.blessed import add_blessed
-from harvest.report.blocks import Block, arrange, as_blocks, details, table, text
+from harvest.report.blocks import Block, arrange, as_blocks, details, refusal_block, table, text
 from harvest.report.branches import Branches, branches
 from harvest.report.compared import MOST_PARTED, compared_blocks, parted_paths
 from harvest.report.compared_finding import comparison_finding
-from harvest.report.designed import design_finding, run_levels
+from harvest.report.designed import design_finding, level_measures, run_levels
 from harvest.report.finding import Finding, main_measure, shown_path, single_finding
 from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence, leading_measure
 from harvest.report.opening import bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
-from harvest.report.sources import source_blocks
+from harvest.report.source_finding import (
+    bars_of_sources,
+    leading_sources,
+    level_sources,
+    source_finding,
+    undrawn_sources,
+)
+from harvest.report.sources import shown_sources, source_blocks
 from harvest.report.transcripts import transcripts
 from harvest.report.watch_finding import most_serious, unmeasured_finding, watch_finding
 from harvest.report.watched import history_blocks, watched_blocks
@@ -111,8 +118,16 @@ def make_report(
     watched, looks = _watch_runs(gathered, baseline, history, matters)
     matters = (watched.smallest_effect if watched is not None else MATTERS) if matters is None else matters
     assessed = judged if isinstance(judged, Assessed) else None
-    levels = run_levels(gathered, seed, assessed) if watched is None and len(material.systems) > 2 else None
-    if levels is not None:
+    answered = {one.key.system for one in material.finished}
+    played = [name for name in material.systems if name in answered]
+    drawn = drawing_order(found, played, leading)
+    cited = shown_sources(gathered, played, seed)
+    first = leading_sources(gathered, cited, leading) if watched is None else None
+    asked_of = level_sources(first) if first is not None else level_measures(assessed)
+    levels = run_levels(gathered, seed, assessed, asked_of) if watched is None and len(played) > 2 else None
+    if first is not None:
+        said = source_finding(first, gathered, levels)
+    elif levels is not None:
         said = design_finding(levels, gathered, schema, assessed)
     else:
         said = _choose_finding(gathered, scores, lost, found, leading, study, watched, matters, baseline)
@@ -128,8 +143,6 @@ def make_report(
     trees = branches(gathered, kept.places, level, marked) if material.finished else Branches((), ())
     key = (MEAN_USEFUL.name, None)
     useful = {name: [cell[0] for cell in gathered.shares(name).get(key, {}).values()] for name in material.systems}
-    played = {one.key.system for one in material.finished}
-    drawn = drawing_order(found, [name for name in material.systems if name in played], leading)
     parts = [
         ("watched", "Since the baseline", watched_blocks(watched, blessed) if watched else ()),
         ("history", "History", history_blocks(looks)),
@@ -142,23 +155,25 @@ def make_report(
         (
             "compared",
             "Comparison",
-            compared_blocks(found, matters, leading) if isinstance(found, Comparison) else _refusal_block(found),
+            compared_blocks(found, matters, leading) if isinstance(found, Comparison) else refusal_block(found),
         ),
         ("users", "Users worded by a model", as_blocks(card_tables(material.user_card), "Rates of the users' turns")),
         ("grid", "Topics and turns", grid_blocks(material, scores.joint)),
         ("trees", "Conversation trees", trees.blocks),
-        ("sources", "Sources", source_blocks(gathered, drawn, earlier, seed)),
+        ("sources", "Sources", source_blocks(gathered, cited, earlier, seed)),
         ("fairness", "R and GF", sections.fairness_blocks(material, scores)),
         ("judged", "Judged by criteria", judged_blocks(judged, material, scores)),
         ("spread", "Distributions", sections.distribution_blocks(scores, useful)),
         (
             "variance",
             "Variance",
-            sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _refusal_block(study),
+            sections.variance_blocks(study) if isinstance(study, VarianceStudy) else refusal_block(study),
         ),
         ("invalid", "Invalid trials", sections.invalid_blocks(material)),
         ("made", "How this was made", _origin_blocks(gathered, scores, seed, made, command)),
     ]
+    if first is not None:
+        parts.sort(key=lambda part: part[0] != "sources")
     if not material.finished:
         parts = [part for part in parts if part[0] in ("invalid", "made")]
     shown = [{"id": name, "title": title, "blocks": arrange(blocks)} for name, title, blocks in parts]
@@ -189,14 +204,19 @@ def make_report(
     audits = [str(name) for name in known if name and name not in names]
     days = sorted({run.header.created_at[:10] for run in runs if run.header.created_at})
     listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    if first is not None:
+        bars, undrawn = bars_of_sources(first), undrawn_sources(first)
+    else:
+        bars = _top_bars(material, scores, lost, found, leading, watched, drawn, matters)
+        undrawn = "" if watched is not None else undrawn_note(found, len(played))
     document = {
         "format": FORMAT,
         "from": made_from,
         "title": " · ".join([*dict.fromkeys(audits), listed]),
         "when": " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "",
         "finding": asdict(said),
-        "bars": [bar.as_block() for bar in _top_bars(material, scores, lost, found, leading, watched, drawn, matters)],
-        "undrawn": "" if watched is not None else undrawn_note(found, len(played)),
+        "bars": [bar.as_block() for bar in bars],
+        "undrawn": undrawn,
         "sections": [one for one in shown if one["blocks"]],
         "index": {**kept.index, "trees": list(trees.index), "shown": commands},
     }
@@ -243,11 +263,6 @@ def _with_judged(found: Comparison, gathered: Gathered, assessed: Assessed, *, f
         return replace(found, notes=(*found.notes, f"{swan} is not compared: {refused.what}."))
     measures = (*judged.measures, *found.measures) if first else (*found.measures, *judged.measures)
     return replace(found, measures=measures, on_these=(*found.on_these, *judged.on_these))
-
-
-def _refusal_block(refused: str) -> Iterator[Block]:
-    if refused:
-        yield text(f"Not said here: {refused}.", "dim")
 
 
 def _watch_runs(

@@ -35,9 +35,10 @@ class Finding:
     """The first sentences of a report.
 
     `verdict` is `better`, `changed`, `alarm` (not confirmed yet), `fell`, `rose`, `back`, `perhaps back`, `same`,
-    `cannot tell`, `measured` or `nothing`. `found` is the finding in one sentence, `scope` describes its interval and
-    trials, and `drives` its topics or reasons. `next` is the next step in one sentence, `command` a shell command for
-    that step, and `link` leads to the conversations to read first. `next`, `command` and `link` may be "".
+    `cannot tell`, `measured`, `shown` (of sources) or `nothing`. `found` is the finding in one sentence, `scope`
+    describes its interval and trials, and `drives` its topics or reasons. `next` is the next step in one sentence,
+    `command` a shell command for that step, and `link` leads to the conversations to read first. `next`, `command` and
+    `link` may be "".
     """
 
     verdict: str

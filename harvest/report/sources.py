@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from harvest.report.bars import PERCENT, UNIT, Bar, difference_scale
-from harvest.report.blocks import Block, as_blocks, details, text
+from harvest.report.blocks import Block, as_blocks, details, refusal_block, text
 from harvest.report.finding import MOST_SYSTEMS, safe_name
 from harvest.report.forest import forest
 from harvest.studies.scores.gathered import Gathered, gather_runs
@@ -22,23 +22,31 @@ from harvest.studies.sources.news import News, find_news
 from harvest.studies.sources.pairings import Pairing
 from harvest.tables.comparison_words import difference_words, found_word, p_text
 from recordings.log.run_folder import Run
+from topics.counting import pluralize
 from topics.errors import InputError
 
 _MOST_PAIRS = 3  # of systems, whose differences are drawn
 
 
-def source_blocks(gathered: Gathered, drawn: Sequence[str], before: Run | None, seed: int) -> Iterator[Block]:
-    """Yield who is shown, by domain and by each column of the table of sources, then how systems differ, then what is
-    new since `before`. `drawn` are the systems in the order of drawing. Yields nothing if the runs have no table of
-    sources and no system names sources beside its answers: links that an audit asks for are no sources."""
+def shown_sources(gathered: Gathered, drawn: Sequence[str], seed: int) -> SourceStudy | str:
+    """Return the study of the sources of `drawn`, the systems in the order of drawing, or why there is none; "" if the
+    runs have no table of sources and no system names sources beside its answers: links that an audit asks for are no
+    sources."""
     turns = (turn for one in gathered.material.finished for turn in one.turns)
     named = any(turn.reply is not None and turn.reply.answer.sources for turn in turns)
     if not named and not gathered.material.topics.sources.entries:
-        return
+        return ""
     try:
-        study = study_sources(gathered, systems=drawn, seed=seed)
+        return study_sources(gathered, systems=drawn, seed=seed)
     except InputError as refused:  # no answer has a source, or no trial is valid
-        yield text(f"Not said here: {refused.what}.", "dim")
+        return refused.what
+
+
+def source_blocks(gathered: Gathered, study: SourceStudy | str, before: Run | None, seed: int) -> Iterator[Block]:
+    """Yield who is shown, by domain and by each column of the table of sources, then how systems differ, then what is
+    new since `before`."""
+    if isinstance(study, str):
+        yield from refusal_block(study)
         return
     news = _find_news(gathered, before, study, seed)
     for column in study.columns:
@@ -95,13 +103,16 @@ def _shown_forest(column: ColumnSources) -> Block:
         for shown in (one.shown[at],)
     ]
     caption = f"Share of answers that show each {column.column}"
-    return forest(bars, caption, ("system", "of answers [low, high]"), first=column.column)
+    left = len(column.systems) - len(systems)
+    note = f"{pluralize(left, 'more system')}: see “In words and figures”." if left else ""
+    return forest(bars, caption, ("system", "of answers [low, high]"), note, first=column.column)
 
 
 def _difference_blocks(column: ColumnSources) -> Iterator[Block]:
     """Yield a sentence for each pair of systems, and the differences of the pairs in which one is found; the others,
     closed."""
-    drawn = column.pairs[:_MOST_PAIRS]
+    # What a system shows in two languages, or from two places, is closer to a cause than what two systems show.
+    drawn = sorted(column.pairs, key=lambda pair: pair.facet == "system")[:_MOST_PAIRS]
     found = [any(one.beyond for one in pair.shares.values()) for pair in drawn]
     for pair, some in zip(drawn, found, strict=True):
         yield text(f"{safe_name(pair.second)} − {safe_name(pair.first)}: {pair_sentence(pair, column)}")

@@ -39,9 +39,11 @@ def record_cited(
     trials: int = 3,
     lost: Collection[tuple[str, int, int]] = (),
     words: str = "things",
+    audit: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Write a run. `systems` may have definitions, with an arm for example; `lost` are trials without an answer."""
-    asyncio.run(_record(path, cited, systems, topics, trials, lost, words))
+    """Write a run. `systems` may have definitions, with an arm for example; `lost` are trials without an answer;
+    `audit` is added to what the header says of the audit, such as its factors."""
+    asyncio.run(_record(path, cited, systems, topics, trials, lost, words, audit or {}))
     return read(path)
 
 
@@ -53,11 +55,15 @@ async def _record(
     trials: int,
     lost: Collection[tuple[str, int, int]],
     words: str,
+    audit: Mapping[str, Any],
 ) -> None:
     every = TopicSet("made-up", tuple(Topic(f"T{at:03}", TopicType("t"), f"{words} {at}") for at in range(topics)), {})
     definitions = {name: dict(systems[name]) if isinstance(systems, Mapping) else {} for name in systems}
     header = make_header(
-        audit={"name": "citing", "trials": trials}, protocol=None, topics=every, systems=dict(definitions)
+        audit={"name": "citing", "trials": trials, **audit},
+        protocol=None,
+        topics=every,
+        systems=dict(definitions),
     )
     async with RunWriter.create(path, header) as writer:
         for at, topic in enumerate(every.topics):

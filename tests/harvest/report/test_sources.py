@@ -9,6 +9,8 @@ import pytest
 from harvest.cli.main import main
 from harvest.report.document import make_report
 from harvest.report.page import page
+from harvest.report.source_finding import leading_sources
+from harvest.studies.scores.assessed import Leading
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.sources.exposure import study_sources
 from harvest.studies.sources.figures import share_words
@@ -56,6 +58,69 @@ def test_shares_are_those_of_the_command(run: Run) -> None:
         "Who is shown, by owner",
         "How concentrated, and how alike",
     ]
+
+
+def test_a_report_with_a_table_of_sources_begins_with_them(run: Run) -> None:
+    report = make_report([run], beside=run.path.parent).document
+    found, study = report["finding"], study_sources(gather_runs([run]))
+    (owners,) = (one for one in study.columns if one.column == "owner")
+    at = max(range(len(owners.names)), key=lambda at: sum(one.shown[at].answers for one in owners.systems))
+    most = sorted(owners.systems, key=lambda one: -one.shown[at].answers)
+    said = " and ".join(
+        f"{share_words(one.shown[at].answers, one.shown[at].answers_interval)} of the answers of {one.system}"
+        for one in most
+    )
+    assert found["verdict"] == "shown"
+    assert found["found"].startswith(f"By owner, {owners.names[at]} is shown most in these answers: in {said}; then ")
+    assert "95% intervals for topics like these, each by itself" in found["scope"]
+    (pair,) = owners.pairs
+    number = sum(bool(one.beyond) for one in pair.shares.values()) or "none"
+    assert found["drives"].startswith(f"Of {len(pair.shares)} differences between systems, {number} ")
+    assert "where all its trials together say" in found["drives"], "a single run against the mean"
+    assert "useful" not in f"{found['found']}{found['scope']}{found['drives']}{report['undrawn']}"
+    assert [bar["label"] for bar in report["bars"]] == ["A", "B"]
+    assert report["sections"][0]["id"] == "sources"
+    topic, system, trial = (one.partition("=")[2] for one in found["link"].removeprefix("#").split("&"))
+    (shown,) = (
+        one for one in run.finished if (one.key.topic, one.key.system, str(one.key.trial)) == (topic, system, trial)
+    )
+    cited = shown.turns[0].reply
+    assert cited is not None
+    assert "https://s1.example" in cited.answer.text or "https://s2.example" in cited.answer.text, "of the first owner"
+
+
+def test_where_gold_or_judgments_say_what_answers_are_worth_sources_come_later(tmp_path: Path) -> None:
+    run = record_cited(tmp_path / "run", draw_addresses(LAW), systems=("A", "B"), topics=4, trials=1)
+    gathered = gather_runs([run], sources=parse_source_table(TABLE, "sources.csv"))
+    study = study_sources(gathered)
+    assert leading_sources(gathered, study, Leading()) is study
+    assert leading_sources(gathered, study, Leading("WAN(Useful)", "people")) is None
+    assert leading_sources(gather_runs([run]), study, Leading()) is None, "no table says whose they are"
+
+
+def test_languages_within_a_system_are_compared_before_systems(tmp_path: Path) -> None:
+    def cited(system: str, topic: int, trial: int) -> list[list[str]]:
+        owner = 4 if system == "A [de]" else 1  # by its languages, only A shows the state instead of One Group
+        return [[f"https://s{owner}.example/{topic}/{trial}"]]
+
+    systems = {
+        f"{name} [{arm}]": {"system": name, "arm": arm, "levels": {"language": arm}}
+        for name in ("A", "B")
+        for arm in ("en", "de")
+    }
+    audit = {"factors": {"language": ["en", "de"]}, "arms": ["en", "de"], "design": {"places": {}}}
+    run = record_cited(tmp_path / "run", cited, systems=systems, topics=12, trials=2, audit=audit)
+    keep_sources(run.path, parse_source_table(TABLE, "sources.csv"))
+    report = make_report([read(run.path)], beside=tmp_path).document
+    drives = report["finding"]["drives"]
+    within, between = drives.index("between levels of language within systems"), drives.index("between systems within")
+    assert within < between
+    assert "A: de − en is -100.0 points [-100.0, " in drives[within:between]
+    assert "for One Group" in drives[within:between]
+    assert "language de: A − B is -100.0 points" in drives[between:]
+    assert [one["id"] for one in report["sections"][:2]] == ["sources", "levels"]
+    first = next(one["text"] for one in report["sections"][0]["blocks"] if " − " in str(one.get("text")))
+    assert first.startswith("A [de] − A [en]: Their shares differ"), "not of two systems"
 
 
 def test_what_is_new_since_an_earlier_run_is_said(run: Run, tmp_path: Path) -> None:
