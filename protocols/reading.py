@@ -49,7 +49,7 @@ class TargetEntry(StrictModel):
     def _check_one_target(self) -> TargetEntry:
         if (self.go is None) == (self.stop is None):
             given = "both are given" if self.go is not None else "neither is given"
-            raise PydanticCustomError("one_way", "give either go or stop: {given}", {"given": given})
+            raise PydanticCustomError("one_way", "give either `go` or `stop`: {given}", {"given": given})
         return self
 
 
@@ -65,7 +65,7 @@ class EdgeEntry(TargetEntry):
     def _check_one_condition(self) -> EdgeEntry:
         if (self.if_ is None) == (self.otherwise is None):
             given = "both are given" if self.if_ is not None else "neither is given"
-            raise PydanticCustomError("one_condition", "give either if or otherwise: {given}", {"given": given})
+            raise PydanticCustomError("one_condition", "give either `if` or `otherwise`: {given}", {"given": given})
         return self
 
 
@@ -88,9 +88,9 @@ class StateEntry(StrictModel):
     def _check_one_voice(self) -> StateEntry:
         if self.press is None and (self.say is None) == (self.user is None):
             given = "both are given" if self.say is not None else "neither is given"
-            raise PydanticCustomError("one_voice", "give either say or user: {given}", {"given": given})
+            raise PydanticCustomError("one_voice", "give either `say` or `user`: {given}", {"given": given})
         if self.press is not None and (self.say is not None or self.user is not None):
-            raise PydanticCustomError("one_act", "a state with press has neither say nor user")
+            raise PydanticCustomError("one_act", "a state with `press` must not have `say` or `user`")
         if (self.press is None) != (self.absent is None):
             what = "press and absent belong together: absent is where to go if there is no such button"
             raise PydanticCustomError("absent", what)
@@ -98,7 +98,7 @@ class StateEntry(StrictModel):
         if self.say is None and (key := next((key for key, value in only_said.items() if value), "")):
             raise PydanticCustomError(
                 "user_list",
-                "{key} is only for states with say, not for states with {voice}",
+                "`{key}` is only for states with `say`, not for states with `{voice}`",
                 {"key": key, "voice": "user" if self.user is not None else "press"},
             )
         return self
@@ -106,10 +106,10 @@ class StateEntry(StrictModel):
     @model_validator(mode="after")
     def _check_list_keys(self) -> StateEntry:
         if self.each is not None and self.then is None:
-            raise PydanticCustomError("no_then", "each also needs then, the target after the last item")
+            raise PydanticCustomError("no_then", "`each` also needs `then`, the target after the last item")
         if self.each is None and (self.then or self.empty):
             key = "then" if self.then else "empty"
-            raise PydanticCustomError("no_each", "{key} is only for states with each", {"key": key})
+            raise PydanticCustomError("no_each", "`{key}` is only for states with `each`", {"key": key})
         return self
 
 
@@ -181,7 +181,7 @@ def read_protocol(document: Document) -> Protocol:
     )
     if states[entry.start].press is not None and not entry.greeted:
         what = f"{entry.start!r} presses a button, but nothing is offered yet"
-        raise document.error(("start",), what, advice="start with say or user, or write `greeted: true`")
+        raise document.error(("start",), what, advice="start with `say` or `user`, or write `greeted: true`")
     _check_graph(document, protocol)
     for name in protocol.users:
         if name not in {state.user for state in protocol.states.values()}:
@@ -225,7 +225,7 @@ class _Rules:
         if not isinstance(condition, dict):
             raise self.document.error(
                 loc,
-                "if must be a rule",
+                "`if` must be a rule",
                 allowed="the name of a rule in this file, or one kind with its options, such as {urls: {at_least: 1}}",
             )
         rule = read_rule(self.document, loc, condition, self.read_named)
@@ -301,7 +301,7 @@ def _read_state(document: Document, name: str, state: StateEntry, entry: Protoco
         elif state.each is not None:
             target = Target(state=name)
         else:
-            what = "next is only for states with each; this one has no list"
+            what = "`next` is only for states with `each`; this one has no list"
             raise document.error((*here, "go"), what, allowed=", ".join(entry.states))
         edges.append(Edge(rule, edge.label, target))
     if not state.edges[-1].otherwise and entry.no_match is None:

@@ -280,7 +280,7 @@ def _read_inner_term(
     named = read_term(inside, settings, topics, schema)
     if len(named) > 1:
         raise InputError(
-            f"{term}: {inside} stands for several measures, and {declaration.name} is taken of one",
+            f"{term}: {inside} stands for several measures, but {declaration.name} takes only one",
             allowed=", ".join(one.name for one in named),
         )
     return named[0]

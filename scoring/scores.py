@@ -267,7 +267,7 @@ def _late_rows(
 
 
 def _refuse_words(_: object) -> Any:
-    raise ValueError("the words of these conversations were not kept: score them again to get rows of each")
+    raise ValueError("the words of these conversations were not kept: score them again to get their rows")
 
 
 def _nugget_figures_at(grounds: Sequence[Material], at: int) -> Sequence[Figure]:

@@ -253,7 +253,7 @@ def _parse_text(source: JsonSource, of_more: str | None = None) -> JsonValue:
     except _ConstantError as fault:
         # The text before it is valid JSON, and the walk reads what Python does.
         starts = (at for _, key, at in walk_json(source.text) if not key and source.text.startswith(fault.name, at))
-        what = f"not valid JSON: {fault.name} is not a number in JSON"
+        what = f"not valid JSON: {fault.name} is not a JSON number"
         raise InputError(what, place=source.place(next(starts, 0)), advice="leave it out, or write null") from None
     except ValueError:  # Python refuses whole numbers of more digits than it could write
         raise InputError(

@@ -169,7 +169,7 @@ def _add_translations(
     for own, language, cell in _translations(given, path):
         texts = topic["translations"].setdefault(language, {})
         if own in texts:
-            what = f"the {own} of {topic['id']!r} in {language!r} is there twice"
+            what = f"the {own} of {topic['id']!r} in {language!r} occurs twice"
             raise _error(path, cell, what, advice="remove one")
         texts[own] = cell.text
         marks.setdefault((*loc, "translations", language), (cell.line, cell.column))

@@ -114,7 +114,7 @@ def _read_topics(document: Document) -> TopicSet:
     listed = value.get("topics") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(listed, tuple):
         document.validate_as(_TopicFile)
-        raise AssertionError("no topics are a fault")
+        raise AssertionError("a set without topics must fail validation")
     # Topics are validated one by one: the validated forms of all of them would take more memory than the set.
     file = _TopicFile.model_validate({**value, "topics": ()})
     attributes = {name: read_attribute(document, name, entry) for name, entry in file.attributes.items()}

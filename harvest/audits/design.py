@@ -176,7 +176,7 @@ def _check_protocol(document: Document, entry: DesignEntry, protocol: Protocol, 
     loc: Loc = ("design",)
     if not speaking:
         what = f"the protocol {protocol.name!r} says nothing of its own, so a design cannot change its words"
-        raise document.error(loc, what, advice="choose a protocol that asks the request, such as seed-turns", key=True)
+        raise document.error(loc, what, advice="choose a protocol that sends the request, such as seed-turns", key=True)
     for name, user in protocol.users.items():
         if len(entry.languages) > 1:
             what = f"the user {name!r} ({user.simulator}) would speak the same language in every cell"
@@ -186,7 +186,7 @@ def _check_protocol(document: Document, entry: DesignEntry, protocol: Protocol, 
         several = next((topic.id for topic in topics if topic.turns), None)
         if several is not None:
             what = f"the topic {several!r} has seed turns, which a design cannot translate or reword"
-            raise document.error(loc, what, advice="choose topics with a request alone", key=True)
+            raise document.error(loc, what, advice="choose topics that have only a request", key=True)
     for number, language in enumerate(entry.languages):
         own = _own_states(entry, language)
         for name in own:
@@ -202,7 +202,7 @@ def _check_protocol(document: Document, entry: DesignEntry, protocol: Protocol, 
                 at: Loc = (*loc, "languages", language if isinstance(entry.languages, dict) else number)
                 raise document.error(
                     at,
-                    f"in the state {name!r} the protocol {protocol.name!r} says words of its own, which are not in "
+                    f"the protocol {protocol.name!r} has a text for the state {name!r}, but none in the language "
                     f"{language!r}",
                     advice=f"write languages: {{{language}: {{states: {{{name}: …}}}}}}",
                 )

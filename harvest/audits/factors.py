@@ -48,7 +48,7 @@ def read_factors(
     for name, own in factors.items():
         if name in every:
             what = f"the design has a factor {name!r} already"
-            raise document.error(("factors", name), what, advice="call this one something else", key=True)
+            raise document.error(("factors", name), what, advice="give this factor another name", key=True)
         every[name] = tuple(own)
         if len(own) < 2:
             what = f"the factor {name!r} needs at least two levels, but has only one"
@@ -63,7 +63,7 @@ def read_factors(
         )
     if arms < 2:
         what = "the design has one cell only: one language, one template, one persona and one place"
-        raise document.error(whole, what, advice="add a level to one of them, or write no design", key=True)
+        raise document.error(whole, what, advice="add a level to one of them, or leave out the design", key=True)
     refuse_similar_names(document, ("factors",), factors, "factors")
     for factor, own in factors.items():
         refuse_similar_names(document, ("factors", factor), own, f"levels of {factor!r}")

@@ -70,7 +70,7 @@ class Chain:
 
     def _receive(self, event: Mapping[str, Any]) -> None:
         if self.pending is None:
-            raise ValueError("a reply to nothing")
+            raise ValueError("a reply without a request")
         if self.pending["call"] == "say":
             self.said.append(self.pending["text"])
             self.all_said.append(self.pending["text"])

@@ -191,7 +191,7 @@ class Submission:
     def _disagreement(self, held: Held | Told, known: list[str]) -> RunError:
         theirs = held.said if isinstance(held, Held) else ()
         return RunError(
-            f"the track has {pluralize(len(theirs), 'utterance')} of ours in the conversation "
+            f"the track has {pluralize(len(theirs), 'utterance')} from this side in the conversation "
             f"{self.ledger.chain.conversation!r}, which are not the {pluralize(len(known), 'utterance')} in the ledger",
             advice="the ledger lost lines, or something else continued this run; begin a new one: another name or seed",
         )

@@ -87,7 +87,7 @@ class Channels:
         """Raise InputError for a report that could not be written or sent. Call this before anything is played.
         `form` is the form of the figures on standard output, or "" for tables."""
         if self.github and form:
-            raise InputError(f"--github and --{form} both print on standard output", advice="give one of them")
+            raise InputError(f"--github and --{form} both print to standard output", advice="give one of them")
         if len({path.absolute() for path in self.files.values()}) < len(self.files):
             raise InputError("two reports would be written to one file", advice="choose two names")
         for name, path in self.files.items():

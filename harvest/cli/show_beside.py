@@ -23,7 +23,7 @@ from topics.errors import InputError
 def listed_groups_error(trials: int, options: str) -> InputError:
     """Return the error for --groups if `trials` trials would be listed instead of printed. `options` select one."""
     return InputError(
-        f"--groups is about single conversations, but {pluralize(trials, 'trial')} would be listed",
+        f"--groups prints a single conversation, but {pluralize(trials, 'trial')} would be listed",
         advice=f"select one with {options}, or print all with --text",
     )
 
@@ -115,7 +115,7 @@ def _no_pair_error(
     neither = f"neither {' nor '.join(names)}"
     topics = list(dict.fromkeys(one.topic for one in every))
     if not every:
-        return InputError(f"nothing is recorded of {' and '.join(names)}")
+        return InputError(f"nothing was recorded for {' and '.join(names)}")
     if topic is not None and topic not in topics:
         listed = ", ".join(topics[:8]) + (", …" if len(topics) > 8 else "")
         return InputError(f"{neither} was tried on topic {topic!r}", allowed=listed)

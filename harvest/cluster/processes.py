@@ -51,8 +51,8 @@ class PlayedShard:
         self._deaths += 1
         if self._deaths == _MOST_DEATHS:
             raise InputError(
-                f"the worker of shard {self.task.index} ended {_MOST_DEATHS} times without a result, at last with "
-                f"{self.process.returncode}",
+                f"the worker of shard {self.task.index} ended {_MOST_DEATHS} times without a result; its last exit "
+                f"code was {self.process.returncode}",
                 advice="repeat the command with fewer workers, or without --workers",
             )
         self._begin()

@@ -55,7 +55,7 @@ def _lines_of(held: bytearray) -> Iterator[str]:
     while len(held) >= _PRELUDE.size:
         length, headers, check = _PRELUDE.unpack_from(held)
         if crc32(held[:8]) != check:
-            raise Unanswered("bad-frame", "the beginning of a frame has another checksum than it declares")
+            raise Unanswered("bad-frame", "the checksum of a frame's prelude is wrong")
         if headers > _MOST_HEADERS or not _LEAST + headers <= length <= _LEAST + headers + _MOST_PAYLOAD:
             raise Unanswered("bad-frame", f"a frame declares {length} bytes, {headers} of them headers")
         if len(held) < length:
@@ -63,7 +63,7 @@ def _lines_of(held: bytearray) -> Iterator[str]:
         frame = bytes(held[:length])
         del held[:length]
         if crc32(frame[:-4]) != int.from_bytes(frame[-4:]):
-            raise Unanswered("bad-frame", "a frame has another checksum than it declares")
+            raise Unanswered("bad-frame", "the checksum of a frame is wrong")
         begin = _PRELUDE.size + headers
         yield _line(_headers(frame[_PRELUDE.size : begin]), frame[begin:-4])
 

@@ -294,7 +294,7 @@ class DescribedReply:
             try:
                 patched = apply_patch(self._document[0] if self._document else {}, one) if is_patch(one) else one
             except PatchError as fault:
-                raise Unanswered("bad-patch", f"the stream changes its document in a way that fails: {fault}") from None
+                raise Unanswered("bad-patch", f"a patch in the stream cannot be applied: {fault}") from None
             self._document = [patched]
         return bool(found)
 

@@ -40,7 +40,7 @@ def _apply(document: Any, operation: Any) -> Any:
     if kind == "test":
         # As JSON, true is not 1.
         if json.dumps(_at(document, steps), sort_keys=True) != json.dumps(operation["value"], sort_keys=True):
-            raise PatchError("the value is another")
+            raise PatchError("the value differs")
         return document
     if kind in ("move", "copy"):
         source = _steps(operation["from"])
@@ -70,7 +70,7 @@ def _key(holder: Any, step: str, *, end: bool = False) -> Any:
         index = len(holder) if step == "-" and end else int(step) if _INDEX.fullmatch(step) else -1
         if 0 <= index < len(holder) + end:
             return index
-    raise PatchError(f"nothing is at {step!r}")
+    raise PatchError(f"there is nothing at {step!r}")
 
 
 def _put(document: Any, steps: Sequence[str], value: Any, *, new: bool) -> Any:

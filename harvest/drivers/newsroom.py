@@ -77,7 +77,7 @@ def build(options: Options, surroundings: Surroundings) -> NewsroomDriver:
 def _read_day(path: Path) -> int:
     text = read_text(path, "a day").strip()
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) == int(text)):
-        raise InputError("this is not a day", place=Place(str(path)), allowed="a whole number from 1")
+        raise InputError("this is not the number of a day", place=Place(str(path)), allowed="a whole number from 1")
     return int(text)
 
 

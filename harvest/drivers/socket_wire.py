@@ -84,7 +84,9 @@ class Socket:
             case aiohttp.WSMsgType.ERROR if self._connection.close_code == _TOO_BIG:
                 raise Unanswered("too-large", f"a message is longer than {self._wire.most} bytes (max_reply)")
             case aiohttp.WSMsgType.ERROR:
-                raise Unanswered("bad-protocol", f"what arrived is not WebSocket: {message_of(message.data)}")
+                raise Unanswered(
+                    "bad-protocol", f"the data received is not a WebSocket frame: {message_of(message.data)}"
+                )
         said = message.extra if isinstance(message.extra, str) else ""
         return Closed(self._connection.close_code or _BROKEN, said)
 

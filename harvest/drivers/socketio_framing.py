@@ -43,7 +43,7 @@ class SocketIO:
         if found.text.startswith(_CONNECT_ERROR):
             raise refused("system-error", f"the server refuses the connection: {excerpt(found.text[2:])}")
         if not found.text.startswith(packet):
-            raise Unanswered("bad-protocol", f"what arrived is not Socket.IO: {excerpt(found.text)!r}")
+            raise Unanswered("bad-protocol", f"the data received is not a Socket.IO packet: {excerpt(found.text)!r}")
 
     async def send(self, text: str) -> None:
         await self._socket.send(_EVENT + text)

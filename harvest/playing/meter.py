@@ -28,7 +28,7 @@ def make_meter(audit: Audit, recorded: Run, writer: RunWriter) -> Meter | None:
         return None
     if audit.endpoints and set(caps.most) != {"turns"} and any(map(is_uncounted, recorded.attempts)):
         raise InputError(
-            "a part of this run was played without a cap, so what the models of its users took is not known",
+            "a part of this run was played without a cap, so the use of its user models is unknown",
             place=Place(str(recorded.path)),
             advice="play into another folder (--out), or use only max_turns",
         )

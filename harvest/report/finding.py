@@ -161,7 +161,7 @@ def is_share_of_turns(material: Material, systems: Collection[str]) -> bool:
 
 def loss_advice(lost: Sequence[str], reasons: Iterable[str]) -> str:
     """Return advice about lost trials. `lost` describes the losses of each system, and `reasons` has their reasons."""
-    return f"{join_names(lost)}, and what would have followed is not known: {loss_remedy(reasons)}."
+    return f"{join_names(lost)}, and their continuation is unknown: {loss_remedy(reasons)}."
 
 
 def _narrowing_advice(spread: SystemVariance | None) -> str:

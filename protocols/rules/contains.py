@@ -60,7 +60,7 @@ class Contains(AnswerRule):
     @model_validator(mode="after")
     def _check_one_option(self) -> "Contains":
         if (self.phrases is None) == (self.pattern is None):
-            raise ValueError("give either phrases or pattern")
+            raise ValueError("give either `phrases` or `pattern`")
         return self
 
     def judge(self, sight: Sight) -> Verdict:

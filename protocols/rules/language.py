@@ -38,7 +38,7 @@ class Language(AnswerRule):
     @model_validator(mode="after")
     def _check_one_option(self) -> "Language":
         if (self.one_of is None) == (self.none_of is None):
-            raise ValueError("give either one_of or none_of")
+            raise ValueError("give either `one_of` or `none_of`")
         return self
 
     def judge(self, sight: Sight) -> Verdict:

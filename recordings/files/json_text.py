@@ -68,7 +68,7 @@ def _encode_text(text: str) -> bytes:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number in JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def parse_value(data: bytes, place: Place) -> Json:

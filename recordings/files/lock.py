@@ -107,7 +107,7 @@ def is_locked(run: Path) -> bool:
 
 def _no_lock(path: Path) -> RunError:
     return RunError(
-        "this is not the lock of a run (a link, a folder, or a file with something in it)",
+        "this is not the lock of a run (a link, a folder, or a file that is not empty)",
         place=Place(str(path)),
         advice="find out where it comes from, and remove it; the run then creates a new one",
     )

@@ -103,8 +103,8 @@ class RecordedImports:
                 if grown is None:
                     key = earlier[0].key
                     fault = InputError(
-                        f"it goes on from a conversation that is recorded ({key.system}, {key.topic}, trial "
-                        f"{key.trial}) and that counts as it is",
+                        f"it continues a conversation that is already recorded ({key.system}, {key.topic}, trial "
+                        f"{key.trial}) and is not replaced",
                         advice="import the newer file into a new folder, where the longer one counts",
                     )
                     refuse(draft.record.add_place(fault))

@@ -56,7 +56,7 @@ def _format_of(file: Path) -> str:
             return name
     if has_keys(value, "annotations", "data") or has_keys(value, "instance_id_to_label_to_value"):
         raise InputError(
-            "these are judgments of conversations that a run has already, and no conversations",
+            "this file contains judgments of conversations in a run, not conversations",
             place=Place.of(file),
             advice="import them into that run: harvest judge sheet RUN --import FILE",
         )

@@ -180,7 +180,7 @@ def _read_list(own: Mapping[str, str], name: str) -> list[Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list):
-        raise ValueError(f"{name}= is not a list in JSON")
+        raise ValueError(f"{name}= is not a JSON list")
     return value
 
 

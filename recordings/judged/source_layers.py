@@ -71,7 +71,7 @@ def source_table(layers: Iterable[Layer]) -> SourceTable:
             case Judgment(about={"redirect": int()}, criterion="source-redirect", value=dict(value)):
                 rules.append(_rule(value, place))
             case _:
-                raise RunError("this is no row, target or rule of a table of sources", place=place)
+                raise RunError("this is not a row, target or rule of a table of sources", place=place)
     return SourceTable(
         MappingProxyType(entries), tuple(columns), MappingProxyType(attributes), tuple(rules), layer.source
     )
@@ -88,5 +88,5 @@ def _attribute(name: str, value: Mapping[str, Any], place: Place) -> AttributeSe
 def _rule(value: Mapping[str, Any], place: Place) -> Redirect:
     texts = all(isinstance(one, str) for one in value.values())
     if set(value) != set(COLUMNS) or not texts or value["way"] not in get_args(Way):
-        raise RunError("this is no rule for redirects", place=place)
+        raise RunError("this is not a rule for redirects", place=place)
     return Redirect(**value)

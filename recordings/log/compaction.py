@@ -157,7 +157,7 @@ def _compact_file(run: Path, file: Path, packed: set[str]) -> int:
     kept = links.end()
     with open_segment(run, file.name) as written:
         if digest_blocks(map(written.lines, range(len(written.frames)))) != content_digest(file):
-            raise OSError(errno.EIO, "what was written is not what is read", str(segment))
+            raise OSError(errno.EIO, "the data read back differs from the data written", str(segment))
     if chain:
         if kept is None:
             segment.unlink()

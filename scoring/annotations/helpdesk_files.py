@@ -151,7 +151,7 @@ def _read_levels(value: JsonValue) -> tuple[str, ...]:
     except ValueError:
         return levels  # words, whose order is only known from the list
     if numbers not in (sorted(numbers), sorted(numbers, reverse=True)):
-        raise value.error("the levels are not in their order", allowed="for example 2, 1, 0, -1, -2")
+        raise value.error("the levels are not in order", allowed="for example 2, 1, 0, -1, -2")
     return levels
 
 

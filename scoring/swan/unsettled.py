@@ -78,7 +78,7 @@ def _disagreement_error(found: list[_Unsettled], judgments: Judgments) -> RunErr
     rest = [str(part) for part in str(judgments.precedence).split(",")]
     return RunError(
         f"{' and '.join(named)} judged {things} differently ({listed}) and nobody adjudicated: {places}. "
-        f"Of the first, {first.by} says {_value_text(first.value)}, and {second.by} "
+        f"For the first, {first.by} says {_value_text(first.value)}, and {second.by} "
         f"{_value_text(second.value)} ({second.place})",
         place=first.place,
         advice="let somebody decide (harvest judge page RUN --adjudicate, or judge sheet RUN --adjudicate), or specify "

@@ -330,7 +330,7 @@ def build(options: Options, inner: User | None = None) -> WordedUser:
     """Build the user. Raises InputError if the mode `policy` has no policy to wrap, or the mode `free` has a policy."""
     if options.mode == "policy" and inner is None:
         raise InputError(
-            "the llm user has no policy to word",
+            "the llm user wraps no user whose turns it could word",
             advice="name the wrapped user, or let the model decide by `mode: free`",
         )
     if options.mode == "free" and inner is not None:

@@ -285,8 +285,8 @@ def check_instruction_tests(plan: Options) -> None:
     for name, instruction in plan.instructions.items():
         if kind := empty_rule(instruction.rule):
             raise InputError(
-                f"instructions.{name}: the rule {kind!r} with at_most: 0 only holds for empty answers, which follow "
-                "no instruction",
+                f"instructions.{name}: the rule {kind!r} with at_most: 0 is only satisfied by an empty answer, which "
+                "does not show that the instruction was followed",
                 allowed="at_most: 1, or more",
                 advice="write the rule that holds for answers that follow the instruction",
             )

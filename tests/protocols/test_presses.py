@@ -167,7 +167,7 @@ FAULTS = [
     (("start: ask", "start: rooms"), "'rooms' presses a button, but nothing is offered yet"),
     (("    absent: {go: any}\n", ""), "press and absent belong together"),
     (('press: "Our rooms"', "say: x"), "press and absent belong together"),
-    (('press: "Our rooms"', 'press: "Our rooms"\n    say: x'), "a state with press has neither say nor user"),
+    (('press: "Our rooms"', 'press: "Our rooms"\n    say: x'), "a state with `press` must not have `say` or `user`"),
     (('"Our rooms"', '"Book a room"'), "'Book a room' may not be pressed: 'book' names buying"),
     (('"Our rooms"', "0"), "the number of a button must be from 1"),
     (('"Our rooms"', '"/(a*)*/"'), "press: "),

@@ -251,7 +251,7 @@ def test_two_conversations_side_by_side_have_the_groups_of_both(runs: Path) -> N
 def test_a_list_of_pairs_has_no_groups(demo: Path) -> None:
     done = harvest("show", demo, "--beside", "A,B", "--groups")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--groups is about single conversations, but 225 trials would be listed" in " ".join(done.stderr.split())
+    assert "--groups prints a single conversation, but 225 trials would be listed" in " ".join(done.stderr.split())
     assert "GF(" in printed(
         "show", str(demo), "--beside", "A,B", "--groups", "--topic", "M001", "--trial", "1", cwd=demo
     )
@@ -265,7 +265,7 @@ def test_a_list_of_pairs_has_no_groups(demo: Path) -> None:
         (("score", "B1", "-m", "D(RATINGS, 5)"), "RATINGS has no group number 5"),
         (("score", "B1", "-m", "D(RATINGS, 1.5)"), "RATINGS has no group number 1.5"),
         (("score", "B1", "-m", "D(RATINGS, 1) S2"), "D has no parameter turn"),
-        (("score", "B1", "-m", "Q(D(RATINGS))"), "D(RATINGS) stands for several measures, and Q is taken of one"),
+        (("score", "B1", "-m", "Q(D(RATINGS))"), "D(RATINGS) stands for several measures, but Q takes only one"),
     ],
 )
 def test_groups_that_cannot_be_shown_are_refused(runs: Path, words: tuple[str, ...], said: str) -> None:

@@ -71,8 +71,8 @@ def test_what_is_no_json_says_what_to_do(tmp_path: Path, text: str, advice: str)
 @pytest.mark.parametrize(
     ("text", "place", "what"),
     [
-        ('{"a": [1, NaN]}', "2:11", "NaN is not a number in JSON"),
-        ('{"NaN": "NaN", "b": -Infinity} x', "2:21", "-Infinity is not a number in JSON"),
+        ('{"a": [1, NaN]}', "2:11", "NaN is not a JSON number"),
+        ('{"NaN": "NaN", "b": -Infinity} x', "2:21", "-Infinity is not a JSON number"),
         ('{"a": 1, "b": {"c": 1, "c": 2}}', "2:24", "the key 'c' appears twice in one object"),
         ('{"a": 1} {"a": 2}', "2:10", "not valid JSON: Extra data"),
         ('{"a": }', "2:7", "not valid JSON: Expecting value"),

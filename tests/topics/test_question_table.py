@@ -66,7 +66,7 @@ def test_a_set_with_translations_is_kept_in_a_run(tmp_path: Path) -> None:
         ("id,question,type\nQ1,Who?,a\nQ2,What?,Type B\n", "3:10: Type B: has characters that are not allowed"),
         ("id,question,type:de\nQ1,Who?,Wer?\n", "1:13: the column 'type' is the same in all languages"),
         ("id,question,party:de\nQ1,Who?,Wer?\n", "1:13: there is no column 'party' that 'party:de'"),
-        ("id,language,question\nQ1,en,Who?\nQ1,en,Who\n", "3:7: the question of 'Q1' in 'en' is there twice"),
+        ("id,language,question\nQ1,en,Who?\nQ1,en,Who\n", "3:7: the question of 'Q1' in 'en' occurs twice"),
         ("id,language,question\nQ1,,Who?\n", "2:4: the row has no language"),
         ("id,question\nQ1,Who?,more\n", "2:9: the row has more cells than the 2 columns"),
         ('id,question\nQ1,"Who?\n', "2:4: a quotation mark is never closed"),

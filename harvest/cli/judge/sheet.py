@@ -94,7 +94,7 @@ def command(
     """
     if (sheet is None) == (filled is None):
         raise InputError(
-            "--export and --import cannot be used together" if sheet else "it is not said what to do with a sheet",
+            "--export and --import cannot be used together" if sheet else "neither --export nor --import is given",
             advice="give --export FILE to write a sheet, or --import FILE to import a sheet that was filled in",
         )
     if sheet is None and (

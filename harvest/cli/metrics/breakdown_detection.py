@@ -127,7 +127,7 @@ def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[U
                 yield {"dialogue": dialogue.name, "system": dialogue.system}, detection.utterances(dialogue), at
             if not has_texts:
                 raise InputError(
-                    "this file has no texts of turns, which the detector needs",
+                    "this file does not contain the text of turns, which the detector needs",
                     place=Place.of(path),
                     advice="give files with the text of both speakers, such as the original *.log.json of DBDC",
                 )
@@ -169,7 +169,7 @@ def with_predictions(
             )
     if found.name in {one.name for one in material.submissions}:
         raise InputError(
-            f"the submission {found.name!r} is named like the detector",
+            f"the submission {found.name!r} has the name of the detector",
             advice="rename its file or folder",
         )
     return replace(material, submissions=(*material.submissions, found), notes=tuple(notes))

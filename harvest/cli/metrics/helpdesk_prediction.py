@@ -130,7 +130,5 @@ def with_predictions(
         if known:
             notes.append(f"the predictor {trained}: its figures are too good; use --cross-validate instead")
     if found.name in {one.name for one in material.submissions}:
-        raise InputError(
-            f"the submission {found.name!r} is named like the predictor of Harvest", advice="rename its file"
-        )
+        raise InputError(f"the submission {found.name!r} has the name of Harvest's predictor", advice="rename its file")
     return replace(material, submissions=(*material.submissions, found), notes=tuple(notes))

@@ -265,6 +265,6 @@ def strict_json(text: str) -> Any:
         return found
 
     def refuse_constant(name: str) -> float:
-        raise ValueError(f"{name} is not a number in JSON")
+        raise ValueError(f"{name} is not a JSON number")
 
     return json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)

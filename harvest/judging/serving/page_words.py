@@ -158,7 +158,7 @@ def load_words(name_or_path: str, schema: Schema | None = None) -> PageWords:
         known = ("en", *shipped_words())
         if name_or_path not in known:
             raise InputError(
-                f"no words in the language {name_or_path!r} come with Harvest{suggestion(name_or_path, known)}",
+                f"Harvest has no page texts in the language {name_or_path!r}{suggestion(name_or_path, known)}",
                 allowed=f"{', '.join(known)}, or a file of your own (docs/judging.md)",
             )
         return read_document(_FOLDER / f"{name_or_path}.yaml").validate_as(PageWords)

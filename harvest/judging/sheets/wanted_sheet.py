@@ -189,7 +189,7 @@ def read_wanted_sheet(
             empty.setdefault(topic)
             continue
         if not has_visible_text(written):
-            raise row.error("nugget", "this nugget has no character that can be seen", advice="write it in words")
+            raise row.error("nugget", "this nugget has no visible characters", advice="write it in words")
         if topic not in requests:
             left_out.setdefault(topic)
             continue

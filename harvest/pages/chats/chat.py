@@ -167,7 +167,7 @@ class Chat:
         if button is None:
             raise Unanswered("button-gone", f"the last answer on the page does not offer {offer.title[:80]!r}")
         if button.get("type") in ("", "submit") and any(one.tag == "form" for one in button.ancestors()):
-            raise Unanswered("button-form", f"the button {offer.title[:80]!r} sends a form, and is not pressed")
+            raise Unanswered("button-form", f"the button {offer.title[:80]!r} submits a form, so it was not pressed")
         return await self._take_turn(offer.title, button)
 
     async def _take_turn(self, text: str, button: Node | None, files: Sequence[SentFile] = ()) -> ChatAnswer:

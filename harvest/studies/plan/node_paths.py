@@ -69,8 +69,8 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
         several.sort(key=lambda node: (-int(tree.visits[node]), node))
         branching = [f"the ways on from {_describe(tree, one)} ({tree.visits[one]} came)" for one in several[:_MOST]]
         raise InputError(
-            f"--node: all {pluralize(int(tree.visits[node]), 'conversation')} that came to {_describe(tree, node)} "
-            f"went on to {turn}, so other branches are unknown",
+            f"--node: all {pluralize(int(tree.visits[node]), 'conversation')} that reached {_describe(tree, node)} "
+            f"continued with {turn}, so other branches are unknown",
             allowed="; ".join(branching) or "none, because no turn of this run has several continuations",
         )
     return node, named[0]
@@ -97,7 +97,7 @@ def _unknown_path(tree: ConversationTree, ends: Ends, node: int, turn: str) -> I
     ways = sorted([*_branches(tree, node), *_endings(tree, ends, node)], key=lambda way: -way.taken)
     came = pluralize(int(tree.visits[node]), "conversation")
     return InputError(
-        f"--node: of {came} that came to {_describe(tree, node)}, none went on to {turn!r}",
+        f"--node: none of {came} that reached {_describe(tree, node)} continued with {turn!r}",
         allowed=_list_ways(ways),
         advice="see the paths of conversations: harvest compare, harvest tree",
     )

@@ -50,7 +50,7 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
     trial_values.refuse_pooled(term, one, "no single trial has a value to simulate")
     if len(found) > 1:
         raise InputError(
-            f"{term} stands for several measures, but a plan has one",
+            f"{term} stands for several measures, but a plan has only one",
             allowed=", ".join(str(each.base) for each in found),
         )
     if one.declaration is USEFUL:

@@ -202,7 +202,7 @@ def _outlined_cells(
         elif found[place] is None:
             if topic_id not in unscorable:
                 raise ValueError(
-                    f"{measure.base_name} was not computed while the words of these conversations were there"
+                    f"{measure.base_name} was not computed before the words of these conversations were dropped"
                 )
             found[place] = undefined
     return found

@@ -113,7 +113,7 @@ def parted_systems(
     own = [(FoldedTrial(key, attempt), one) for key, attempt, one in examples(conversations) if key.system in systems]
     if not merging.pools and len({trial.key.topic for trial, _ in own}) > 1:
         raise InputError(
-            f"topics cannot be merged by {merging.name}, which makes their turns different",
+            f"topics cannot be merged by {merging.name}, because turns of different topics then always differ",
             allowed="label, or user=state,system=label",
             advice="compare a single topic, or merge by label",
         )

@@ -243,7 +243,7 @@ def _impossible_path(one: Conversation, number: int, decision: Decision) -> Inpu
     did = "left" if decision.outcome == LEAVES else f"ended ({decision.outcome})" if decision.said is None else "spoke"
     return InputError(
         f"{one.key.system}, {one.key.topic}, trial {one.key.trial}: at turn {number} the user {did} "
-        f"({decision.act}), which none of the users that the run names can have done",
+        f"({decision.act}), which no user of this run could have done",
         advice="rules or users may have changed since: `harvest relabel` shows whether rules have",
     )
 

@@ -210,7 +210,7 @@ def _refuse_losses(run: Run, material: Material) -> None:
         valid = sum(one.key.system == system for one in material.finished)
         if cut.total() > _MOST_CUT * valid:
             raise InputError(
-                f"{system}: {loss_words(system, material)}, and what would have followed is unknown",
+                f"{system}: {loss_words(system, material)}, and their continuation is unknown",
                 place=Place(str(run.path)),
                 advice="remove the cause, and bless a new run",
             )

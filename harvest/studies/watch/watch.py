@@ -248,7 +248,7 @@ class _Audit:
         if before.cut_short / before.valid > min(self.rules.matters, MOST_BLESSED):
             return (
                 f"{before.cut_short} of {pluralize(before.valid, 'conversation')} of the baseline were cut short by a "
-                "failure of the user, and what would have followed is unknown: remove the cause and bless other runs"
+                "failure of the user, and their continuation is unknown: remove the cause and bless other runs"
             )
         gated = [one for one, decides in self.figures if decides]
         reaches = cut_reaches(name, self.material, gated, self.settings)

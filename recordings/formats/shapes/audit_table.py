@@ -126,7 +126,7 @@ def _values(data: bytes, path: str, refuse: Refuse) -> Iterator[JsonValue]:
                 if repeated := [
                     name for name, times in Counter(map(str.casefold, header)).items() if name and times > 1
                 ]:
-                    raise InputError(f"the column {repeated[0]!r} is there twice", place=Place(path, line))
+                    raise InputError(f"the column {repeated[0]!r} occurs twice", place=Place(path, line))
             elif header and any(cell.strip() for cell in cells):
                 if len(cells) > len(header) and any(cell.strip() for cell in cells[len(header) :]):
                     what = f"the row has {len(cells)} cells, but there are {len(header)} columns"

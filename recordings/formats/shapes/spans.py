@@ -112,7 +112,7 @@ def _record(text: Any, span: JsonValue) -> Mapping[str, Json]:
     except (TypeError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise span.error(f"the attribute {RECORD} is not an object in JSON")
+        raise span.error(f"the attribute {RECORD} is not a JSON object")
     return found
 
 

@@ -24,7 +24,7 @@ def _roles(speakers: Sequence[str], options: ShapeOptions) -> dict[str, str]:
     """Return the role of each speaker. Raises InputError if it is not clear who the system is."""
     names = list(dict.fromkeys(speakers))
     if options.user and options.user not in names:
-        raise InputError(f"nobody here is called {options.user!r}", allowed=", ".join(names[:8]))
+        raise InputError(f"no speaker is called {options.user!r}", allowed=", ".join(names[:8]))
     if len(names) > 2 and not options.user:
         raise InputError(
             f"{len(names)} people speak: {', '.join(names[:8])}",
@@ -100,7 +100,7 @@ def _read_convokit(group: Group, options: ShapeOptions) -> Iterator[Record]:
     if len(paths) > _MOST_PATHS:
         raise group[0].error("the conversation has too many branches", allowed=f"at most {_MOST_PATHS}")
     if not paths or {name for path in paths for name in path} != said.keys():
-        raise group[0].error("utterances of this conversation answer each other in a circle")
+        raise group[0].error("utterances of this conversation answer each other in a cycle")
     speakers = [id_text(one[_key(one, "speaker", "user")]) for one in said.values()]
     roles = _roles(speakers, options)
     for path in paths:

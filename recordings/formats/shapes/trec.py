@@ -81,7 +81,7 @@ def _read_topic(group: Group, options: ShapeOptions) -> Iterator[Record]:
     turns = _turn_values(topic)
     if not any(map(_response, turns)):
         raise topic.error(
-            "this topic has no responses, so it is no conversation",
+            "this topic has no responses, so it is not a conversation",
             advice="use its utterances as a topic of an audit, or give the topics together with an iKAT run",
         )
     for turn in turns:

@@ -202,7 +202,7 @@ def test_what_cannot_be_played_is_refused_with_its_place(tmp_path: Path, design:
 @pytest.mark.parametrize(
     ("protocol", "further", "message"),
     [
-        ("two.yaml", "", "in the state 'more' the protocol 'two' says words of its own, which are not in 'de'"),
+        ("two.yaml", "", "the protocol 'two' has a text for the state 'more', but none in the language 'de'"),
         ("robustness-one-turn", "", "says nothing of its own"),
         ("seed-turns", "arms: {a: {}, b: {wording: {typos: 1}}}\n", "arms or a design, not both"),
         ("seed-turns", "factors: {language: {a: {}, b: {wording: {typos: 1}}}}\n", "has a factor 'language' already"),

@@ -380,7 +380,9 @@ def test_a_torn_line_was_not_sent(tmp_path: Path) -> None:
 
 def test_a_ledger_that_lost_lines_is_refused(tmp_path: Path) -> None:
     server = shortened_while_down(4, tmp_path, torn=0)
-    with pytest.raises(RunError, match="2 utterances of ours in the conversation 'team-1/c1', which are not the 1 "):
+    with pytest.raises(
+        RunError, match="2 utterances from this side in the conversation 'team-1/c1', which are not the 1 "
+    ):
         asyncio.run(played(server, tmp_path))
 
 
@@ -478,7 +480,9 @@ def test_a_run_that_something_else_continued_is_left_alone(tmp_path: Path) -> No
     server.runs["team-1"][0].append(
         {"participant_id": "user", "text": "Another program.", "conversation_id": "team-1/c1"}
     )
-    with pytest.raises(RunError, match="2 utterances of ours in the conversation 'team-1/c1', which are not the 2"):
+    with pytest.raises(
+        RunError, match="2 utterances from this side in the conversation 'team-1/c1', which are not the 2"
+    ):
         asyncio.run(played(server, tmp_path))
 
 

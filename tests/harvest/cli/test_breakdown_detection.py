@@ -155,7 +155,7 @@ def test_predictions_go_to_a_file_that_is_not_there_yet_and_counts_without_words
     nothing = harvest(
         "metrics", "breakdown", "predict", DATA / "dbdc3_en" / "YI_100.json", "--out", logs.parent / "none.jsonl"
     )
-    assert (nothing.returncode, "this file has no texts of turns" in nothing.stderr) == (2, True)
+    assert (nothing.returncode, "this file does not contain the text of turns" in nothing.stderr) == (2, True)
     assert not (logs.parent / "none.jsonl").exists()
 
 
@@ -164,7 +164,7 @@ def test_a_submission_with_the_name_of_the_detector_is_refused(logs: Path) -> No
     (logs.parent / "detector.jsonl").write_text(predicted)
     done = harvest("metrics", "breakdown", "eval", logs, logs.parent / "detector.jsonl")
     assert done.returncode == 2
-    assert "the submission 'detector' is named like the detector" in done.stderr
+    assert "the submission 'detector' has the name of the detector" in done.stderr
 
 
 PROTOCOL = """\

@@ -118,7 +118,7 @@ def test_what_cannot_be_told_is_said_and_changes_nothing(folder: Path, monkeypat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--github", "--json"), "--github and --json both print on standard output"),
+        (("--github", "--json"), "--github and --json both print to standard output"),
         (("--junit", "nowhere/junit.xml"), "there is no such folder"),
         (("--prometheus", "nowhere/a.prom"), "there is no such folder"),
         (("--webhook-env", "NOT_SET_ANYWHERE"), "(--webhook-env) is not set"),

@@ -239,7 +239,7 @@ FAULTS: tuple[tuple[str, dict[str, Any], str, type[DriverError], str, str], ...]
     ("socketio", RASA, "leave", Unanswered, "reset", "before the reply: 1000 the server disconnected"),
     ("socketio", {**RASA, "connect": {"key": "wrong"}}, "x", Denied, "system-error", "rejected by server"),
     ("one", {**RASA, "timeout": 2.0}, "x", Denied, "timeout", "the server did not let us in within 2 s"),
-    ("refused", RASA, "x", Unanswered, "bad-protocol", "what arrived is not Socket.IO"),
+    ("refused", RASA, "x", Unanswered, "bad-protocol", "the data received is not a Socket.IO packet"),
 )
 
 

@@ -95,5 +95,5 @@ def test_each_day_of_a_calendar_has_answers_of_its_own_and_the_third_week_is_the
     assert len({one._purpose for one in drivers.values()}) == 3
     for text in ("", "0", "tomorrow", "1.5"):
         file.write_text(text)
-        with pytest.raises(InputError, match=r"day\.txt: this is not a day"):
+        with pytest.raises(InputError, match=r"day\.txt: this is not the number of a day"):
             build(options, Surroundings("Ember", tmp_path))

@@ -190,7 +190,7 @@ def test_what_models_took_in_a_run_without_a_cap_is_not_known(here: Path) -> Non
     audit["prices"]["words"] = {"turn": 1}
     Path("audit.yaml").write_text(yaml.safe_dump(audit))
     played("run", trials=1)
-    with pytest.raises(InputError, match="played without a cap, so what the models of its users took is not known"):
+    with pytest.raises(InputError, match="played without a cap, so the use of its user models is unknown"):
         played("run", caps={"cost": 60})
     assert standings_of("run", turns=60).whole == 2  # one without a cap, one with it
 

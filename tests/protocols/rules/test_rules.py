@@ -432,7 +432,7 @@ def test_a_rule_asks_for_the_language_of_an_answer_where_it_is_known(
 def test_a_language_that_nobody_knows_is_refused() -> None:
     with pytest.raises(ValidationError, match="unknown language 'eng'"):
         Language(one_of=("eng",))
-    with pytest.raises(ValidationError, match="give either one_of or none_of"):
+    with pytest.raises(ValidationError, match="give either `one_of` or `none_of`"):
         Language()
 
 

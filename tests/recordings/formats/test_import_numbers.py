@@ -215,7 +215,7 @@ def test_what_goes_on_from_a_recorded_conversation_does_not_count_beside_it(tmp_
     assert [len(one.turns) for one in found.conversations] == [1]
     (left_out,) = found.left_out
     assert str(left_out).startswith(
-        f"{second}:1: it goes on from a conversation that is recorded (desk, hours, trial 1)"
+        f"{second}:1: it continues a conversation that is already recorded (desk, hours, trial 1)"
     )
 
 

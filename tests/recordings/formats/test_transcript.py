@@ -433,7 +433,7 @@ def test_markdown_headings_of_a_foreign_reply_are_text() -> None:
         ("trial=1000000000", "trial=1000000000 is not a number from 1 to 999999999"),
         ("missing=-1", "missing=-1 is not a number from 0"),
         ("most_turns=x", "most_turns=x is not a number from 0"),
-        ("links={}", "links= is not a list in JSON"),
+        ("links={}", "links= is not a JSON list"),
         ("links=[[1]]", "links= contains something that is not [text, address]"),
         ("speakers=[1]", "speakers= contains something that is not [user, act]"),
         ("judged=M002", "a judged entity needs entity=URL and grade=0 to 9"),

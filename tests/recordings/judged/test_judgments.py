@@ -122,7 +122,7 @@ HEAD = b'{"format": "harvest-judgments/1", "layer": "human", "author": "anna"}\n
         (b'{"format": "harvest-judgments/1", "layer": "rule"}\n{"about"', 2, "the last line is torn"),
         (b'{"format": "harvest-judgments/1", "layer": "rule", "author": ["x"]}\n', 1, "'author' is not text"),
         (HEAD + b'{"about": {}, "criterion": "c", "value": 1} x\n', 2, "not valid JSON: Extra data"),
-        (HEAD + b'{"about": {}, "criterion": "c", "value": NaN}\n', 2, "NaN is not a number in JSON"),
+        (HEAD + b'{"about": {}, "criterion": "c", "value": NaN}\n', 2, "NaN is not a JSON number"),
         (HEAD + b'{"about": {"trial": "a"}, "criterion": "", "value": 1}\n', 2, "a judgment must have"),
         (HEAD + b'{"about": {"trial": 7}, "criterion": "c", "value": 1}\n', 2, "'trial' in 'about' is '7'"),
         (HEAD + b'{"about": {"turn": "1"}, "criterion": "c", "value": 1}\n', 2, "'turn' in 'about' is '1'"),

@@ -98,7 +98,7 @@ def test_dialogues_whose_scales_of_one_question_differ_have_no_prior(tmp_path: P
         (compact(["d"], quality={**QUALITY, "CS": [3, 0, 0]}), "the list has 3 counts instead of 5"),
         (
             compact(["d"], ["2", "0", "1", "-1", "-2"]),
-            "gold.json:1:118: the levels are not in their order\n  allowed: for example 2, 1, 0, -1, -2",
+            "gold.json:1:118: the levels are not in order\n  allowed: for example 2, 1, 0, -1, -2",
         ),
         (compact(["d"], "five"), "gold.json:1:118: this is not a scale"),
         (

@@ -94,7 +94,9 @@ def test_votes_are_folded_as_it_is_chosen(conversation: Conversation, folding: s
 
 def test_where_people_differ_an_adjudicator_decides_or_nothing_is_said(conversation: Conversation) -> None:
     two = [layer("anna", conversation, "CNUG0", ""), layer("ben", conversation, "CNaN", "")]
-    with pytest.raises(RunError, match=r"d1 1:1 of the user\. Of the first, human anna says CNUG0, and human ben CNaN"):
+    with pytest.raises(
+        RunError, match=r"d1 1:1 of the user\. For the first, human anna says CNUG0, and human ben CNaN"
+    ):
         shares(conversation, *two, folding="adjudicated")
     decided = layer("zoe", conversation, "CNUG", "", adjudicates=True)
     assert shares(conversation, *two, decided, folding="adjudicated")["CNUG"] == (1.0, 1)

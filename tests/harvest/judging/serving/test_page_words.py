@@ -114,7 +114,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, place:
 
 
 def test_an_unknown_language_is_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match="no words in the language 'dee' come with Harvest: did you mean 'de'"):
+    with pytest.raises(InputError, match="Harvest has no page texts in the language 'dee': did you mean 'de'"):
         load_words("dee")
     assert shipped_words() == ("de", "es", "fr", "it", "ja")
 

@@ -74,7 +74,7 @@ def test_the_rows_of_a_topic_are_all_its_nuggets_and_a_topic_without_any_keeps_t
         ("M1,,It opens at nine.,\n", ":2:23: this nugget has no importance\n  allowed: vital or okay"),
         ("M1,,It opens at nine.,major\n", ":2:23: importance: 'major' is not known\n  allowed: vital or okay"),
         (",,It opens at nine.,vital\n", ":2:1: this nugget has no topic"),
-        ("M1,,\u200b\u2060,vital\n", ":2:5: this nugget has no character that can be seen"),
+        ("M1,,\u200b\u2060,vital\n", ":2:5: this nugget has no visible characters"),
         ("M1,,,vital\n", ":2:5: this row has an importance but no nugget"),
         ("m1,,It opens.,vital\n", ":2:1: this run has no topic 'm1': did you mean 'M1'?\n  allowed: 1.10, M1, M3"),
         ("1.1,,It opens.,vital\n", ":2:1: this run has no topic '1.1': did you mean '1.10'?"),

@@ -147,10 +147,10 @@ def test_what_is_printed_says_everything_that_a_reader_needs(plan: Plan[BranchMo
 @pytest.mark.parametrize(
     ("path", "more", "why", "allowed"),
     [
-        ("U ask → S z", {}, "of 96 conversations that came to U ask, none went on to 'S z'", r"S o \(\d+\), S x"),
+        ("U ask → S z", {}, "none of 96 conversations that reached U ask continued with 'S z'", r"S o \(\d+\), S x"),
         ("U hello", {}, "of 96 conversations that came to the start", r"U ask \(96\)"),
-        ("U ask → end → S o", {}, "none went on to 'end'", "S o"),
-        ("U ask", {}, "all 96 conversations that came to the start went on to U ask", r"from U ask \(96 came\)"),
+        ("U ask → end → S o", {}, "continued with 'end'", "S o"),
+        ("U ask", {}, "all 96 conversations that reached the start continued with U ask", r"from U ask \(96 came\)"),
         ("U ask → ", {}, "a turn without a name", None),
         (" ", {}, "--node is empty", None),
         (FIRST, {"detect": 90}, "go beyond 0 or 100%", r"less than \d\d\.\d points"),

@@ -90,7 +90,7 @@ def test_one_trial_of_each_topic_gives_shares_and_the_reason_why_no_turn_has_a_p
 
 def test_a_key_that_keeps_topics_apart_and_systems_without_conversations_are_refused() -> None:
     both = [*played("steady", "A"), *played("erratic", "B")]
-    with pytest.raises(InputError, match="makes their turns different"):
+    with pytest.raises(InputError, match="turns of different topics then always differ"):
         parted_systems(both, ["A", "B"], merge="entities")
     with pytest.raises(InputError, match="nearly every path has one trial"):
         parted_systems([one for one in both if one.key.topic == "M002"], ["A", "B"], merge="exact")

@@ -144,7 +144,7 @@ def test_a_speaker_may_be_named_as_the_user(tmp_path: Path) -> None:
     [
         ([CONVOKIT[1]], "an utterance answers 'u1', which is not in the file"),
         ([CONVOKIT[0], CONVOKIT[0]], "the utterance 'u1' is repeated"),
-        ([{**CONVOKIT[0], "reply_to": "u2"}, CONVOKIT[1]], "answer each other in a circle"),
+        ([{**CONVOKIT[0], "reply_to": "u2"}, CONVOKIT[1]], "answer each other in a cycle"),
     ],
 )
 def test_utterances_that_are_no_tree_are_refused(tmp_path: Path, rows: list[object], message: str) -> None:
@@ -258,8 +258,8 @@ def test_rows_of_chats_in_parquet_are_messages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("prompt,answer,prompt\na,b,c\n", "the column 'prompt' is there twice"),
-        ("prompt,answer,Prompt\na,b,c\n", "the column 'prompt' is there twice"),
+        ("prompt,answer,prompt\na,b,c\n", "the column 'prompt' occurs twice"),
+        ("prompt,answer,Prompt\na,b,c\n", "the column 'prompt' occurs twice"),
         ("prompt,answer\na,b,c\n", "the row has 3 cells, but there are 2 columns"),
         ("prompt,answer,turn,topic\na,b,1,T\na,b,1,T\n", ":3: this row is turn 1 of its conversation, as is line 2"),
         ("prompt,answer,turn\na,b,first\n", ":2: the turn 'first' is not a whole number"),
