@@ -18,6 +18,6 @@ def test_a_folder_of_tests_has_the_path_of_a_package() -> None:
     assert sorted(str(path) for path in named if not (ROOT / path / "__init__.py").is_file()) == []
 
 
-def test_every_folder_of_tests_is_a_package_so_that_two_files_may_have_one_name() -> None:
+def test_every_folder_of_tests_is_a_package_so_that_two_files_may_share_a_name() -> None:
     folders = {file.parent for file in (ROOT / "tests").rglob("test_*.py")}
     assert sorted(str(folder) for folder in folders if not (folder / "__init__.py").is_file()) == []

@@ -53,7 +53,7 @@ def modules_used(found: set[str]) -> Iterator[None]:
         threading.setprofile(None)
 
 
-def test_one_answer_passes_few_modules(tmp_path: Path) -> None:
+def test_an_answer_passes_through_few_modules(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT)
     for run in ("first", "second"):

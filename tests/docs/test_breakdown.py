@@ -42,7 +42,7 @@ def printed(group: str, arguments: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in done.output.splitlines())
 
 
-def test_every_table_on_the_page_is_what_the_command_above_it_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_table_on_the_page_is_what_its_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PAGE.parent.parent)
     shown = TABLE.findall(TEXT)
     assert [group for _, group, _, _ in shown] == ["breakdown", "helpdesk", "helpdesk"]
@@ -50,7 +50,7 @@ def test_every_table_on_the_page_is_what_the_command_above_it_prints(monkeypatch
         assert printed(group, arguments) == table
 
 
-def test_no_table_of_figures_stands_on_the_page_without_its_command() -> None:
+def test_every_table_of_figures_on_the_page_has_its_command() -> None:
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
     figures_in = [text for _, text in blocks if re.search(r"\d\.\d{4}(?!\d)", text)]
     assert len(figures_in) >= 4
@@ -88,7 +88,7 @@ def test_the_lines_and_the_message_on_the_page_are_those_of_the_program(tmp_path
     assert str(caught.value).replace(f"{tmp_path}/", "") in TEXT
 
 
-def test_the_helpdesk_estimate_on_the_page_is_one(tmp_path: Path) -> None:
+def test_the_helpdesk_estimate_on_the_page_is_a_valid_estimate(tmp_path: Path) -> None:
     block = re.search(r'```json\n(\{"id".*?)```', TEXT, re.DOTALL)
     assert block is not None
     (tmp_path / "mine.json").write_text(block[1], encoding="utf-8")

@@ -101,7 +101,7 @@ def test_the_shares_on_the_page_are_those_of_the_annotations(page: str) -> None:
         assert f"{100 * fine(labels[system]).mean():.1f}%" in page
 
 
-def test_the_comparison_is_welchs_of_unpaired_dialogues(page: str) -> None:
+def test_the_comparison_is_welchs_for_unpaired_dialogues(page: str) -> None:
     from scipy import stats
 
     shares = {system: fine(dialogues) for system, dialogues in broken_turns().items()}
@@ -127,7 +127,9 @@ def test_the_comparison_is_welchs_of_unpaired_dialogues(page: str) -> None:
         pytest.param("`--counts revised`", "revised", {2}, marks=pytest.mark.soak),
     ],
 )
-def test_the_table_of_other_labels_is_what_they_give(page: str, row: str, counts: Counts, failures: set[int]) -> None:
+def test_the_table_of_other_labels_is_what_those_labels_give(
+    page: str, row: str, counts: Counts, failures: set[int]
+) -> None:
     told = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", page, re.MULTILINE)
     assert told is not None
     given = broken_turns(counts, failures)
@@ -141,7 +143,7 @@ def test_the_table_of_other_labels_is_what_they_give(page: str, row: str, counts
             assert cell.endswith("*") == (found.p <= 0.05), (system, found.p)
 
 
-def test_no_figure_of_the_text_is_without_its_example(page: str) -> None:
+def test_every_figure_in_the_text_has_an_example(page: str) -> None:
     """What the text says in percent or with a sign stands in an example, too; the page is wrapped."""
     examples = "".join(block[2] for block in BLOCKS.findall(page))
     said = re.findall(r"(?<![\w.])[+-]?\d+\.\d%?", BLOCKS.sub("", page.split("## How often it errs")[0]))

@@ -51,7 +51,7 @@ def test_every_scoring_setting_can_be_given_in_an_audit_and_on_the_command_line_
         assert f"`{name}`" in COMMANDS_PAGE, name
 
 
-def test_the_first_audit_is_taken(tmp_path: Path) -> None:
+def test_the_first_audit_is_accepted(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "first-audit.md").read_text(encoding="utf-8")
     block = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert block is not None
@@ -61,7 +61,7 @@ def test_the_first_audit_is_taken(tmp_path: Path) -> None:
     assert [topic.id for topic in load_audit(str(tmp_path / "audit.yaml")).topics.topics] == ["M002", "R001", "Y001"]
 
 
-def test_every_page_and_command_that_is_named_is_there() -> None:
+def test_every_page_and_command_that_is_named_exists() -> None:
     pages = [README, *(page.read_text() for page in (ROOT / "docs").rglob("*.md"))]
     for text in pages:
         for command, below in re.findall(r"(?:^|`)harvest ([a-z][a-z-]+)(?:\s+([a-z][a-z-]+))?", text, re.MULTILINE):

@@ -55,7 +55,7 @@ def test_the_examples_on_the_page_are_those_of_the_runs(demo: Path, tmp_path: Pa
     assert page == renewed(page, demo, played(page, tmp_path)), "renew it with: python -m tests.docs.test_comparing"
 
 
-def test_the_smallest_p_on_the_page_are_those_of_the_test() -> None:
+def test_the_smallest_p_values_on_the_page_are_those_of_the_test() -> None:
     assert [smallest_p(topics) for topics in (4, 5, 6)] == [0.125, 0.0625, 0.03125]
 
 

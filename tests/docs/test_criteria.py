@@ -68,13 +68,13 @@ def renewed(page: str) -> str:
     return page
 
 
-def test_the_tables_are_what_the_rules_declare_and_say_of_the_cases() -> None:
+def test_the_tables_are_what_the_rules_declare_and_decide_in_the_cases() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert page == renewed(page), "renew them with: python -m tests.docs.test_criteria"
 
 
 @pytest.mark.parametrize("name", CRITERIA)
-def test_a_criterion_has_forty_cases_a_third_of_them_held_out_and_each_is_written_once(name: str) -> None:
+def test_a_criterion_has_forty_cases_with_a_third_held_out_and_each_is_written_once(name: str) -> None:
     found = cases(name)
     assert len(found) >= 40
     assert 3 * sum(one.part == "held_out" for one in found) >= len(found)

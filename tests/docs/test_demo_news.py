@@ -41,7 +41,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return play("demo-news", tmp_path_factory.mktemp("news") / "news").path
 
 
-def test_intervals_hold_the_truth_in_every_cell(news: Path) -> None:
+def test_intervals_cover_the_truth_in_every_cell(news: Path) -> None:
     """Of these 20 intervals one is expected to miss, if they are no wider than they say."""
     rows = json.loads(harvest("score", news, "-m", ", ".join(MEASURES), "--json").stdout)["rows"]
     held = []
@@ -61,7 +61,7 @@ def test_the_check_names_the_table_of_sources() -> None:
     assert f"sources: a table of {len(table.entries)} rows, by {', '.join(table.columns)}" in said
 
 
-def test_what_the_page_says_is_found(news: Path) -> None:
+def test_what_the_page_promises_is_found(news: Path) -> None:
     owner = next(iter(MEASURES))
     words = ("-m", owner, "--estimand", "these")
     beacon, comet = (
@@ -75,7 +75,7 @@ def test_what_the_page_says_is_found(news: Path) -> None:
 
 
 @pytest.mark.soak
-def test_the_weeks_go_as_they_are_written(shell: Any) -> None:
+def test_the_weeks_proceed_as_written(shell: Any) -> None:
     part = PAGE.read_text(encoding="utf-8").partition("\n## Week by week\n")[2].partition("\n## ")[0]
     printed = ""
     for language, _, text in blocks(part):

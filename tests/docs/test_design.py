@@ -25,14 +25,14 @@ def there(name: str, inside: Path) -> bool:
     return path.is_dir() if name.endswith("/") else path.is_file() or path.with_suffix(".py").is_file()
 
 
-def test_every_path_in_a_table_and_beside_it_is_there() -> None:
+def test_every_path_in_a_table_and_next_to_it_exists() -> None:
     paths = PATH.findall(PAGE)
     assert len(paths) > 20
     gone = [path for path in paths if not any(there(path, ROOT / part) for part in ("", "harvest", "scoring"))]
     assert gone == []
 
 
-def test_every_package_stands_in_a_table_and_every_step_names_a_path() -> None:
+def test_every_package_is_in_a_table_and_every_step_names_a_path() -> None:
     top, inside, studies, pages, recordings, scoring, steps = tables()
     packages = [path.parent.name for path in ROOT.glob("*/__init__.py")]
     assert {row[0].strip("`/") for row in top} == set(packages)

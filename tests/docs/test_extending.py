@@ -27,13 +27,13 @@ REGISTRIES = {
 }
 
 
-def test_every_file_that_is_named_is_there() -> None:
+def test_every_file_that_is_named_exists() -> None:
     named = FILE.findall(PAGE)
     assert len(named) > 20
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
-def test_every_edit_is_in_a_file_that_lists_what_there_is() -> None:
+def test_every_edit_is_in_a_file_that_lists_existing_things() -> None:
     rows = [line.split("|") for line in PAGE.splitlines() if line.startswith("| a")]
     edited = {name for row in rows for name in FILE.findall(row[3])}
     assert edited == set(REGISTRIES)
@@ -41,7 +41,7 @@ def test_every_edit_is_in_a_file_that_lists_what_there_is() -> None:
         assert re.search(rf"^{table}\b", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE), name
 
 
-def test_every_heading_is_a_change_of_the_table_or_what_comes_before() -> None:
+def test_every_heading_is_a_change_in_the_table_or_its_introduction() -> None:
     changes = {line.split("|")[1].strip() for line in PAGE.splitlines() if line.startswith("| a")}
     for heading in HEADING.findall(PAGE):
         assert heading == "Before you begin" or any(one.startswith(heading.lower()) for one in changes), heading

@@ -20,7 +20,7 @@ HOLDING = sorted(
 )
 
 
-def test_every_row_names_a_test_that_holds_it() -> None:
+def test_every_row_names_the_test_for_it() -> None:
     sources = "\n".join(file.read_text(encoding="utf-8") for file in HOLDING)
     held = set(re.findall(r"^(?:async )?def (test_\w+)", sources, re.MULTILINE))
     named = {test.strip("`").partition("[")[0] for test in rows()}

@@ -73,7 +73,7 @@ def test_every_kind_of_event_is_defined() -> None:
         assert f"event `{kind}`" in TERMS, kind
 
 
-def test_every_term_that_a_package_hands_on_is_defined() -> None:
+def test_every_term_that_a_package_exports_is_defined() -> None:
     for package in (topics, protocols, recordings, simulators):
         for name in package.__all__:
             if name[0].isupper() and name not in NO_TERMS:

@@ -30,13 +30,13 @@ def test_the_example_and_the_parameters_are_those_of_the_program(tmp_path: Path)
     assert max(len(line) for line in PAGE.splitlines() if not line.startswith("|")) <= 124
 
 
-def test_the_audit_of_the_page_is_taken(tmp_path: Path) -> None:
+def test_the_audit_on_the_page_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT)
     audit = load_audit(str(tmp_path / "audit.yaml"))
     assert [system.name for system in audit.played][:2] == ["A [older]", "A [older-again]"]
 
 
-def test_a_language_is_a_group_and_the_files_of_the_page_are_played(
+def test_a_language_is_a_group_and_the_files_on_the_page_are_played(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "shelf.yaml").write_text(TOPICS)
@@ -67,6 +67,6 @@ def test_a_language_is_a_group_and_the_files_of_the_page_are_played(
     assert re.search(r"japanese +0\.0% +4 +-100\.0 +4 ", told)
 
 
-def test_the_shipped_protocol_names_no_group_so_that_the_audit_can() -> None:
+def test_the_shipped_protocol_names_no_group_so_that_the_audit_can_name_one() -> None:
     (user,) = load_protocol("fair-treatment").users.values()
     assert "group" not in user.options

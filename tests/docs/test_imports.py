@@ -33,7 +33,7 @@ def _play(commands: str, folder: Path) -> list[str]:
     return printed
 
 
-def test_the_logs_of_the_page_become_a_run_a_tree_and_the_share_of_failures_after_failures(tmp_path: Path) -> None:
+def test_the_logs_on_the_page_become_a_run_a_tree_and_the_share_of_failures_after_failures(tmp_path: Path) -> None:
     (logs,) = _blocks(RECORDINGS, "### JSON messages", "json")
     (commands,) = _blocks(RECORDINGS, "### JSON messages", "")
     (tmp_path / "logs.jsonl").write_text(logs, encoding="utf-8")

@@ -31,12 +31,12 @@ def test_the_plot_is_the_one_that_the_program_draws() -> None:
     assert "](llm.svg)" in PAGE
 
 
-def test_every_reason_for_which_a_sample_is_refused_stands_on_the_page_in_order() -> None:
+def test_every_reason_for_which_a_sample_is_refused_is_on_the_page_in_order() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", PAGE.split("## What is refused")[1], re.MULTILINE)
     assert rows[: len(REFUSED)] == list(REFUSED.items())
 
 
-def test_every_option_stands_on_the_page_with_its_default() -> None:
+def test_every_option_is_on_the_page_with_its_default() -> None:
     shown = PAGE.split("## Parameters")[1].replace(",", "")
     for name, field in Options.model_fields.items():
         row = re.search(rf"^\| `{name}` \| `?([^|]+?)`? \|", shown, re.MULTILINE)
@@ -49,7 +49,7 @@ def test_every_option_stands_on_the_page_with_its_default() -> None:
         assert f"`{name}`" in shown, name
 
 
-def test_the_examples_are_taken() -> None:
+def test_the_examples_are_accepted() -> None:
     users, endpoints = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
     user = build_user(parse_document(json.dumps(users["users"]["visitor"]), "page.yaml"))
     assert user.start(Scenario(MOVIES), Streams(1)).persona == "A retired teacher who types fast."

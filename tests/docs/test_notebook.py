@@ -63,7 +63,7 @@ def test_the_page_shows_what_a_notebook_shows(tmp_path: Path) -> None:
         assert "".join(plain(outputs).split()) == "".join(example.want.split()), example.source
 
 
-def test_runs_tables_and_comparisons_are_tables_in_a_notebook_and_play_says_how_far_it_is(tmp_path: Path) -> None:
+def test_runs_tables_and_comparisons_are_tables_in_a_notebook_and_play_reports_progress(tmp_path: Path) -> None:
     played, run, scores, comparison, awaited = executed(TABLES.split("---\n"), tmp_path)
     (progress,) = [one for one in played if one.output_type == "display_data"]
     assert progress.data["text/plain"].startswith("12 of 12 trials (A: o "), "one line, in the place of those before it"

@@ -114,7 +114,7 @@ def is_printed(number: str, output: str) -> bool:
 
 
 @pytest.mark.parametrize("entry", SHOWN, ids=lambda entry: f"{entry.paper} {entry.place}")
-def test_what_a_row_says_is_printed_is_printed(entry: Entry, folder: Path) -> None:
+def test_what_a_row_claims_to_be_printed_is_printed(entry: Entry, folder: Path) -> None:
     output = "\n".join(run(one, folder) if one.startswith("harvest ") else evaluate(one) for one in entry.shown_by())
     numbers, words = promised(entry.prints)
     assert numbers or words, "a command whose output nobody looks at"
@@ -123,7 +123,7 @@ def test_what_a_row_says_is_printed_is_printed(entry: Entry, folder: Path) -> No
 
 
 @pytest.mark.parametrize("paper", NUMBERED)
-def test_every_numbered_thing_and_section_of_a_paper_has_a_row(paper: str) -> None:
+def test_every_numbered_item_and_section_of_a_paper_has_a_row(paper: str) -> None:
     places = " ".join(f"{entry.place}," for entry in ENTRIES if entry.paper == paper)
     for kind, count in NUMBERED[paper].items():
         named = re.findall(rf"{re.escape(kind)}s? (\d+(?:, \d+)*)", places)
@@ -145,7 +145,7 @@ def _is_command(words: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.paper} {entry.place}")
-def test_a_row_shows_where_a_thing_is_or_says_why_it_is_not(entry: Entry) -> None:
+def test_a_row_shows_where_an_item_is_or_why_it_is_missing(entry: Entry) -> None:
     files = [span for span in entry.spans() if span.startswith("tests/")]
     assert entry.shown_by() or files or "](" in entry.here or re.search(r"\bNo: \w", entry.here)
     assert [file for file in files if not (ROOT / file).is_file()] == []
@@ -167,11 +167,11 @@ def test_a_row_shows_where_a_thing_is_or_says_why_it_is_not(entry: Entry) -> Non
         ("1.0000", "R 0.2000 n=1", False),
     ],
 )
-def test_another_number_is_not_the_printed_one(number: str, output: str, found: bool) -> None:
+def test_a_different_number_is_not_the_printed_one(number: str, output: str, found: bool) -> None:
     assert is_printed(number, output) == found
 
 
-def test_numbers_that_the_page_says_are_not_reached_are_not_looked_for() -> None:
+def test_numbers_that_the_page_calls_unreached_are_not_searched_for() -> None:
     assert promised(".5784 (not .5785, a mean), here 1, `GF(RATINGS, by=NMD)`") == (
         [".5784", "1"],
         ["GF(RATINGS, by=NMD)"],

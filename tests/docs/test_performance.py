@@ -12,7 +12,7 @@ def test_the_page_says_where_bounds_come_from() -> None:
     assert f"\n\n{BOUNDS}\n\n" in PAGE.read_text(encoding="utf-8")
 
 
-def test_the_page_says_whose_memory_it_is() -> None:
+def test_the_page_says_whose_memory_it_measures() -> None:
     found = re.findall(r"([0-9.]+) ms beside ([0-9.]+) ms: .* at ([0-9]+) MB", PAGE.read_text(encoding="utf-8"))
     assert len(found) == 2
     for mine, other, peak in found:

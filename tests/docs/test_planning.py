@@ -50,7 +50,7 @@ def test_an_example_on_the_page_is_that_of_the_demo(demo: Path, words: str) -> N
     assert page == renewed(page, demo, words), "renew it with: python -m tests.docs.test_planning"
 
 
-def test_what_is_assumed_and_what_can_be_stated_are_on_the_page() -> None:
+def test_assumptions_and_options_for_stating_them_are_on_the_page() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert f"else {100 * MEAN:g}%" in page
     assert f"else {100 * ICC:g}% of the variance" in page

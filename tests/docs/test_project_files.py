@@ -34,12 +34,12 @@ def build(*words: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("file", FORMS)
-def test_a_file_for_a_forge_is_of_its_form(file: str) -> None:
+def test_a_file_for_a_forge_has_the_right_form(file: str) -> None:
     checked = CliRunner().invoke(check_jsonschema, ["--builtin-schema", f"vendor.{FORMS[file]}", str(ROOT / file)])
     assert checked.exit_code == 0, checked.output
 
 
-def test_every_file_for_a_forge_is_looked_at() -> None:
+def test_every_file_for_a_forge_is_checked() -> None:
     assert {str(file.relative_to(ROOT)) for file in (ROOT / ".github").rglob("*.yml")} <= set(FORMS)
 
 
@@ -58,7 +58,7 @@ def test_the_pages_and_the_reference_build_without_a_warning(tmp_path: Path) -> 
     assert build("-W", "--keep-going", "-c", "docs", ".", str(tmp_path)) == (0, "")
 
 
-def test_a_broken_link_or_a_page_to_which_none_leads_fails_the_build(tmp_path: Path) -> None:
+def test_a_broken_link_or_an_orphan_page_fails_the_build(tmp_path: Path) -> None:
     pages = tmp_path / "docs"
     pages.mkdir()
     for name in ("conf.py", "README.md", "topics.md", "drivers.md"):

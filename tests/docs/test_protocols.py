@@ -34,7 +34,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_the_protocol_shown_is_read_and_plays(tmp_path: Path) -> None:
+def test_the_protocol_on_the_page_is_read_and_plays(tmp_path: Path) -> None:
     shown, _ = blocks("yaml")
     path = tmp_path / "ask.yaml"
     path.write_text(shown, encoding="utf-8")
@@ -53,7 +53,7 @@ def test_the_message_shown_is_the_one_printed(tmp_path: Path, monkeypatch: pytes
     assert str(caught.value) == shown.rstrip()
 
 
-def test_the_audit_shown_gives_old_answers_new_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_audit_on_the_page_relabels_old_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     protocol, again = blocks("yaml")
     monkeypatch.chdir(tmp_path)
     some = load_topics("fairweb-45").topics[:2]

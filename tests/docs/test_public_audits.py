@@ -178,7 +178,7 @@ def test_two_people_judge_in_the_browser_and_a_third_decides(small: Path, browse
 
 
 @pytest.mark.soak
-def test_the_whole_table_is_killed_resumed_judged_and_found_out(tmp_path: Path) -> None:
+def test_the_whole_table_survives_kills_resumes_judging_and_scoring(tmp_path: Path) -> None:
     """75 questions × 5 systems × 3 places × 4 languages."""
     rehearsal(tmp_path, 75)
     command = [sys.executable, "-m", "harvest", "run", "audit.yaml", "--out", "run", "--no-report"]

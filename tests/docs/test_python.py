@@ -36,12 +36,12 @@ def test_the_page_shows_what_the_program_prints_and_its_rows_are_those_of_the_co
     assert json.loads(done.stdout)["rows"] == wanted
 
 
-def test_no_part_that_a_reader_writes_is_longer_than_30_lines() -> None:
+def test_no_example_for_a_reader_is_longer_than_30_lines() -> None:
     blocks = PAGE.read_text(encoding="utf-8").split("```python")[1:]
     assert {len(block.split("```")[0].strip().splitlines()) > 30 for block in blocks} == {False}
 
 
-def test_names_survive_the_way_into_pandas_as_the_page_says() -> None:
+def test_names_survive_the_conversion_to_pandas_as_the_page_says() -> None:
     (call,) = re.findall(r"`pandas\.(read_csv\(.*?\))`", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     rows = [
         ScoreRow("%useful", system, topic, None, None, value, 1)

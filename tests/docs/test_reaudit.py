@@ -15,7 +15,7 @@ from tests.support.checkout import ROOT
 PAGE = (ROOT / "docs" / "reaudit.md").read_text(encoding="utf-8")
 
 
-def test_the_line_of_cron_is_the_one_that_is_printed() -> None:
+def test_the_line_of_cron_on_the_page_is_the_one_that_is_printed() -> None:
     folder = Path("/home/me/audits")
     words = ("/home/me/.venv/bin/harvest", "watch", "run", "audit.yaml", "--prometheus", "weekly.prom")
     lock, log, environment = (folder / f"audit.{end}" for end in ("lock", "log", "env"))
@@ -24,7 +24,7 @@ def test_the_line_of_cron_is_the_one_that_is_printed() -> None:
     assert crontab(job, "/usr/bin/flock") + crontab(job.follow_up, "/usr/bin/flock") in PAGE
 
 
-def test_every_metric_and_option_that_is_named_is_there() -> None:
+def test_every_metric_and_option_that_is_named_exists() -> None:
     written = metrics(bulletin(CHANGED))
     named = set(re.findall(r"\bharvest_[a-z_]+", PAGE))
     assert named

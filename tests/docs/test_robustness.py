@@ -39,7 +39,7 @@ def test_the_example_is_what_the_program_prints(tmp_path: Path, monkeypatch: pyt
     assert shown[2] == example(page, tmp_path), "renew it with: python -m tests.docs.test_robustness"
 
 
-def test_the_file_of_texts_is_one(tmp_path: Path) -> None:
+def test_the_file_of_texts_is_valid(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     audit, wordings = AUDIT.search(page), WORDINGS.search(page)
     assert audit is not None

@@ -103,7 +103,7 @@ def test_the_users_shown_in_the_page_on_protocols_are_built(tmp_path: Path) -> N
     assert build_users(load_protocol(tmp_path / "shown.yaml")).keys() == {"visitor", "hasty"}
 
 
-def test_the_simulator_of_the_overview_is_a_whole_file_that_keeps_every_promise() -> None:
+def test_the_simulator_on_the_overview_page_is_a_complete_file_that_keeps_every_promise() -> None:
     whole, typed, test = re.findall(
         r"(?ms)^```python\n(.*?)^```$", README[README.index("## A simulator of your own") :]
     )
@@ -128,7 +128,7 @@ def test_the_simulator_of_the_overview_is_a_whole_file_that_keeps_every_promise(
     assert isinstance(action, Say) is bool(rng.at(2)("act").random() < 0.7)
 
 
-def test_the_fields_that_the_overview_names_are_there() -> None:
+def test_the_fields_that_the_overview_names_exist() -> None:
     for kind in (Say, Stop, Scenario, Observation, Chance):
         (row,) = re.findall(rf"(?m)^\| `[\w.]+\.{kind.__name__}` \| (.*) \|$", README)
         named = set(re.findall(r"`(\w+)`", row))

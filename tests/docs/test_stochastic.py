@@ -22,7 +22,7 @@ def test_the_worked_example_is_what_the_program_prints() -> None:
     "name",
     ["a_expected_WAN", "b_pooled_WAN", "a_expected_GF", "b_pooled_GF", "c_GF_of_pooled_distribution", "CVaR_0_5_WAN"],
 )
-def test_the_values_of_the_reference_tree_stand_in_the_page(name: str) -> None:
+def test_the_values_of_the_reference_tree_are_on_the_page(name: str) -> None:
     assert f"{EXAMPLE['expected'][name]:.4f}" in TEXT
 
 
@@ -38,7 +38,7 @@ def test_the_table_of_the_example_is_the_reference_tree() -> None:
         assert row.replace("  ", " ") in TEXT
 
 
-def test_what_the_page_says_of_few_trials_is_what_the_simulation_found() -> None:
+def test_what_the_page_says_about_few_trials_is_what_the_simulation_found() -> None:
     (five,) = [row for row in COVERAGE["within_topic_cvar"]["results"] if (row["topics"], row["trials"]) == (45, 5)]
     assert (round(five["0.25"]["bias"], 2), five["0.25"]["cover_two_stage"]) == (0.10, 0.0)
     covers = [row["cover_two_stage_percentile"] for row in COVERAGE["pooled_cvar"]["results"]]

@@ -77,7 +77,7 @@ def test_the_plot_of_a_page_is_what_the_script_draws(page: str, drawing: Any) ->
     assert drawing.FIGURES[f"{page}.svg"]() == kept, "draw it anew: python docs/simulators/draw_policies.py"
 
 
-def test_every_stop_model_and_act_stands_in_its_page() -> None:
+def test_every_stop_model_and_act_is_on_its_page() -> None:
     headings = [line for line in text("stopping").splitlines() if line.startswith("## ")]
     assert all(any(name in heading for heading in headings) for name in NAMES)
     for module, page in ((agenda, "agenda"), (subtopic, "subtopic"), (clarification, "clarification")):
@@ -85,7 +85,7 @@ def test_every_stop_model_and_act_stands_in_its_page() -> None:
     assert all(f"`{act}`" in text("markov") for act in markov.ILLUSTRATIVE.acts)
 
 
-def test_defaults_that_were_not_fitted_say_so() -> None:
+def test_defaults_that_were_not_fitted_are_marked() -> None:
     for page in ("stopping", "markov", "subtopic"):
         assert "llustrative" in text(page)
     assert "They describe that log. Your users may leave differently: fit" in text("stopping")
@@ -116,7 +116,7 @@ def test_axes_have_round_numbers(values: tuple[float, float], ticks: list[float]
     assert [float(str(tick)) for tick in shown] == ticks
 
 
-def test_nothing_to_draw_is_refused(drawing: Any) -> None:
+def test_an_empty_picture_is_refused(drawing: Any) -> None:
     for plots in ((), (drawing.Plot("t", "x", "y", ()),), (drawing.Plot("t", "x", "y", (drawing.Line("l", ()),)),)):
         with pytest.raises(ValueError, match=r"draw|lines"):
             drawing.drawn(*plots)

@@ -55,7 +55,7 @@ def test_every_sampling_and_every_act_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_every_rule_stands_there(name: str) -> None:
+def test_every_rule_is_on_the_page(name: str) -> None:
     assert f"| `{parse_rule(name)}` |" in TEXT
 
 

@@ -58,14 +58,14 @@ def test_the_figures_are_those_of_a_run(name: str, folder: Path) -> None:
     assert f" {legend[1]}" in RUNS[name]
 
 
-def test_what_check_says_of_harm_is_what_the_page_says(folder: Path) -> None:
+def test_what_check_says_about_harm_is_what_the_page_says(folder: Path) -> None:
     (folder / "asked.yaml").write_text(AUDIT, encoding="utf-8")
     told = harvest("check", "asked.yaml", cwd=folder, width=110).stdout
     (shown,) = re.findall(r"```text\n(  asks for harm.*?)```", PAGE, re.DOTALL)
     assert shown in told
 
 
-def test_every_criterion_is_one_of_swan_and_every_protocol_is_shipped_and_has_the_steps() -> None:
+def test_every_criterion_is_one_of_swan_and_every_protocol_is_shipped_and_has_its_steps() -> None:
     criteria = {criterion.name for criterion in load_schema("sakai-2023").criteria}
     rows = TABLE[1 : next(n for n, row in enumerate(TABLE) if row[0].startswith("Adaptability")) + 1]
     assert len(rows) == 12

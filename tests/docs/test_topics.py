@@ -52,5 +52,5 @@ def test_the_messages_on_the_page_are_those_of_the_program() -> None:
     assert f"{caught.value}\n" == block("gold.csv:")
 
 
-def test_the_tracking_parameters_on_the_page_are_those_removed() -> None:
+def test_the_tracking_parameters_on_the_page_are_the_ones_that_are_removed() -> None:
     assert ", ".join(f"`{name}`" for name in sorted(TRACKING)) in " ".join(TEXT.split())

@@ -106,13 +106,13 @@ def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path, shell: Any) ->
         assert (tmp_path / "paper.pdf").stat().st_size > 10_000
 
 
-def test_a_wrong_line_and_a_wrong_order_are_seen() -> None:
+def test_a_wrong_line_and_a_wrong_order_are_detected() -> None:
     assert parts_in_order("a\n…\nc\n", "a  \nb\nc\n") == []
     assert parts_in_order("c\na\n", "a\nb\nc\n") == ["a"]
     assert parts_in_order("ab\n", "abc\n") == ["ab"]
 
 
-def test_every_command_is_the_answer_to_a_question() -> None:
+def test_every_command_answers_a_question() -> None:
     page = (DOCS / "start.md").read_text(encoding="utf-8")
     leaves = {name for name in COMMANDS if not any(other.startswith(f"{name} ") for other in COMMANDS)}
     assert {name for name in leaves if f"`harvest {name}" not in page} == set()

@@ -69,7 +69,7 @@ def test_the_plot_is_what_the_script_draws() -> None:
     assert (PAGE.parent / "validation.svg").read_text(encoding="utf-8") == simulation_bench.picture()
 
 
-def test_the_page_says_where_the_fitted_user_is_not_like_people() -> None:
+def test_the_page_says_where_the_fitted_user_differs_from_people() -> None:
     (line,) = re.findall(r"^\| order 1 \| .*(?:within|beyond).*\|$", TEXT, re.MULTILINE)
     assert "beyond" in line
     assert "We could not reproduce" in TEXT

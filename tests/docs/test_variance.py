@@ -44,7 +44,7 @@ def test_the_example_is_what_the_program_prints_of_the_demo(demo: Path, monkeypa
     assert page == renewed(page, str(demo)), "renew the example with: python -m tests.docs.test_variance"
 
 
-def test_the_figures_in_the_words_are_those_of_the_example() -> None:
+def test_the_figures_in_the_text_are_those_of_the_example() -> None:
     page = PAGE.read_text(encoding="utf-8")
     example = BLOCK.search(page)
     assert example is not None

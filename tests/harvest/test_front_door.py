@@ -46,7 +46,7 @@ def test_the_names_and_their_signatures_are_the_frozen_ones() -> None:
     assert listing() == FROZEN.read_text(encoding="utf-8")
 
 
-def test_to_import_a_package_brings_neither_numpy_nor_pydantic_nor_a_browser() -> None:
+def test_importing_a_package_imports_neither_numpy_nor_pydantic_nor_a_browser() -> None:
     code = "import sys, {}; print(sorted({{'numpy', 'pydantic', 'playwright', 'httpx', 'rich'}} & set(sys.modules)))"
     for package in PACKAGES:
         done = subprocess.run([sys.executable, "-c", code.format(package)], capture_output=True, text=True, check=True)

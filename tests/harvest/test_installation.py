@@ -27,7 +27,7 @@ def test_a_colliding_distribution_is_named(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_each_package_says_what_it_is_and_hands_names_on(package: str) -> None:
+def test_each_package_describes_itself_and_exports_names(package: str) -> None:
     module = __import__(package)
     assert module.__doc__
     assert list(module.__all__) == sorted(module.__all__)

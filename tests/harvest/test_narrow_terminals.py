@@ -27,7 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "variance"])
-def test_figures_are_whole_in_every_terminal(run: Path, command: str) -> None:
+def test_figures_are_printed_in_full_in_every_terminal(run: Path, command: str) -> None:
     whole = harvest(command, run, width=LEAST_WIDTH).stdout
     assert "%" in whole
     for width in (1, 25, 38):
@@ -35,7 +35,7 @@ def test_figures_are_whole_in_every_terminal(run: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["compare", "variance", "score"])
-def test_a_table_that_needs_more_than_the_terminal_has_is_several_and_none_is_cut(run: Path, command: str) -> None:
+def test_a_table_that_is_wider_than_the_terminal_is_split_and_none_is_truncated(run: Path, command: str) -> None:
     wide = harvest(command, run, "-m", "ave%useful", width=160).stdout
     narrow = harvest(command, run, "-m", "ave%useful", width=LEAST_WIDTH).stdout
     printed = [line.rstrip() for line in narrow.splitlines() if "harvest show" not in line]  # a command is copied whole
@@ -78,7 +78,7 @@ def test_no_line_ends_within_an_interval(width: int) -> None:
     assert " ".join(file.getvalue().split()).startswith(sentence.strip())
 
 
-def test_a_wider_terminal_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wider_terminal_is_used_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     for columns, width in (("200", 200), ("60", 60), ("59", LEAST_WIDTH)):
         monkeypatch.setenv("COLUMNS", columns)
         assert people_console().width == width

@@ -197,7 +197,7 @@ def test_an_importer_makes_a_run(site: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_without_the_distribution_their_names_are_refused_with_those_there_are(tmp_path: Path) -> None:
+def test_without_the_distribution_their_names_are_refused_with_the_known_ones(tmp_path: Path) -> None:
     write_audit(tmp_path)
     refused = python(tmp_path, tmp_path, "-m", "harvest", "check", "audit.yaml")
     assert refused.returncode == 2

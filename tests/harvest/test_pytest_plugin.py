@@ -126,7 +126,7 @@ def test_figures_are_asserted_with_their_intervals(tmp_path: Path) -> None:
     assert re.search(r"A: .* wanted at least 50%: with so many trials the check fails below about 1\d%", done.stdout)
 
 
-def test_what_fails_says_the_figure_and_the_bound(tmp_path: Path) -> None:
+def test_a_failure_shows_the_figure_and_the_bound(tmp_path: Path) -> None:
     done = project(tmp_path, FAILING)
     assert "8 failed, 1 passed" in done.stdout, done.stdout
     assert "threshold missed: %useful of turn 1, A: " in done.stdout

@@ -28,7 +28,7 @@ def put_in_the_way(folder: Path, name: str, *, package: bool) -> Path:
 
 
 @pytest.mark.parametrize(("name", "package"), [*((name, False) for name in PACKAGES), ("topics", True)])
-def test_a_notebook_is_told_which_file_is_in_the_way(name: str, package: bool, tmp_path: Path) -> None:
+def test_a_notebook_names_the_file_that_is_in_the_way(name: str, package: bool, tmp_path: Path) -> None:
     path = put_in_the_way(tmp_path, name, package=package)
     code = "try:\n    import harvest\nexcept ImportError as fault:\n    print(fault)"
     done = called(tmp_path, sys.executable, "-c", code)
@@ -61,7 +61,7 @@ def test_a_command_ends_with_2_one_message_and_no_traceback(words: tuple[str, ..
     assert "bug" not in done.stderr
 
 
-def test_the_script_is_not_disturbed_by_what_lies_in_its_folder(tmp_path: Path) -> None:
+def test_the_script_is_not_affected_by_the_contents_of_its_folder(tmp_path: Path) -> None:
     for name in PACKAGES:
         put_in_the_way(tmp_path, name, package=False)
     assert called(tmp_path, str(COMMAND), "--version").returncode == 0

@@ -21,13 +21,13 @@ def test_escape_sequences_become_pictures() -> None:
     assert printable("\x7f\x9b") == "␡<U+009B>"
 
 
-def test_lines_and_tabs_stay_unless_one_line_is_wanted() -> None:
+def test_lines_and_tabs_are_kept_unless_one_line_is_requested() -> None:
     assert printable("a\n\tb") == "a\n\tb"
     assert printable("a\n\tb", line=True) == "a␊␉b"
 
 
 @given(st.text())
-def test_nothing_that_steers_is_left_and_letters_stay(text: str) -> None:
+def test_no_control_character_is_left_and_letters_are_kept(text: str) -> None:
     found = printable(text, line=True)
     assert not any(ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0 for character in found)
     assert printable(found, line=True) == found
@@ -52,12 +52,12 @@ def test_the_rest_of_a_line_may_be_indented_further() -> None:
     assert wrap_lines("  one two three\nfour", 10, hang=2) == "  one two\n    three\nfour"
 
 
-def test_what_is_told_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_do_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     print_message("note: \x1b[31mred\nand more")
     assert capsys.readouterr().err == "note: ␛[31mred\nand more\n"
 
 
-def test_what_is_drawn_while_a_run_is_played_follows_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_lines_follow_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else what is drawn over and over would take more lines than are taken back."""
     monkeypatch.delenv("COLUMNS", raising=False)
     widths = [42, 200, 30]
@@ -69,7 +69,7 @@ def test_what_is_drawn_while_a_run_is_played_follows_the_width_of_the_terminal(m
         del widths[0]
 
 
-def test_what_is_told_is_broken_on_a_terminal_and_nowhere_else(
+def test_messages_are_broken_on_a_terminal_and_nowhere_else(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = "note: a sentence that is wider than this terminal of forty columns"
@@ -109,7 +109,7 @@ def test_no_line_ends_within_an_interval() -> None:
     assert wrap_lines("a [0, 1] b", 5).splitlines() == ["a", "[0, 1]", "b"]
 
 
-def test_what_is_no_terminal_has_no_width() -> None:
+def test_output_that_is_not_a_terminal_has_no_width() -> None:
     ours, theirs = pty.openpty()
     read, write = os.pipe()
     with os.fdopen(theirs, "w") as screen, os.fdopen(write, "w") as pipe:

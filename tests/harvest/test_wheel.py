@@ -40,7 +40,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_the_wheel_holds_the_six_packages_with_their_data_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_contains_the_six_packages_with_their_data_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert tops == {"harvest", "protocols", "recordings", "scoring", "simulators", "topics"}

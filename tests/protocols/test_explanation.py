@@ -82,7 +82,7 @@ def test_rules_after_the_one_that_is_met_are_not_explained(tmp_path: Path) -> No
     assert [(one.name, one.met) for one in found] == [("contains", False), ("contains-2", True)]
 
 
-def test_what_other_rules_decided_has_no_explanation(tmp_path: Path) -> None:
+def test_verdicts_of_other_rules_have_no_explanation(tmp_path: Path) -> None:
     edge = "{if: {contains: {phrases: [PHRASE]}}, label: o, stop: completed}"
     route, exchanges = decided(bank(tmp_path, edge.replace("PHRASE", "Kredit")), "Kredit")
     other = bank(tmp_path, edge.replace("PHRASE", "Darlehen"))

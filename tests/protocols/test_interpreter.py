@@ -103,14 +103,14 @@ def test_a_route_names_the_rule_its_version_and_its_evidence() -> None:
     assert [(piece.start, piece.quote) for piece in route.evidence] == [(30, "https://www.imdb.com/title/tt0390384/")]
 
 
-def test_otherwise_says_what_every_rule_before_it_missed() -> None:
+def test_otherwise_names_every_rule_that_did_not_match() -> None:
     _, (route,), _ = played(TWO_ROUNDS, M002, VAGUE)
     assert (route.rule, route.version) == ("otherwise", "urls/1 any(empty/2 error_page/1 refusal/5)")
     assert route.evidence[0].note == "useful: 0 different ones found"
     assert route.evidence[0].quote == "at least 1 URL(s) of the kind imdb-title"
 
 
-def test_the_two_rounds_take_two_turns_at_most() -> None:
+def test_the_two_rounds_use_at_most_two_turns() -> None:
     assert TWO_ROUNDS.most_turns(M002) == 2
     assert TWO_ROUNDS.needs == {"links"}
 
@@ -133,7 +133,7 @@ def test_topics_with_seed_turns_need_no_request_and_those_without_do() -> None:
         check_topics(SEED_TURNS, TopicSet("t", (seeded, Topic("T3", kind, "")), {}))
 
 
-def test_a_topic_without_seed_turns_is_asked_its_request() -> None:
+def test_a_topic_without_seed_turns_sends_its_request() -> None:
     said, _, action = played(SEED_TURNS, M002, "yes")
     assert said == [M002.request]
     assert isinstance(action, Stop)
@@ -155,7 +155,7 @@ def made(**changes: object) -> Protocol:
     return decode_protocol(value | changes)
 
 
-def test_an_answer_no_edge_fits_is_an_outcome_of_its_own() -> None:
+def test_an_answer_without_a_matching_edge_is_an_outcome_of_its_own() -> None:
     _, (first, second), action = played(made(turn_limit=5), M002, "yes", "no")
     assert first.target == "ask"
     assert isinstance(action, Stop)
@@ -189,7 +189,7 @@ def test_the_protocols_own_end_wins_over_the_turn_limit() -> None:
     assert action.outcome == "turn-limit"
 
 
-def test_a_list_goes_on_where_it_was_left() -> None:
+def test_a_list_continues_where_it_was_left() -> None:
     states = {
         "play": {
             "say": "{{ turn }}. {{ item }}",
@@ -301,7 +301,7 @@ def test_every_conversation_stops_in_time_and_every_answer_gets_a_label_and_a_re
 
 @SLOW
 @given(protocols(), TOPICS)
-def test_the_most_turns_are_those_of_the_longest_conversation_there_is(protocol: Protocol, topic: Topic) -> None:
+def test_the_maximum_of_turns_is_that_of_the_longest_possible_conversation(protocol: Protocol, topic: Topic) -> None:
     longest = 0
     waiting: list[tuple[Say | Ask | Stop, Position, tuple[Exchange, ...]]] = [(*begin(protocol, topic), ())]
     seen = set()
@@ -320,7 +320,7 @@ def test_the_most_turns_are_those_of_the_longest_conversation_there_is(protocol:
 
 
 @given(ANSWERS, ANSWERS)
-def test_two_rounds_end_in_two_turns_whatever_is_answered(first: Answer, second: Answer) -> None:
+def test_two_rounds_end_after_two_turns_for_any_answers(first: Answer, second: Answer) -> None:
     action, position = begin(TWO_ROUNDS, M002)
     assert isinstance(action, Say)
     exchanges = [Exchange(action.text, first)]

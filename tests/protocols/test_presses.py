@@ -91,14 +91,14 @@ def after(*answers: Answer, text: str = TEXT) -> Say | Stop:
     return action
 
 
-def test_a_state_presses_the_button_with_its_title_whatever_its_case_and_spaces() -> None:
+def test_a_state_presses_the_button_with_its_title_regardless_of_case_and_spaces() -> None:
     action = after(offering("Prices", " our  ROOMS "))
     assert isinstance(action, Say)
     assert (action.text, action.state, action.turn) == (" our  ROOMS ", "rooms", 2)
     assert action.pressed == Offer(" our  ROOMS ", "/1")
 
 
-def test_a_button_that_is_absent_is_a_way_on_and_no_turn() -> None:
+def test_an_absent_button_is_a_branch_and_not_a_turn() -> None:
     action = after(offering("Prices", "Hours"))
     assert isinstance(action, Say)
     assert (action.text, action.state, action.turn) == ("Prices", "any", 2)
@@ -120,13 +120,13 @@ def test_only_the_last_answer_offers_anything() -> None:
         *(("/beta/", "Beta one"), ("/t[wx]o$/", "Beta two"), ("/gamma/", None), ("first ", None)),
     ],
 )
-def test_words_places_and_patterns_choose(written: str | int, pressed: str | None) -> None:
+def test_words_places_and_patterns_select_buttons(written: str | int, pressed: str | None) -> None:
     found = Press(written).choose(offering("Alpha", "Buy beta", "Beta one", "Beta two").offers)
     assert (found.title if found else None) == pressed
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_buys_books_sends_or_deletes_is_known_in_each_language(language: str) -> None:
+def test_words_for_buying_booking_sending_and_deleting_are_known_in_each_language(language: str) -> None:
     assert [one for one in HARMFUL[language].split("|") if not forbidden_words(one)] == []
     assert [(one, forbidden_words(one)) for one in HARMLESS[language].split("|") if forbidden_words(one)] == []
 
@@ -152,14 +152,14 @@ def test_words_are_found_in_the_names_of_programs(value: str) -> None:
         *(("reply", '{"type": "open", "url": "http://a.example/"}'), ("web_url", "")),
     ],
 )
-def test_what_leaves_the_chat_is_pressed_only_if_its_title_is_allowed(kind: str, value: str) -> None:
+def test_a_button_that_leaves_the_chat_is_pressed_only_if_its_title_is_allowed(kind: str, value: str) -> None:
     offer = Offer("Read more", value, kind)
     assert press_refusal(offer)
     assert pressable((offer,), ("read  MORE",)) == (offer,)
 
 
 @pytest.mark.parametrize("kind", ["reply", "button", "postback", "imBack", "postBack", "quick_reply", "path-3f2a"])
-def test_what_says_something_in_the_chat_may_be_pressed(kind: str) -> None:
+def test_a_button_that_says_something_in_the_chat_may_be_pressed(kind: str) -> None:
     assert press_refusal(Offer("Hours", "topic:hours", kind)) == ""
 
 
@@ -177,7 +177,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("change", "said"), FAULTS, ids=[said for _, said in FAULTS])
-def test_what_cannot_be_played_is_refused_with_its_place(change: tuple[str, str], said: str) -> None:
+def test_an_unplayable_press_is_refused_with_its_place(change: tuple[str, str], said: str) -> None:
     with pytest.raises(InputError) as fault:
         protocol(TEXT.replace(*change, 1))
     assert re.match(r"menu\.yaml:\d+:\d+: .*", str(fault.value), re.DOTALL)
@@ -198,7 +198,7 @@ def test_a_protocol_with_presses_is_kept_as_json() -> None:
     assert read.needs == {"presses"}
 
 
-def test_the_longest_and_the_shortest_ways_go_both_ways_at_a_button() -> None:
+def test_the_longest_and_the_shortest_paths_take_both_branches_at_a_button() -> None:
     straight = TEXT.replace("turn_limit: 4\n", "").replace("label: x, go: rooms", "label: x, stop: completed")
     assert protocol(straight).most_turns(TOPIC) == 2
     more = straight.replace("go: rooms}]", "go: rooms}]", 1).replace("label: o, stop: completed", "label: o, go: any")

@@ -98,7 +98,7 @@ def test_a_rule_on_an_edge_is_read_as_if_it_had_a_name(load: Callable[[str], Pro
     assert decode_protocol(json.loads(json.dumps(encode_protocol(protocol)))) == protocol
 
 
-def test_a_rule_on_an_edge_takes_no_name_that_the_file_uses(load: Callable[[str], Protocol]) -> None:
+def test_a_rule_on_an_edge_gets_no_name_that_the_file_uses(load: Callable[[str], Protocol]) -> None:
     protocol = load(
         SOUND.replace("  blank: {", "  empty: {refusal: {}}\n  blank: {").replace("if: refused", "if: {empty: {}}")
     )
@@ -207,7 +207,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_wrong_with_a_file_is_refused_at_its_place(case: str, load: Callable[[str], Protocol]) -> None:
+def test_a_fault_of_a_file_is_refused_at_its_place(case: str, load: Callable[[str], Protocol]) -> None:
     old, new, where = REFUSED[case]
     assert SOUND.count(old) == 1, "the change is made in one place"
     line, column, words = where
@@ -244,7 +244,7 @@ def talk(edges: dict[str, list[str]], each: dict[str, dict[str, str]] | None = N
     return "\n".join(lines) + "\n"
 
 
-def test_a_loop_that_could_go_on_for_ever_is_refused_with_its_states(load: Callable[[str], Protocol]) -> None:
+def test_an_endless_loop_is_refused_with_its_states(load: Callable[[str], Protocol]) -> None:
     loop = {"a": ["b", "stop"], "b": ["c"], "c": ["b", "a"]}
     with pytest.raises(InputError, match="an endless loop: b → c → b") as caught:
         load(talk(loop))
@@ -267,7 +267,7 @@ def test_a_loop_through_the_topics_turns_ends_by_itself(load: Callable[[str], Pr
         load(talk({"play": ["play"], "ask": ["play"]}, {"play": {"then": "stop", "empty": "ask"}}))
 
 
-def test_a_loop_that_only_hands_on_is_refused_even_with_a_turn_limit(load: Callable[[str], Protocol]) -> None:
+def test_a_loop_without_words_is_refused_even_with_a_turn_limit(load: Callable[[str], Protocol]) -> None:
     states = {"a": ["a"], "b": ["b"]}
     with pytest.raises(InputError, match="endless loop without any words"):
         load(talk(states, {"a": {"then": "b"}, "b": {"then": "a"}}, limit="turn_limit: 3"))
@@ -278,7 +278,7 @@ def test_a_loop_that_only_hands_on_is_refused_even_with_a_turn_limit(load: Calla
         load(talk(behind_a_loop_that_speaks, {"a": {"then": "stop", "empty": "a"}}, limit="turn_limit: 3"))
 
 
-def test_a_protocol_name_that_is_none_is_answered_with_those_there_are() -> None:
+def test_an_unknown_protocol_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(
         InputError, match=r"unknown protocol 'fairweb'\n  allowed: .*fairweb-two-round, .*seed-turns, .*or the path"
     ):
@@ -297,7 +297,7 @@ def test_shipped_protocols_load_fit_every_shipped_topic_and_survive_json(name: s
         check_topics(protocol, load_topics(topic_set))
 
 
-def test_the_hash_follows_what_a_protocol_does_and_not_what_is_said_about_it(load: Callable[[str], Protocol]) -> None:
+def test_the_hash_follows_what_a_protocol_does_and_not_its_description(load: Callable[[str], Protocol]) -> None:
     sound = protocol_hash(load(SOUND))
     assert len(sound) == 32
     assert protocol_hash(load(SOUND + "about: Some words.\n")) == sound
@@ -308,7 +308,7 @@ def test_the_hash_follows_what_a_protocol_does_and_not_what_is_said_about_it(loa
     assert decode_protocol(encode_protocol(load(SOUND))) == load(SOUND)
 
 
-def test_a_recorded_protocol_that_was_damaged_is_refused() -> None:
+def test_a_damaged_recorded_protocol_is_refused() -> None:
     value = encode_protocol(load_protocol("seed-turns"))
     with pytest.raises(InputError, match="recorded protocol"):
         decode_protocol({**value, "states": {}})
@@ -333,7 +333,7 @@ def test_topics_that_do_not_fit_are_refused_by_name(load: Callable[[str], Protoc
     check_topics(load(SOUND.replace("topic.request", "topic.fields.year | default('any')")), topics(TOPIC))
 
 
-def test_a_topic_on_which_nothing_would_be_said_is_refused(load: Callable[[str], Protocol]) -> None:
+def test_a_topic_without_any_words_is_refused(load: Callable[[str], Protocol]) -> None:
     protocol = load(talk({"play": ["play"]}, {"play": {"then": "stop"}}))
     with pytest.raises(InputError, match="has nothing to say on topic 'M1'"):
         check_topics(protocol, topics(Topic("M1", MOVIE, "…")))

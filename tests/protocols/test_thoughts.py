@@ -57,7 +57,7 @@ from protocols.thoughts import split_thoughts
         ("<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>Yes.<|END_RESPONSE|>", "hm", "Yes."),
     ],
 )  # fmt: skip
-def test_thoughts_that_open_a_text_are_no_part_of_the_answer(text: str, thoughts: str, answer: str) -> None:
+def test_reasoning_at_the_start_of_a_text_is_not_part_of_the_answer(text: str, thoughts: str, answer: str) -> None:
     found, begin, end = split_thoughts(text)
     assert (found, text[begin:end]) == (thoughts, answer)
 
@@ -85,7 +85,7 @@ def test_marks_further_on_are_words(text: str) -> None:
 
 
 @given(st.text(st.sampled_from("<think>/ \nab[THINK]"), max_size=60))
-def test_what_is_left_is_the_end_of_the_text(text: str) -> None:
+def test_the_remainder_is_the_end_of_the_text(text: str) -> None:
     thoughts, begin, end = split_thoughts(text)
     assert 0 <= begin <= end <= len(text)
     assert all(word in text for word in thoughts.split())

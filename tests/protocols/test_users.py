@@ -82,7 +82,7 @@ def user(protocol: Protocol) -> ScriptedUser:
     return ScriptedUser(protocol, build_users(protocol))
 
 
-def test_the_protocol_survives_its_journey_through_a_run(protocol: Protocol) -> None:
+def test_the_protocol_is_unchanged_after_a_run(protocol: Protocol) -> None:
     encoded = encode_protocol(protocol)
     back = decode_protocol(json.loads(json.dumps(encoded)))
     assert encode_protocol(back) == encoded
@@ -93,7 +93,7 @@ def test_the_protocol_survives_its_journey_through_a_run(protocol: Protocol) -> 
     assert build_users(back).keys() == {"visitor"}
 
 
-def test_the_interpreter_asks_for_the_words_and_takes_any(protocol: Protocol) -> None:
+def test_the_interpreter_asks_for_words_and_accepts_any(protocol: Protocol) -> None:
     action, position = begin(protocol, M002)
     assert isinstance(action, Say)
     exchanges = [Exchange(action.text, VAGUE.answer)]
@@ -122,7 +122,7 @@ def test_the_turn_limit_counts_the_turns_of_users_too(protocol: Protocol) -> Non
     assert action.outcome == "turn-limit"
 
 
-def test_the_simulated_user_speaks_in_its_states_and_is_named_in_what_it_says(user: ScriptedUser) -> None:
+def test_the_simulated_user_speaks_in_its_states_and_its_turns_name_it(user: ScriptedUser) -> None:
     rng = Streams(3, ("scripted", "M002", 1))
     state = user.start(Scenario(M002), rng.at(0))
     action, state = user.respond(state, None, rng.at(1))
@@ -136,7 +136,7 @@ def test_the_simulated_user_speaks_in_its_states_and_is_named_in_what_it_says(us
     assert action.route.label == "x"
 
 
-def test_where_the_simulated_user_stops_the_conversation_does(user: ScriptedUser) -> None:
+def test_the_conversation_stops_when_the_simulated_user_stops(user: ScriptedUser) -> None:
     ends = set()
     for seed in range(30):
         rng = Streams(seed, ("scripted", "M002", 1))
@@ -193,7 +193,7 @@ def test_a_protocol_without_its_users_cannot_be_played(protocol: Protocol) -> No
         ScriptedUser(protocol)
 
 
-def test_a_protocol_that_only_a_simulated_user_speaks_in_conforms(tmp_path: Path) -> None:
+def test_a_protocol_in_which_only_a_simulated_user_speaks_conforms(tmp_path: Path) -> None:
     free = TEXT.replace("start: ask", "start: wander").replace("turn_limit: 6", "turn_limit: 400")
     start = free.index("  ask:\n    say")
     path = tmp_path / "free.yaml"
@@ -213,7 +213,7 @@ def test_a_protocol_that_only_a_simulated_user_speaks_in_conforms(tmp_path: Path
         ("    user: visitor", "    user: visitr", 23, 11, "unknown user 'visitr': did you mean 'visitor'?"),
     ],
 )
-def test_what_is_wrong_with_a_user_is_refused_at_its_place(
+def test_a_fault_of_a_user_is_refused_at_its_place(
     path: Path, old: str, new: str, line: int, column: int, words: str
 ) -> None:
     assert TEXT.count(old) == 1
@@ -228,7 +228,7 @@ def test_what_is_wrong_with_a_user_is_refused_at_its_place(
         assert caught.value.place.column == column, str(caught.value)
 
 
-def test_a_topic_that_lacks_a_users_words_is_refused_before_anything_is_sent(path: Path, tmp_path: Path) -> None:
+def test_a_topic_without_a_users_words_is_refused_before_anything_is_sent(path: Path, tmp_path: Path) -> None:
     path.write_text(TEXT.replace("I still miss the links.", "And in {{ topic.fields.place }}?"))
     audit = {
         "format": "harvest-audit/1",
@@ -244,7 +244,7 @@ def test_a_topic_that_lacks_a_users_words_is_refused_before_anything_is_sent(pat
         load_audit(str(tmp_path / "audit.yaml"))
 
 
-def test_a_run_records_who_said_a_turn_and_its_rules_can_be_asked_again(
+def test_a_run_records_the_speaker_of_a_turn_and_its_rules_can_be_applied_again(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     audit = {
@@ -284,6 +284,6 @@ def test_a_run_records_who_said_a_turn_and_its_rules_can_be_asked_again(
     assert "0 of 10 conversations would have gone on otherwise." in capsys.readouterr().out
 
 
-def test_the_truth_of_a_parrot_is_not_made_up_where_a_simulated_user_speaks(protocol: Protocol) -> None:
+def test_the_truth_of_a_parrot_is_not_invented_if_a_simulated_user_speaks(protocol: Protocol) -> None:
     with pytest.raises(ValueError, match="what the user 'visitor' says has no closed form here"):
         paths(PROFILES["erratic"], protocol, M002, load_catalogue("parrot", TOPICS))

@@ -45,7 +45,7 @@ TOPIC = Topic("T1", TopicType("chat"), "Tell me about time travel.", turns=("a",
         ("x" * 20_001, "more than 20,000 characters"),
     ],
 )
-def test_what_could_run_away_is_refused_when_it_is_read(template: str, says: str) -> None:
+def test_a_template_that_could_run_away_is_refused_when_it_is_read(template: str, says: str) -> None:
     assert says in template_faults(Wording(template))[0].what
 
 
@@ -62,7 +62,7 @@ def test_what_could_run_away_is_refused_when_it_is_read(template: str, says: str
         "{% for c in topic.subject %}{{ topic.request }}{% endfor %}",
     ],
 )
-def test_what_a_template_makes_is_bounded(template: str) -> None:
+def test_the_output_of_a_template_is_bounded(template: str) -> None:
     long = Topic("T1", TopicType("chat"), "word " * 1000, subject="x" * 5000)
     assert not template_faults(Wording(template))
     with pytest.raises(InputError, match="topic 'T1'"):
@@ -102,7 +102,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("template", PARTS)
-def test_a_part_of_any_value_that_could_be_a_method_is_refused_when_it_is_read(template: str) -> None:
+def test_a_part_of_a_value_that_could_be_a_method_is_refused_when_it_is_read(template: str) -> None:
     found = list(template_faults(Wording(template)))
     assert [one.words for one in found] == [PARTS[template]]
     assert found[0].line == 1 + template.count("\n")
@@ -135,7 +135,7 @@ def test_a_value_that_is_not_text_by_itself_is_not_said(template: str) -> None:
         "{{ topic.turns|unique|replace('a', 'b') }}",
     ],
 )
-def test_no_filter_says_an_address_of_memory(template: str) -> None:
+def test_no_filter_reveals_an_address_of_memory(template: str) -> None:
     assert " at 0x" not in render(Wording(template), TOPIC, turn=1).lower()
 
 
@@ -162,7 +162,7 @@ def test_text_numbers_truth_and_parts_by_number_are_said_as_before(template: str
     ).map("".join),
     st.sampled_from(["", " ", "b", "{{ turn }}", "<b>", " c\r\n"]),
 )
-def test_names_of_words_alone_are_filled_in_as_jinja_does(each: bool, template: str, word: str) -> None:
+def test_names_are_filled_in_as_jinja_does(each: bool, template: str, word: str) -> None:
     topic = Topic("T1", TopicType("chat"), "Tell me.", subject=word, turns=("a",), fields={"a": word})
 
     assume(not template_faults(Wording(template, each)))

@@ -15,14 +15,14 @@ from tests.support.torture.page import FAMILIES, HEAD
 from tests.support.torture.table import line
 
 
-def test_no_cell_of_the_page_covers_less_than_it_is_to() -> None:
+def test_no_cell_on_the_page_covers_less_than_promised() -> None:
     page = PAGE.read_text(encoding="utf-8")
     covers = [float(cell) for cell in re.findall(r"\| (1\.000|\.\d{3})(?= )", page[page.index("## All cells") :])]
     assert len(covers) > 200
     assert min(covers) >= LEAST
 
 
-def test_the_page_tells_of_every_interval_and_verdict_in_hostile_worlds() -> None:
+def test_the_page_lists_every_interval_and_verdict_in_hostile_worlds() -> None:
     page = PAGE.read_text(encoding="utf-8")
     part = page[page.index(HEAD) : page.index("## All cells")]
     textbook = {engine.name for engine in classical.ENGINES}
@@ -31,7 +31,7 @@ def test_the_page_tells_of_every_interval_and_verdict_in_hostile_worlds() -> Non
 
 
 @pytest.mark.parametrize("name", ["bimodal", "rare"])
-def test_shares_hold_the_truth_where_topics_are_of_two_kinds(name: str) -> None:
+def test_shares_cover_the_truth_for_topics_of_two_kinds(name: str) -> None:
     world = next(world for world in WORLDS if world.name == name)
     for kind, (pairs, truth) in shares(world, (15, 5), 60).items():
         held = [low <= true <= high for (low, high), true in zip(pairs, truth, strict=True) if low == low]
@@ -39,7 +39,7 @@ def test_shares_hold_the_truth_where_topics_are_of_two_kinds(name: str) -> None:
 
 
 @pytest.mark.soak
-def test_every_printed_interval_holds_the_truth_in_every_world_and_size() -> None:
+def test_every_printed_interval_covers_the_truth_in_every_world_and_size() -> None:
     def short(cell: Cell) -> bool:
         return bool(cell.printed) and cell.coverage < LEAST
 
@@ -47,7 +47,7 @@ def test_every_printed_interval_holds_the_truth_in_every_world_and_size() -> Non
 
 
 @pytest.mark.soak
-def test_every_interval_and_verdict_holds_in_hostile_worlds() -> None:
+def test_every_interval_and_verdict_is_valid_in_hostile_worlds() -> None:
     asked = torture.tasks([], [], ["8x3", "15x5", "45x5", "200x1"], 300, 31, whole=False)
     textbook = {engine.name for engine in classical.ENGINES}
     cells = torture.played((task for task in asked if task[0] not in textbook), 2)

@@ -58,7 +58,7 @@ def values(table: ScoreTable, measure: str, system: str) -> list[float]:
     return [row.value for row in rows if row.trial is not None and row.topic is not None]
 
 
-def test_every_measure_that_is_printed_can_be_asked_for_and_is_the_same(material: Material) -> None:
+def test_every_printed_measure_can_be_requested_and_is_the_same(material: Material) -> None:
     default = score_material(material, {"replications": 200})
     names = sorted({row.measure for row in default.rows if row.turn is None or row.measure == "%useful"})
     assert {"R", "GF", "GF(RATINGS, by=NMD)", "GFR(alpha=0.5)", "%useful", "ave%useful", "%recovery"} <= set(names)
@@ -68,7 +68,7 @@ def test_every_measure_that_is_printed_can_be_asked_for_and_is_the_same(material
     assert [row.as_json() for row in asked.rows] == [row.as_json() for row in default.rows if row.measure in names]
 
 
-def test_what_a_form_is_called_is_how_it_is_asked_for(material: Material) -> None:
+def test_the_name_of_a_form_is_how_it_is_requested(material: Material) -> None:
     text = "CVaR(R), Q(GF, beta=.1), min(R), P(R, below=.001), P(breakdown), pooled(GF(RATINGS)), SWAN, pooled(SWAN)"
     first = scored(material, text)
     names = list(dict.fromkeys(row.measure for row in first.rows))
@@ -105,12 +105,12 @@ def test_the_worst_case_is_that_of_all_conversations_of_the_system(material: Mat
         assert low.low <= low.value <= low.high
 
 
-def test_a_worst_case_within_topics_is_refused_of_few_trials(material: Material) -> None:
+def test_a_worst_case_within_topics_is_refused_for_few_trials(material: Material) -> None:
     with pytest.raises(InputError, match="at least 40 trials with a score of each topic"):
         scored(material, "CVaR(R, within=topics)")
 
 
-def test_breakdowns_are_counted_as_the_protocol_ended(material: Material) -> None:
+def test_breakdowns_follow_the_end_of_the_protocol(material: Material) -> None:
     table = scored(material, "P(breakdown)")
     for system in material.systems:
         own = [one for one in material.finished if one.key.system == system]
@@ -121,7 +121,7 @@ def test_breakdowns_are_counted_as_the_protocol_ended(material: Material) -> Non
         assert (row.interval == "Clopper-Pearson, exact") == (share == 0)
 
 
-def test_breakdown_and_how_often_it_happens_are_one_figure_with_one_interval(material: Material) -> None:
+def test_breakdown_and_its_rate_are_one_figure_with_one_interval(material: Material) -> None:
     table = scored(material, "breakdown, P(breakdown)")
     rates = list(table.select(measure="P(breakdown)"))
     assert len(rates) >= 4 * len(material.systems)
@@ -149,7 +149,7 @@ def test_fairness_of_the_pooled_distribution_never_comes_alone(material: Materia
         *(pytest.param(one, marks=pytest.mark.soak) for one in ({}, {"ordinal": "NMD"}, {"gains": {"L1": 0.0}})),
     ],
 )
-def test_scores_of_rules_follow_the_settings_also_where_they_were_annotated(
+def test_scores_of_rules_follow_the_settings_even_if_they_were_annotated(
     run: Path, tmp_path: Path, changes: dict[str, Any]
 ) -> None:
     copy = tmp_path / "annotated"
@@ -171,7 +171,7 @@ def test_two_weightings_that_differ_are_written_differently(material: Material) 
     assert names == {"SWAN(weights=anchored(rate=0.99999951))", "SWAN"}
 
 
-def test_swan_is_the_mean_per_session_and_pooled_swan_weighs_long_ones_more(material: Material) -> None:
+def test_swan_is_the_mean_per_session_and_pooled_swan_gives_long_ones_more_weight(material: Material) -> None:
     table = scored(material, "SWAN, pooled(SWAN), WAN(Recoverability), pooled(WAN(Recoverability))")
     for system in material.systems:
         each = [value for value in values(table, "SWAN", system) if not math.isnan(value)]
@@ -185,14 +185,14 @@ def test_swan_is_the_mean_per_session_and_pooled_swan_weighs_long_ones_more(mate
         assert part.n <= rest.n
 
 
-def test_every_score_of_swan_names_who_gave_it(material: Material) -> None:
+def test_every_score_of_swan_names_its_scorer(material: Material) -> None:
     rows = [row for row in scored(material, "SWAN").rows if row.trial is not None and row.topic is not None]
     assert rows
     assert all("rule" in row.note for row in rows if row.n)
     assert all(row.note == "no criterion is scored" for row in rows if not row.n)
 
 
-def test_the_order_in_which_measures_are_asked_for_changes_no_value(material: Material) -> None:
+def test_the_order_of_the_requested_measures_changes_no_value(material: Material) -> None:
     one, other = "CVaR(R), P(breakdown), SWAN", "SWAN, P(breakdown), CVaR(R)"
 
     def key(row: ScoreRow) -> tuple[str, ...]:
@@ -272,13 +272,13 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("WAN(Robustness_to_input_variations)", "only one score for all conversations"),
     ],
 )
-def test_what_cannot_be_computed_is_refused_with_what_can(material: Material, text: str, what: str) -> None:
+def test_an_impossible_measure_is_refused_with_the_possible_ones(material: Material, text: str, what: str) -> None:
     with pytest.raises(InputError) as caught:
         read_term(parse(text), Settings(), material.topics, load_schema("sakai-2023"))
     assert what in str(caught.value)
 
 
-def test_the_command_takes_measures_and_prints_them_alone(run: Path) -> None:
+def test_the_command_accepts_measures_and_prints_only_those(run: Path) -> None:
     done = harvest("score", str(run), "-m", "CVaR(R), SWAN", "-m", "%recovery", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
@@ -288,7 +288,7 @@ def test_the_command_takes_measures_and_prints_them_alone(run: Path) -> None:
     assert "%useful" not in shown.stdout
 
 
-def test_a_turn_of_useful_is_asked_for_as_it_is_printed(material: Material) -> None:
+def test_a_turn_of_useful_is_requested_as_it_is_printed(material: Material) -> None:
     every, first = scored(material, "%useful"), scored(material, "R, %useful S1")
     assert {row.turn for row in every.rows} == {1, 2}
     assert [row for row in first.rows if row.measure == "%useful"] == [row for row in every.rows if row.turn == 1]
@@ -296,7 +296,7 @@ def test_a_turn_of_useful_is_asked_for_as_it_is_printed(material: Material) -> N
         scored(material, "%useful S3")
 
 
-def test_names_in_a_table_are_whole_so_that_they_can_be_asked_for_again_and_stand_in_the_order_asked(run: Path) -> None:
+def test_names_in_a_table_are_complete_and_in_the_requested_order(run: Path) -> None:
     wanted = ["pooled(WAN(Sufficiency, rules))", "GF(RATINGS, turn_weight=largest-pw)", "R", "%useful S2", "%useful S1"]
     done = harvest("score", run, "-m", ", ".join(wanted), width=80)
     lines = done.stdout.splitlines()
@@ -305,7 +305,7 @@ def test_names_in_a_table_are_whole_so_that_they_can_be_asked_for_again_and_stan
     assert max(map(len, lines)) <= 80
 
 
-def test_how_an_interval_was_made_is_said_once_of_each_name(run: Path) -> None:
+def test_the_method_of_an_interval_is_printed_once_for_each_name(run: Path) -> None:
     done = harvest("score", str(run), "-m", "P(breakdown), %useful, R")
     made = " ".join(done.stdout.split()).split("[low, high]: ")[1:]
     assert "Clopper-Pearson, exact (P(breakdown) of A)" in made[0]
@@ -320,7 +320,7 @@ def test_a_mean_says_how_many_conversations_have_no_value(material: Material) ->
     assert row.note == f"{missing} conversations without a value, left out"
 
 
-def test_the_tables_of_80_columns_hold_every_figure_whole_and_say_where_0_is_good(run: Path) -> None:
+def test_the_tables_of_80_columns_contain_every_figure_in_full_and_say_where_0_is_good(run: Path) -> None:
     wanted = "R, GF(RATINGS, turn_weight=largest-pw), SWAN(weights=linear(L=1250)), P(breakdown), persistence, min(R)"
     done = harvest("score", run, "-m", wanted, width=80)
     assert "…" not in done.stdout
@@ -345,7 +345,7 @@ def test_the_tables_of_80_columns_hold_every_figure_whole_and_say_where_0_is_goo
         (["-m", "SWAN", "--judges", "robot"], "'robot' is not a kind of judgment"),
     ],
 )
-def test_the_command_refuses_what_is_no_measure(run: Path, arguments: list[str], what: str) -> None:
+def test_the_command_refuses_an_unknown_measure(run: Path, arguments: list[str], what: str) -> None:
     done = harvest("score", str(run), *arguments)
     assert done.returncode == 2
     assert what in done.stderr

@@ -38,7 +38,7 @@ def test_a_source_counts_once_in_an_answer_and_pictures_do_not() -> None:
     assert len(cited(Answer.of(TEXT), Answer.of(TEXT))) == 2
 
 
-def test_sources_beside_the_text_follow_it_and_support_what_they_say() -> None:
+def test_sources_beside_the_text_follow_it_and_support_it() -> None:
     sources = (
         Source("https://example.org/blog/a", "A blog", start=5, end=9),
         Source("https://t.co/x"),
@@ -61,7 +61,7 @@ def test_sources_beside_the_text_follow_it_and_support_what_they_say() -> None:
     ]
 
 
-def test_which_sources_count() -> None:
+def test_the_sources_that_count_are_a_setting() -> None:
     answer = Answer.of(
         "See https://a.org/1 and https://b.org/2.",
         more=[Link("c", "https://c.org/3"), Link("mail", "mailto:x@c.org")],
@@ -76,7 +76,7 @@ def test_which_sources_count() -> None:
     assert domains("reported") == ["b.org", "c.org", "d.org"]
 
 
-def test_one_page_by_two_ways_is_one_source_and_the_span_that_is_reported_counts() -> None:
+def test_one_page_by_two_ways_is_one_source_and_the_reported_span_counts() -> None:
     text = "Rain https://www.google.com/url?q=https%3A%2F%2Fbbc.co.uk%2Fa soon."
     (one,) = cited(Answer.of(text, sources=[Source("http://bbc.co.uk/a/", start=0, end=4)]))
     assert (one.name, one.spans) == ("https://bbc.co.uk/a", ((0, 4),))

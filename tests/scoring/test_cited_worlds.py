@@ -70,5 +70,5 @@ def test_intervals_cover(world: CitedWorld) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("estimand", ["like-these", "these"])
 @pytest.mark.parametrize("world", WORLDS, ids=by_name)
-def test_alike_systems_are_not_told_apart(world: CitedWorld, estimand: Estimand) -> None:
+def test_similar_systems_are_not_told_apart(world: CitedWorld, estimand: Estimand) -> None:
     assert told_apart(world, 400, estimand) <= 0.07  # .05, and twice the standard error of 400 studies

@@ -62,7 +62,7 @@ def test_all_sixty_nine_reference_pairs_agree_with_the_official_tools_to_1e_9() 
     assert checked == 546
 
 
-def test_rows_are_computed_together_as_they_are_alone() -> None:
+def test_rows_computed_together_equal_rows_computed_alone() -> None:
     size = 4
     rows = [pair for pair in PAIRS if len(pair["p"]) == size]
     p, q = np.stack([shares(row["p"]) for row in rows]), np.stack([shares(row["gold"]) for row in rows])
@@ -75,7 +75,7 @@ def test_rows_are_computed_together_as_they_are_alone() -> None:
 
 @pytest.mark.parametrize("groups", [2, 5, 7, 8, 11])
 @pytest.mark.parametrize("name", list(divergences.DIVERGENCES))
-def test_very_many_rows_give_to_the_last_bit_what_each_of_them_gives(name: str, groups: int) -> None:
+def test_very_many_rows_give_the_same_bits_as_each_alone(name: str, groups: int) -> None:
     rng = np.random.default_rng(groups)
     p, q = rng.dirichlet(np.ones(groups), 9000), rng.dirichlet(np.ones(groups), 9000)
     q[q < 0.1] = 0.0
@@ -139,7 +139,7 @@ def test_every_normalised_divergence_lies_between_0_and_1(pair: tuple[Floats, Fl
 
 @settings(deadline=None)
 @given(pairs())
-def test_equal_distributions_have_divergence_0_and_only_they(pair: tuple[Floats, Floats]) -> None:
+def test_equal_distributions_and_only_they_have_divergence_0(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
     for divergence in DIVERGENCES.values():
         assert float(divergence(p, p)) == 0
@@ -149,7 +149,7 @@ def test_equal_distributions_have_divergence_0_and_only_they(pair: tuple[Floats,
 
 @settings(deadline=None)
 @given(pairs())
-def test_symmetric_divergences_do_not_care_which_is_the_gold(pair: tuple[Floats, Floats]) -> None:
+def test_symmetric_divergences_do_not_depend_on_which_side_is_the_gold(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
     for divergence in SYMMETRIC:
         assert float(divergence(p, q)) == pytest.approx(float(divergence(q, p)), abs=1e-12)
@@ -162,7 +162,7 @@ def test_rnod_is_symmetric_where_both_give_weight_to_every_group(pair: tuple[Flo
     assert float(rnod(p, q)) == pytest.approx(float(rnod(q, p)), abs=1e-12)
 
 
-def test_rnod_takes_the_support_of_the_gold_and_so_is_not_symmetric() -> None:
+def test_rnod_uses_the_support_of_the_gold_and_so_is_not_symmetric() -> None:
     p, gold = [1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]
     assert float(rnod(p, gold)) == pytest.approx(0.5610836, abs=1e-7)
     assert float(rnod(gold, p)) == pytest.approx(0.4082483, abs=1e-7)
@@ -180,7 +180,7 @@ def test_the_support_test_of_od_is_sharp() -> None:
 
 @settings(deadline=None)
 @given(pairs())
-def test_turning_the_order_of_the_groups_round_changes_nothing(pair: tuple[Floats, Floats]) -> None:
+def test_reversing_the_order_of_the_groups_changes_nothing(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
     for divergence in DIVERGENCES.values():
         assert float(divergence(p[::-1], q[::-1])) == pytest.approx(float(divergence(p, q)), abs=1e-9)
@@ -188,9 +188,7 @@ def test_turning_the_order_of_the_groups_round_changes_nothing(pair: tuple[Float
 
 @settings(deadline=None)
 @given(pairs(), st.data())
-def test_nominal_divergences_do_not_see_the_order_of_the_groups(
-    pair: tuple[Floats, Floats], data: st.DataObject
-) -> None:
+def test_nominal_divergences_ignore_the_order_of_the_groups(pair: tuple[Floats, Floats], data: st.DataObject) -> None:
     p, q = pair
     order = data.draw(st.permutations(range(len(p))))
     for divergence in (jsd, rnss, variational):
@@ -219,7 +217,7 @@ def test_normalised_forms_follow_from_the_plain_ones(pair: tuple[Floats, Floats]
         ([0.5, 0.5], [0.3, 0.3, 0.4], "p has 2 groups and q has 3"),
     ],
 )
-def test_what_is_not_a_distribution_is_an_error_that_names_the_row(p: object, q: object, message: str) -> None:
+def test_an_invalid_distribution_is_an_error_that_names_the_row(p: object, q: object, message: str) -> None:
     for divergence in (*DIVERGENCES.values(), od, sod):
         with pytest.raises(ValueError, match=message):
             divergence(p, q)  # type: ignore[arg-type]

@@ -59,7 +59,7 @@ def fairness(
         ("G1", ORIGIN, [0.4303, 0.4303]),
     ],
 )
-def test_table_2_of_the_paper(name: str, attribute: AttributeSet, printed: list[float]) -> None:
+def test_the_values_of_table_2_of_the_paper(name: str, attribute: AttributeSet, printed: list[float]) -> None:
     found = fairness(CASES[name], attribute)[0]
     assert [*(turn.similarity for turn in found.turns), found.value] == pytest.approx(printed, abs=1e-4)
 
@@ -90,7 +90,7 @@ def test_values_recomputed_from_the_paper_to_all_digits(name: str, cumulative: b
             assert [*(turn.similarity for turn in found.turns), found.value] == pytest.approx(expected[key], abs=1e-9)
 
 
-def test_ordinal_sets_use_rnod_and_print_nmd_beside_it_and_nominal_sets_use_jsd() -> None:
+def test_ordinal_sets_use_rnod_and_print_nmd_too_and_nominal_sets_use_jsd() -> None:
     assert divergence_names(RATINGS, Settings()) == ("RNOD", "NMD")
     assert divergence_names(RATINGS, Settings(ordinal="NMD")) == ("NMD", "RNOD")
     assert divergence_names(ORIGIN, Settings(ordinal="NMD")) == ("JSD",)
@@ -104,7 +104,7 @@ def test_a_conversation_without_relevant_entities_has_gf_0_and_no_turns() -> Non
             assert (found.value, found.turns) == (0.0, ())
 
 
-def test_a_turn_without_relevant_entities_counts_as_uniform_where_asked() -> None:
+def test_a_turn_without_relevant_entities_counts_as_uniform_on_request() -> None:
     found = fairness(CASES["G1"], RATINGS, Settings(irrelevant="uniform"))[0]
     assert [(turn.turn, turn.nuggets) for turn in found.turns] == [(1, 0), (2, 2)]
     assert found.value == pytest.approx((1.0 + 0.40488096) / 2)
@@ -112,7 +112,7 @@ def test_a_turn_without_relevant_entities_counts_as_uniform_where_asked() -> Non
     assert origin.turns[0].similarity == pytest.approx(float(distribution_similarity([0.125] * 8, ORIGIN.gold, jsd)))
 
 
-def test_cumulative_distributions_take_all_relevant_nuggets_so_far_and_pass_over_empty_turns() -> None:
+def test_cumulative_distributions_use_all_relevant_nuggets_so_far_and_skip_empty_turns() -> None:
     spoken = conversation(("go", BACK), ("more", "none"), ("more", f"{LOOPER} {BACK}"))
     alone, grown = fairness(spoken, RATINGS)[0], fairness(spoken, RATINGS, cumulative=True)[0]
     assert [(turn.turn, turn.achieved, turn.nuggets) for turn in alone.turns] == [
@@ -127,7 +127,7 @@ def test_cumulative_distributions_take_all_relevant_nuggets_so_far_and_pass_over
     assert [turn.achieved for turn in uniform.turns][1] == (0.25,) * 4
 
 
-def test_turns_may_weigh_as_much_as_their_best_placed_nugget() -> None:
+def test_turns_may_have_the_weight_of_their_best_placed_nugget() -> None:
     spoken = conversation(("go", f"{BACK} {movie('0816692')}"), ("more", f"{filler(600)} {LOOPER}"))
     found = fairness(spoken, RATINGS, Settings(turn_weight="largest-pw"))[0]
     first, second = 1 - 1 / 1250, 1 - (4 + 600) / 1250
@@ -136,7 +136,7 @@ def test_turns_may_weigh_as_much_as_their_best_placed_nugget() -> None:
     assert found.value == pytest.approx((similar[0] * first + similar[1] * second) / (first + second))
 
 
-def test_an_irrelevant_turn_weighs_what_its_first_word_weighs() -> None:
+def test_an_irrelevant_turn_has_the_weight_of_its_first_word() -> None:
     spoken = conversation(("one two", "three four"), ("five", BACK))
     found = fairness(spoken, RATINGS, Settings(turn_weight="largest-pw", irrelevant="uniform"))[0]
     assert [turn.weight for turn in found.turns] == pytest.approx([1 - 2 / 1250, 1 - 5 / 1250])
@@ -159,7 +159,7 @@ def test_gf_is_the_mean_over_the_attribute_sets_or_weighted() -> None:
     assert combine(values, {"SUBSCS": 9.0}) == pytest.approx(0.4)
 
 
-def test_without_attribute_sets_there_is_nothing_to_be_fair_about() -> None:
+def test_without_attribute_sets_fairness_is_undefined() -> None:
     assert math.isnan(combine({}, {}))
     assert math.isnan(combine({"RATINGS": 0.5}, {"RATINGS": 0.0}))
 
@@ -184,7 +184,7 @@ def figures_of(spoken: Conversation, gold: GoldTable) -> dict[str, Figure]:
     return {figure.measure: figure for figure in found if figure.whole}
 
 
-def test_unknown_groups_are_bounded_and_the_truth_lies_within() -> None:
+def test_unknown_groups_are_bounded_and_the_truth_is_within() -> None:
     truth = figures_of(paper_b1(), paper_gold())
     assert truth["GF"].worst == truth["GF"].best == pytest.approx(truth["GF"].value)
     for known in range(10):
@@ -196,7 +196,7 @@ def test_unknown_groups_are_bounded_and_the_truth_lies_within() -> None:
         assert found["GF(ORIGIN)"].worst == found["GF(ORIGIN)"].best
 
 
-def test_an_unknown_group_looks_fair_where_the_gold_is_even_and_the_bounds_say_so() -> None:
+def test_an_unknown_group_looks_fair_if_the_gold_is_even_and_the_bounds_say_so() -> None:
     nothing = figures_of(paper_b1(), known_of(0))["GF(RATINGS)"]
     assert nothing.value == pytest.approx(1)
     assert nothing.worst < 0.5

@@ -180,7 +180,7 @@ def table_rows(text: str) -> dict[str, list[list[str]]]:
     return found
 
 
-def test_table_2_is_printed_whole_next_to_the_target(runs: Path) -> None:
+def test_table_2_is_printed_in_full_next_to_the_target(runs: Path) -> None:
     first, second = (printed("show", system, "--groups", cwd=runs).partition("outcome:")[2] for system in ("B1", "G1"))
     assert max(map(len, first.splitlines())) <= 80
     assert "".join(f"{line.rstrip()}\n" for line in first.splitlines()[2:]).startswith(EXAMPLE_ON_THE_PAGE)
@@ -287,7 +287,7 @@ def test_the_words_of_the_user_can_be_left_out_of_positions(runs: Path) -> None:
     assert "Positions and lengths leave the words of user turns out, as asked." in document["notes"]
 
 
-def test_the_first_turn_of_G1_holds_no_relevant_nugget_and_has_no_similarity(rows: list[dict[str, Any]]) -> None:
+def test_the_first_turn_of_G1_contains_no_relevant_nugget_and_has_no_similarity(rows: list[dict[str, Any]]) -> None:
     assert not [
         row for row in rows if row["system"] == "G1" and row["measure"] == "DistrSim(RATINGS)" and row["turn"] == 1
     ]
@@ -316,7 +316,7 @@ def test_ratios_of_G1_to_B1_are_those_of_section_6_2_and_one_topic_gives_them_no
     assert all(f"{share}%" in shown for share in ("9.7", "70.0", "95.8"))
 
 
-def test_ratios_are_printed_only_if_they_are_asked_for(runs: Path) -> None:
+def test_ratios_are_printed_only_on_request(runs: Path) -> None:
     asked = ("compare", "B1", "G1", "-m", "R")
     plain, more = (json.loads(printed(*asked, *option, "--json", cwd=runs)) for option in ((), ("--ratios",)))
     assert [row for row in more["long"] if row["figure"] != "ratio"] == plain["long"]

@@ -108,7 +108,7 @@ def over_trials(table: ScoreTable, measure: str) -> list[tuple[ScoreRow, list[Sc
     ]
 
 
-def test_a_breakdown_under_a_limit_of_ten_turns_is_charged_one_turn(material: Material) -> None:
+def test_a_breakdown_under_a_limit_of_ten_turns_counts_as_one_turn(material: Material) -> None:
     rows = {"".join(labels(one, 10)).rstrip("·") for one in material.finished}
     broken = {row for row in rows if row.endswith("-")}
     assert 0 < len(broken) < len(rows)
@@ -147,7 +147,7 @@ def test_every_figure_is_the_same_after_export_and_import(
     assert (tmp_path / "second").read_bytes() == (tmp_path / "file").read_bytes()
 
 
-def test_imports_of_two_systems_one_after_the_other_are_the_run_of_both(
+def test_importing_two_systems_one_after_the_other_gives_the_run_of_both(
     run: Path, table: ScoreTable, tmp_path: Path
 ) -> None:
     for system in "BA":
@@ -184,12 +184,12 @@ def test_ave_useful_is_the_mean_over_conversations_at_every_level(trials: list[l
 
 
 @given(ENDED, ROWS)
-def test_what_a_breakdown_is_charged_does_not_depend_on_conversations_elsewhere(row: str, elsewhere: str) -> None:
+def test_the_charge_for_a_breakdown_does_not_depend_on_other_conversations(row: str, elsewhere: str) -> None:
     alone, beside = averages(grid([row]), 1), averages(grid([row, elsewhere]), 2)
     assert alone["T01", None] == beside["T01", None] == pytest.approx(row.count("o") / len(row))
 
 
-def test_recovery_is_undefined_where_conversations_have_one_turn_by_design() -> None:
+def test_recovery_is_undefined_if_conversations_have_one_turn_by_design() -> None:
     lost = [TrialKey("G", "T06", 1)]
     table = score(
         grid(["x"] * 4 + ["o"]), grid_topics(6), None, Settings(), np.random.default_rng(0), turns=1, invalid=lost

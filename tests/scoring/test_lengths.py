@@ -55,13 +55,13 @@ ENGLISH = conversation(("Is there a cinema?", f"Yes, to the right. Tonight: {REL
         ("一 two", "words"),  # neither takes longer
     ],
 )
-def test_the_unit_is_that_whose_text_takes_longer_to_read(text: str, unit: str) -> None:
+def test_the_unit_is_the_one_whose_text_takes_longer_to_read(text: str, unit: str) -> None:
     assert unit_of((text,)) == unit
     assert unit_of((text,), "words") == "words"
     assert unit_of((text,), "characters") == "characters"
 
 
-def test_a_conversation_has_one_unit_that_of_all_its_answers() -> None:
+def test_a_conversation_has_one_unit_for_all_its_answers() -> None:
     mixed = conversation((QUESTION, "OK"), ("and?", ANSWER))
     assert {one.unit for one in passages(mixed)} == {"characters"}
     assert [one.words for one in passages(mixed)] == [17, 2, 4, 27]
@@ -80,7 +80,7 @@ def test_a_conversation_has_one_unit_that_of_all_its_answers() -> None:
         (" \u3000\n", 0),
     ],
 )
-def test_a_character_is_what_a_reader_sees_as_one_and_an_address_is_one(text: str, characters: int) -> None:
+def test_a_character_is_one_to_the_reader_and_an_address_is_one(text: str, characters: int) -> None:
     assert length(text, "characters") == characters
 
 
@@ -107,7 +107,7 @@ def test_positions_in_characters_add_up_over_the_conversation(texts: list[tuple[
 
 
 @given(st.lists(st.text(st.sampled_from("abé’ß–Ж가 \n.1"), max_size=40), min_size=2, max_size=4))
-def test_what_is_written_with_blanks_is_measured_as_it_was(texts: list[str]) -> None:
+def test_text_written_with_blanks_is_measured_as_before(texts: list[str]) -> None:
     talk = conversation(*zip(texts[::2], texts[1::2]))
     assert passages(talk) == passages(talk, "words")
     assert all(one.words == word_count(one.text) for one in passages(talk))
@@ -144,7 +144,7 @@ def entity(title: str) -> str:
     return next(entry.entity for entry in paper_gold().entries("M002") if entry.title == title)
 
 
-def test_a_conversation_in_japanese_has_the_R_U_and_GF_that_are_worked_out_by_hand() -> None:
+def test_a_conversation_in_japanese_has_the_R_U_and_GF_computed_by_hand() -> None:
     names = ("Back to the Future", "Interstellar", "Looper")  # L2, L1 and L2; groups 4, 4 and 3 of RATINGS
     first, second, third = map(entity, names)
     talk = conversation((QUESTION, f"{ANSWER}{first}\n続編：{second}"), ("もっと", f"はい：{third}"))
@@ -215,7 +215,7 @@ def test_a_weighting_with_both_limits_is_read_back(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["linear(Lc=0)", "linear(Lc=1.5)", "linear(L=1, L=2)", "linear(K=1)", "uniform(L=1)"])
-def test_a_weighting_that_cannot_be_is_refused(text: str) -> None:
+def test_an_impossible_weighting_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a weighting"):
         parse_weighting(text)
 
@@ -271,7 +271,7 @@ def test_an_assessment_measures_in_the_unit_of_the_settings() -> None:
         ("characters", "s: positions and lengths count characters, as asked (L = 1000)."),
     ],
 )
-def test_what_was_counted_stands_under_the_figures(unit: str, note: str) -> None:
+def test_the_counted_units_are_printed_below_the_figures(unit: str, note: str) -> None:
     def named(talk: object, trial: int) -> object:
         return replace(talk, key=replace(talk.key, system="s", trial=trial), trial_id=f"{trial}")  # type: ignore
 

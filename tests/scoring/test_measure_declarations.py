@@ -38,7 +38,7 @@ def by_name(one: Declaration) -> str:
 
 
 @pytest.mark.parametrize("one", ASKABLE, ids=by_name)
-def test_the_example_of_every_measure_can_be_asked_for_as_it_stands(one: Declaration) -> None:
+def test_the_example_of_every_measure_can_be_requested_unchanged(one: Declaration) -> None:
     schema = load_schema("dialeval-nuggets" if one in (SHARE, UCH) else "sakai-2023")
     made = read_term(parse(one.example), Settings(), TOPICS, schema)
     assert one in (made[-1].form, made[-1].declaration)
@@ -46,7 +46,7 @@ def test_the_example_of_every_measure_can_be_asked_for_as_it_stands(one: Declara
 
 
 @pytest.mark.parametrize("one", every_measure(), ids=by_name)
-def test_every_measure_says_what_it_is_in_one_sentence_and_where_it_is_from(one: Declaration) -> None:
+def test_every_measure_describes_itself_in_one_sentence_with_its_source(one: Declaration) -> None:
     assert one.sentence.endswith(".")
     assert "\n" not in one.sentence + one.formula
     assert len(one.sentence) <= 120
@@ -64,14 +64,14 @@ def test_a_parameter_that_a_measure_does_not_declare_is_refused_with_those_it_do
     assert caught.value.allowed == ", ".join(parameter.name for parameter in one.parameters)
 
 
-def test_a_measure_of_gold_takes_the_place_of_settings_that_there_are() -> None:
+def test_a_measure_of_gold_uses_existing_settings() -> None:
     settings = Settings()
     for one in every_measure():
         for parameter in one.parameters:
             assert not parameter.setting or hasattr(settings, parameter.setting), (one.name, parameter.name)
 
 
-def test_names_are_told_apart_within_what_they_are_of() -> None:
+def test_names_are_distinguished_within_their_level() -> None:
     names = [one.name for one in OF_CONVERSATIONS]
     assert len(names) == len(set(names))
 
@@ -125,7 +125,7 @@ def test_json_holds_every_measure_with_what_it_declares() -> None:
 
 
 @pytest.mark.parametrize(("given", "meant"), [("Swan", "SWAN"), ("cvar", "CVaR"), ("persistance", "persistence")])
-def test_a_wrong_name_says_what_is_meant_and_what_there_is(given: str, meant: str) -> None:
+def test_an_unknown_name_is_answered_with_the_likely_one_and_the_known_ones(given: str, meant: str) -> None:
     done = asked(given)
     assert isinstance(done.exception, InputError)
     assert f"{given!r} is not a measure: did you mean {meant}?" in str(done.exception)
@@ -149,5 +149,5 @@ def test_the_table_of_the_page_is_what_the_program_prints() -> None:
         ("max(cost)", "low", math.inf),
     ],
 )
-def test_a_form_is_good_and_ranges_as_what_it_is_taken_of(written: str, good: str, most: float) -> None:
+def test_a_form_has_the_good_end_and_range_of_its_inner_measure(written: str, good: str, most: float) -> None:
     assert (good_end(parse(written)), range_of(written)[1]) == (good, most)

@@ -126,7 +126,7 @@ def declared_in() -> dict[str, set[str]]:
     return found
 
 
-def test_no_file_but_its_own_holds_the_name_of_a_measure_as_a_string() -> None:
+def test_only_its_own_file_contains_the_name_of_a_measure_as_a_string() -> None:
     own = declared_in()
     assert own.keys() >= NAMES
     allowed = {place for places in ANOTHER_THING.values() for place in places}
@@ -150,7 +150,7 @@ def test_no_file_but_its_own_holds_the_name_of_a_measure_as_a_string() -> None:
     "text",
     ["R", "GF(RATINGS)", "P(", "pooled(GF", "%useful S1", "R, GF, GF(SET)", "R: relevance", "CVaR(R, beta=0.25)"],
 )
-def test_a_string_that_means_a_measure_is_seen(text: str) -> None:
+def test_a_string_that_means_a_measure_is_found(text: str) -> None:
     assert named(text)
     ((_, found),) = strings(f"x = {text!r}")
     assert found == text
@@ -163,5 +163,5 @@ def test_words_that_only_look_like_one_are_not(text: str) -> None:
     assert not named(text)
 
 
-def test_docstrings_and_exported_names_are_passed_over() -> None:
+def test_docstrings_and_exported_names_are_skipped() -> None:
     assert list(strings('"""R."""\n__all__ = ["R"]\n__all__ += ["P"]\ndef f():\n    "SWAN"\n')) == []

@@ -80,7 +80,7 @@ def rows(done: subprocess.CompletedProcess[str], measure: str) -> list[dict[str,
     return [row for row in json.loads(done.stdout)["rows"] if row["measure"] == measure]
 
 
-def test_a_run_is_scored_by_it_and_held_to_a_threshold_of_it(installed: Path, run: Path) -> None:
+def test_a_run_is_scored_by_it_and_checked_by_a_threshold_on_it(installed: Path, run: Path) -> None:
     measures = "Brevity(words=1), Brevity(words=1000), min(Brevity)"
     done, asked, plain, every, tree = commands(
         installed,
@@ -128,7 +128,7 @@ def test_it_is_listed_and_explained_and_its_parameters_are_checked(installed: Pa
         assert what in " ".join(refused.stderr.split())
 
 
-def test_without_the_distribution_its_name_is_no_measure(tmp_path: Path) -> None:
+def test_without_the_distribution_its_name_is_not_a_measure(tmp_path: Path) -> None:
     refused = python(tmp_path, tmp_path, "-m", "harvest", "score", str(SAMPLE), "-m", "Brevity")
     assert refused.returncode == 2
     assert "'Brevity' is not a measure" in refused.stderr

@@ -90,7 +90,7 @@ def spoken(rng: random.Random, topic: str, trial: int) -> Conversation:
 
 @pytest.mark.parametrize("changes", [{}, {"gains": {0: 0.0, 1: 0.3, 2: 0.9}}])
 @pytest.mark.parametrize("topic", ["M002", "R001"])
-def test_what_is_named_is_what_the_nuggets_of_each_conversation_are(topic: str, changes: dict[str, Any]) -> None:
+def test_the_named_entities_are_the_nuggets_of_each_conversation(topic: str, changes: dict[str, Any]) -> None:
     rng = random.Random(20)
     table, settings = gold(rng), Settings(**changes)
     told = [spoken(rng, topic, trial) for trial in range(250)]
@@ -112,7 +112,7 @@ def test_what_is_named_is_what_the_nuggets_of_each_conversation_are(topic: str, 
     assert 20 < careful < 240
 
 
-def test_the_figures_are_those_of_each_conversation_by_itself() -> None:
+def test_the_figures_are_those_of_each_conversation_alone() -> None:
     rng = random.Random(21)
     table = gold(rng)
     told = [spoken(rng, rng.choice(("M002", "M002", "R001", "C1", "M9")), trial) for trial in range(250)]
@@ -128,7 +128,7 @@ def test_the_figures_are_those_of_each_conversation_by_itself() -> None:
         assert repr(value) == repr(alone.value), f"{name} of {told[at].turns}"
 
 
-def test_the_figures_of_figure_5_are_those_of_each_conversation_by_itself() -> None:
+def test_the_figures_of_figure_5_are_those_of_each_conversation_alone() -> None:
     told = [paper_b1(), paper_g1()]
     grounds = [seen(one, TOPICS[one.key.topic], paper_gold()) for one in told]
     (measure,) = read_term(parse("R"), Settings(), TOPICS, load_schema(SHIPPED))

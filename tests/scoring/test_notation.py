@@ -29,7 +29,7 @@ _TERMS = st.recursive(
 
 
 @given(_TERMS)
-def test_what_is_written_is_read_as_the_same_term(term: Term) -> None:
+def test_a_written_term_is_read_as_the_same_term(term: Term) -> None:
     assert parse(str(term)) == term
     assert str(parse(str(term))) == str(term)
 
@@ -99,7 +99,7 @@ def test_there_is_one_way_to_write_a_measure(text: str, written: str) -> None:
         ("f(" * 30 + ")" * 30, 43, "more than 20 deep"),
     ],
 )
-def test_what_is_no_measure_is_refused_at_its_column(text: str, column: int, what: str) -> None:
+def test_an_invalid_measure_is_refused_at_its_column(text: str, column: int, what: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(text)
     assert what in str(caught.value)
@@ -113,6 +113,6 @@ def test_one_measure_is_one(text: str) -> None:
         parse(text)
 
 
-def test_terms_are_equal_whatever_order_their_parameters_were_written_in() -> None:
+def test_terms_are_equal_for_any_order_of_their_parameters() -> None:
     assert parse("f(a=1, b=2)") == parse("f(b=2, a=1)")
     assert hash(parse("f(a=1, b=2)")) == hash(parse("f(b=2, a=1)"))

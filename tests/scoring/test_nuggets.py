@@ -42,7 +42,7 @@ def reply(text: str, *links: Link) -> tuple[Nugget, ...]:
 
 
 @pytest.mark.parametrize(("name", "spoken"), [("B1", paper_b1()), ("G1", paper_g1())])
-def test_figure_5_word_counts_come_out_of_the_text(name: str, spoken: Conversation) -> None:
+def test_the_word_counts_of_figure_5_come_from_the_text(name: str, spoken: Conversation) -> None:
     printed = [entity for turn in PAPER["systems"][name]["turns"] for entity in turn["entities"]]
     relevant = [nugget for nugget in found(spoken) if nugget.relevant]
     assert [(nugget.title, nugget.position, f"L{nugget.grade}") for nugget in relevant] == [
@@ -98,19 +98,19 @@ def test_an_address_written_twice_side_by_side_is_a_repetition(between: str) -> 
     assert [nugget.duplicate for nugget in reply(f"{BACK}{between}{BACK}")] == [False, True]
 
 
-def test_a_markdown_link_with_a_title_as_its_words_stands_where_it_ends() -> None:
+def test_a_markdown_link_with_a_title_as_its_words_is_where_it_ends() -> None:
     (nugget,) = reply(f"1. [Back to the Future]({BACK}) a comedy")
     assert (nugget.entity, nugget.position, nugget.in_text) == (BACK, 6, True)
 
 
-def test_links_of_other_hosts_and_other_pages_are_no_nuggets() -> None:
+def test_links_to_other_hosts_and_other_pages_are_not_nuggets() -> None:
     assert (
         reply("https://imdb.com.evil.example/title/tt0088763/ https://www.imdb.com/name/nm0000116/ www.imdb.com") == ()
     )
     assert reply(f"![poster]({BACK}) and no more") == ()
 
 
-def test_a_link_outside_the_text_stands_at_the_last_word_of_its_turn_and_says_so() -> None:
+def test_a_link_outside_the_text_is_at_the_last_word_of_its_turn_and_says_so() -> None:
     text = f"Here is one: {BACK} and that is all"
     first, second = reply(text, Link(BACK, BACK), Link("Terminator", TERMINATOR), Link("t", TERMINATOR))
     assert (first.position, first.in_text) == (5, True)
@@ -129,7 +129,7 @@ def test_a_link_outside_the_text_stands_at_the_last_word_of_its_turn_and_says_so
         ([Source(BACK, "B", 5, 6), Source(TERMINATOR, "T", 90, 99)], [(BACK, -1, -1, 7), (TERMINATOR, -1, -1, 7)]),
     ],
 )
-def test_a_source_stands_where_the_system_says_it_does(
+def test_a_source_is_where_the_system_says_it_is(
     sources: list[Source], places: list[tuple[str, int, int, int]]
 ) -> None:
     answer = Answer.of("Alpha is one and Beta another.", sources=sources)
@@ -145,7 +145,7 @@ def test_a_link_outside_the_text_to_an_entity_of_an_earlier_turn_is_a_repetition
     assert [(nugget.position, nugget.duplicate) for nugget in found(spoken)] == [(2, False), (3, True)]
 
 
-def test_what_the_gold_table_does_not_know_is_unjudged_and_counted_once() -> None:
+def test_an_entity_unknown_to_the_gold_table_is_unjudged_and_counted_once() -> None:
     unknown = movie("9999999")
     nuggets = reply(f"{unknown} {unknown} {movie('0110912')}")
     assert [nugget.grade for nugget in nuggets] == [None, None, 0]
@@ -169,7 +169,7 @@ def test_a_topic_type_without_a_kind_of_url_has_no_nuggets() -> None:
     assert found(conversation(("go", BACK)), topic=Topic("M002", CHAT, "chat")) == ()
 
 
-def test_any_public_page_is_an_entity_where_the_topic_asks_for_pages() -> None:
+def test_any_public_page_is_an_entity_if_the_topic_asks_for_pages() -> None:
     topic = Topic("R001", RESEARCHER, "list")
     spoken = conversation(
         ("go", "A. Person, https://example.edu/~person\n![x](https://example.edu/x.png)"), topic="R001"
@@ -195,7 +195,7 @@ def test_positions_in_a_long_conversation_are_found_quickly() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from([BACK, TERMINATOR, "words", "and [", "](", "\n", f"[x]({BACK})", "![", "<a href='"])))
-def test_spans_lie_in_the_text_in_order_and_name_their_entity(parts: list[str]) -> None:
+def test_spans_are_in_the_text_in_order_and_name_their_entity(parts: list[str]) -> None:
     text = " ".join(parts)
     nuggets = reply(text)
     ends = [nugget.end for nugget in nuggets]

@@ -56,7 +56,7 @@ def test_newcombes_first_example() -> None:
     assert shares.newcombe(56, 70, 48, 80) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
 
-def test_the_ratio_of_two_means_with_no_error_below_is_that_of_the_upper_interval() -> None:
+def test_the_ratio_of_two_means_with_a_certain_bottom_is_that_of_the_upper_interval() -> None:
     assert shares.ratio(2.0, (1.5, 3.0), 4.0, (4.0, 4.0)) == pytest.approx((1.5 / 4, 3.0 / 4))
 
 
@@ -66,7 +66,7 @@ def test_fishers_p_is_scipys(table: tuple[int, int, int, int]) -> None:
     assert shares.fisher(a, b, c, d) == pytest.approx(stats.fisher_exact([[a, b], [c, d]]).pvalue)
 
 
-def test_one_recovery_of_one_against_half_of_thirty_says_nothing() -> None:
+def test_one_recovery_of_one_against_half_of_thirty_shows_nothing() -> None:
     assert shares.fisher(1, 0, 15, 15) == pytest.approx(1.0)
 
 
@@ -95,7 +95,7 @@ def test_gaffkes_limit_of_all_zeros_is_the_exact_one_of_no_failure() -> None:
     assert means.gaffke([0.0] * 7, 1.0, 0.975) == pytest.approx(shares.clopper_pearson(0, 7)[1], abs=1e-6)
 
 
-def test_gaffkes_limits_are_the_quantiles_of_what_they_are_of() -> None:
+def test_gaffkes_limits_are_the_quantiles_of_their_definition() -> None:
     values, rng = [0.9, 0.3, 0.55, 0.8, 1.0], random.Random(5)
     drawn = []
     for _ in range(40_000):
@@ -106,18 +106,18 @@ def test_gaffkes_limits_are_the_quantiles_of_what_they_are_of() -> None:
     assert 0 < low < 0.71 < high < 1
 
 
-def test_equivalence_is_shown_just_if_the_90_percent_interval_lies_within_the_margin() -> None:
+def test_equivalence_is_shown_exactly_if_the_90_percent_interval_is_within_the_margin() -> None:
     values = [0.01, -0.02, 0.03, 0.0, 0.02, -0.01]
     for margin in (0.01, 0.02, 0.03):
         low, high = means.student(values, 0.9)
         assert (means.equivalent(values, margin) <= 0.05) == (-margin < low and high < margin)
 
 
-def test_sign_flips_of_five_alike_differences_have_a_p_of_two_in_thirty_two() -> None:
+def test_sign_flips_of_five_equal_differences_have_a_p_of_two_in_thirty_two() -> None:
     assert means.sign_flips([1.0, 2.0, 0.5, 1.0, 3.0]) == pytest.approx(2 / 32)
 
 
-def test_fiellers_interval_of_a_ratio_with_a_sure_bottom_is_students() -> None:
+def test_fiellers_interval_of_a_ratio_with_a_certain_bottom_is_students() -> None:
     tops = [1.0, 2.0, 1.5, 1.7]
     low, high = means.student(tops)
     assert means.fieller(tops, [2.0] * 4) == pytest.approx((low / 2, high / 2))
@@ -212,7 +212,7 @@ def test_krippendorffs_example() -> None:
     assert math.isnan(agreement.alpha([[1.0, 1.0], [1.0, 1.0]]))
 
 
-def test_clusters_that_are_the_same_throughout_count_once() -> None:
+def test_clusters_that_are_equal_throughout_count_once() -> None:
     alone = [0.0, 1.0, 1.0, 0.0, 1.0]
     fives = [value for value in alone for _ in range(5)]
     labels = [number for number in range(5) for _ in range(5)]
@@ -222,7 +222,7 @@ def test_clusters_that_are_the_same_throughout_count_once() -> None:
     )
 
 
-def test_two_ways_of_clustering_of_which_one_is_each_alone_are_the_other() -> None:
+def test_of_two_clusterings_where_one_is_trivial_the_other_decides() -> None:
     values, pairs = [0.0, 1.0, 0.5, 0.25, 0.0, 1.0], [0, 0, 1, 1, 2, 2]
     assert designs.two_way_clustered(values, pairs, range(6)) == pytest.approx(designs.clustered(values, pairs))
 
@@ -243,13 +243,13 @@ def test_the_inflation_of_an_ar_1_tends_to_one_plus_phi_over_one_minus_phi() -> 
     assert designs.lag_one([1.0, -1.0] * 50) == pytest.approx(-0.99)
 
 
-def test_bounds_of_what_was_lost() -> None:
+def test_bounds_of_lost_trials() -> None:
     one, other = [1.0, 0.0, math.nan, 1.0], [1.0, 1.0, 0.0, 0.0]
     assert losses.bounds(one, (0.0, 1.0)) == pytest.approx((0.5, 0.75))
     assert losses.difference_bounds(one, other, (0.0, 1.0)) == pytest.approx((0.0, 0.25))
 
 
-def test_imbens_and_manskis_interval_is_the_usual_one_without_loss_and_one_sided_with_much() -> None:
+def test_imbens_and_manskis_interval_is_the_usual_one_without_loss_and_one_sided_with_much_loss() -> None:
     assert losses.imbens_manski((0.5, 0.1), (0.5, 0.1)) == pytest.approx((0.5 - 0.196, 0.5 + 0.196), abs=1e-4)
     low, high = losses.imbens_manski((0.2, 0.01), (0.8, 0.01))
     assert (low, high) == pytest.approx((0.2 - 0.01645, 0.8 + 0.01645), abs=1e-4)
@@ -275,7 +275,7 @@ def test_each_side_of_an_audit_has_its_own_variance() -> None:
     assert watches.run_difference([0.9, 0.8, 0.7], 0.8)[1] == pytest.approx(4.303 * 0.1 * math.sqrt(4 / 3), rel=1e-3)
 
 
-def test_a_judge_that_is_always_right_is_worth_as_much_as_its_labels_are_many() -> None:
+def test_a_judge_that_is_always_right_is_worth_as_many_labels_as_it_gives() -> None:
     rng = random.Random(8)
     people = [float(rng.random() < 0.6) for _ in range(200)]
     alone = [float(rng.random() < 0.6) for _ in range(2_000)]

@@ -76,7 +76,7 @@ def of_conversation(table: ScoreTable, measure: str, system: str = "B1", turn: i
         ("G1", "GF_cum", None, (0.4048810 + 0.4302716) / 2),
     ],
 )
-def test_the_paper_from_text_to_row(system: str, measure: str, turn: int | None, printed: float) -> None:
+def test_a_row_of_the_paper_from_its_text(system: str, measure: str, turn: int | None, printed: float) -> None:
     assert of_conversation(paper_table(), measure, system, turn).value == pytest.approx(printed, abs=1e-4)
 
 
@@ -94,7 +94,7 @@ def test_every_nugget_has_a_row_with_its_place_grade_and_gain() -> None:
     assert rows[0].entity == movie("0088763")
 
 
-def test_n_says_what_a_value_is_taken_over() -> None:
+def test_n_counts_the_items_that_a_value_is_over() -> None:
     table = paper_table()
     assert [of_conversation(table, "R", system).n for system in ("B1", "G1")] == [10, 2]
     assert [of_conversation(table, "GF(RATINGS)", system).n for system in ("B1", "G1")] == [2, 1]
@@ -180,7 +180,7 @@ def test_another_system_in_the_run_changes_no_figure_of_this_one() -> None:
     assert [row.as_json() for row in both.select(system="S2")] == [row.as_json() for row in alone.rows]
 
 
-def test_rows_stand_for_conversations_topics_trials_types_and_everything() -> None:
+def test_rows_are_for_conversations_topics_trials_types_and_everything() -> None:
     spoken, topics, gold = many()
     table = score(spoken, topics, gold, Settings(), np.random.default_rng(1), turns=2)
     for measure in ("R", "GF", "GF(RATINGS)", "GF(RATINGS, by=NMD)", "GF_cum(ORIGIN)", "GFR(alpha=0.5)"):
@@ -231,7 +231,7 @@ def test_within_a_topic_the_trials_are_the_units_of_every_mean() -> None:
         assert (topic.n, topic.interval, topic.resampled) == (12, "Gaffke-type interval with an unseen trial", "trials")
 
 
-def test_a_topic_with_fewer_valid_trials_weighs_as_much_as_the_others() -> None:
+def test_a_topic_with_fewer_valid_trials_has_the_same_weight_as_the_others() -> None:
     topics = topic_set(*(Topic(name, MOVIE, "ask") for name in ("M001", "M002")))
     gold = GoldTable([GoldEntry(name, movie(1), 2) for name in ("M001", "M002")])
     spoken = [conversation(("go", movie(1)), topic="M001", trial=trial) for trial in (1, 2, 3)]
@@ -244,7 +244,7 @@ def test_a_topic_with_fewer_valid_trials_weighs_as_much_as_the_others() -> None:
     assert (whole.n, whole.topics, whole.invalid) == (4, 2, 2)
 
 
-def test_settings_choose_how_intervals_are_made() -> None:
+def test_settings_choose_the_method_of_intervals() -> None:
     spoken, topics, gold = many()
     settings = Settings(resample="topics+trials", shares="bootstrap", level=0.9, replications=500)
     table = score(spoken, topics, gold, settings, np.random.default_rng(1), turns=2)
@@ -256,7 +256,7 @@ def test_settings_choose_how_intervals_are_made() -> None:
     assert within.interval == "Gaffke-type interval with an unseen topic"
 
 
-def test_without_gold_usefulness_alone_is_scored_and_the_table_says_what_is_missing() -> None:
+def test_without_gold_only_usefulness_is_scored_and_the_table_says_what_is_missing() -> None:
     spoken, topics, _ = many()
     table = score(spoken, topics, None, Settings(), np.random.default_rng(1), turns=2)
     assert {row.measure for row in table.rows} == {"%useful", "ave%useful", "%recovery"}
@@ -278,7 +278,7 @@ def test_a_topic_without_gold_is_undefined_not_zero() -> None:
     assert whole.note == "1 conversation without a value, left out; one topic: nothing to resample"
 
 
-def test_unknown_groups_repeats_and_links_outside_the_text_are_said() -> None:
+def test_unknown_groups_repeats_and_links_outside_the_text_are_reported() -> None:
     gold = GoldTable([GoldEntry("M002", movie(1), 2, groups={"RATINGS": (0.0, 0.0, 0.0, 1.0)})])
     spoken = conversation(("go", f"{movie(1)} {movie(1)}"), links=[(Link("card", movie(2)),)])
     table = score([spoken], topic_set(M002), gold, Settings(), np.random.default_rng(1))
@@ -303,7 +303,7 @@ def test_invalid_and_unplayed_trials_are_counted_and_in_no_figure() -> None:
     assert one(table, measure="%useful", turn=1, topic="T03", trial=None).invalid == 1
 
 
-def test_an_attempt_that_failed_before_a_valid_one_is_no_invalid_trial() -> None:
+def test_an_attempt_that_failed_before_a_valid_one_is_not_an_invalid_trial() -> None:
     spoken = grid(["oo"])
     table = score(spoken, grid_topics(1), None, Settings(), np.random.default_rng(1), invalid=[spoken[0].key])
     assert {row.invalid for row in table.rows} == {0}
@@ -319,7 +319,7 @@ def test_turns_may_differ_by_topic() -> None:
     assert list(table.select(measure="%useful", topic="T02", turn=2)) == []
 
 
-def test_a_turn_that_took_place_is_scored_whatever_the_protocol_foresaw() -> None:
+def test_a_turn_that_took_place_is_scored_even_if_the_protocol_did_not_expect_it() -> None:
     for turns in (1, {}, {("G", "T01"): 1, ("G", "T02"): 2}):
         table = score(grid(["xo", "xx"]), grid_topics(2), None, Settings(), np.random.default_rng(1), turns=turns)
         second = one(table, measure="%useful", turn=2, topic=None, topic_type=None, trial=None)
@@ -357,7 +357,7 @@ def test_empty_answers_and_no_turns_are_scored_as_they_are() -> None:
         ([paper_b1()], Settings(gains={1: 0.5}), "relevance grade 2"),
     ],
 )
-def test_what_cannot_be_scored_is_refused_with_one_clear_message(
+def test_an_unscorable_run_is_refused_with_one_clear_message(
     spoken: list[Conversation], settings: Settings, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):

@@ -42,13 +42,13 @@ def test_the_defaults_are_those_of_the_paper() -> None:
         ("shares", "normal"),
     ],
 )
-def test_a_value_out_of_range_is_refused_by_name_with_what_is_allowed(name: str, value: Any) -> None:
+def test_a_value_out_of_range_is_refused_by_name_with_the_allowed_ones(name: str, value: Any) -> None:
     with pytest.raises(InputError, match=f"scoring setting {name}") as fault:
         Settings(**{name: value})
     assert fault.value.allowed
 
 
-def test_settings_do_not_change_when_what_they_were_made_from_does() -> None:
+def test_settings_do_not_change_when_their_source_does() -> None:
     gains, weights = {1: 0.5, 2: 1.0}, {"RATINGS": 2.0}
     settings = Settings(gains=gains, weights=weights)
     gains[1], weights["RATINGS"] = 0.9, 9.0
@@ -82,12 +82,12 @@ def test_the_json_form_names_every_setting() -> None:
         {"gains": {0: 0, 1: 10**5000}},
     ],
 )
-def test_numbers_that_would_break_the_reckoning_are_refused(change: dict[str, Any]) -> None:
+def test_numbers_that_would_break_the_computation_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="is not allowed"):
         Settings(**change)
 
 
-def test_weights_that_leave_nothing_to_be_fair_about_are_refused() -> None:
+def test_weights_that_leave_no_fairness_to_measure_are_refused() -> None:
     topics = load_topics("fairweb-45")
     check_weights(Settings(weights={**dict.fromkeys(topics.attributes, 0.0), "RATINGS": 1.0}), topics)
     with pytest.raises(InputError, match="all attribute sets have weight 0"):
@@ -99,25 +99,25 @@ def test_the_earlier_word_for_the_intervals_of_shares_means_the_same() -> None:
     assert Settings(shares="wilson").as_json()["shares"] == "unseen-topic"  # type: ignore[arg-type]
 
 
-def test_a_choice_that_is_misspelt_names_the_nearest_word() -> None:
+def test_a_misspelt_choice_names_the_nearest_word() -> None:
     with pytest.raises(InputError, match=r"'bootstrap_t' is not allowed: did you mean 'bootstrap-t'\?"):
         Settings(resample="bootstrap_t")  # type: ignore[arg-type]
 
 
-def test_what_a_later_mapping_gives_holds_and_gains_that_are_not_named_keep_their_default() -> None:
+def test_a_later_mapping_wins_and_unnamed_gains_keep_their_default() -> None:
     found = Settings.of({"alpha": 0.3, "gains": {"L1": 0.25}}, {"alpha": 0.4, "level": None})
     assert (found.alpha, found.level) == (0.4, 0.95)
     assert found.gains == {0: 0.0, 1: 0.25, 2: 1.0}
 
 
-def test_a_name_that_is_no_setting_is_refused_with_the_nearest_one() -> None:
+def test_an_unknown_setting_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(InputError, match=r"no scoring setting 'turn_wieght': did you mean 'turn_weight'\?") as fault:
         Settings.of({"turn_wieght": "one"})
     assert fault.value.allowed == ", ".join(SETTINGS)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_each_setting_is_declared_with_all_that_an_option_and_an_audit_need(name: str) -> None:
+def test_each_setting_is_declared_with_everything_that_an_option_and_an_audit_need(name: str) -> None:
     declared = SETTINGS[name]
     assert declared.kind.validate(name, declared.default) == declared.default == getattr(Settings(), name)
     assert declared.help

@@ -61,7 +61,7 @@ def test_intervals_cover_or_are_withheld(one: SourceWorld, size: tuple[int, int]
         ),
     ],
 )
-def test_alike_systems_are_told_apart_rarely(one: SourceWorld, size: tuple[int, int], studies: int) -> None:
+def test_similar_systems_are_told_apart_rarely(one: SourceWorld, size: tuple[int, int], studies: int) -> None:
     check(count_verdicts(one, size, studies))
 
 
@@ -84,13 +84,13 @@ def test_a_watch_of_an_unchanged_system_hardly_ever_alarms(one: SourceWorld, yea
     check([false_alarms(one, WATCHED, years)])
 
 
-def test_the_page_has_every_world_and_none_that_is_flagged() -> None:
+def test_the_page_has_every_world_and_none_is_flagged() -> None:
     section = PAGE.read_text(encoding="utf-8").partition(f"\n{HEAD}\n")[2].partition(f"\n{END}\n")[0]
     assert {str(one) for one in (*SOURCE_WORLDS, HIDING) if f"| {one} |" not in section} == set()
     assert "two standard errors: none" in " ".join(section.split())
 
 
-def test_what_misses_is_flagged_with_its_size() -> None:
+def test_a_miss_is_flagged_with_its_size() -> None:
     good, bad = (Counted("a world", "domains", 8, 3, 100, 100, right) for right in (95, 80))
     wrong = Counted("a world", "alike, domains", 8, 3, 100, 100, 80)
     assert [is_flagged(one) for one in (good, bad, wrong)] == [False, True, True]

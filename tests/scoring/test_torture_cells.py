@@ -18,7 +18,7 @@ def cell() -> Cell:
     return Cell("an engine", "a world", "a group", SIZE, None)
 
 
-def test_coverage_is_of_the_printed_intervals_alone() -> None:
+def test_coverage_is_only_of_printed_intervals() -> None:
     one = cell()
     for said in (Said(0.5, 0.4, 0.6), Said(0.5, 0.6, 0.7), Said(0.5, reason="too few"), Said(math.nan, 0.0, 1.0)):
         one.add([said])
@@ -27,7 +27,7 @@ def test_coverage_is_of_the_printed_intervals_alone() -> None:
     assert one.studies == 3
 
 
-def test_a_study_of_a_family_is_wrong_once_however_many_of_its_pairs_are() -> None:
+def test_a_study_of_a_family_is_wrong_once_for_any_number_of_pairs() -> None:
     one = cell()
     one.add([winner(Said(0.0), True, 1.0), winner(Said(0.0), True, -1.0), winner(Said(0.0), False, 0.0)])
     one.add([winner(Said(0.0), False, 0.0)] * 3)
@@ -44,27 +44,27 @@ def test_a_study_of_a_family_is_wrong_once_however_many_of_its_pairs_are() -> No
         (-0.2, True, -1, False),
     ],
 )
-def test_a_winner_is_wrong_where_none_is_or_the_other_one(
+def test_naming_a_winner_is_wrong_if_there_is_none_or_another(
     truth: float, decided: bool, sign: float, wrong: bool
 ) -> None:
     assert winner(Said(truth), decided, sign).wrong is wrong
 
 
 @pytest.mark.parametrize(("covered", "flagged"), [(395, False), (365, False), (357, True), (200, True)])
-def test_coverage_is_flagged_below_the_promise_less_two_errors(covered: int, flagged: bool) -> None:
+def test_coverage_is_flagged_below_the_promise_minus_two_errors(covered: int, flagged: bool) -> None:
     one = cell()
     one.figures, one.printed, one.studies, one.covered = 400, 400, 400, covered
     assert one.too_low is flagged
 
 
 @pytest.mark.parametrize(("wrong", "flagged"), [(20, False), (33, False), (34, True)])
-def test_wrong_verdicts_are_flagged_above_the_promise_and_two_errors(wrong: int, flagged: bool) -> None:
+def test_wrong_verdicts_are_flagged_above_the_promise_plus_two_errors(wrong: int, flagged: bool) -> None:
     one = cell()
     one.judged, one.wrong = 400, wrong
     assert one.too_wrong is flagged
 
 
-def test_t_holds_where_topics_are_normal_and_is_flagged_where_one_side_has_a_heavy_tail() -> None:
+def test_t_is_valid_for_normal_topics_and_is_flagged_if_one_side_has_a_heavy_tail() -> None:
     """figures.md, W7: equal means, one side steady, the other lognormal σ 1.5; t covers .75 at 15×5."""
     paired = classical.ENGINES[1]
     hostile = counted(paired, WORLDS["one system steady: R, lognormal σ 1.5"], (15, 5, 2), 300)
@@ -99,7 +99,7 @@ def test_engines_are_tried_in_worlds_of_their_kinds_and_groups_at_their_sizes() 
     assert not any(engine.tries(one, (8, 1, 2)) for one in WORLDS.values())
 
 
-def test_the_command_prints_cells_what_is_flagged_and_why_nothing_was_printed(
+def test_the_command_prints_cells_flags_and_reasons_for_missing_figures(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuses(world: World, study: Study) -> list[Said]:
@@ -116,7 +116,7 @@ def test_the_command_prints_cells_what_is_flagged_and_why_nothing_was_printed(
     assert "· unequal spread of systems · 1 of 1 cells: coverage from ." in printed
 
 
-def test_a_hidden_cell_is_flagged_with_what_the_data_cannot_show() -> None:
+def test_a_hidden_cell_is_flagged_with_the_reason_the_data_cannot_show() -> None:
     one = Cell("an engine", "a world", "a group", SIZE, "nobody named the clusters")
     one.figures = one.printed = one.studies = 100
     one.covered = 50

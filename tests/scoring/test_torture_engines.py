@@ -28,7 +28,7 @@ assert catalogue.MODULES
         ("corrected judge", "judge lenient on bad topics, Beta(3, 2), people on 2 trials a topic", (15, 5, 2)),
     ],
 )
-def test_intervals_hold_in_hostile_worlds(engine: str, world: str, size: tuple[int, int, int]) -> None:
+def test_intervals_are_valid_in_hostile_worlds(engine: str, world: str, size: tuple[int, int, int]) -> None:
     cell = counted(ENGINES[engine], WORLDS[world], size, 30)
     assert cell.printed
     assert not cell.too_low
@@ -41,7 +41,7 @@ def test_a_measure_without_a_top_has_no_spread_of_15_topics() -> None:
     assert "no top" in next(iter(cell.reasons))
 
 
-def test_what_few_topics_decide_is_hidden_from_studies_that_may_have_none_of_them() -> None:
+def test_a_fact_decided_by_few_topics_is_hidden_from_studies_that_may_lack_them() -> None:
     world = WORLDS["latency, 5% of topics ×10"]
     assert world.unseen(45) == "one topic in 20 decides, and 45 topics may have none"
     assert world.unseen(200) is None

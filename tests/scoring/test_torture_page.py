@@ -29,7 +29,7 @@ def test_a_kind_of_worlds_is_a_line_with_its_least_coverage_by_size() -> None:
     assert "| share | 1.25 to 1.25 | 1.25 to 1.25 |" in written
 
 
-def test_families_are_told_beside_their_pairs() -> None:
+def test_families_are_reported_next_to_their_pairs() -> None:
     family = cell(196, (15, 5, 4))
     family.engine += page.FAMILIES
     family.wrong = 8
@@ -38,13 +38,13 @@ def test_families_are_told_beside_their_pairs() -> None:
     assert "| independent | .980 | .000 | .040 | 1.25 |" in written
 
 
-def test_what_is_flagged_is_listed_with_its_error() -> None:
+def test_a_flag_is_listed_with_its_error() -> None:
     low = cell(160)
     low.wrong = 40
     assert f"* {WORLD}, 15×5: covers .800 ± .028, wrong in .200 ± .028" in page.part([low])
 
 
-def test_a_share_of_intervals_and_the_reasons_of_the_others_are_told() -> None:
+def test_the_share_of_intervals_and_the_reasons_for_missing_ones_are_reported() -> None:
     some = cell(96)
     some.printed, some.reasons = 100, Counter({"3 clusters: too few": 60, "12 clusters: too few": 40})
     written = page.part([some])
@@ -52,14 +52,14 @@ def test_a_share_of_intervals_and_the_reasons_of_the_others_are_told() -> None:
     assert "* … clusters: too few (at 15×5)" in written
 
 
-def test_hidden_worlds_are_told_apart_and_are_in_no_other_table() -> None:
+def test_hidden_worlds_are_kept_apart_and_are_in_no_other_table() -> None:
     written = page.part([cell(196), cell(100, world=HIDDEN, hidden="nobody named the clusters")])
     told, _, apart = written.partition("### Worlds that cannot be told")
     assert f"| {HIDDEN} | nobody named the clusters | compare, topics like these | 15×5: .500 |" in apart
     assert HIDDEN not in told.partition("In the tables")[2]
 
 
-def test_the_part_is_put_in_its_place_and_stays_when_the_rest_is_written_anew() -> None:
+def test_the_section_is_inserted_and_kept_when_the_rest_is_rewritten() -> None:
     old = "# Page\n\nText.\n\n## All cells\n\n| a |\n"
     first = page.placed(old, "## Hostile worlds\n\nOne.\n")
     assert first == "# Page\n\nText.\n\n## Hostile worlds\n\nOne.\n\n## All cells\n\n| a |\n"
@@ -69,7 +69,7 @@ def test_the_part_is_put_in_its_place_and_stays_when_the_rest_is_written_anew() 
     assert page.with_part_of(old, old) == old
 
 
-def test_the_page_is_written_from_cells_that_are_kept_and_those_are_not_counted_again(
+def test_the_page_is_written_from_stored_cells_without_counting_them_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cells, written = tmp_path / "cells.jsonl", tmp_path / "page.md"

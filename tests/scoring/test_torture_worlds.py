@@ -21,7 +21,7 @@ def size(of: World) -> tuple[int, int, int]:
     return max(of.least[0], 12), trials, max(few, min(2, many))
 
 
-def test_the_same_replication_is_the_same_study_and_the_next_one_another() -> None:
+def test_equal_replications_are_equal_studies_and_the_next_one_differs() -> None:
     one = WORLDS["useful or not, Beta(2, 2)"]
     first, again, other = (one.study(1, number, 15, 5, 2).values for number in (0, 0, 1))
     assert np.array_equal(first, again)
@@ -29,7 +29,7 @@ def test_the_same_replication_is_the_same_study_and_the_next_one_another() -> No
 
 
 @pytest.mark.parametrize("group", sorted({one.group for one in ALL}))
-def test_every_world_draws_studies_of_the_size_that_was_asked_for(group: str) -> None:
+def test_every_world_draws_studies_of_the_requested_size(group: str) -> None:
     for one in (each for each in ALL if each.group == group):
         topics, trials, systems = size(one)
         study = one.study(3, 0, topics, trials, systems)
@@ -55,7 +55,7 @@ LIGHT = [one for one in ALL if one.group != "heavy tails" and "Pareto" not in on
 @pytest.mark.parametrize(
     "kind", keep_cells([Kind.SHARE, Kind.SCORE, Kind.UNBOUNDED, Kind.PREFERENCES, Kind.TURNS], 1, 3)
 )
-def test_the_true_mean_is_that_of_what_is_drawn(kind: Kind) -> None:
+def test_the_true_mean_is_that_of_the_drawn_values(kind: Kind) -> None:
     """Heavy tails are left out: 60 studies do not show their means; their formulas are tested by themselves."""
     for one in (each for each in LIGHT if each.kind is kind):
         topics, trials, systems = size(one)
@@ -68,7 +68,7 @@ def test_the_true_mean_is_that_of_what_is_drawn(kind: Kind) -> None:
         assert z(whole - given, 0) < 5.5, one.name
 
 
-def test_true_spreads_are_those_of_what_is_drawn() -> None:
+def test_true_spreads_are_those_of_the_drawn_values() -> None:
     for one in (each for each in LIGHT if each.kind in (Kind.SHARE, Kind.SCORE)):
         topics, trials, systems = size(one)
         studies = [one.study(5, number, topics, trials, systems) for number in range(STUDIES)]
@@ -81,7 +81,7 @@ def test_true_spreads_are_those_of_what_is_drawn() -> None:
         assert z(pure, studies[0].exact["within"]) < 6.5, one.name
 
 
-def test_true_ratios_are_those_of_what_is_drawn() -> None:
+def test_true_ratios_are_those_of_the_drawn_values() -> None:
     for one in (each for each in ALL if each.kind is Kind.TURNS):
         studies = [one.study(6, number, 15, 5, 2) for number in range(STUDIES)]
         truth = one.truth("recovery", studies[0])
@@ -105,7 +105,7 @@ def test_true_ratios_are_those_of_what_is_drawn() -> None:
         ("never recovers in 5% of topics, else in 0.6", "recovery", 0.57),
     ],
 )
-def test_truths_that_can_be_worked_out_by_hand(name: str, estimand: str, expected: float) -> None:
+def test_truths_agree_with_hand_calculations(name: str, estimand: str, expected: float) -> None:
     one = WORLDS[name]
     truth = one.truth(estimand, one.study(7, 0, 15, 5, 1))
     assert truth is not None
@@ -120,7 +120,7 @@ def test_an_infinite_variance_has_no_truth() -> None:
     assert one.truth("mean", study) is not None
 
 
-def test_systems_that_are_said_to_be_alike_have_one_mean_and_one_recovery() -> None:
+def test_systems_declared_alike_have_one_mean_and_one_recovery() -> None:
     for one in ALL:
         if not one.alike or one.systems[1] < 2 or one.kind in (Kind.JUDGES, Kind.CORRECTED):
             continue

@@ -15,7 +15,9 @@ WEIGHTS = st.lists(st.integers(0, 6), min_size=2, max_size=5)
 
 @settings(max_examples=60)
 @given(st.sampled_from(["JSD", "RNOD", "NMD"]), st.integers(2, 5), st.data())
-def test_no_spread_of_the_unknown_lies_outside_the_bounds(divergence: str, groups: int, data: st.DataObject) -> None:
+def test_no_distribution_of_the_unknown_is_outside_the_bounds(
+    divergence: str, groups: int, data: st.DataObject
+) -> None:
     weights = st.lists(st.integers(0, 6), min_size=groups, max_size=groups)
     known = np.array(data.draw(weights), dtype=float)
     gold = np.array(data.draw(weights.filter(any)), dtype=float)
@@ -36,7 +38,7 @@ def test_no_spread_of_the_unknown_lies_outside_the_bounds(divergence: str, group
 
 
 @pytest.mark.parametrize("divergence", ["JSD", "RNOD", "NMD"])
-def test_where_everything_is_unknown_it_could_be_the_gold_distribution(divergence: str) -> None:
+def test_if_everything_is_unknown_it_could_be_the_gold_distribution(divergence: str) -> None:
     worst, best = similarity_bounds([0, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], divergence)
     assert best == pytest.approx(1)
     assert worst < 0.6

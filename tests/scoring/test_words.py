@@ -50,7 +50,7 @@ def test_user_turns_cost_words_and_the_last_word_of_a_span_counts() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4), st.sampled_from(["words", "characters", "by-script"]))
-def test_without_the_words_of_the_user_positions_are_those_of_the_answers_alone(
+def test_without_the_words_of_the_user_positions_count_only_answers(
     texts: list[tuple[str, str]], unit: UnitChoice
 ) -> None:
     spoken = passages(conversation(*texts), unit, "left-out")
@@ -68,7 +68,7 @@ def test_a_url_glued_to_a_word_has_the_position_of_that_word() -> None:
     assert reply.positions([text.index(" and")]) == [3]
 
 
-def test_a_turn_without_words_stands_where_the_words_before_it_end() -> None:
+def test_a_turn_without_words_has_the_position_where_the_words_before_it_end() -> None:
     (user, reply) = passages(conversation(("", "")))
     assert (user.first_position, user.last_position, reply.last_position) == (1, 1, 1)
     (_, silent) = passages(conversation(("a b", " \n")))

@@ -60,14 +60,14 @@ def ways(chances: tuple[Chance, ...]) -> Mapping[tuple[str, str], float]:
     return found
 
 
-def test_every_node_keeps_to_what_it_promises() -> None:
+def test_every_node_keeps_its_promises() -> None:
     user = build(Options(cooperativeness=0.7, patience=1))
     seen = walk(user, SCENARIO, (*ANSWERS, WHICH_ACTOR), depth=3)
     of_facts = {"unsure", "revise"}  # which this goal has none of
     assert set(seen) == {*ACTS, "patience", "frustrated", "goal-reached", "satisfied"} - of_facts
 
 
-def test_it_keeps_what_the_seam_promises() -> None:
+def test_it_keeps_the_promises_of_the_interface() -> None:
     assert_conforms(build(Options(cooperativeness=0.7)), [SCENARIO, Scenario(MOVIES)])
 
 
@@ -96,7 +96,7 @@ def test_any_parameters_give_distributions(
     walk(build(options), Scenario(MOVIES, {"goal": goal}), (USEFUL, USELESS, WHICH_YEAR, WHICH_ACTOR), depth=3)
 
 
-def test_draws_are_those_that_are_promised() -> None:
+def test_draws_follow_the_promised_distribution() -> None:
     user = build(Options(cooperativeness=0.6))
     state = user.start(SCENARIO, RNG)
     drawn_like_promised(user, state, None, tests=6)
@@ -142,13 +142,13 @@ def test_a_question_of_the_system_is_answered_before_the_agenda_goes_on() -> Non
     assert ways(user.distribution(informed, USELESS)) == {("insist", "Which films feature time travel?"): 1.0}
 
 
-def test_a_question_is_known_by_the_words_of_what_is_wanted_too() -> None:
+def test_a_question_is_also_recognised_by_the_words_of_the_wanted_item() -> None:
     asked = Observation(Answer("Do you prefer comedies or dramas?"))
     user = quiet(initiative=0.0)
     assert ways(user.distribution(after(user), asked)) == {("inform", "I like comedies."): 1.0}
 
 
-def test_an_uncooperative_user_passes_over_the_question_and_says_its_own_again() -> None:
+def test_an_uncooperative_user_ignores_the_question_and_repeats_its_own() -> None:
     user = quiet(initiative=0.0, cooperativeness=0.25)
     found = user.distribution(after(user), WHICH_YEAR)
     own = ("insist", "Which films feature time travel?")
@@ -202,7 +202,7 @@ def test_unsaid_constraints_are_said_by_initiative_after_useless_and_useful_answ
     assert refined.stack == (("request", "Who directed the oldest?"), ("refined", year[1])), "it waits for an answer"
 
 
-def test_at_the_end_of_its_goal_it_leaves_or_adds_what_was_not_said() -> None:
+def test_at_the_end_of_its_goal_it_leaves_or_adds_unsaid_constraints() -> None:
     scenario = Scenario(MOVIES, {"goal": {"requests": ["Which films?"], "constraints": {"year": "From 2004."}}})
     user = quiet(initiative=0.4)
     state = user.start(scenario, RNG)
@@ -214,14 +214,14 @@ def test_at_the_end_of_its_goal_it_leaves_or_adds_what_was_not_said() -> None:
     )
 
 
-def test_patience_ends_and_says_with_what() -> None:
+def test_patience_ends_with_a_reason() -> None:
     user = quiet(initiative=0.0, patience=1)
     assert said(user, SCENARIO, [USELESS, USELESS]) == ["ask", "insist", "frustrated"]
     assert said(user, SCENARIO, [USELESS, WHICH_YEAR]) == ["ask", "insist", "patience"]
     assert said(user, SCENARIO, [USELESS, USEFUL, USELESS, USELESS]) == ["ask", "insist", "ask", "insist", "frustrated"]
 
 
-def test_questions_can_be_counted_apart_from_useless_answers() -> None:
+def test_questions_can_be_counted_separately_from_useless_answers() -> None:
     user = quiet(initiative=0.0, patience=1, questions=2)
     asking = [WHICH_YEAR, USELESS, WHICH_ACTOR]
     assert said(user, SCENARIO, [*asking, USELESS]) == ["ask", "inform", "insist", "no-preference", "frustrated"]
@@ -258,19 +258,19 @@ def test_the_goal_comes_from_the_trait_the_options_or_the_request() -> None:
         {"requests": ["a"], "wishes": []},
     ],
 )
-def test_a_goal_that_is_none_is_refused(goal: object) -> None:
+def test_an_invalid_goal_is_refused(goal: object) -> None:
     scenario = Scenario(MOVIES, {"goal": goal} if goal is not None else {"gaol": {}})
     with pytest.raises(InputError, match=r"does not have the form of a goal|did you mean 'goal'"):
         build(Options()).start(scenario, RNG)
 
 
-def test_a_constraint_the_topic_cannot_fill_is_refused() -> None:
+def test_a_constraint_that_the_topic_cannot_fill_is_refused() -> None:
     user = build(Options(constraints={"genre": "{{ topic.fields.genre }}"}))
     with pytest.raises(InputError, match="constraint 'genre': topic 'M002' has no field 'genre'"):
         user.start(Scenario(MOVIES), RNG)
 
 
-def test_a_memory_that_is_none_is_refused() -> None:
+def test_an_invalid_memory_is_refused() -> None:
     user = quiet()
     kept = encode_memory(user.start(SCENARIO, RNG))
     for broken in ({**kept, "stack": [["request"]]}, {key: kept[key] for key in ("harvest-memory", "topic", "turn")}):
@@ -300,15 +300,13 @@ FACTS: Mapping[str, Any] = {
         ("Which colour does the lamp have?", "no-preference", "Any."),
     ],
 )
-def test_what_it_knows_is_told_when_asked_and_what_it_does_not_know_is_said(
-    question: str, act: str, words: str
-) -> None:
+def test_a_known_fact_is_given_when_requested_and_an_unknown_one_is_denied(question: str, act: str, words: str) -> None:
     user = quiet(**FACTS)
     state = user.respond(user.start(Scenario(MOVIES), RNG), None, RNG.at(1))[1]
     assert ways(user.distribution(state, Observation(Answer(question)))) == {(act, words): 1.0}
 
 
-def test_facts_are_never_told_unasked() -> None:
+def test_facts_are_never_given_unasked() -> None:
     user, seen, spoken = quiet(**{**FACTS, "initiative": 1.0}), None, []
     state: State = user.start(Scenario(MOVIES), RNG)
     for turn in range(1, 4):
@@ -416,7 +414,7 @@ def test_a_goal_of_a_scenario_may_have_facts() -> None:
         ("{changes: [{turn: 4, slot: a, say: x, becomes: y}, {turn: 4, slot: b, say: x, becomes: y}]}", 59),
     ],
 )
-def test_a_fault_of_a_slot_points_at_it_and_says_what_to_do(text: str, column: int) -> None:
+def test_a_fault_of_a_slot_points_at_it_and_gives_advice(text: str, column: int) -> None:
     with pytest.raises(InputError) as refused:
         parse_document(text, "o.yaml").validate_as(Options)
     assert refused.value.place is not None

@@ -81,7 +81,7 @@ def test_every_act_and_every_end_has_its_probability_and_the_hazard(kind: str) -
         (None, ""),
     ],
 )
-def test_it_stands_what_an_answer_was_taken_for(observation: Observation | None, took: str) -> None:
+def test_the_interpretation_of_an_answer_is_recorded(observation: Observation | None, took: str) -> None:
     user = built({**AGENDA, "stop": None})
     rng = Streams(1, ("took",))
     action, state = user.respond(user.start(Scenario(MOVIES), rng.at(0)), None, rng.at(1))
@@ -91,7 +91,7 @@ def test_it_stands_what_an_answer_was_taken_for(observation: Observation | None,
     assert action.choice.took == took
 
 
-def test_noise_is_what_was_changed_in_this_turn() -> None:
+def test_noise_is_the_change_made_in_this_turn() -> None:
     plain, noisy = built(AGENDA), built(USERS["paraphrasing"])
     changed = 0
     for trial in range(20):
@@ -153,7 +153,7 @@ def talked(user: User, trial: int) -> list[Say | Stop]:
     return found
 
 
-def test_a_plug_in_that_lists_its_chances_need_not_say_more() -> None:
+def test_a_plug_in_that_lists_its_choices_need_not_do_more() -> None:
     ends = 0
     for trial in range(20):
         opening, *further = talked(Coin(), trial)
@@ -164,7 +164,7 @@ def test_a_plug_in_that_lists_its_chances_need_not_say_more() -> None:
     assert ends
 
 
-def test_chances_that_cannot_be_listed_cost_no_trial() -> None:
+def test_choices_that_cannot_be_listed_cost_no_trial() -> None:
     assert all(action.choice is None for action in talked(Coin(broken=True), 1))
     told = Choice(took="question")
     assert talked(Coin(told, broken=True), 1)[0].choice == told
@@ -188,6 +188,6 @@ BROKEN: list[Any] = [
 
 
 @pytest.mark.parametrize("told", BROKEN)
-def test_a_choice_that_no_recording_can_hold_is_a_broken_promise(told: Any) -> None:
+def test_an_unrecordable_choice_is_a_broken_promise(told: Any) -> None:
     with pytest.raises(BrokenPromise, match=r"Say\.choice"):
         talked(Coin(Choice(**told) if isinstance(told, dict) else told), 1)

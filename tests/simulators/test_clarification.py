@@ -50,14 +50,14 @@ def ways(chances: tuple[Chance, ...]) -> Mapping[str, float]:
     return found
 
 
-def test_every_node_keeps_to_what_it_promises() -> None:
+def test_every_node_keeps_its_promises() -> None:
     seen = walk(
         build(Options(patience=1, tries=1)), SCENARIO, (OPEN, CLOSED, NAMED, BESIDE, MET, *ANSWERS[5:]), depth=3
     )
     assert set(seen) == {*ACTS, "satisfied", "patience", "frustrated"}
 
 
-def test_it_keeps_what_the_seam_promises() -> None:
+def test_it_keeps_the_promises_of_the_interface() -> None:
     assert_conforms(build(Options()), [SCENARIO])
 
 
@@ -82,7 +82,7 @@ def test_any_parameters_give_distributions(
     walk(build(options), SCENARIO, (OPEN, CLOSED, NAMED, BESIDE, MET), depth=3)
 
 
-def test_draws_are_those_that_are_promised() -> None:
+def test_draws_follow_the_promised_distribution() -> None:
     user = build(Options())
     state = opened(user)
     for observation in (OPEN, CLOSED, NAMED, BESIDE, MET):
@@ -99,7 +99,7 @@ def test_it_answers_each_kind_of_question_in_its_way() -> None:
     assert ways(user.distribution(state, MET)) == {"satisfied": 1}
 
 
-def test_the_facet_stays_hidden_until_it_is_asked_for_or_missed() -> None:
+def test_the_facet_is_hidden_until_it_is_requested_or_missed() -> None:
     facet = content_words("low-budget independent productions")
     telling = {"confirm", "correct", "tell", "redirect"}
     user = build(Options(stop=None))
@@ -111,7 +111,7 @@ def test_the_facet_stays_hidden_until_it_is_asked_for_or_missed() -> None:
                 assert not facet & content_words(chance.action.text)
 
 
-def test_an_answer_a_rule_judged_useless_satisfies_nobody() -> None:
+def test_an_answer_judged_useless_by_a_rule_satisfies_nobody() -> None:
     user = build(Options(stop=None, initiative=1.0))
     assert ways(user.distribution(opened(user), Observation(MET.answer, "x"))) == {"redirect": 1}
 
@@ -136,7 +136,7 @@ def test_a_refusal_that_names_the_facet_satisfies_nobody(text: str) -> None:
 
 
 @pytest.mark.parametrize("label", [None, "o"])
-def test_its_own_words_given_back_satisfy_nobody(label: str | None) -> None:
+def test_its_own_words_repeated_satisfy_nobody(label: str | None) -> None:
     user = build(Options(initiative=1.0, stop=None, tries=9))
     state = opened(user)
     for turn in range(2, 6):
@@ -149,14 +149,14 @@ def test_its_own_words_given_back_satisfy_nobody(label: str | None) -> None:
             )
 
 
-def test_patience_ends_with_questions_and_tries_with_answers_beside_the_facet() -> None:
+def test_patience_ends_with_questions_and_tries_with_answers_that_miss_the_facet() -> None:
     user = build(Options(stop=None, patience=1, tries=1, cooperativeness=1.0, initiative=1.0))
     assert said(user, SCENARIO, [OPEN, CLOSED]) == ["ask", "tell", "patience"]
     assert said(user, SCENARIO, [BESIDE, OPEN, BESIDE]) == ["ask", "redirect", "tell", "frustrated"]
     assert said(user, SCENARIO, [OPEN, MET]) == ["ask", "tell", "satisfied"]
 
 
-def test_coverage_is_the_largest_share_of_the_facet_that_was_seen() -> None:
+def test_coverage_is_the_largest_share_of_the_facet_so_far() -> None:
     user = build(Options(stop=None, overlap=1.0))
     state = opened(user)
     for turn, text in enumerate(("An independent film.", "Bananas.", "An independent production."), 2):
@@ -215,7 +215,7 @@ def test_a_clarifying_question_is_recognised(text: str, closed: bool) -> None:
         "word " * 61 + ". Which year?",
     ],
 )
-def test_what_delivers_offers_or_quotes_is_no_clarifying_question(text: str) -> None:
+def test_deliveries_offers_and_quotations_are_not_clarifying_questions(text: str) -> None:
     assert clarifying_question(Answer(text)) is None
 
 
@@ -225,13 +225,13 @@ def test_an_answer_with_a_link_delivers() -> None:
     assert clarifying_question(Answer("Which year?")) is not None
 
 
-def test_content_words_leave_out_what_every_sentence_has() -> None:
+def test_content_words_exclude_those_of_every_sentence() -> None:
     assert content_words("Which of the movies are about Time travel?") == {"movie", "time", "travel"}
     assert share_of_words("time travel movies", "A movie about time") == pytest.approx(2 / 3)
     assert share_of_words("of the", "of the") == 0.0
 
 
 @given(text=st.text(max_size=200))
-def test_no_answer_is_too_strange_to_be_looked_at(text: str) -> None:
+def test_any_strange_answer_is_read(text: str) -> None:
     clarifying_question(Answer(text))
     assert 0 <= share_of_words(text, text) <= 1

@@ -268,6 +268,6 @@ def test_every_promise_has_a_user_that_breaks_it() -> None:
     assert set(FAULTY.values()) == set(PROMISES)
 
 
-def test_in_a_test_all_findings_are_told_in_words() -> None:
+def test_in_a_test_all_findings_are_reported_in_words() -> None:
     with pytest.raises(AssertionError, match=r"(?s)1 promises are broken:\ntopic M002, user turn 2: .*; but it calls"):
         assert_conforms(Miscounting(), SCENARIOS)

@@ -212,7 +212,7 @@ def test_exact_expected_gfrc_equals_that_of_many_trials(trials_played: int) -> N
     agrees(trials, exact)
 
 
-def test_the_tree_says_the_same_by_its_edges_and_by_its_paths() -> None:
+def test_the_edges_and_the_paths_of_the_tree_agree() -> None:
     tree = expand(build(Options(leave=0.35, most=3)), SCENARIO, of_groups)
     found = enumerate_paths(tree.parent, tree.probability)
     by_end: dict[int, float] = {}
@@ -223,7 +223,7 @@ def test_the_tree_says_the_same_by_its_edges_and_by_its_paths() -> None:
     assert {path.reason for path in tree.paths} == {"left", "budget"}
 
 
-def test_what_goes_on_at_the_limit_is_cut_and_says_so() -> None:
+def test_a_path_that_continues_at_the_limit_is_cut_and_says_so() -> None:
     tree = expand(
         build(Options(leave=0.5, acts={"ask": 1})), SCENARIO, lambda _, said: [Response(1, Answer("so"))], most_turns=2
     )
@@ -231,7 +231,7 @@ def test_what_goes_on_at_the_limit_is_cut_and_says_so() -> None:
     assert found == pytest.approx({(1, "user-stopped"): 0.5, (2, "user-stopped"): 0.25, (2, "turn-limit"): 0.25})
 
 
-def test_no_part_of_a_tree_is_left_out_in_silence() -> None:
+def test_no_part_of_a_tree_is_left_out_silently() -> None:
     user = build(Options())
     with pytest.raises(ValueError, match="more than 100 nodes"):
         expand(user, SCENARIO, of_groups, most_nodes=100)

@@ -38,12 +38,12 @@ sequences = st.lists(
 )
 
 
-def test_every_node_of_the_illustrative_user_keeps_to_what_it_promises() -> None:
+def test_every_node_of_the_illustrative_user_keeps_its_promises() -> None:
     seen = walk(build(Options()), SCENARIO, ANSWERS, depth=3)
     assert set(seen) == {"ask", "more", "insist", "detail", "left"}
 
 
-def test_it_keeps_what_the_seam_promises() -> None:
+def test_it_keeps_the_promises_of_the_interface() -> None:
     assert_conforms(build(Options()), [SCENARIO])
     rows = (Row(after=("start",), next={"ask": 1.0}), Row(after=("ask",), next={"ask": 0.7, STOP: 0.3}))
     assert_conforms(build(Options(order=2, rows=rows, stop=PatienceBudget(turns=3))), [SCENARIO])
@@ -121,7 +121,7 @@ def plain_witten_bell(data: list[ActSequence], order: int, after: list[str], ans
 
 
 @given(data=sequences, order=st.sampled_from([1, 2]), history=st.lists(acts, max_size=4), answer=st.sampled_from("ox-"))
-def test_witten_bell_is_what_a_plain_reading_of_its_definition_gives(
+def test_witten_bell_agrees_with_a_simple_implementation_of_its_definition(
     data: list[ActSequence], order: int, history: list[str], answer: str
 ) -> None:
     table = fit(data, order=order)
@@ -130,7 +130,7 @@ def test_witten_bell_is_what_a_plain_reading_of_its_definition_gives(
     assert found == pytest.approx({act: float(p) for act, p in plain_witten_bell(data, order, after, answer).items()})
 
 
-def test_where_nothing_is_known_of_the_answer_the_second_act_back_still_counts() -> None:
+def test_if_nothing_is_known_about_the_answer_the_second_act_back_still_counts() -> None:
     """After (a, b) always c, after (b, b) always a, whatever the answer: an unlabelled answer must not hide it."""
     data = [ActSequence(("a", "b", "c"), ("o", "x", "o"), ended=False)] * 30
     data += [ActSequence(("b", "b", "a"), ("x", "o", "x"), ended=False)] * 30
@@ -140,7 +140,7 @@ def test_where_nothing_is_known_of_the_answer_the_second_act_back_still_counts()
     assert table.row(["a", "b"], "x")["c"] > 0.9
 
 
-def test_a_given_row_of_two_acts_speaks_whatever_the_answer() -> None:
+def test_a_given_row_of_two_acts_applies_to_every_answer() -> None:
     """`answer: "*"` is what a row has that names none; at order 2 such rows were passed over."""
     rows = {
         (("start",), "*"): {"a": 1.0},
@@ -206,7 +206,7 @@ def test_fit_simulate_refit_recovers_the_table(trials: int) -> None:
                 assert abs(p - given[following]) < 4 * error + 2 / n, (act, answer, following)
 
 
-def test_draws_are_those_that_are_promised_at_every_node() -> None:
+def test_draws_follow_the_promised_distribution_at_every_node() -> None:
     user = build(Options())
     rng = Streams(2, ("nodes",))
     opening = user.respond(user.start(SCENARIO, rng), None, rng.at(1))[1]
@@ -216,7 +216,7 @@ def test_draws_are_those_that_are_promised_at_every_node() -> None:
             drawn_like_promised(user, state, observation, tests=6)
 
 
-def test_rows_counts_and_words_stand_in_a_file() -> None:
+def test_rows_counts_and_words_are_in_a_file() -> None:
     text = """
 rows:
   - {after: [start], next: {hello: 1}}
@@ -275,7 +275,7 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ("words: {ask: []}", "give at least one wording"),
     ],
 )
-def test_what_is_wrong_with_the_options_is_told(text: str, words: str) -> None:
+def test_invalid_options_are_reported(text: str, words: str) -> None:
     with pytest.raises(InputError) as fault:
         parse_document(text, "user.yaml").validate_as(Options)
     assert words in str(fault.value)
@@ -283,7 +283,7 @@ def test_what_is_wrong_with_the_options_is_told(text: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rows", "counts"])
-def test_an_empty_table_is_not_that_for_illustration(name: str) -> None:
+def test_an_empty_table_is_not_the_illustrative_one(name: str) -> None:
     with pytest.raises(InputError, match=f"the option {name} is empty") as fault:
         build_user(parse_document(f"simulator: markov\n{name}: []", "u.yaml"))
     assert fault.value.place is not None
@@ -302,18 +302,18 @@ def test_an_act_without_words_and_words_without_an_act_are_refused() -> None:
         build(Options(words={"asks": ("What?",)}))
 
 
-def test_a_word_the_topic_lacks_ends_it_before_the_first_turn() -> None:
+def test_a_word_that_the_topic_lacks_ends_it_before_the_first_turn() -> None:
     user = build(Options(words={"more": ("More, please.", "More of {{ topic.fields.genre }}, please.")}))
     with pytest.raises(InputError, match="variant 2 of act 'more': topic 'M002' has no field 'genre'"):
         user.start(SCENARIO, Streams(1))
 
 
-def test_a_trait_it_does_not_know_is_refused() -> None:
+def test_an_unknown_trait_is_refused() -> None:
     with pytest.raises(InputError, match="does not know the trait 'group'"):
         build(Options()).start(Scenario(MOVIES, {"group": "A"}), Streams(1))
 
 
-def test_a_stop_model_takes_the_place_of_the_tables_column() -> None:
+def test_a_stop_model_replaces_the_tables_column() -> None:
     user = build(Options(stop=PatienceBudget(turns=5)))
     acts = said(user, SCENARIO, [USEFUL, USEFUL, USEFUL, USELESS, USELESS, USEFUL])
     assert (len(acts), acts[-1]) == (6, "patience")
@@ -326,7 +326,7 @@ def test_a_stop_model_takes_the_place_of_the_tables_column() -> None:
     assert found == pytest.approx({"more": 0.45 / 0.65, "detail": 0.2 / 0.65})
 
 
-def test_where_a_row_holds_nothing_but_stop_the_user_leaves_whatever_its_stop_model() -> None:
+def test_if_a_row_contains_only_stop_the_user_leaves_under_any_stop_model() -> None:
     """There is no act left to say, and no stop model decided it: the reason is that of the table."""
     rows = (
         Row(after=("start",), next={"ask": 1.0}),
@@ -346,7 +346,7 @@ def test_the_illustrative_table_has_words_for_every_act() -> None:
     assert all(context[1] in ("o", "x", ANY) for context in ILLUSTRATIVE.rows)
 
 
-def test_sequences_and_tables_that_cannot_be_are_refused() -> None:
+def test_impossible_sequences_and_tables_are_refused() -> None:
     for broken in (((), ()), (("a",), ("o", "o")), (("stop",), ("o",))):
         with pytest.raises(ValueError, match=r"act"):
             ActSequence(*broken)

@@ -51,7 +51,7 @@ answers = st.builds(
 @pytest.mark.parametrize("make", [built, scripted])
 @given(heard=st.lists(answers, max_size=5), seed=st.integers(0, 99))
 @settings(max_examples=10, deadline=None)
-def test_a_memory_is_equal_after_a_journey_through_json_and_goes_on_as_it_would(
+def test_a_memory_is_equal_after_a_round_trip_through_json_and_continues_equally(
     name: str, make: Any, heard: list[Observation], seed: int
 ) -> None:
     user, rng = make(USERS[name]), Streams(seed)
@@ -114,7 +114,7 @@ def test_every_memory_reads_back_as_it_was_written(memory: State) -> None:
 
 
 @given(memory=plain)
-def test_a_mapping_is_kept_as_the_json_it_is(memory: dict[str, object]) -> None:
+def test_a_mapping_is_kept_as_its_json(memory: dict[str, object]) -> None:
     assert encode_memory(memory) == memory
     assert decode_memory(memory) == memory
 
@@ -141,13 +141,13 @@ SOUND = Parts("a", 1, 0.5, True, "o", (("b", 2),), MappingProxyType({"c": (0.5,)
         ("more", 1),
     ],
 )
-def test_what_was_not_written_as_a_memory_is_refused(part: str, value: object) -> None:
+def test_a_value_not_written_as_a_memory_is_refused(part: str, value: object) -> None:
     with pytest.raises(ValueError, match=r"not a saved memory|build the user first"):
         decode_memory({**encode_memory(SOUND), part: value})
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 3])
-def test_what_is_no_object_is_no_memory(value: object) -> None:
+def test_a_value_that_is_not_an_object_is_not_a_memory(value: object) -> None:
     with pytest.raises(ValueError, match="not a saved memory"):
         decode_memory(value)
 
@@ -156,14 +156,14 @@ def test_what_is_no_object_is_no_memory(value: object) -> None:
     ("part", "value"),
     [("pairs", [("b", 2)]), ("by_name", {"c": (0.5,)}), ("share", float("nan")), ("inner", {"a": object()})],
 )
-def test_what_can_be_changed_or_not_be_written_is_named(part: str, value: object) -> None:
+def test_mutable_and_unwritable_parts_are_named(part: str, value: object) -> None:
     parts = {one.name: getattr(SOUND, one.name) for one in fields(SOUND)} | {part: value}
     with pytest.raises((TypeError, ValueError)) as fault:
         encode_memory(Parts(**parts))
     assert part == "inner" or f"test-parts.{part}" in str(fault.value)
 
 
-def test_a_kind_of_memory_that_could_be_changed_is_refused_where_it_is_declared() -> None:
+def test_a_mutable_kind_of_memory_is_refused_where_it_is_declared() -> None:
     for kind in (list[str], dict[str, int], set[str], tuple[list[int], ...], bytes):
         made = type("Made", (), {"__annotations__": {"part": kind}, "__module__": __name__})
         with pytest.raises(TypeError, match=r"Made\.part: .* not a part of a memory"):
@@ -179,7 +179,7 @@ class Undeclared:
     turn: int = 0
 
 
-def test_a_value_of_no_kind_is_no_memory() -> None:
+def test_an_unregistered_value_is_not_a_memory() -> None:
     with pytest.raises(BrokenPromise, match="the memory is Undeclared"):
         check_memory(Undeclared(), "faulty")
     with pytest.raises(TypeError, match="Undeclared is not a memory"):
@@ -199,7 +199,7 @@ def test_no_part_of_a_memory_can_be_changed(name: str) -> None:
             mapping["visitor"] = None
 
 
-def test_what_did_not_change_is_shared_and_not_copied() -> None:
+def test_unchanged_parts_are_shared_and_not_copied() -> None:
     user, rng = scripted(PATIENT["agenda"]), Streams(1)
     early = memory_after(user, 5, rng)
     late = user.respond(early, SEEN, rng)[1]
@@ -250,7 +250,7 @@ print(json.dumps([repr(action), encode_memory(after)]))
 """
 
 
-def test_another_process_goes_on_from_a_memory() -> None:
+def test_another_process_continues_from_a_memory() -> None:
     described = json.dumps(USERS["two wrappers"])
     user = build_user(parse_document(described, "user.yaml"))
     state = user.respond(user.start(Scenario(MOVIES), Streams(7).at(0)), None, Streams(7).at(1))[1]

@@ -57,7 +57,7 @@ def opened(user: EnumerableUser, trial: int) -> tuple[str, State]:
 
 
 @pytest.mark.parametrize(("outer", "inner"), [*AROUND, *(pytest.param(*pair, marks=pytest.mark.soak) for pair in REST)])
-def test_what_wrappers_over_wrappers_do_is_a_draw_of_what_they_promise(outer: str, inner: str) -> None:
+def test_a_draw_of_nested_wrappers_follows_their_promised_distribution(outer: str, inner: str) -> None:
     user = nested(outer, inner)
     _, state = opened(user, 0)
     promised: dict[Say | Stop, float] = {}
@@ -75,7 +75,7 @@ def test_what_wrappers_over_wrappers_do_is_a_draw_of_what_they_promise(outer: st
 
 
 @pytest.mark.parametrize(("outer", "inner"), PAIRS)
-def test_no_stream_is_taken_by_two_of_them(outer: str, inner: str) -> None:
+def test_no_random_stream_is_used_by_two_of_them(outer: str, inner: str) -> None:
     user = nested(outer, inner)
     for trial in range(20):
         noted = Noted(trial, ("u",))
@@ -85,7 +85,7 @@ def test_no_stream_is_taken_by_two_of_them(outer: str, inner: str) -> None:
         assert [names for names, n in Counter(noted.taken).items() if n > 1] == []
 
 
-def test_paraphrasing_twice_changes_what_two_independent_changes_would() -> None:
+def test_paraphrasing_twice_equals_two_independent_changes() -> None:
     plain, _ = opened(nested(), 0)
     once, twice = (
         sum(opened(nested(*["paraphrasing"] * n, within=AGENDA), trial)[0] != plain for trial in range(150))
@@ -95,7 +95,7 @@ def test_paraphrasing_twice_changes_what_two_independent_changes_would() -> None
     assert abs((1 - twice / 150) - left**2) < 0.12
 
 
-def test_a_user_that_is_not_inside_its_own_kind_draws_what_it_drew_alone() -> None:
+def test_a_user_not_inside_its_own_kind_has_the_same_draws_as_alone() -> None:
     rng = Streams(3, ("u",)).inside("persona")
     assert rng.own("reformulating", "reformulation") == "reformulation"
     assert rng("act").random() == Streams(3, ("u",))("act").random()

@@ -166,7 +166,7 @@ class Broken:
         (None, "action"),
     ],
 )
-async def test_what_no_user_may_do_ends_the_conversation_and_the_run_can_be_read(
+async def test_a_forbidden_action_of_a_user_ends_the_conversation_and_the_run_can_be_read(
     tmp_path: Path, returned: object, promise: str
 ) -> None:
     run, watcher, said = await play(tmp_path / "run", Broken(returned))
@@ -195,7 +195,7 @@ def test_no_policy_ever_apologises_or_answers_an_error_with_an_error(name: str) 
     assert not [text for text in said if any(word in text for word in APOLOGIES)]
 
 
-def test_a_persona_whose_placeholder_is_missing_is_not_dropped_in_silence() -> None:
+def test_a_persona_whose_placeholder_is_missing_is_not_dropped_silently() -> None:
     over = {"simulator": "random"}
     groups = {"a": {"cue": "I live in {{ topic.fields.town }}."}, "b": {"cue": "I am a student."}}
     townless = built("persona", groups=groups, group="a", over=over)
@@ -237,7 +237,7 @@ def digest() -> str:
     return hashlib.blake2b(repr(said).encode()).hexdigest()
 
 
-async def test_nothing_is_asked_again_because_of_what_a_system_said(tmp_path: Path) -> None:
+async def test_a_system_cannot_cause_a_repeated_question(tmp_path: Path) -> None:
     """Refusals, errors in words and silence are answers: each turn is sent once, and each trial is played once."""
     texts = ("I'm sorry, I can't help with that.", "Error 500: internal server error", "", "Please try again later.")
     driver = Scripted(lambda opening, turn, text: texts[turn % len(texts)])
@@ -300,7 +300,7 @@ def test_ten_repeats_are_not_one(name: str) -> None:
     assert len(talks) > 1
 
 
-def test_a_multi_turn_user_does_not_say_its_first_turn_for_ever() -> None:
+def test_a_multi_turn_user_does_not_repeat_its_first_turn_for_ever() -> None:
     catalogue = load_catalogue("parrot", FAIRWEB.only(("M002",)))
     played = rehearse(
         Parrot(catalogue, PROFILES["erratic"]),
@@ -315,7 +315,7 @@ def test_a_multi_turn_user_does_not_say_its_first_turn_for_ever() -> None:
 
 
 @pytest.mark.parametrize("name", ["os:system", "simulators.random:build", "harvest.cli:main"])
-def test_nothing_is_looked_up_by_a_dotted_name_of_a_file(name: str) -> None:
+def test_nothing_is_looked_up_by_a_dotted_name_from_a_file(name: str) -> None:
     with pytest.raises(InputError, match="there is no simulator"):
         built(name, options=1)
 

@@ -133,7 +133,7 @@ def test_it_plays_a_protocol_and_its_options_are_checked_at_their_place_and_doct
     assert re.match(r"[a-z0-9, ]+, coin ok ", listed)
 
 
-def test_without_the_distribution_its_name_is_refused_with_those_there_are(tmp_path: Path) -> None:
+def test_without_the_distribution_its_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     (tmp_path / "tossed.yaml").write_text(PROTOCOL)
     (tmp_path / "audit.yaml").write_text(AUDIT)
     refused = python(tmp_path, tmp_path, "-m", "harvest", "check", "audit.yaml")

@@ -92,7 +92,7 @@ def test_the_shipped_policies_conform() -> None:
         assert_conforms(ReplayUser({"M002": RECORDED}, mode), [SCENARIO])
 
 
-def test_a_strict_replay_says_what_was_said_and_leaves_where_the_answer_is_another() -> None:
+def test_a_strict_replay_says_the_recorded_words_and_leaves_if_the_answer_differs() -> None:
     user = ReplayUser({"M002": RECORDED[:1]})
     said, stop, state = talk(user, ["one", "two", "bye"], 1)
     assert [turn.text for turn in said] == ["list", "more", "thanks"]
@@ -102,7 +102,7 @@ def test_a_strict_replay_says_what_was_said_and_leaves_where_the_answer_is_anoth
     assert ([turn.text for turn in said], stop.reason) == (["list", "more"], NO_BRANCH)
 
 
-def test_a_tolerant_replay_goes_on_by_turn_number_and_says_from_where_it_no_longer_fits() -> None:
+def test_a_tolerant_replay_continues_by_turn_number_and_says_from_where_it_no_longer_fits() -> None:
     user = ReplayUser({"M002": RECORDED[:1]}, "tolerant")
     said, stop, state = talk(user, ["one", "else", "bye"], 1)
     assert [(turn.text, turn.state) for turn in said] == [
@@ -173,7 +173,7 @@ def recorded_tree() -> ConversationTree:
     return tree_of(played)
 
 
-def test_forking_at_every_node_of_a_recorded_tree_gives_the_distribution_promised() -> None:
+def test_forking_at_every_node_of_a_recorded_tree_gives_the_promised_distribution() -> None:
     tree = recorded_tree()
     user = RecordedUser({"M002": tree})
     found: list[float] = []
@@ -204,7 +204,7 @@ def test_forking_at_every_node_of_a_recorded_tree_gives_the_distribution_promise
     assert stats.kstest(found, "uniform").pvalue > 0.001
 
 
-def test_a_fork_goes_on_by_itself_and_leaves_the_node_as_it_was() -> None:
+def test_a_fork_continues_by_itself_and_does_not_change_the_node() -> None:
     rng = Streams(5, ("random", "M002", 1))
     _, state = USER.respond(USER.start(SCENARIO, rng), None, rng.at(1))
     before = written(state)

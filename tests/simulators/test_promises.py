@@ -39,18 +39,18 @@ class Faulty:
         ((Say("hi", "ask", 1), None), "json"),
     ],
 )
-def test_what_is_no_action_is_named_as_the_promise_it_breaks(returned: object, promise: str) -> None:
+def test_an_invalid_action_is_named_as_the_promise_it_breaks(returned: object, promise: str) -> None:
     with pytest.raises(BrokenPromise, match=f"'faulty' breaks the promise '{promise}'"):
         next_action(Faulty(returned), {}, None, Streams(0))
 
 
 @pytest.mark.parametrize("memory", [{"a": object()}, {"a": math.nan}, {"a": {1, 2}}, None, "text"])
-def test_a_memory_that_is_no_plain_json_is_refused(memory: object) -> None:
+def test_a_memory_that_is_not_plain_json_is_refused(memory: object) -> None:
     with pytest.raises(BrokenPromise, match="'json'"):
         check_memory(memory, "faulty")
 
 
-def test_a_turn_is_counted_and_the_first_action_is_to_say_something() -> None:
+def test_a_turn_is_counted_and_the_first_action_must_say_something() -> None:
     with pytest.raises(BrokenPromise, match="it numbers turn 2 as 99"):
         check_turn(Say("hi", "ask", 99), 2, "faulty")
     with pytest.raises(BrokenPromise, match="leaves before its first turn"):

@@ -116,7 +116,7 @@ def test_a_system_that_only_offers_is_never_useful(name: str, text: str) -> None
 
 
 @pytest.mark.parametrize("name", ["helpdesk", "open-ended", "robustness", "robustness-one-turn"])
-def test_a_system_that_gives_back_what_the_user_says_is_never_useful(name: str) -> None:
+def test_a_system_that_repeats_the_users_words_is_never_useful(name: str) -> None:
     protocol = load_protocol(name)
     user = ScriptedUser(protocol, build_users(protocol))
     rng, labels = Streams(3, (TOPIC.id, 1)), list[str | None]()

@@ -53,7 +53,7 @@ async def test_branches_come_as_often_as_they_were_recorded(draws: int, least: i
     assert least <= answers["one"] <= most
 
 
-async def test_a_later_branch_is_drawn_among_the_trials_that_came_there() -> None:
+async def test_a_later_branch_is_drawn_among_the_trials_that_reached_it() -> None:
     answers: Counter[str] = Counter()
     seed = 0
     while answers.total() < 600:
@@ -72,7 +72,7 @@ async def test_the_same_seed_gives_the_same_conversation() -> None:
         assert await first.say("list") == await second.say("list")
 
 
-async def test_the_recording_ends_where_nobody_said_this_and_says_what_was_said() -> None:
+async def test_the_recording_ends_if_nobody_said_this_and_says_what_was_said() -> None:
     session = await _open(RECORDED[:1])
     await session.say("list")
     with pytest.raises(Unanswered, match=r"turn 2: recorded after this conversation \(1 trial\): 'more'") as caught:
@@ -84,7 +84,7 @@ async def test_the_recording_ends_where_nobody_said_this_and_says_what_was_said(
     assert caught.value.reason == "diverged"
 
 
-async def test_words_that_are_nearly_the_same_are_not_the_same() -> None:
+async def test_nearly_equal_words_are_not_equal() -> None:
     with pytest.raises(Unanswered, match="diverged"):
         await (await _open()).say("List")
 
@@ -97,7 +97,7 @@ async def test_a_turn_that_was_never_answered_gets_no_answer_now() -> None:
     assert caught.value.reason == "not-recorded"
 
 
-async def test_a_topic_that_was_not_recorded_cannot_be_opened() -> None:
+async def test_an_unrecorded_topic_cannot_be_opened() -> None:
     with pytest.raises(Unanswered, match="has no complete conversation on topic M003") as caught:
         await _open(topic="M003")
     assert caught.value.reason == "not-recorded"
@@ -159,7 +159,7 @@ def _played(user: RecordedUser, answers: Sequence[str], seed: int) -> tuple[list
     return said, action, memory
 
 
-def test_a_recorded_user_says_what_was_said_as_often_as_it_was() -> None:
+def test_a_recorded_user_says_words_as_often_as_they_were_said() -> None:
     user = RecordedUser({"M002": tree_of(RECORDED)})
     counted: Counter[tuple[str, ...]] = Counter()
     for seed in range(1000):
@@ -179,7 +179,7 @@ def test_a_recorded_user_ends_as_often_as_trials_ended_there() -> None:
     assert 704 <= stopped <= 794
 
 
-def test_a_recorded_user_leaves_where_the_answer_is_in_no_branch() -> None:
+def test_a_recorded_user_leaves_if_the_answer_is_in_no_branch() -> None:
     user = RecordedUser({"M002": tree_of(RECORDED)})
     said, stop, memory = _played(user, ["One"], 1)
     assert (said, stop) == (["list"], Stop("user-stopped", NO_BRANCH))
@@ -187,14 +187,14 @@ def test_a_recorded_user_leaves_where_the_answer_is_in_no_branch() -> None:
         user.respond(memory, Observation(Answer("one")), Streams(1))
 
 
-def test_a_recorded_user_can_go_by_another_key_of_the_answer() -> None:
+def test_a_recorded_user_can_use_another_key_of_the_answer() -> None:
     builder = TreeBuilder()
     builder.add_path([("user", "ask", "list"), ("system", "yes", "one"), ("user", "more", "go on")])
     user = RecordedUser({"M002": builder.tree()}, lambda answer: "yes" if answer.text else "no")
     assert _played(user, ["whatever", ""], 1)[0] == ["list", "go on"]
 
 
-def test_a_recorded_user_refuses_what_it_cannot_play() -> None:
+def test_a_recorded_user_refuses_unplayable_options() -> None:
     rng = Streams(1)
     user = RecordedUser({"M003": tree_of(RECORDED)})
     with pytest.raises(InputError, match="there is no recorded tree of topic 'M002'"):

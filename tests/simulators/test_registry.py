@@ -78,12 +78,12 @@ def test_a_simulator_of_another_distribution_is_built_and_conforms(added: None) 
 
 
 @pytest.mark.parametrize("name", ["broken", "unbuilt"])
-def test_a_plug_in_that_cannot_be_loaded_is_named_with_where_it_comes_from(name: str, added: None) -> None:
+def test_a_plug_in_that_cannot_be_loaded_is_named_with_its_source(name: str, added: None) -> None:
     with pytest.raises(InputError, match=rf"the simulator '{name}' of harvest_\w+:\w+ cannot be loaded"):
         build_user(described({"simulator": name}))
 
 
-def test_a_plug_in_cannot_take_a_name_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plug_in_cannot_take_an_existing_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("topics.plug_ins.entry_points", lambda group: [EntryPoint("markov", "elsewhere:build", group)])
     plug_ins.cache_clear()
     with pytest.raises(InputError, match=r"two simulators are called 'markov'; one is from elsewhere:build"):
@@ -91,7 +91,7 @@ def test_a_plug_in_cannot_take_a_name_that_is_taken(monkeypatch: pytest.MonkeyPa
     plug_ins.cache_clear()
 
 
-def test_a_wrapper_stands_over_a_user_and_nothing_else_does() -> None:
+def test_a_wrapper_needs_an_inner_user_and_nothing_else_does() -> None:
     built = build_user(
         described(
             {
@@ -111,7 +111,7 @@ def test_a_wrapper_stands_over_a_user_and_nothing_else_does() -> None:
 @pytest.mark.parametrize(
     ("value", "option"), [("recorded", "run"), ("replay", "run"), ("fitted", "file")], ids=lambda value: value
 )
-def test_a_file_or_run_that_is_none_is_told_at_the_line_that_names_it(tmp_path: Path, value: str, option: str) -> None:
+def test_an_invalid_file_or_run_is_reported_at_the_line_that_names_it(tmp_path: Path, value: str, option: str) -> None:
     protocol = tmp_path / "users.yaml"
     protocol.write_text(f"simulator: {value}\n{option}: nowhere\n", encoding="utf-8")
     with pytest.raises(InputError, match="nowhere: ") as raised:
@@ -139,7 +139,7 @@ states:
 """
 
 
-async def test_a_run_does_not_go_on_with_a_user_whose_file_has_changed(tmp_path: Path) -> None:
+async def test_a_run_does_not_continue_with_a_user_whose_file_has_changed(tmp_path: Path) -> None:
     await record(tmp_path / "past", ["Hello there, how are you?"], trials=2)
     file = tmp_path / "again.yaml"
     file.write_text(PROTOCOL)

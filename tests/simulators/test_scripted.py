@@ -37,7 +37,7 @@ RNG = Streams(0, ("scripted", "M002", 1))
 
 
 @pytest.mark.parametrize("name", ["fairweb-two-round", "seed-turns"])
-def test_every_node_of_the_whole_tree_can_be_kept_as_json_and_gone_on_from(name: str) -> None:
+def test_every_node_of_the_whole_tree_can_be_saved_as_json_and_continued(name: str) -> None:
     user: User = ScriptedUser(load_protocol(name))
     waiting = [user.respond(through_json(user.start(SCENARIO, RNG)), None, RNG)]
     nodes = stops = 0
@@ -59,7 +59,7 @@ def test_every_node_of_the_whole_tree_can_be_kept_as_json_and_gone_on_from(name:
     assert (nodes, stops) == ({"fairweb-two-round": (13, 10), "seed-turns": (21, 16)})[name]
 
 
-def test_it_says_what_the_protocol_says() -> None:
+def test_it_says_the_protocols_words() -> None:
     user = ScriptedUser(load_protocol("fairweb-two-round"))
     assert user.name == "scripted"
     action, state = user.respond(user.start(SCENARIO, RNG), None, RNG)
@@ -75,7 +75,7 @@ def test_it_says_what_the_protocol_says() -> None:
         user.respond(state, SEEN[0], RNG)
 
 
-def test_what_the_protocol_says_draws_nothing_from_the_random_streams() -> None:
+def test_the_protocols_words_draw_nothing_from_the_random_streams() -> None:
     user = ScriptedUser(load_protocol("seed-turns"))
     one, other = (user.respond(user.start(SCENARIO, Streams(seed)), None, Streams(seed)) for seed in (1, 2))
     assert user.respond(other[1], SEEN[1], Streams(3)) == user.respond(one[1], SEEN[1], Streams(4))
@@ -90,7 +90,7 @@ def test_an_answer_out_of_turn_is_an_error_of_the_caller() -> None:
         user.respond(user.respond(state, None, RNG)[1], None, RNG)
 
 
-def test_the_memory_holds_the_topic_but_not_how_entities_are_grouped() -> None:
+def test_the_memory_contains_the_topic_but_not_how_entities_are_grouped() -> None:
     topics = [M002, *(topic for topic_set in shipped_topics() for topic in load_topics(topic_set).topics)]
     user = ScriptedUser(load_protocol("seed-turns"))
     for topic in topics:
@@ -99,7 +99,7 @@ def test_the_memory_holds_the_topic_but_not_how_entities_are_grouped() -> None:
 
 
 @pytest.mark.parametrize("topic", [None, {}, {"id": "M1"}, {"id": 1}, []])
-def test_a_memory_that_is_none_is_refused(topic: object) -> None:
+def test_an_invalid_memory_is_refused(topic: object) -> None:
     user = ScriptedUser(load_protocol("seed-turns"))
     kept = encode_memory(user.start(SCENARIO, RNG))
     for broken in ({**kept, "topic": topic}, {**kept, "exchanges": [topic]}):

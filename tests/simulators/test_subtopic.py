@@ -38,12 +38,12 @@ def next_subtopics(user: SubtopicUser, scenario: Scenario, first: str, observati
     return {name: p / total for name, p in found.items()}
 
 
-def test_every_node_keeps_to_what_it_promises() -> None:
+def test_every_node_keeps_its_promises() -> None:
     seen = walk(build(Options()), SCENARIO, ANSWERS[:3], depth=3)
     assert set(seen) == {*ACTS, "patience"}
 
 
-def test_it_keeps_what_the_seam_promises() -> None:
+def test_it_keeps_the_promises_of_the_interface() -> None:
     assert_conforms(build(Options()), [SCENARIO, Scenario(MOVIES, {"subtopics": ["who?"]})])
 
 
@@ -77,7 +77,7 @@ def test_asking_again_is_likelier_after_a_useless_answer() -> None:
     assert [others[name] for name in MOVIES.turns[1:]] == pytest.approx([0.33, 0.33])
 
 
-def test_matrices_say_where_it_goes() -> None:
+def test_matrices_decide_the_next_subtopic() -> None:
     useful = ((0.1, 0.9, 0.0), (0.0, 0.2, 0.8), (0.5, 0.0, 0.5))
     useless = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     user = build(Options(matrices=Matrices(useful=useful, useless=useless), unjudged=0.25, stop=None))
@@ -87,7 +87,7 @@ def test_matrices_say_where_it_goes() -> None:
     assert next_subtopics(user, SCENARIO, a, NEITHER) == pytest.approx({a: 0.25 * 0.1 + 0.75, b: 0.25 * 0.9})
 
 
-def test_draws_are_those_that_are_promised() -> None:
+def test_draws_follow_the_promised_distribution() -> None:
     user = build(Options())
     state = user.start(SCENARIO, RNG)
     drawn_like_promised(user, state, None, tests=4)
@@ -137,7 +137,7 @@ def test_subtopics_come_from_the_trait_the_options_or_the_seed_turns() -> None:
         assert user.start(scenario, RNG).subtopics == tuple(subtopics)
 
 
-def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:
+def test_an_unplayable_user_is_refused_before_the_first_turn() -> None:
     bare = Topic("T1", TopicType("movie"), "Movies, please.")
     user = build(Options())
     for scenario, words in (
@@ -165,7 +165,7 @@ def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:
         ("subtopics: ['{{ topic.gold }}']", "unknown variable 'topic.gold'"),
     ],
 )
-def test_what_is_wrong_with_the_options_is_told(text: str, words: str) -> None:
+def test_invalid_options_are_reported(text: str, words: str) -> None:
     with pytest.raises(InputError) as fault:
         parse_document(text, "user.yaml").validate_as(Options)
     assert words in str(fault.value)

@@ -135,13 +135,13 @@ def test_reports_are_those_of_one_process(folder: Path) -> None:
     assert "test_after" not in failed
 
 
-def test_the_first_failure_ends_all_where_it_was_asked_to(folder: Path) -> None:
+def test_the_first_failure_ends_everything_on_request(folder: Path) -> None:
     code, said = tried(folder, "-x", "test_file.py", "test_ended.py")
     assert code == 1
     assert "stopping after 1 failures" in said
 
 
-def test_what_cannot_be_collected_is_not_run(folder: Path, tmp_path: Path) -> None:
+def test_tests_that_cannot_be_collected_are_not_run(folder: Path, tmp_path: Path) -> None:
     for name in ("conftest.py", "pytest.ini", "test_ended.py"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     (tmp_path / "test_broken.py").write_text("import no_such_module")

@@ -56,7 +56,7 @@ def test_numbers_of_topics_are_the_fewest_that_do(effect: float, power: float, s
     assert topics == 2 or expected_width(int(topics) - 1, 1.0, level=0.95) > effect
 
 
-def test_a_number_that_does_not_exist_is_infinite_and_a_design_that_does_not_is_refused() -> None:
+def test_an_impossible_number_is_infinite_and_an_impossible_design_is_refused() -> None:
     assert topics_for_paired_t(0.0, alpha=0.05, power=0.8) == math.inf
     with pytest.raises(ValueError, match="at least two"):
         paired_t_power(1, 0.5, alpha=0.05)

@@ -117,7 +117,7 @@ def test_the_other_golds_are_uniform_and_the_bounds_those_of_the_task() -> None:
         ),
     ],
 )
-def test_what_is_unambiguous_is_understood(raw: str, expected: int) -> None:
+def test_unambiguous_values_are_understood(raw: str, expected: int) -> None:
     assert group(RATINGS, raw) == expected
     assert group(RATINGS, f"  {raw} ") == expected
 
@@ -147,7 +147,7 @@ def test_what_is_unambiguous_is_understood(raw: str, expected: int) -> None:
         ("9" * 200, "too long"),
     ],
 )
-def test_the_rest_is_refused_with_a_reason(raw: str, says: str) -> None:
+def test_other_values_are_refused_with_a_reason(raw: str, says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         RATINGS.membership(raw)
 
@@ -218,7 +218,7 @@ def test_a_vector_is_taken_in_exact_fractions(raw: str, vector: tuple[float, ...
         ("(1" + "0" * 5000 + ",0,0,0)", "is not a share"),
     ],
 )
-def test_a_vector_that_is_none_is_refused(raw: str, says: str) -> None:
+def test_an_invalid_vector_is_refused(raw: str, says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         RATINGS.membership(raw)
 
@@ -226,7 +226,7 @@ def test_a_vector_that_is_none_is_refused(raw: str, says: str) -> None:
 # ------------------------------------------------------------------------- nominal sets
 
 
-def test_names_of_groups_are_taken_whatever_their_case() -> None:
+def test_names_of_groups_are_accepted_in_any_case() -> None:
     assert PRONOUN.membership("She") == (0, 1, 0)
     assert PRONOUN.membership(" OTHER ") == (0, 0, 1)
     assert PRONOUN.membership("he; she") == (0.5, 0.5, 0)
@@ -259,14 +259,14 @@ def test_countries_share_equally_and_count_once(raw: str, shares: dict[str, floa
     assert ORIGIN.membership(raw) == tuple(shares.get(region, 0.0) for region in REGIONS)
 
 
-def test_an_unknown_country_is_refused_with_what_is_near() -> None:
+def test_an_unknown_country_is_refused_with_similar_names() -> None:
     with pytest.raises(ValueError, match="'Untied States' is not a known country or region; near: United States"):
         ORIGIN.membership("France; Untied States")
     with pytest.raises(ValueError, match="contains no name"):
         ORIGIN.membership(" ; ")
 
 
-def test_a_list_of_two_countries_is_not_the_one_country_their_names_once_made() -> None:
+def test_a_list_of_two_countries_is_not_the_one_country_that_their_names_once_formed() -> None:
     assert ORIGIN.membership("Jamaica, Austria, Hungary") == ORIGIN.membership("Jamaica; Austria; Hungary")
     assert ORIGIN.membership("Austria-Hungary") == ORIGIN.membership("Austria")
 
@@ -317,12 +317,12 @@ def test_counts_become_shares() -> None:
         ({"scale": "nominal", "bounds": (), "mapping": "regions"}, "the mapping names groups that do not exist"),
     ],
 )
-def test_a_set_that_does_not_agree_with_itself_is_refused(change: dict[str, Any], says: str) -> None:
+def test_a_set_that_contradicts_itself_is_refused(change: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         replace(RATINGS, **change)
 
 
-def test_an_ordinal_set_without_bounds_takes_names() -> None:
+def test_an_ordinal_set_without_bounds_accepts_names() -> None:
     quality = AttributeSet("QUALITY", "ordinal", ("-2", "-1", "0", "1", "2"), uniform_shares(5))
     assert quality.membership("-1") == (0, 1, 0, 0, 0)
     with pytest.raises(ValueError, match="'3' is not a group"):

@@ -39,7 +39,7 @@ def test_a_title_is_three_invented_words_without_digits_or_commas() -> None:
         assert all(word.isascii() and word.isalpha() and word.istitle() and len(word) >= 7 for word in words)
 
 
-def test_no_word_of_a_title_and_no_entity_is_there_twice() -> None:
+def test_no_word_of_a_title_and_no_entity_occurs_twice() -> None:
     words = [word for row in ROWS for word in row["title"].split()]
     assert len(set(words)) == len(words) == 3 * 1080
     assert len({entry.entity for entry in entries()}) == len(ROWS) == len(GOLD) == 1080
@@ -69,7 +69,7 @@ def test_no_url_leads_to_anything_real() -> None:
 
 
 @pytest.mark.parametrize("name", ["RATINGS", "ORIGIN", "HINDEX", "PRONOUN", "SUBSCS"])
-def test_values_are_varied_skewed_and_a_few_are_unknown(name: str) -> None:
+def test_values_are_varied_and_skewed_and_a_few_are_unknown(name: str) -> None:
     asked = [entry for entry in entries() if name in TOPICS[entry.topic].type.attributes]
     known = [entry.groups[name] for entry in asked if name in entry.groups]
     assert len(asked) == 360

@@ -51,12 +51,12 @@ def test_a_cluster_is_a_name(written: str) -> None:
         read_topics(parse_document(FILE.replace("bakers.}", f"bakers., cluster: {written}}}"), "t.yaml"))
 
 
-def test_a_cluster_called_like_a_topic_is_not_that_topic() -> None:
+def test_a_cluster_with_the_name_of_a_topic_is_not_that_topic() -> None:
     one, two, three = asking("a", "b", "c")
     assert clusters_of((one, replace(two, cluster="T1"), replace(three, cluster="T1"))) == (0, 1, 1)
 
 
-def test_sets_join_what_any_of_them_puts_in_one_cluster_in_any_order() -> None:
+def test_sets_join_clusters_that_share_a_topic_in_any_order() -> None:
     one, two, three, four = asking("a", "b", "c", "d")
     sets = [
         TopicSet("x", (replace(one, cluster="q"), replace(two, cluster="q"), three), {}),
@@ -86,7 +86,7 @@ def test_sets_join_what_any_of_them_puts_in_one_cluster_in_any_order() -> None:
         ("東京のおすすめのラーメン屋を教えて", "東京のおすすめのラーメン屋を教えてください"),
     ],
 )
-def test_requests_of_the_same_words_but_a_few_are_named(one: str, other: str) -> None:
+def test_requests_that_differ_in_few_words_are_named(one: str, other: str) -> None:
     others = ("What is the weather in Oslo today?", "Who wrote the first dictionary?", "How far away is the moon?")
     assert nearly_equal_topics(asking(one, *others, other)) == [("T1", "T5")]
 
@@ -119,7 +119,7 @@ def test_the_note_names_the_first_groups_and_counts_the_others() -> None:
     assert "`cluster`" in note
 
 
-def test_of_a_thousand_topics_every_group_is_found() -> None:
+def test_every_group_among_a_thousand_topics_is_found() -> None:
     drawn = random.Random(1)
     words = [f"w{number}" for number in range(3000)]
     wordings = [drawn.choices(words, k=12) for _ in range(200)]

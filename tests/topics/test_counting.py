@@ -25,7 +25,7 @@ from topics.counting import plural, pluralize
         (12_345, "conversation", "12,345 conversations"),
     ],
 )
-def test_a_number_stands_with_its_noun(n: int, one: str, shown: str) -> None:
+def test_a_number_is_followed_by_its_noun_in_the_right_form(n: int, one: str, shown: str) -> None:
     assert pluralize(n, one) == shown
 
 
@@ -38,7 +38,7 @@ NOUNS = "answer attempt conversation dialogue nugget system topic trial turn use
 LAST = re.compile(rf" ({'|'.join(map(plural, NOUNS.split()))})\b")
 
 
-def test_no_command_writes_a_plural_of_its_own_beside_a_number() -> None:
+def test_no_command_builds_its_own_plural_after_a_number() -> None:
     """`1 trials` comes of a number in front of a noun that is always many."""
     found = []
     for path in sorted((ROOT / "harvest" / "cli").glob("*.py")):

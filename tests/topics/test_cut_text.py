@@ -103,14 +103,14 @@ def test_comments_that_cut_nothing_are_allowed(text: str) -> None:
         ("name: 'demo' #fast\n", "1:14"),
     ],
 )
-def test_words_behind_quotation_marks_are_not_cut_off(text: str, place: str) -> None:
+def test_words_after_quotation_marks_are_not_cut_off(text: str, place: str) -> None:
     with pytest.raises(InputError) as refused:
         read(text)
     assert str(refused.value).startswith(f"x.yaml:{place}: '#")
     assert "put all of the text inside the quotation marks" in str(refused.value)
 
 
-def test_in_a_text_that_is_said_a_comment_with_one_blank_is_refused_behind_quotation_marks_too() -> None:
+def test_in_a_text_that_is_said_a_comment_after_one_blank_is_refused_after_quotation_marks_too() -> None:
     with pytest.raises(InputError, match="put all of the text inside the quotation marks"):
         read('said: "Where" # is it\n')
 
@@ -135,7 +135,7 @@ def test_a_text_is_read_whole_or_refused(words: str) -> None:
     assert found == plain or plain[:1] in "'\"|>[{" or not plain
 
 
-def test_an_advice_shows_a_number_as_it_is_written() -> None:
+def test_the_advice_shows_a_number_as_it_is_written() -> None:
     for written in ("1.10", "007.5", "1e3", "-0", "true", "2024.0"):
         text = f"number: 1\nname: {written}   # why\n"
         if isinstance(parse_document(text, "x.yaml").value["name"], str):  # type: ignore[index]
@@ -244,7 +244,7 @@ _BELOW = ["", "    name: x\n", "  - name: x\n", "name: x\n"]
     _LINES,
     st.sampled_from(_BELOW),
 )
-def test_a_line_is_dropped_only_where_it_is_no_deeper_than_its_key(
+def test_a_line_is_dropped_only_if_it_is_no_deeper_than_its_key(
     before: tuple[str, int], style: str, lines: list[tuple[int, str]], below: str
 ) -> None:
     key, column = before
@@ -264,7 +264,7 @@ _PIECES = ["{}", "{} {}", "'{}'", "#{}", "# {}", "  # {}", ",", ", ", "\n", "\n 
 
 
 @given(st.lists(st.sampled_from(_PIECES), min_size=1, max_size=9))
-def test_between_brackets_words_are_dropped_only_in_a_comment_behind_a_comma_or_a_quotation_mark(
+def test_in_brackets_words_are_dropped_only_in_a_comment_after_a_comma_or_a_quotation_mark(
     pieces: list[str],
 ) -> None:
     words = iter("abcdefghijklmnopqrstuvwxyz")
@@ -297,7 +297,7 @@ def test_between_brackets_words_are_dropped_only_in_a_comment_behind_a_comma_or_
         ("name: x\nsaid: | #fast\n  Hello\n", "name: x\n# fast\nsaid: |\n  Hello\n"),
     ],
 )
-def test_whoever_follows_the_advice_is_not_refused_again(refused: str, followed: str) -> None:
+def test_following_the_advice_is_not_refused_again(refused: str, followed: str) -> None:
     with pytest.raises(InputError, match="a separate line above the key or the item, with a blank after its #"):
         read(refused)
     found = read(followed)

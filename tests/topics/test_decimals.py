@@ -62,7 +62,7 @@ def test_an_estimate_from_an_estimate_has_two_digits(number: float, said: str) -
     assert round_roughly(number) == said
 
 
-def test_no_other_place_writes_signs_for_people() -> None:
+def test_no_other_code_writes_signs_for_people() -> None:
     """A format of its own would write -0.0 again."""
     found = [
         f"{path.relative_to(ROOT)}: {wrong[0]}"

@@ -41,7 +41,7 @@ def fault(text: str) -> InputError:
         *("1,234", "10K", "1.3M", "=", "1e999", "12345678901234567890"),
     ],
 )
-def test_what_yaml_1_1_would_turn_into_something_else_stays_text(written: str) -> None:
+def test_text_that_yaml_1_1_would_convert_remains_text(written: str) -> None:
     assert value_of(f"key: {written}") == {"key": written}
     assert value_of(f"- {written}") == (written,)
 
@@ -81,7 +81,7 @@ def test_keys_are_text_whatever_they_look_like() -> None:
         ("a: 1\nb: @x\n", "in quotation marks"),
     ],
 )
-def test_what_is_no_yaml_says_what_to_do(text: str, advice: str) -> None:
+def test_invalid_yaml_gets_advice(text: str, advice: str) -> None:
     assert advice in str(fault(text).advice)
 
 
@@ -90,7 +90,7 @@ class _Judge(StrictModel):
     criteria: tuple[str, ...]
 
 
-def test_a_file_of_another_kind_is_called_what_it_is() -> None:
+def test_a_file_of_another_kind_is_named() -> None:
     with pytest.raises(InputError) as refused:
         parse_document("name: mine\nformat: harvest-topics/1\n", "x.yaml").validate_as(_Judge)
     assert str(refused.value) == "x.yaml:2:9: this is a topic set (harvest-topics/1), not a judge (harvest-judge/1)"
@@ -128,7 +128,7 @@ def test_a_file_of_another_kind_is_called_what_it_is() -> None:
         ("a: 1\nb: x\x07y\n", "x.yaml:2:5", "character U+0007 is not allowed"),
     ],
 )
-def test_every_refusal_says_where(text: str, place: str, says: str) -> None:
+def test_every_refusal_has_a_place(text: str, place: str, says: str) -> None:
     found = fault(text)
     assert str(found.place) == place
     assert says in found.what
@@ -161,7 +161,7 @@ def test_sixty_levels_are_fine() -> None:
         (b"a: 1\n" + b"x" * 9000 + b"\0", ":2:9001", "a NUL byte"),
     ],
 )
-def test_bytes_that_are_no_text_are_named_with_their_place(tmp_path: Path, data: bytes, place: str, says: str) -> None:
+def test_bytes_that_are_not_text_are_named_with_their_place(tmp_path: Path, data: bytes, place: str, says: str) -> None:
     path = tmp_path / "x.yaml"
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"not UTF-8|binary") as caught:
@@ -207,7 +207,7 @@ def test_a_missing_file_says_where_relative_paths_start() -> None:
         ('a: 1\n"\\ud800": 2', "t.yaml:2:1"),
     ],
 )
-def test_an_escape_that_is_no_character_is_refused_at_its_place(text: str, place: str) -> None:
+def test_an_escape_that_is_not_a_character_is_refused_at_its_place(text: str, place: str) -> None:
     with pytest.raises(InputError, match=re.escape(place)):
         parse_document(text, "t.yaml")
 
@@ -275,13 +275,13 @@ def test_a_value_of_the_wrong_kind_is_pointed_at(text: str, place: str, what: st
         ("half", None),
     ],
 )
-def test_a_number_that_is_not_read_as_one_comes_with_how_to_write_it(written: str, advice: str | None) -> None:
+def test_a_number_that_is_not_read_as_one_is_refused_with_the_right_notation(written: str, advice: str | None) -> None:
     found = tree_fault(f"name: a\nleaves: [{{id: x, share: {written}}}]\n")
     assert found.what.startswith("share: must be a number")
     assert found.advice == advice
 
 
-def test_a_wrong_word_lists_the_right_ones() -> None:
+def test_an_unknown_word_lists_the_known_ones() -> None:
     found = tree_fault("name: a\nleaves:\n  - {id: x, kind: cardinal}\n")
     assert str(found).splitlines() == [
         "x.yaml:3:19: kind: is not one of the words allowed here (here: 'cardinal'): did you mean 'ordinal'?",
@@ -289,16 +289,16 @@ def test_a_wrong_word_lists_the_right_ones() -> None:
     ]
 
 
-def test_a_number_where_text_belongs_is_told_to_wear_quotation_marks() -> None:
+def test_a_number_where_text_belongs_gets_advice_about_quotation_marks() -> None:
     assert tree_fault("name: 12\n").advice == 'put it in quotation marks, as it should read: "12"'
 
 
-def test_the_first_fault_in_the_file_is_told_first() -> None:
+def test_the_first_fault_in_the_file_is_reported_first() -> None:
     assert str(tree_fault("on: 1\nleaves:\n  - id: 3\nname: 4\n").place) == "x.yaml:1:5"
     assert str(tree_fault("leaves:\n  - id: 3\nname: 4\non: 1\n").place) == "x.yaml:2:9"
 
 
-def test_a_misspelt_key_goes_before_what_it_causes() -> None:
+def test_a_misspelt_key_is_reported_before_its_consequences() -> None:
     found = tree_fault("leaves:\n  - id: 3\nnaem: b\n")
     assert (str(found.place), found.what) == ("x.yaml:3:1", "unknown key 'naem': did you mean 'name'?")
 
@@ -361,13 +361,13 @@ class _Bounded(StrictModel):
         ("shares: [3]", "x.yaml:1:10: shares: must be at most 1 (here: 3)"),
     ],
 )
-def test_limits_are_told_in_our_words(text: str, told: str) -> None:
+def test_limits_are_reported_in_our_words(text: str, told: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_document(text, "x.yaml").validate_as(_Bounded)
     assert str(caught.value) == told
 
 
-def test_nothing_that_pydantic_says_of_limits_reaches_a_person() -> None:
+def test_no_message_of_pydantic_about_limits_reaches_a_person() -> None:
     for text in ("share: 2", "weight: 0", "name: abcde", "parts: []", "facts: {}"):
         with pytest.raises(InputError) as caught:
             parse_document(text, "x.yaml").validate_as(_Bounded)
@@ -383,7 +383,7 @@ _SHIPPED = sorted(
 
 
 @pytest.mark.parametrize("file", _SHIPPED, ids=lambda file: file.stem)
-def test_a_file_is_read_alike_by_libyaml_and_without_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_read_equally_with_and_without_libyaml(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = file.read_text(encoding="utf-8")
     quick = parse_document(text, "a.yaml")
     monkeypatch.setattr(yaml, "__with_libyaml__", False)
@@ -393,7 +393,7 @@ def test_a_file_is_read_alike_by_libyaml_and_without_it(file: Path, monkeypatch:
 @pytest.mark.parametrize(
     "text", ["a: [1, 2\nb: 3\n", "a: *b\n", "a: &b 1\n", "a: !x 1\n", "a: 1\n---\nb: 2\n", "a: 1\na: 2\n", 'a: "\\q"\n']
 )
-def test_a_fault_is_told_alike_with_libyaml_and_without_it(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_reported_equally_with_and_without_libyaml(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     for quick in (True, False):
         monkeypatch.setattr(yaml, "__with_libyaml__", quick)
@@ -404,7 +404,7 @@ def test_a_fault_is_told_alike_with_libyaml_and_without_it(text: str, monkeypatc
 
 
 @pytest.mark.parametrize("digits", ["9" * 19, "-" + "9" * 30, "1" + "0" * 5000])
-def test_a_number_that_64_bits_cannot_hold_is_told_how_long_it_may_be(digits: str) -> None:
+def test_a_number_beyond_64_bits_is_refused_with_the_allowed_length(digits: str) -> None:
     with pytest.raises(InputError, match=r"count: must be a whole number") as caught:
         parse_document(f"name: a\nleaves: [{{id: x, count: {digits}}}]\n", "x.yaml").validate_as(Tree)
     assert caught.value.advice == "write a number of at most 18 digits, without quotation marks"
@@ -447,7 +447,7 @@ def test_a_large_text_has_the_values_the_faults_and_the_places_of_a_small_one(te
     assert read(0) == read(2**60)
 
 
-def test_the_places_of_a_large_text_are_looked_for_when_something_is_wrong() -> None:
+def test_the_places_in_a_large_text_are_computed_only_for_a_fault() -> None:
     text = "a:\n" + "".join(f"  - {{n: {number}, x: yes}}\n" for number in range(8000))
     document = parse_document(text, "f")
     with pytest.MonkeyPatch.context() as patched:

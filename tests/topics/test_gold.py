@@ -61,7 +61,7 @@ def test_an_entity_is_kept_by_its_canonical_key(topic: str, written: str, key: s
     assert parse_gold(f"topic,entity,grade\n{topic},{written},1\n", TOPICS, "g.csv").get(topic, key) is not None
 
 
-def test_a_topic_without_a_kind_of_url_has_keys_of_its_own() -> None:
+def test_a_topic_without_a_kind_of_url_has_its_own_keys() -> None:
     topics = TopicSet("t", (Topic("T1", TopicType("free"), "Name rivers."),), {})
     gold = parse_gold("topic,entity,grade\nT1,  the   Rhine ,L1\n", topics, "g.csv")
     assert gold.get("T1", "the Rhine") == GoldEntry("T1", "the Rhine", 1)
@@ -75,7 +75,7 @@ def test_grades_are_written_with_or_without_their_letter(written: str, grade: in
     assert entry.grade == grade
 
 
-def test_cells_hold_values_names_of_groups_or_vectors_and_an_empty_one_is_unknown() -> None:
+def test_cells_contain_values_names_of_groups_or_vectors_and_an_empty_one_is_unknown() -> None:
     gold = table(
         f'M002,{MOVIE},L2,a,43K,"United States; United Kingdom; Canada"\n'
         'M002,tt0088764,L2,b,10K <= x < 1M,Europe\nM002,tt0088765,L1,c,"(0,0,1,0)","(0,1/2,0,0,0,1/2,0,0)"\n'
@@ -89,7 +89,7 @@ def test_cells_hold_values_names_of_groups_or_vectors_and_an_empty_one_is_unknow
     assert dict(d.groups) == {}
 
 
-def test_columns_may_stand_in_any_order_and_the_title_may_be_missing() -> None:
+def test_columns_may_be_in_any_order_and_the_title_may_be_missing() -> None:
     gold = parse_gold(f"grade,RATINGS,entity,topic\nL1,2M,{MOVIE},M002\n", TOPICS, "g.csv")
     assert list(gold) == [GoldEntry("M002", MOVIE, 1, "", {"RATINGS": (0, 0, 0, 1)})]
 
@@ -150,13 +150,13 @@ def test_a_header_alone_is_a_table_in_which_nothing_is_judged() -> None:
         (f"{HEADER}M002,{MOVIE},L2,a,2M,\nM002,tt0088763,L2,a,43K,\n", "g.csv:3:1", "already has RATINGS (0,0,0,1)"),
     ],
 )
-def test_every_fault_says_where_it_stands(text: str, place: str, says: str) -> None:
+def test_every_fault_has_a_place(text: str, place: str, says: str) -> None:
     found = fault(text)
     assert says in found.what
     assert str(found.place) == place
 
 
-def test_a_table_with_bars_is_told_about_commas() -> None:
+def test_a_table_with_bars_gets_advice_about_commas() -> None:
     assert fault("topic|entity|grade\n").advice == "separate the columns by commas"
 
 
@@ -186,7 +186,7 @@ def written(separator: str = ",", extra: Callable[[list[str]], list[str]] = list
         written(";").replace("L2", "2,0").replace("L1", "1,00").replace("1.3M", "1,3M").encode(),
     ],
 )
-def test_what_spreadsheets_and_data_frames_make_of_a_table_is_the_same_table(tmp_path: Path, data: bytes) -> None:
+def test_the_same_table_from_spreadsheets_and_data_frames_is_the_same(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "g.csv").write_bytes(data)
     found = read_gold(tmp_path / "g.csv", TOPICS)
     plain = parse_gold(written(), TOPICS, "g.csv")
@@ -196,7 +196,7 @@ def test_what_spreadsheets_and_data_frames_make_of_a_table_is_the_same_table(tmp
 
 
 @pytest.mark.parametrize("grade", ["2.5", "2.01", "20", "L", "L2.", "\u0662", "nan", "-1"])
-def test_what_is_no_whole_grade_is_refused(grade: str) -> None:
+def test_an_invalid_grade_is_refused(grade: str) -> None:
     assert "is not a grade" in fault(f"topic,entity,grade\nM002,tt0088763,{grade}\n").what
 
 
@@ -210,7 +210,7 @@ def test_what_is_no_whole_grade_is_refused(grade: str) -> None:
         (b"\x89PNG\r\n\x1a\n\0\0", ":3:1", "a NUL byte"),
     ],
 )
-def test_what_is_no_text_is_one_clear_message(tmp_path: Path, data: bytes, place: str, says: str) -> None:
+def test_a_binary_file_is_one_clear_message(tmp_path: Path, data: bytes, place: str, says: str) -> None:
     path = tmp_path / "g.csv"
     path.write_bytes(data)
     with pytest.raises(InputError, match=says) as caught:
@@ -229,7 +229,7 @@ def test_a_missing_file_is_one_clear_message(tmp_path: Path) -> None:
         read_gold(tmp_path / "none.csv", TOPICS)
 
 
-def test_rows_of_topics_that_were_left_out_are_skipped_and_counted() -> None:
+def test_rows_of_left_out_topics_are_skipped_and_counted() -> None:
     some = TOPICS.only(["M002"])
     gold = parse_gold(f"{HEADER}M002,{MOVIE},L2,a,,\nR001,no matter what,L9,a,,\n", some, "g.csv")
     assert len(gold) == 1
@@ -249,7 +249,7 @@ def test_writing_keeps_the_values_as_they_were_read(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["g.csv"]
 
 
-def test_a_value_that_no_longer_stands_for_its_vector_is_not_written(tmp_path: Path) -> None:
+def test_a_value_that_no_longer_means_its_vector_is_not_written(tmp_path: Path) -> None:
     entry = GoldEntry("M002", MOVIE, 2, groups={"RATINGS": (0, 0, 1, 0)}, raw={"RATINGS": "1.3M"})
     write_gold(GoldTable([entry]), tmp_path / "g.csv", TOPICS)
     assert list(read_gold(tmp_path / "g.csv", TOPICS)) == [entry]
@@ -260,7 +260,7 @@ TITLES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20).ma
 
 
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 2), TITLES, SHARES, st.booleans()), max_size=8))
-def test_what_is_written_comes_back_equal(rows: list[tuple[int, int, str, list[int], bool]]) -> None:
+def test_a_written_table_is_read_back_equal(rows: list[tuple[int, int, str, list[int], bool]]) -> None:
     entries = {}
     for number, grade, title, counts, known in rows:
         vector = tuple(count / sum(counts) for count in counts)
@@ -289,7 +289,7 @@ def test_the_standard_reader_reads_our_lines(row: list[str]) -> None:
 
 
 @given(st.text(st.sampled_from('ab,"\n\r '), max_size=40))
-def test_every_cell_stands_where_it_says(text: str) -> None:
+def test_every_cell_has_its_place(text: str) -> None:
     try:
         rows = list(csv_rows(text, "g.csv"))
     except InputError:

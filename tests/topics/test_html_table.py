@@ -29,7 +29,7 @@ class Cells(HTMLParser):
 
 
 @given(st.lists(st.tuples(st.text(max_size=9), st.text("<&>\"'$\n ab", max_size=9)), max_size=4))
-def test_every_text_is_shown_as_it_is(rows: list[tuple[str, str]]) -> None:
+def test_every_text_is_shown_unchanged(rows: list[tuple[str, str]]) -> None:
     found = Cells(html_table("caption", ("one", "other"), rows))
     assert found.tags == {"table", "caption", "thead", "tbody", "tr", "th"} | ({"td"} if rows else set())
     shown = [text for _, text in found.cells]
@@ -50,5 +50,5 @@ def test_numbers_are_on_the_right(cells: tuple[str, ...], side: str) -> None:
     assert {own for own, _ in found.cells} == {side}
 
 
-def test_dollar_signs_are_no_formula() -> None:
+def test_dollar_signs_are_not_formulas() -> None:
     assert '<table class="tex2jax_ignore mathjax_ignore">' in html_table("", ("of",), [("$5 and $6",)])

@@ -22,7 +22,7 @@ plain = st.recursive(
 
 @settings(deadline=None)
 @given(plain, st.sampled_from([None, 0, 2]), st.booleans())
-def test_every_value_is_found_where_it_stands(value: object, indent: int | None, raw: bool) -> None:
+def test_every_value_is_found_at_its_place(value: object, indent: int | None, raw: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=not raw)
     lines = text.split("\n")
 
@@ -61,7 +61,7 @@ def test_a_line_of_a_jsonl_file_keeps_its_number_and_a_line_separator_ends_no_li
         ('{"a": }', "correct it, or write"),
     ],
 )
-def test_what_is_no_json_says_what_to_do(tmp_path: Path, text: str, advice: str) -> None:
+def test_invalid_json_gets_advice(tmp_path: Path, text: str, advice: str) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(InputError) as refused:
         read_json_value(tmp_path / "a.json")
@@ -78,7 +78,7 @@ def test_what_is_no_json_says_what_to_do(tmp_path: Path, text: str, advice: str)
         ('{"a": }', "2:7", "not valid JSON: Expecting value"),
     ],
 )
-def test_a_fault_is_named_with_line_and_column_and_its_line_where_there_is_one_value_a_line(
+def test_a_fault_has_its_line_and_column_or_only_its_line_with_one_value_per_line(
     tmp_path: Path, text: str, place: str, what: str
 ) -> None:
     (tmp_path / "a.json").write_text(f"\n{text}\n")

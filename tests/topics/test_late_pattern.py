@@ -10,7 +10,7 @@ import pytest
 from topics.late_pattern import lazy_pattern
 
 
-def test_it_finds_what_a_compiled_pattern_finds() -> None:
+def test_it_finds_the_same_as_a_compiled_pattern() -> None:
     late, compiled = (
         lazy_pattern(r"\b(a)(?P<rest>\w*)", re.IGNORECASE),
         re.compile(r"\b(a)(?P<rest>\w*)", re.IGNORECASE),

@@ -56,7 +56,7 @@ def load(tmp_path: Path, text: str) -> TopicSet:
     return load_topics(path)
 
 
-def test_a_topic_file_is_read_whole(tmp_path: Path) -> None:
+def test_a_topic_file_is_read_in_full(tmp_path: Path) -> None:
     topics = load(tmp_path, SMALL)
     assert (topics.name, topics.about) == ("small", "Two topics.")
     assert [topic.id for topic in topics.topics] == ["C1", "T.2"]
@@ -82,7 +82,7 @@ def test_a_topic_is_found_by_its_id(tmp_path: Path) -> None:
         topics["X"]
 
 
-def test_some_topics_may_be_chosen_and_the_rest_stays_known(tmp_path: Path) -> None:
+def test_some_topics_may_be_selected_and_the_rest_is_still_known(tmp_path: Path) -> None:
     topics = load(tmp_path, SMALL)
     some = topics.only(["T.2"])
     assert ([topic.id for topic in some.topics], some.left_out) == (["T.2"], ("C1",))
@@ -147,13 +147,13 @@ def changed(old: str, new: str) -> str:
         (changed("id: T.2", "id: T.2\n    id: T.3"), "26:5", "duplicate key 'id'"),
     ],
 )
-def test_every_fault_says_where_it_stands(tmp_path: Path, text: str, place: str, says: str) -> None:
+def test_every_fault_has_a_place(tmp_path: Path, text: str, place: str, says: str) -> None:
     with pytest.raises(InputError, match=re.escape(says)) as caught:
         load(tmp_path, text)
     assert str(caught.value.place) == f"{tmp_path / 't.yaml'}:{place}"
 
 
-def test_what_comes_with_harvest_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_come_with_harvest_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shipped_topics() == ("fairweb-45",)
     assert shipped_gold() == ("parrot",)
     monkeypatch.chdir(tmp_path)
@@ -174,7 +174,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize("text", [SMALL, None])
-def test_a_set_comes_back_whole_from_its_json_value(tmp_path: Path, text: str | None) -> None:
+def test_a_set_is_read_back_from_its_json_value(tmp_path: Path, text: str | None) -> None:
     topics = load(tmp_path, text) if text else load_topics("fairweb-45")
     value = json.loads(json.dumps(encode_topics(topics), allow_nan=False))
     assert decode_topics(value) == topics
@@ -205,7 +205,7 @@ def test_a_damaged_json_value_is_one_clear_message() -> None:
         decode_topics({**value, "topics": [{**value["topics"][0], "request": 3}]})
 
 
-def test_two_types_of_one_name_cannot_be_kept() -> None:
+def test_two_types_with_one_name_cannot_be_saved() -> None:
     topics = load_topics("fairweb-45")
     first = topics.topics[0]
     other = Topic("X1", replace(first.type, asks_for="title"), "x")
@@ -256,7 +256,7 @@ def test_every_request_keeps_its_pattern_and_is_unlike_the_others() -> None:
     assert not any(a in b for i, a in enumerate(folded) for j, b in enumerate(folded) if i != j)
 
 
-def test_the_docs_say_which_wording_is_whose() -> None:
+def test_the_docs_say_whose_each_wording_is() -> None:
     topics = load_topics("fairweb-45").topics
     by_wording: dict[str, list[str]] = {}
     for topic in topics:

@@ -89,14 +89,14 @@ def hrefs(text: str, *, www: bool = False) -> list[str]:
         ("http://-a-/ http://a..b/ http://%20/ http://" + "a" * 64 + ".org/", []),
     ],
 )
-def test_urls_are_found_without_what_stands_around_them(text: str, found: list[str]) -> None:
+def test_urls_are_found_without_the_surrounding_text(text: str, found: list[str]) -> None:
     assert hrefs(text) == found
     quick = url_ends(text)
     assert quick in (None, [(mention.end, mention.href) for mention in find_urls(text)])
     assert quick is not None or "_" in text
 
 
-def test_a_mention_says_where_the_url_stands() -> None:
+def test_a_mention_has_the_position_of_the_url() -> None:
     text = f"See ({MOVIE}), or [a](https://example.org/x\\_y)."
     first, second = find_urls(text)
     assert text[first.start : first.end] == first.href == MOVIE
@@ -104,7 +104,7 @@ def test_a_mention_says_where_the_url_stands() -> None:
     assert second.href == "https://example.org/x_y"
 
 
-def test_www_without_a_scheme_is_found_when_asked_for() -> None:
+def test_www_without_a_scheme_is_found_on_request() -> None:
     text = "See www.imdb.com/title/tt0088763/, (www.example.org) and me@www.example.org."
     assert hrefs(text) == []
     assert hrefs(text, www=True) == [MOVIE, "https://www.example.org"]
@@ -184,7 +184,7 @@ def test_one_address_has_one_spelling(url: str, canonical: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "not a url", "http://[::1", "https://", "http://a:99999/", "javascript:x", "//a.org"]
 )
-def test_what_is_no_url_comes_back_as_it_is(text: str) -> None:
+def test_a_string_that_is_not_a_url_is_returned_unchanged(text: str) -> None:
     assert canonical_url(text) == text
     assert all(kind.key(text) is None for kind in KINDS.values())
 
@@ -206,7 +206,7 @@ def test_what_is_no_url_comes_back_as_it_is(text: str) -> None:
         "https://www.imdb.com/title/tt0088763/(1985)",
     ],
 )
-def test_an_imdb_title_is_known_by_its_number(url: str) -> None:
+def test_an_imdb_title_is_identified_by_its_number(url: str) -> None:
     assert IMDB.key(url) == MOVIE
 
 
@@ -253,7 +253,7 @@ def test_nothing_else_is_an_imdb_title(url: str) -> None:
         "https://www.youtube.com/watch?v=abc_EFG-ij_をご覧",
     ],
 )
-def test_a_video_is_known_by_its_id(url: str) -> None:
+def test_a_video_is_identified_by_its_id(url: str) -> None:
     assert VIDEO.key(url) == "https://www.youtube.com/watch?v=abc_EFG-ij_"
 
 
@@ -276,7 +276,7 @@ def test_nothing_else_is_a_video(url: str) -> None:
     assert VIDEO.key(url) is None
 
 
-def test_a_page_is_known_by_its_address() -> None:
+def test_a_page_is_identified_by_its_address() -> None:
     key = "https://people.example.org/a-b"
     for url in (key, f"{key}/", "http://people.example.org/a-b/#top", "https://PEOPLE.example.org/a-b?utm_source=x"):
         assert PAGE.key(url) == key
@@ -300,7 +300,7 @@ def test_a_page_is_known_by_its_address() -> None:
         "1.2.3",
     ],
 )
-def test_a_page_stands_on_a_public_host(host: str) -> None:
+def test_a_page_is_on_a_public_host(host: str) -> None:
     assert PAGE.key(f"http://{host}/x") is None
 
 
@@ -309,7 +309,7 @@ def test_public_addresses_are_pages() -> None:
         assert PAGE.key(f"https://{host}/x")
 
 
-def test_a_kind_that_makes_no_sense_is_refused() -> None:
+def test_a_nonsensical_kind_is_refused() -> None:
     for hosts, path, identity in (
         ((), "/x", ""),
         (("https://a.org",), "/x", ""),
@@ -321,7 +321,7 @@ def test_a_kind_that_makes_no_sense_is_refused() -> None:
             UrlKind("x", hosts, path, identity=identity)
 
 
-def test_a_kind_of_ones_own() -> None:
+def test_a_custom_kind_is_accepted() -> None:
     kind = UrlKind(
         "paper", ("arxiv.org",), r"/(?:abs|pdf)/(?P<id>\d{4}\.\d{5}).*", identity="https://arxiv.org/abs/{id}"
     )
@@ -338,7 +338,7 @@ PIECES = st.lists(st.one_of(ALPHABET, st.text(max_size=4)), max_size=25).map("".
 @given(PIECES)
 @example("[](")
 @example("http://[::1]:/]")
-def test_any_text_gives_urls_that_stand_in_it(text: str) -> None:
+def test_any_text_gives_urls_that_are_in_it(text: str) -> None:
     for www in (False, True):
         mentions = find_urls(text, www=www)
         ends = 0
@@ -353,7 +353,7 @@ def test_any_text_gives_urls_that_stand_in_it(text: str) -> None:
 @given(PIECES)
 @example("_see https://a.org/_. https://a.org/x_y_")
 @example("http://a.org/(_)https://a.org")
-def test_ends_of_urls_are_those_of_mentions_wherever_they_are_told(text: str) -> None:
+def test_ends_of_urls_are_those_of_mentions_however_they_are_obtained(text: str) -> None:
     assert url_ends(text) in (None, [(mention.end, mention.href) for mention in find_urls(text)])
 
 
@@ -409,7 +409,7 @@ def test_a_bare_url_is_a_link_with_itself_as_its_words(text: str) -> None:
         *("https://a.org/x ", f"[a]({MOVIE}) ", "a", "\n", " ", "http://a/&lt;", "http://a?", "https://a.org,"),
     ],
 )
-def test_a_long_reply_takes_time_in_proportion(piece: str) -> None:
+def test_a_long_reply_takes_proportional_time(piece: str) -> None:
     short, long = piece * (25_000 // len(piece)), piece * (100_000 // len(piece))
 
     def seconds(text: str) -> float:
@@ -436,6 +436,6 @@ def test_a_url_of_megabytes_is_read_once() -> None:
     assert time.process_time() - begun < 20
 
 
-def test_reading_links_needs_nothing_heavy() -> None:
+def test_reading_links_imports_nothing_heavy() -> None:
     code = "import sys, topics.links; print({'pydantic', 'yarl', 'w3lib', 'yaml', 'numpy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

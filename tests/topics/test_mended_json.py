@@ -111,13 +111,13 @@ ROWS = [json.dumps(record(number)) for number in range(4)]
         (f"[{ROWS[0]}, oops, {ROWS[1]}, 'x', {ROWS[2]}, {ROWS[3]}]", 2),
     ],
 )
-def test_records_that_are_whole_are_read_whatever_is_between_them(tmp_path: Path, text: str, bad: int) -> None:
+def test_complete_records_are_read_whatever_is_between_them(tmp_path: Path, text: str, bad: int) -> None:
     found = read(tmp_path, text)
     assert (len(found.conversations), len(found.left_out)) == (4, bad)
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_a_list_that_is_cut_gives_what_is_whole_and_names_the_cut(tmp_path: Path, style: str) -> None:
+def test_a_truncated_list_gives_its_complete_records_and_names_the_cut(tmp_path: Path, style: str) -> None:
     text = STYLES[style]([record(number) for number in range(COUNT)])
     last = text.rindex("]", 0, text.rindex("]"))  # of the messages of the last record
     for at in range(text.index("q2,"), last, 7):
@@ -144,7 +144,7 @@ def test_no_conversation_loses_a_message(tmp_path: Path, text: str) -> None:
         read(tmp_path, text)
 
 
-def test_a_line_that_is_a_list_loses_only_what_is_bad(tmp_path: Path) -> None:
+def test_a_line_that_is_a_list_loses_only_its_bad_records(tmp_path: Path) -> None:
     lines = [damaged("one line", "NaN", (2,)), STYLES["one line"]([record(9)]), damaged("no blanks", "NaN", (0, 5))]
     found = read(tmp_path, "\n".join(lines))
     assert (len(found.conversations), [str(fault).split(":")[1] for fault in found.left_out]) == (
@@ -153,7 +153,7 @@ def test_a_line_that_is_a_list_loses_only_what_is_bad(tmp_path: Path) -> None:
     )
 
 
-def test_a_nan_in_one_value_over_several_lines_is_what_is_named(tmp_path: Path) -> None:
+def test_a_nan_in_one_value_over_several_lines_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.json:6:13: not valid JSON: NaN is not a number"):
         read(
             tmp_path,
@@ -190,7 +190,7 @@ def test_many_bad_records_of_a_large_list_take_no_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"rows":' * 30_000, '[{"a":' * 20_000, '{"a":1,"b":[' * 20_000 + "{}]"])
-def test_what_is_nested_as_deeply_as_python_goes_is_not_mended(tmp_path: Path, text: str) -> None:
+def test_values_nested_at_the_limit_of_python_are_not_repaired(tmp_path: Path, text: str) -> None:
     assert mend_records(text, "file.json", 1, is_conversation) is None
     with pytest.raises(InputError, match=r"x\.json:1: .* nested too deeply"):
         read(tmp_path, text)
@@ -208,14 +208,14 @@ BOM = "\ufeff"
         f"[{{0}},{{1}}]\n{BOM}[{{2}}]",
     ],
 )
-def test_files_that_were_put_together_may_each_begin_with_a_byte_order_mark(tmp_path: Path, text: str) -> None:
+def test_concatenated_files_may_each_begin_with_a_byte_order_mark(tmp_path: Path, text: str) -> None:
     for number in range(3):
         text = text.replace(f"{{{number}}}", json.dumps(record(number)))
     found = read(tmp_path, text)
     assert (len(found.conversations), found.left_out) == (3, ())
 
 
-def test_a_byte_order_mark_in_what_was_said_stays(tmp_path: Path) -> None:
+def test_a_byte_order_mark_in_a_text_is_kept(tmp_path: Path) -> None:
     row = json.dumps(
         {"messages": [{"role": "user", "content": f"}}{BOM}{{"}, {"role": "assistant", "content": BOM}]},
         ensure_ascii=False,

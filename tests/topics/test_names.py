@@ -64,17 +64,17 @@ def test_letters_of_every_script_make_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED, ids=ascii)
-def test_what_is_no_name_is_refused_with_the_reason(name: str) -> None:
+def test_an_invalid_name_is_refused_with_the_reason(name: str) -> None:
     assert REFUSED[name] in name_fault(name, SIGNS)
 
 
-def test_a_name_of_a_file_is_taken_as_it_is() -> None:
+def test_a_name_of_a_file_is_accepted_unchanged() -> None:
     assert named("a.b-c_D+9") == "a.b-c_D+9"
     assert named("Größe") == "Größe"
 
 
 @pytest.mark.parametrize("text", ["a b", "-a", "caf\u00e9!", "'a\\n'"])
-def test_a_wrong_character_in_a_file_is_refused_in_words(text: str) -> None:
+def test_a_wrong_character_in_a_file_is_reported_in_words(text: str) -> None:
     with pytest.raises(InputError) as refused:
         named(text)
     assert refused.value.what.startswith("name: has characters that are not allowed here (here: ")
@@ -91,13 +91,13 @@ def test_another_fault_in_a_file_is_refused_with_its_reason() -> None:
         check_topic_id("Gro\u0308ße")
 
 
-def test_the_words_of_a_form_name_its_signs() -> None:
+def test_the_words_for_a_form_name_its_characters() -> None:
     assert name_words(" ._+-") == "letters, digits, spaces and . _ + -, beginning with a letter or digit"
     assert name_words("_-", first="letter") == "letters, digits and _ -, beginning with a letter"
 
 
 @given(st.text(st.characters(codec="ascii"), max_size=8))
-def test_of_ascii_the_names_are_those_that_always_were(name: str) -> None:
+def test_the_ascii_names_are_the_same_as_always(name: str) -> None:
     assert (name_fault(name, SIGNS) == "") == bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ._+-]*", name))
     assert (name_fault(name, "_-", first="letter") == "") == bool(re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", name))
 
@@ -113,14 +113,14 @@ def test_a_name_is_one_safe_part_of_a_path_in_normal_form(name: str, signs: str)
 
 
 @given(st.text(max_size=60))
-def test_an_ascii_name_is_safe_and_of_ascii_as_before(name: str) -> None:
+def test_an_ascii_name_is_safe_and_is_kept(name: str) -> None:
     made = ascii_name(name, "[^a-z0-9]+", 40)
     assert re.fullmatch("[a-z0-9-]{0,40}", made)
     if name.isascii():
         assert made == re.sub("[^a-z0-9]+", "-", name).strip("-")[:40]
 
 
-def test_names_of_other_letters_stay_different_in_ascii() -> None:
+def test_names_with_other_letters_remain_different_in_ascii() -> None:
     names = ("週次", "月次", "wöchentlich", "wächentlich", "हिन्दी")
     assert len({ascii_name(name, "[^a-z0-9]+") for name in names}) == len(names)
 
@@ -141,5 +141,5 @@ def test_names_that_look_alike_are_found(names: tuple[str, ...], found: tuple[st
 
 
 @given(st.text(st.characters(codec="ascii")))
-def test_of_ascii_names_compare_as_before(name: str) -> None:
+def test_ascii_names_compare_as_before(name: str) -> None:
     assert normalise_name(name) == " ".join(name.split()).casefold()

@@ -94,13 +94,13 @@ def test_other_addresses_are_pages_themselves(url: str) -> None:
     assert (found.through, found.hidden) == ((), False)
 
 
-def test_one_page_in_two_ways_of_writing() -> None:
+def test_two_spellings_of_one_page_are_equal() -> None:
     ways = ("http://www.example.org/a/", "https://www.example.org/a?utm_source=chatgpt.com#top")
     assert {page.url for way in ways if (page := SHIPPED.page(way))} == {"https://www.example.org/a"}
     assert SHIPPED.page("mailto:a@example.org") is None
 
 
-def test_rules_of_one_s_own_come_first() -> None:
+def test_custom_rules_come_first() -> None:
     own = parse_redirects(
         "name,host,path,way,of\nmobile,m.example.org,,as,www.example.org\nlist,t.co,/l,hidden,\n", "r"
     )
@@ -130,14 +130,14 @@ def test_redirects_within_redirects_are_followed_or_hide_the_page() -> None:
     assert endless.hidden  # and not a page of the archive's
 
 
-def test_rules_that_lead_to_each_other_hide_the_page() -> None:
+def test_rules_that_form_a_loop_hide_the_page() -> None:
     text = "name,host,path,way,of\nx,a.example,,as,b.example\nx,b.example,,as,a.example\n"
     found = Redirects(tuple(parse_redirects(text, "r.csv"))).page("https://a.example/1")
     assert found is not None
     assert found.hidden
 
 
-def test_a_rule_that_changes_nothing_leaves_the_address_to_the_next() -> None:
+def test_a_rule_that_changes_nothing_passes_the_address_to_the_next() -> None:
     text = "name,host,path,way,of\nx,example.org,,as,www.example.org\ny,example.org,/out,query,to\n"
     found = Redirects(tuple(parse_redirects(text, "r.csv"))).page(
         "https://example.org/out?to=https%3A%2F%2Fother.example"
@@ -146,7 +146,7 @@ def test_a_rule_that_changes_nothing_leaves_the_address_to_the_next() -> None:
     assert (found.domain, found.through) == ("other.example", ("x", "y"))
 
 
-def test_a_parameter_that_cannot_be_read_is_left_to_rules_that_read_another() -> None:
+def test_an_unreadable_parameter_is_passed_to_rules_that_read_another() -> None:
     text = "name,host,path,way,of\nx,a.example,,query,id\ny,a.example,,query,to\n"
     rules = Redirects(tuple(parse_redirects(text, "r")))
     found, hidden = (
@@ -158,14 +158,14 @@ def test_a_parameter_that_cannot_be_read_is_left_to_rules_that_read_another() ->
     assert (found.host, hidden.hidden, hidden.through) == ("b.example", True, ("x",))
 
 
-def test_a_label_that_is_no_host_hides_the_page() -> None:
+def test_a_label_that_is_not_a_host_hides_the_page() -> None:
     found = SHIPPED.page("https://x.translate.goog/news")
     assert found is not None
     assert found.hidden
 
 
 @given(st.text(max_size=60), st.sampled_from([one.host.replace("*", "a") for one in shipped_redirects()]))
-def test_no_address_raises(text: str, host: str) -> None:
+def test_any_address_is_handled_without_an_exception(text: str, host: str) -> None:
     for url in (
         text,
         f"https://{host}/{text}",
@@ -190,18 +190,18 @@ def test_no_address_raises(text: str, host: str) -> None:
         ("name,host,path,way,of\nx,a.org\n", "r.csv:2:3: the row has 2 cells, but the header has 5"),
     ],
 )
-def test_a_rule_that_cannot_be_used(text: str, message: str) -> None:
+def test_an_unusable_rule_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         tuple(parse_redirects(text, "r.csv"))
     assert str(caught.value).startswith(message)
 
 
-def test_shipped_rules_fit_what_they_name() -> None:
+def test_shipped_rules_match_their_examples() -> None:
     assert len(COLUMNS) == 5
     assert all(rule.name and (rule.way != "query" or rule.of) for rule in shipped_redirects())
 
 
-def test_a_page_is_known_though_the_password_in_its_address_was_redacted() -> None:
+def test_a_page_is_recognised_even_if_the_password_in_its_address_was_redacted() -> None:
     found = SHIPPED.page("https://user:[redacted:password]@www.example.org/2")
     assert found is not None
     assert found.url == "https://www.example.org/2"

@@ -30,7 +30,7 @@ def region_totals() -> dict[str, Fraction]:
     return totals
 
 
-def test_every_entry_of_iso_3166_1_is_there_once() -> None:
+def test_every_entry_of_iso_3166_1_occurs_once() -> None:
     listed = [entry for entry in countries() if entry.iso]
     assert len(listed) == 249
     assert len({entry.alpha2 for entry in listed}) == len({entry.alpha3 for entry in listed}) == 249
@@ -38,7 +38,7 @@ def test_every_entry_of_iso_3166_1_is_there_once() -> None:
     assert all(re.fullmatch("[A-Z]{3}", entry.alpha3) for entry in listed)
 
 
-def test_every_country_lies_in_one_region_or_in_two() -> None:
+def test_every_country_is_in_one_region_or_in_two() -> None:
     for entry in countries():
         assert 1 <= len(entry.regions) <= 2
         assert set(entry.regions) <= set(REGIONS)
@@ -104,7 +104,7 @@ def test_the_totals_are_those_of_the_map() -> None:
     assert totals["Africa"] == Fraction(117, 2)
 
 
-def test_the_table_in_the_docs_is_what_the_map_gives() -> None:
+def test_the_table_in_the_docs_agrees_with_the_map() -> None:
     gold = load_topics("fairweb-45").attributes["ORIGIN"].gold
     totals = region_totals()
     lines = [

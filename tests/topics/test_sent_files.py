@@ -24,7 +24,7 @@ def topics_with(folder: Path, *files: Any) -> Path:
     return folder / "topics.yaml"
 
 
-def test_a_file_is_known_by_its_bytes_and_a_run_keeps_its_digest(tmp_path: Path) -> None:
+def test_a_file_is_identified_by_its_bytes_and_a_run_keeps_its_digest(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "mill.png").write_bytes(PNG)
     (tmp_path / "odd").write_bytes(b"text")

@@ -23,7 +23,7 @@ def test_a_full_stop_ends_a_sentence_and_an_abbreviation_does_not() -> None:
     ]
 
 
-def test_an_abbreviation_can_end_a_sentence_where_a_new_one_plainly_begins() -> None:
+def test_an_abbreviation_can_end_a_sentence_if_a_new_one_clearly_begins() -> None:
     assert told("It was made in the U.S. The rest was not.") == ["It was made in the U.S.", "The rest was not."]
 
 
@@ -32,14 +32,14 @@ def test_nothing_inside_a_url_a_link_or_inline_code_ends_a_sentence() -> None:
     assert told(text) == [text.removesuffix(" Then stop."), "Then stop."]
 
 
-def test_each_item_of_a_list_begins_a_sentence_and_its_marker_belongs_to_none() -> None:
+def test_each_item_of_a_list_begins_a_sentence_and_its_marker_is_in_none() -> None:
     text = "Films:\n1. Alien. It is old.\n2) Heat\n- Ran\n* Up"
     assert told(text) == ["Films:", "Alien.", "It is old.", "Heat", "Ran", "Up"]
     assert [one.shape for one in sentences(text)] == ["prose", "item", "item", "item", "item", "item"]
     assert [one.leads for one in sentences(text)] == [True, False, False, False, False, False]
 
 
-def test_a_line_that_was_wrapped_goes_on_and_a_blank_line_ends_it() -> None:
+def test_a_wrapped_line_continues_and_a_blank_line_ends_it() -> None:
     assert told("A line that\nwas wrapped.\n\nanother one") == ["A line that\nwas wrapped.", "another one"]
 
 
@@ -48,7 +48,7 @@ def test_a_fenced_block_of_code_is_one_piece_without_its_fences_even_if_it_is_cu
     assert told("Run:\n```\na. B") == ["Run:", "a. B"]
 
 
-def test_a_row_of_a_table_is_one_piece_and_its_ruler_is_none() -> None:
+def test_a_row_of_a_table_is_one_piece_and_its_ruler_is_not() -> None:
     assert told("| Film | Year |\n|---|---|\n| Ran | 1985 |") == ["Film | Year", "Ran | 1985"]
 
 
@@ -76,7 +76,7 @@ def test_a_quoted_question_does_not_end_the_sentence_around_it() -> None:
         ("Nur eines: 1. Menü öffnen und", ["Nur eines:", "Menü öffnen und"]),  # cut off
     ],
 )
-def test_a_number_of_a_list_within_a_line_belongs_to_no_sentence(text: str, pieces: list[str]) -> None:
+def test_a_list_number_within_a_line_belongs_to_no_sentence(text: str, pieces: list[str]) -> None:
     assert told(text) == pieces
 
 
@@ -146,7 +146,7 @@ def test_every_sentence_has_a_word(text: str) -> None:
 
 
 @given(st.text(alphabet=st.sampled_from(list("aB1 .!?\n-*`;,é")), max_size=120))
-def test_every_letter_and_digit_outside_list_markers_and_fences_stands_in_a_sentence(text: str) -> None:
+def test_every_letter_and_digit_outside_list_markers_and_fences_is_in_a_sentence(text: str) -> None:
     inside = {place for one in sentences(text) for place in range(one.start, one.end)}
     lost = [place for place, letter in enumerate(text) if letter in "aBé" and place not in inside]
     fences = "```" in text

@@ -52,7 +52,7 @@ def test_the_longest_match_counts(url: str, domain: str) -> None:
     assert domain_of(url) == domain
 
 
-def test_groups() -> None:
+def test_groups_of_a_source() -> None:
     assert TABLE.columns == ("kind", "owner", "country", "official", "funding")
     assert TABLE.groups("kind") == ("broadcaster", "sport", "news", "authority", "shop")
     assert TABLE.groups("country") == ("United Kingdom of Great Britain and Northern Ireland", "Germany")
@@ -96,7 +96,7 @@ def test_groups() -> None:
         ('domain,kind\n"x.org,a\n', "s.csv:2:1: a quotation mark is never closed"),
     ],
 )
-def test_a_table_that_cannot_be_used(text: str, message: str) -> None:
+def test_an_unusable_table_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_source_table(text, "s.csv")
     assert str(caught.value).startswith(message)
@@ -109,7 +109,7 @@ def test_no_text_gives_a_traceback(text: str) -> None:
             parse_source_table(written, "s.csv")
 
 
-def test_a_file_of_sources(tmp_path: Path) -> None:
+def test_a_file_of_sources_is_read(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(HEAD + "bbc.co.uk,broadcaster,BBC,GB,no,public\ngov.uk,authority,,GB,yes,\n")
     (tmp_path / "r.csv").write_text("name,host,path,way,of\nmobile,m.bbc.co.uk,,as,www.bbc.co.uk\n")
     file = tmp_path / "sources.yaml"
@@ -149,7 +149,7 @@ REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Mi
         ),
     ],
 )
-def test_a_file_of_sources_that_cannot_be_used(
+def test_an_unusable_file_of_sources_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

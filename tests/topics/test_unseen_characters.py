@@ -45,7 +45,7 @@ def test_another_fault_is_not_blamed_on_a_character_within_words(text: str) -> N
 
 
 @given(st.text(max_size=20) | st.text(st.sampled_from("a \x85\u2028\u2029\xa0\u200b\U0001f600"), max_size=8))
-def test_json_is_read_as_json_has_it_or_refused(words: str) -> None:
+def test_json_is_read_by_its_own_rules_or_refused(words: str) -> None:
     """However it is escaped: json.dumps writes characters above U+FFFF as two halves."""
     for ascii_only in (True, False):
         written = json.dumps({"a": words}, ensure_ascii=ascii_only)
@@ -64,7 +64,7 @@ def test_halves_that_fit_are_one_character_and_others_are_refused() -> None:
 @pytest.mark.parametrize(
     "words", ["\u200b", "\u00ad \u2060", "\u3164", "\ufeff\n", "\U000e0041", "\u202e", "\u2800", "\ufe0f"]
 )
-def test_a_text_of_which_nobody_sees_anything_is_none(words: str) -> None:
+def test_a_text_without_visible_characters_is_empty(words: str) -> None:
     assert not has_visible_text(words)
     assert has_visible_text(f"{words}?")
     topic = f'{{"id": "T1", "type": "shop", "request": {json.dumps(words)}}}'
@@ -84,12 +84,12 @@ def test_a_text_of_which_nobody_sees_anything_is_none(words: str) -> None:
         ("tab\tand\nline é", ""),
     ],
 )
-def test_what_nobody_sees_is_shown_by_its_code(text: str, shown: str) -> None:
+def test_an_invisible_character_is_shown_by_its_code(text: str, shown: str) -> None:
     assert show_unseen(text) == (shown or text)
     assert bool(find_unseen(text)) == bool(shown)
 
 
-def test_every_character_that_nobody_sees_has_a_name() -> None:
+def test_every_invisible_character_has_a_name() -> None:
     names = {"\0": "null", "\x07": "bell", "\x1b": "escape", "\x1f": "control character", "\x7f": "delete"}
     names |= {"\x85": "next line", "\x9b": "control character", "\u200b": "zero width space"}
     for character, name in names.items():

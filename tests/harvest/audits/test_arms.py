@@ -58,7 +58,7 @@ def said(run: Run, arm: str, state: str = "ask") -> dict[tuple[str, int], str]:
     }
 
 
-def test_each_system_is_played_in_each_arm_and_arms_differ_by_words_alone(run: Run) -> None:
+def test_each_system_is_played_in_each_arm_and_arms_differ_only_in_words(run: Run) -> None:
     assert {one.key.system for one in run.finished} == {f"{name} [{arm}]" for name in "AB" for arm in (*ARMS, "french")}
     control = said(run, "as written")
     assert len(control) == 6
@@ -70,7 +70,7 @@ def test_each_system_is_played_in_each_arm_and_arms_differ_by_words_alone(run: R
     assert {*said(run, "french", "more").values(), *said(run, "french", "insist").values()} <= {"Encore ?", "Réponds !"}
 
 
-def test_a_user_that_is_only_reworded_draws_what_the_control_draws(tmp_path: Path) -> None:
+def test_a_user_that_is_only_reworded_draws_the_same_as_the_control(tmp_path: Path) -> None:
     arms = {"one": {}, "two": {"wording": {"typos": 0}}, "other": {"users": {"visitor": {"simulator": "random"}}}}
     found = play(load_audit(audit_file(tmp_path, arms=arms, protocol="open-ended")), tmp_path / "run")
     turns = [
@@ -86,7 +86,7 @@ def test_a_user_that_is_only_reworded_draws_what_the_control_draws(tmp_path: Pat
     assert turns[0] != turns[2]
 
 
-def test_the_arms_of_a_trial_are_one_block_in_an_order_of_chance(tmp_path: Path) -> None:
+def test_the_arms_of_a_trial_are_one_block_in_random_order(tmp_path: Path) -> None:
     audit = load_audit(audit_file(tmp_path, trials=30))
     plan = make_plan(audit)
     own = [system for system in audit.played if system.of == "A"]
@@ -97,7 +97,7 @@ def test_the_arms_of_a_trial_are_one_block_in_an_order_of_chance(tmp_path: Path)
     assert firsts == set(ARMS)
 
 
-def test_a_run_goes_on_and_its_paths_are_those_of_the_rules(run: Run, tmp_path: Path) -> None:
+def test_a_run_continues_and_its_paths_are_those_of_the_rules(run: Run, tmp_path: Path) -> None:
     done = harvest("relabel", run.path)
     assert done.returncode == 0, done.stderr
     assert "0 of 48 conversations would have gone on otherwise." in done.stdout
@@ -132,7 +132,7 @@ def test_check_lists_the_arms(run: Run) -> None:
         ({"arms": {"one": {}, "two": {"texts": "nowhere.yaml"}}}, "nowhere.yaml"),
     ],
 )
-def test_what_cannot_be_played_is_refused_at_its_place(tmp_path: Path, changes: dict[str, object], words: str) -> None:
+def test_an_unplayable_audit_is_refused_at_its_place(tmp_path: Path, changes: dict[str, object], words: str) -> None:
     with pytest.raises(InputError) as fault:
         load_audit(audit_file(tmp_path, **changes))
     assert words in str(fault.value)
@@ -149,7 +149,7 @@ def test_what_cannot_be_played_is_refused_at_its_place(tmp_path: Path, changes: 
         ({"topics": {"M001": {"ask": "  "}, "M002": {"ask": "b"}}}, "a text with words"),
     ],
 )
-def test_a_file_of_texts_lacks_nothing(tmp_path: Path, changes: dict[str, object], words: str) -> None:
+def test_a_file_of_texts_is_complete(tmp_path: Path, changes: dict[str, object], words: str) -> None:
     (tmp_path / "words.yaml").write_text(json.dumps({**WORDS, **changes}))
     with pytest.raises(InputError) as fault:
         load_audit(audit_file(tmp_path, arms={"one": {}, "two": {"texts": "words.yaml"}}))
@@ -158,7 +158,7 @@ def test_a_file_of_texts_lacks_nothing(tmp_path: Path, changes: dict[str, object
     assert fault.value.place.path.endswith("words.yaml")
 
 
-def test_arms_and_groups_that_tables_show_alike_are_refused(tmp_path: Path) -> None:
+def test_arms_and_groups_that_look_alike_in_tables_are_refused(tmp_path: Path) -> None:
     arms = {"as written": {}, "Thanks": {"wording": {"politeness": 1}}, "thanks ": {"wording": {"typos": 0.2}}}
     with pytest.raises(InputError, match="the arms 'Thanks' and 'thanks ' differ only") as refused:
         load_audit(audit_file(tmp_path, arms=arms))
@@ -166,7 +166,7 @@ def test_arms_and_groups_that_tables_show_alike_are_refused(tmp_path: Path) -> N
     assert refused.value.place.line
 
 
-def test_a_file_of_texts_that_is_not_there_is_told_where_it_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_of_texts_is_reported_where_it_is_named(tmp_path: Path) -> None:
     path = audit_file(tmp_path, arms={"one": {}, "two": {"texts": "absent.yaml"}})
     with pytest.raises(InputError, match=r"absent\.yaml") as refused:
         load_audit(path)

@@ -57,14 +57,14 @@ WORDS = {"words": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
         ({"endpoints": {"A": WORDS["words"]}}, "'A' is a system and an endpoint, so it is not clear whose price"),
     ],
 )
-def test_what_is_no_cap_or_price_is_refused_with_its_place(
+def test_an_invalid_cap_or_price_is_refused_with_its_place(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         load_audit(str(audit(tmp_path, **changes)))
 
 
-def test_a_price_that_only_the_command_line_needs_is_missed(tmp_path: Path) -> None:
+def test_a_price_that_only_the_command_line_needs_is_reported_as_missing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^max_cost needs the price of 'A'"):
         load_audit(str(audit(tmp_path, prices={})), caps={"cost": 5})
 

@@ -108,7 +108,7 @@ def test_a_place_changes_how_a_system_is_asked_and_is_recorded(tmp_path: Path) -
     assert changes["place"] == {"name": "lyon", "country": "FR", "network": "mobile"}
 
 
-def test_another_language_is_added_to_a_run_that_is_there(tmp_path: Path) -> None:
+def test_another_language_is_added_to_an_existing_run(tmp_path: Path) -> None:
     out = str(tmp_path / "run")
     assert harvest("run", str(written(tmp_path, "  languages: [en, de]\n")), "--out", out).returncode == 0
     questions = (
@@ -128,7 +128,7 @@ def test_a_changed_translation_does_not_continue_a_run(tmp_path: Path) -> None:
     assert harvest("run", str(file), "--out", out).returncode == 2
 
 
-def test_what_lacks_a_translation_is_left_out_and_named(tmp_path: Path) -> None:
+def test_topics_without_a_translation_are_left_out_and_named(tmp_path: Path) -> None:
     design = (
         '  languages: [en, de]\n  templates: {plain: "{question}", of: {en: "Of {question}"}}\n  missing: leave out\n'
     )
@@ -143,20 +143,20 @@ def test_what_lacks_a_translation_is_left_out_and_named(tmp_path: Path) -> None:
     assert "language (en, de): 2 cells of each system" in told
 
 
-def test_codes_of_languages_differ_in_capitals_alone(tmp_path: Path) -> None:
+def test_codes_of_languages_are_compared_without_regard_to_capitals(tmp_path: Path) -> None:
     questions = "id,question,question:PT-br\nQ1,Who may vote?,Quem pode votar?\n"
     audit = load_audit(str(written(tmp_path, "  languages: [EN, pt-BR]\n", questions=questions)))
     assert opening(audit, "pt-BR", "Q1") == ["Quem pode votar?"]
 
 
-def test_a_table_without_a_single_translation_is_not_told_to_leave_them_out(tmp_path: Path) -> None:
+def test_a_table_without_a_single_translation_is_not_advised_to_leave_topics_out(tmp_path: Path) -> None:
     for missing in ("refuse", "leave out"):
         with pytest.raises(InputError, match="translations are missing") as caught:
             load_audit(str(written(tmp_path, f"  languages: [en, fr]\n  missing: {missing}\n")))
         assert str(caught.value.advice).endswith("in a column `question:de`: without them no topic is left")
 
 
-def test_words_of_the_protocol_are_given_by_language(tmp_path: Path) -> None:
+def test_the_protocols_own_texts_are_given_by_language(tmp_path: Path) -> None:
     design = '  languages: {en: {}, de: {states: {more: "Was noch?"}}}\n'
     out = tmp_path / "run"
     assert harvest("run", str(written(tmp_path, design, protocol="two.yaml")), "--out", str(out)).returncode == 0
@@ -192,7 +192,7 @@ def test_factors_are_combined_with_the_design(tmp_path: Path) -> None:
         ("  languages: {en: {}, de: {states: {ask: x}}}\n", "7:37", "has no words of its own in a state 'ask'"),
     ],
 )
-def test_what_cannot_be_played_is_refused_with_its_place(tmp_path: Path, design: str, place: str, message: str) -> None:
+def test_an_unplayable_design_is_refused_with_its_place(tmp_path: Path, design: str, place: str, message: str) -> None:
     with pytest.raises(InputError) as fault:
         load_audit(str(written(tmp_path, design)))
     assert message in str(fault.value)
@@ -209,7 +209,7 @@ def test_what_cannot_be_played_is_refused_with_its_place(tmp_path: Path, design:
         ("seed-turns", "factors: {t: {a: {}, b: {texts: x.yaml}}}\n", "no factor can replace them by texts"),
     ],
 )
-def test_what_a_design_cannot_be_combined_with_is_refused(
+def test_a_combination_that_a_design_does_not_allow_is_refused(
     tmp_path: Path, protocol: str, further: str, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):

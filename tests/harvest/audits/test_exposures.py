@@ -156,7 +156,7 @@ def test_no_run_sends_a_variable_contacts_a_server_or_starts_code_that_check_doe
     assert not any(found["S6"][key] for key in ("runs", "contacts", "variables", "proxies"))
 
 
-def test_it_is_what_check_prints_first_and_for_people(tmp_path: Path) -> None:
+def test_check_prints_it_first_and_for_people(tmp_path: Path) -> None:
     with recording() as one, recording() as other, recording() as proxy:
         path = audit(tmp_path, *everything(one, other, proxy))
         done = harvest("check", path.name, cwd=tmp_path, width=1000)
@@ -257,7 +257,7 @@ OFTEN_SECRET = ("env", "url", "proxy", "function", "argv")
 
 
 @pytest.mark.parametrize("name", DRIVERS)
-def test_an_option_called_like_a_server_a_variable_or_code_declares_that_it_is_one(name: str) -> None:
+def test_an_option_that_looks_like_a_server_a_variable_or_code_declares_whether_it_is_one(name: str) -> None:
     """So that a slip in a new driver of Harvest's own is found; what drivers do not declare they cannot use anyway."""
     sample: dict[str, Any] = {
         "url": "https://h.example/",
@@ -312,7 +312,7 @@ KEY = {"api_key_env": "NOBODYS_KEY"}
         ({"base_url": "http://127.8.9.1/v1", **KEY}, False),
     ],
 )
-def test_a_key_in_clear_to_another_machine_is_refused_unless_the_command_allows_it(
+def test_a_key_sent_in_clear_to_another_machine_is_refused_unless_the_command_allows_it(
     tmp_path: Path, options: dict[str, Any], clear: bool
 ) -> None:
     path = audit(tmp_path, {"driver": "openai", "options": {"model": "m", **options}})
@@ -362,5 +362,5 @@ def test_no_command_that_plays_sends_a_key_in_clear_unasked(tmp_path: Path) -> N
         (None, False),
     ],
 )
-def test_only_what_surely_stays_on_this_machine_counts_as_it(host: str | None, own: bool) -> None:
+def test_only_addresses_that_certainly_stay_on_this_machine_count_as_local(host: str | None, own: bool) -> None:
     assert is_this_machine(host) is own

@@ -16,7 +16,7 @@ from harvest.studies.robustness.ranking_by_user import ranking_by_user
 from harvest.studies.scores.arms import armed_systems, gather_arms
 from recordings.log.run_folder import Run
 from tests.harvest.audits.test_arms import audit_file
-from tests.harvest.audits.test_groups import GROUPS
+from tests.harvest.audits.test_groups_of_a_source import GROUPS
 from tests.support.command_line import harvest
 from topics.errors import InputError
 
@@ -95,7 +95,7 @@ def test_another_simulator_starts_from_no_options(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_played_is_refused_at_its_place(tmp_path: Path, factors: object, words: str) -> None:
+def test_unplayable_factors_are_refused_at_their_place(tmp_path: Path, factors: object, words: str) -> None:
     with pytest.raises(InputError) as fault:
         loaded(tmp_path, factors)
     assert words in str(fault.value)
@@ -114,7 +114,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return play(load_audit(audit_file(folder, arms=None, factors=FACTORS, only=TOPICS)), folder / "run")
 
 
-def test_the_factor_that_breaks_the_systems_is_found_and_no_interaction(run: Run) -> None:
+def test_the_factor_that_breaks_the_systems_is_found_and_no_interaction_is(run: Run) -> None:
     study = factor_study(gather_arms(run))
     assert study is not None
     assert study.levels == {"manners": ("plain", "polite"), "form": ("sentences", "keywords")}
@@ -163,7 +163,7 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return play(load_audit(audit_file(folder, **changes)), folder / "run")
 
 
-def test_groups_and_arms_go_together(grouped: Run) -> None:
+def test_groups_and_arms_can_be_combined(grouped: Run) -> None:
     names = {one.key.system for one in grouped.finished}
     assert names == {
         f"{name} [{group}] [{arm}]" for name in "AB" for group in GROUPS for arm in ("as written", "keywords")
@@ -189,7 +189,7 @@ def test_check_names_each_group_in_each_arm_once(grouped: Run) -> None:
     assert first == second
 
 
-def test_groups_are_a_factor_beside_the_arms(grouped: Run) -> None:
+def test_groups_are_a_factor_in_addition_to_the_arms(grouped: Run) -> None:
     study = factor_study(gather_arms(grouped))
     assert study is not None
     assert study.levels == {ARM: ("as written", "keywords"), GROUP: GROUPS}
@@ -201,7 +201,7 @@ def test_groups_are_a_factor_beside_the_arms(grouped: Run) -> None:
     }
 
 
-def test_a_run_of_arms_alone_has_no_factors(tmp_path: Path) -> None:
+def test_a_run_that_only_has_arms_has_no_factors(tmp_path: Path) -> None:
     run = play(load_audit(audit_file(tmp_path)), tmp_path / "run")
     assert factor_study(gather_arms(run)) is None
 
@@ -215,7 +215,7 @@ def test_a_run_of_arms_alone_has_no_factors(tmp_path: Path) -> None:
         ({"mood": {"calm": {}, "angry": {}}, "Mood": {"a": {}, "b": {}}}, "factors 'mood' and 'Mood'"),
     ],
 )
-def test_levels_whose_arms_have_one_name_are_refused(tmp_path: Path, factors: object, names: str) -> None:
+def test_levels_whose_arms_have_the_same_name_are_refused(tmp_path: Path, factors: object, names: str) -> None:
     changed = {"wording": {"typos": 0.1}}
     for place, own in enumerate(dict(factors).values()):  # type: ignore[call-overload]
         own[list(own)[1]] = changed if not place else {"wording": {"case": 0.1}}

@@ -38,7 +38,7 @@ def _run(trials: int, driver: str, options: str) -> int:
 
 
 @pytest.mark.parametrize("kind", SYSTEMS)
-def test_what_a_file_holds_is_part_of_the_system(
+def test_the_content_of_a_file_is_part_of_the_system(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -55,7 +55,7 @@ def test_what_a_file_holds_is_part_of_the_system(
     assert name in told
 
 
-def test_a_run_that_was_made_before_contents_were_kept_goes_on_as_before(
+def test_a_run_made_before_contents_were_kept_continues_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -75,7 +75,7 @@ def test_a_run_that_was_made_before_contents_were_kept_goes_on_as_before(
     assert _run(3, driver, options) == 2, "what it went on with is kept"
 
 
-def test_another_default_of_a_driver_is_another_system_and_a_new_option_is_not(
+def test_a_changed_default_of_a_driver_is_another_system_but_a_new_option_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -73,7 +73,7 @@ def said(one: Conversation) -> list[str]:
     return [turn.said for turn in one.turns]
 
 
-def test_each_group_is_a_system_of_its_own_in_the_recording_and_says_whose(tmp_path: Path) -> None:
+def test_each_group_is_a_system_of_its_own_in_the_recording_and_names_its_group(tmp_path: Path) -> None:
     wanted = audit(tmp_path)
     assert [system.name for system in wanted.played] == [f"A [{group}]" for group in GROUPS]
     assert [system.name for system in wanted.systems] == ["A"]
@@ -96,7 +96,7 @@ def test_each_group_is_a_system_of_its_own_in_the_recording_and_says_whose(tmp_p
     assert {row.system: row.n for row in rows} == dict.fromkeys(header.systems, 6)
 
 
-def test_matched_users_say_the_same_but_for_the_cue_as_long_as_they_get_the_same_answers(tmp_path: Path) -> None:
+def test_matched_users_differ_only_in_the_cue_as_long_as_they_get_the_same_answers(tmp_path: Path) -> None:
     run, _ = played(tmp_path / "run", audit(tmp_path, trials=6), Scripted(lambda opening, n, text: ANSWER))
     by_key = {one.key: said(one) for one in run.finished}
     cues = {"older": "I am seventy-eight years old. ", "younger": "I am eighteen years old. ", "unsaid": ""}
@@ -111,7 +111,7 @@ def test_matched_users_say_the_same_but_for_the_cue_as_long_as_they_get_the_same
     assert len(lengths) > 1, "users that differ from trial to trial"
 
 
-def test_matched_users_part_only_where_answers_do(tmp_path: Path) -> None:
+def test_matched_users_diverge_only_where_answers_do(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         return "" if opening.system == "A [younger]" and opening.topic == "M001" else ANSWER
 
@@ -125,7 +125,7 @@ def test_matched_users_part_only_where_answers_do(tmp_path: Path) -> None:
     assert parted == {"M001"}
 
 
-def test_all_groups_play_a_trial_before_the_next_and_none_is_always_first(tmp_path: Path) -> None:
+def test_every_group_plays_a_trial_before_the_next_trial_and_none_is_always_first(tmp_path: Path) -> None:
     driver = Scripted(lambda opening, n, text: ANSWER)
     played(tmp_path / "run", audit(tmp_path, trials=10), driver)
     order = [(opening.trial, opening.topic, opening.system) for opening in driver.openings]
@@ -137,7 +137,7 @@ def test_all_groups_play_a_trial_before_the_next_and_none_is_always_first(tmp_pa
         assert {block[place][2] for block in blocks} == {f"A [{group}]" for group in GROUPS}
 
 
-def test_a_continued_session_is_one_groups_own_and_goes_through_all_topics(tmp_path: Path) -> None:
+def test_a_continued_session_belongs_to_one_group_and_goes_through_all_topics(tmp_path: Path) -> None:
     driver = Scripted(lambda opening, n, text: ANSWER)
     run, _ = played(tmp_path / "run", audit(tmp_path, system={"session": "continued"}), driver)
     assert len(driver.openings) == 4 * 2
@@ -165,7 +165,7 @@ def test_groups_share_the_sessions_that_may_be_open_at_once(tmp_path: Path, conc
     assert driver.closed
 
 
-def test_groups_share_one_pace(tmp_path: Path) -> None:
+def test_groups_share_one_rate_limit(tmp_path: Path) -> None:
     stepped, times = Stepped(), list[float]()
 
     def behave(opening: Opening, n: int, text: str) -> str:
@@ -179,7 +179,7 @@ def test_groups_share_one_pace(tmp_path: Path) -> None:
     assert times == [2.0 * turn for turn in range(turns)], "a rate limit is not multiplied by the groups"
 
 
-def test_groups_share_the_count_after_which_a_system_is_left_alone(tmp_path: Path) -> None:
+def test_groups_share_the_count_after_which_a_system_is_given_up(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         raise Unanswered("timeout", "")
 
@@ -192,7 +192,7 @@ def test_groups_share_the_count_after_which_a_system_is_left_alone(tmp_path: Pat
     assert "5 invalid attempts in a row" in reason
 
 
-def test_one_working_group_keeps_a_system_from_being_left_alone(tmp_path: Path) -> None:
+def test_one_working_group_keeps_a_system_from_being_given_up(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         if opening.system == "A [younger]":
             raise NotSent("http-429", "", retry_after=0.0)
@@ -205,7 +205,7 @@ def test_one_working_group_keeps_a_system_from_being_left_alone(tmp_path: Path) 
     assert [unplayed for *_, unplayed in watcher.left] in ([], [1], [2]), "at most the retries at the end"
 
 
-def test_a_run_goes_on_where_it_stopped_and_a_group_can_be_added(tmp_path: Path) -> None:
+def test_a_run_continues_where_it_stopped_and_a_group_can_be_added(tmp_path: Path) -> None:
     failing = Scripted(lambda opening, n, text: ANSWER)
 
     def stops(opening: Opening, n: int, text: str) -> str:
@@ -227,7 +227,7 @@ def test_a_run_goes_on_where_it_stopped_and_a_group_can_be_added(tmp_path: Path)
     assert {key: one for key, one in ((one.key, one.started_at) for one in whole.finished) if key in kept} == kept
 
 
-def test_what_is_left_to_play_keeps_its_order(tmp_path: Path) -> None:
+def test_the_remaining_trials_keep_their_order(tmp_path: Path) -> None:
     def order(folder: str, until: int) -> list[tuple[int, str, str]]:
         def behave(opening: Opening, n: int, text: str) -> str:
             if len(driver.openings) > until:
@@ -244,7 +244,7 @@ def test_what_is_left_to_play_keeps_its_order(tmp_path: Path) -> None:
     assert order("part", 1000) == whole[9:]
 
 
-def test_a_run_is_not_gone_on_with_when_a_described_group_has_changed(
+def test_a_run_is_not_continued_if_a_described_group_has_changed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
@@ -310,7 +310,7 @@ states:
         ),
     ],
 )
-def test_what_would_lose_a_group_is_refused_with_its_place_before_anything_is_sent(
+def test_an_option_that_would_lose_a_group_is_refused_with_its_place_before_anything_is_sent(
     tmp_path: Path, changes: dict[str, object], own: str, where: str, words: str
 ) -> None:
     if own:
@@ -323,14 +323,12 @@ def test_what_would_lose_a_group_is_refused_with_its_place_before_anything_is_se
     assert caught.value.advice or caught.value.allowed or changes["groups"] == [], "it says what to do"
 
 
-def test_a_system_cannot_be_called_as_that_of_a_group_is(tmp_path: Path) -> None:
+def test_a_system_cannot_have_the_name_of_a_groups_system(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name"):
         audit(tmp_path, system={"name": "A [older]"})
 
 
-def test_check_shows_the_groups_and_chat_knows_nothing_of_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_shows_the_groups_and_chat_ignores_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = audit_file(tmp_path)
     with pytest.raises(SystemExit):
         main(["check", path])
@@ -426,7 +424,7 @@ def test_machines_can_share_an_audit_with_groups(tmp_path: Path, capsys: pytest.
     assert merged.header.systems == whole.header.systems
 
 
-def test_groups_of_which_nothing_was_played_now_have_no_entry_in_the_lines_of_progress(tmp_path: Path) -> None:
+def test_groups_that_played_nothing_in_this_session_have_no_entry_in_the_progress_lines(tmp_path: Path) -> None:
     first, _ = played(tmp_path / "run", audit(tmp_path, groups=["older"]), Scripted(lambda opening, n, text: ANSWER))
     wanted = audit(tmp_path)
     plan = make_plan(wanted, first.conversations)

@@ -70,7 +70,7 @@ def test_weights_of_any_size_are_scaled_before_they_are_summed(tmp_path: Path) -
         assert [one.share for one in audit.population] == pytest.approx([0.375, 0.625])
 
 
-def test_every_system_meets_the_same_user_in_the_same_trial_and_it_is_recorded(tmp_path: Path) -> None:
+def test_every_system_meets_the_same_user_in_the_same_trial_and_the_user_is_recorded(tmp_path: Path) -> None:
     path = audit_file(tmp_path)
     assert harvest("run", path, "--out", "run", cwd=tmp_path).returncode == 0
     found = members(tmp_path / "run")
@@ -87,7 +87,7 @@ def test_every_system_meets_the_same_user_in_the_same_trial_and_it_is_recorded(t
     assert f"· user {found['A', 'M001', 1]} " in shown
 
 
-def test_a_run_that_goes_on_or_is_shared_out_draws_the_same_users(tmp_path: Path) -> None:
+def test_a_continued_or_shared_run_draws_the_same_users(tmp_path: Path) -> None:
     path = audit_file(tmp_path)
     assert harvest("run", path, "--out", "whole", cwd=tmp_path).returncode == 0
     few = audit_file(tmp_path, "few.yaml", trials=2)
@@ -102,7 +102,7 @@ def test_a_run_that_goes_on_or_is_shared_out_draws_the_same_users(tmp_path: Path
     assert members(tmp_path / "merged") == members(tmp_path / "whole")
 
 
-def test_other_weights_or_another_user_are_another_run(tmp_path: Path) -> None:
+def test_changed_weights_or_users_make_another_run(tmp_path: Path) -> None:
     assert harvest("run", audit_file(tmp_path, trials=1), "--out", "run", cwd=tmp_path).returncode == 0
     for number, (changed, said) in enumerate(
         [
@@ -138,7 +138,7 @@ def test_other_weights_or_another_user_are_another_run(tmp_path: Path) -> None:
     assert harvest("run", same, "--out", "run", cwd=tmp_path).returncode == 0
 
 
-def test_check_says_whom_the_trials_will_meet(tmp_path: Path) -> None:
+def test_check_says_which_users_the_trials_will_meet(tmp_path: Path) -> None:
     path = audit_file(tmp_path)
     said = harvest("check", path, cwd=tmp_path).stdout
     told = json.loads(harvest("check", path, "--json", cwd=tmp_path).stdout)["population"]
@@ -165,7 +165,9 @@ def test_check_says_whom_the_trials_will_meet(tmp_path: Path) -> None:
         ({"arms": {"as written": {}, "typos": {"wording": {"typos": 0.3}}}}, "arms or a population, not both"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_drawn_is_refused_with_its_place(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_a_population_that_cannot_be_drawn_is_refused_with_its_place(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InputError, match=message) as caught:
         load_audit(audit_file(tmp_path, **changes))
     assert caught.value.place is not None

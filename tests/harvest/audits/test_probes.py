@@ -69,7 +69,7 @@ WRAPPED = """
 """ + LADDERS.replace("\n  ", "\n    ")
 
 
-def test_nobody_asks_for_harm_unknowingly(tmp_path: Path) -> None:
+def test_an_audit_never_asks_for_harm_unknowingly(tmp_path: Path) -> None:
     told = _fault(tmp_path, LADDERS)
     assert "audit.yaml:5:11: this audit asks its systems for harm" in told
     assert "'lock' (2 rungs, user 'prowler')" in told
@@ -89,7 +89,7 @@ def test_a_ladder_under_a_wrapper_and_one_in_an_arm_are_found(tmp_path: Path) ->
     assert "'l' (1 rungs" in _fault(tmp_path, COMING_BACK, more=arms)
 
 
-def test_harm_is_declared_in_one_way_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_harm_is_declared_in_only_one_way_and_only_if_it_is_asked_for(tmp_path: Path) -> None:
     assert "declares harm, but no user asks for harm" in _fault(tmp_path, COMING_BACK, more="harm: declared")
     assert "audit.yaml:7:7" in _fault(tmp_path, LADDERS, more="harm: true")
 
@@ -115,13 +115,13 @@ def test_check_names_the_ladders_and_how_often_a_user_comes_back(tmp_path: Path)
         ("driver: browser, options: {url: 'http://127.0.0.1:9/'}", "without a log-in each session is another visitor"),
     ],
 )
-def test_a_system_to_which_nobody_can_come_back_is_refused(tmp_path: Path, system: str, words: str) -> None:
+def test_a_system_without_new_sessions_is_refused_for_returning_users(tmp_path: Path, system: str, words: str) -> None:
     told = _fault(tmp_path, COMING_BACK, system=system)
     assert words in told
     assert "audit.yaml:9:" in told
 
 
-def test_a_page_with_a_log_in_knows_who_comes_back(tmp_path: Path) -> None:
+def test_a_page_with_a_log_in_knows_who_returns(tmp_path: Path) -> None:
     (tmp_path / "chat.login.json").write_text('{"cookies": [], "origins": []}')
     (tmp_path / "chat.login.json").chmod(0o600)
     system = "driver: browser, options: {url: 'http://127.0.0.1:9/', login: chat.login.json}"

@@ -36,7 +36,7 @@ def played(run: Path) -> Counter[tuple[str, str]]:
     return Counter((one.key.system, one.key.topic) for one in read(run).finished)
 
 
-def test_each_topic_is_played_its_own_number_of_times_resumed_and_extended(tmp_path: Path) -> None:
+def test_each_topic_is_played_its_own_number_of_times_also_when_resumed_and_extended(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert harvest("run", written(tmp_path, ""), "--out", run).returncode == 0
     done = harvest("run", written(tmp_path), "--out", run)
@@ -50,7 +50,7 @@ def test_each_topic_is_played_its_own_number_of_times_resumed_and_extended(tmp_p
     assert recorded_audit(read(fresh))["trials_of"] == {"R001": 5, "Y001": 1}
 
 
-def test_the_check_shows_them_and_fewer_topics_leave_theirs_out(tmp_path: Path) -> None:
+def test_check_shows_the_numbers_and_leaving_topics_out_drops_theirs(tmp_path: Path) -> None:
     audit = written(tmp_path)
     said = harvest("check", audit)
     assert "trials of each: 1 to 5" in said.stdout
@@ -75,7 +75,7 @@ def test_a_figure_is_the_mean_of_topic_means(tmp_path: Path) -> None:
             assert whole == pytest.approx(sum(each) / 3)
 
 
-def test_a_topic_that_is_not_there_and_no_trials_are_refused_with_their_place(tmp_path: Path) -> None:
+def test_an_unknown_topic_and_a_number_of_zero_are_refused_with_their_place(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="X999") as unknown:
         load_audit(written(tmp_path, "trials_of: {X999: 3}\n"))
     assert unknown.value.place is not None

@@ -100,13 +100,13 @@ def test_a_spent_budget_begins_the_next_conversation(tmp_path: Path) -> None:
     assert server.said("team-1") == [talk[:2] for talk in WHOLE]
 
 
-def test_debugging_uses_the_twins(tmp_path: Path) -> None:
+def test_debugging_uses_the_twin_topics(tmp_path: Path) -> None:
     server = usersim()
     asyncio.run(played(server, tmp_path, debug=True))
     assert server.paths == ["/task2/debug/start", *["/task2/debug/continue"] * 6, "/debug/dump"]
 
 
-def test_a_greeting_is_recorded_and_the_user_opens_all_the_same(tmp_path: Path) -> None:
+def test_a_greeting_is_recorded_and_the_user_opens_nevertheless(tmp_path: Path) -> None:
     server = usersim(greeting="Hello, how can I help?", faults={3: "after", 4: "after"})
     assert asyncio.run(played(server, tmp_path)) == ""
     assert server.said("team-1") == WHOLE
@@ -148,7 +148,7 @@ KINDS = ("before", "after", "error before", "error after", "busy", "slow")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("post", range(1, 8))
-def test_a_fault_at_any_request_loses_and_doubles_nothing(tmp_path: Path, kind: str, post: int) -> None:
+def test_a_fault_at_any_request_neither_loses_nor_doubles_anything(tmp_path: Path, kind: str, post: int) -> None:
     server = usersim(faults={post: kind})
     settle = "settle: 1.5\n" if kind == "slow" else ""
     assert asyncio.run(played(server, tmp_path, USER + settle)) == ""
@@ -157,7 +157,7 @@ def test_a_fault_at_any_request_loses_and_doubles_nothing(tmp_path: Path, kind: 
 
 
 @pytest.mark.parametrize("kind", ["hook before", "hook after"])
-def test_killed_at_each_request_and_continued(tmp_path: Path, kind: str) -> None:
+def test_a_run_killed_at_each_request_continues(tmp_path: Path, kind: str) -> None:
     server = usersim(faults=dict.fromkeys(range(1, 15, 2), kind))
     ends = asyncio.run(_killed(server, tmp_path))
     assert server.said("team-1") == WHOLE
@@ -175,7 +175,7 @@ async def _killed(server: Track, folder: Path, more: str = "") -> list[int | Non
     return ends
 
 
-def test_interrupted_and_continued(tmp_path: Path) -> None:
+def test_an_interrupted_run_continues(tmp_path: Path) -> None:
     server = usersim(faults={4: "hook after"})
 
     async def both() -> tuple[tuple[int | None, str, str], tuple[int | None, str, str]]:
@@ -232,7 +232,7 @@ USERS = {
 
 
 @pytest.mark.parametrize("name", USERS)
-def test_any_user_is_a_submission_that_goes_on_with_what_it_said(tmp_path: Path, name: str) -> None:
+def test_any_user_is_a_submission_that_remembers_what_it_said(tmp_path: Path, name: str) -> None:
     (tmp_path / "any.protocol.yaml").write_text(PROTOCOL % USERS[name])
 
     async def both() -> tuple[UserSim, UserSim]:
@@ -276,7 +276,7 @@ def _folder(base: Path, name: str) -> Path:
     return folder
 
 
-def test_a_user_whose_model_fails_says_nothing_and_asks_again_with_other_seeds(tmp_path: Path) -> None:
+def test_a_user_whose_model_fails_says_nothing_and_retries_with_other_seeds(tmp_path: Path) -> None:
     (tmp_path / "any.protocol.yaml").write_text(PROTOCOL % USERS["llm over agenda"])
     seeds: list[int] = []
     server = usersim()
@@ -348,7 +348,7 @@ def test_a_track_that_is_down_is_asked_again_by_the_next_command(tmp_path: Path)
     assert server.said("team-1") == WHOLE
 
 
-def test_a_lost_goal_is_asked_for_and_never_guessed(tmp_path: Path) -> None:
+def test_a_lost_goal_is_requested_and_never_guessed(tmp_path: Path) -> None:
     server = usersim(faults={4: "after"}, names_goal=False)  # the reply that named the second goal
     with pytest.raises(RunError, match="neither its session nor its status names the goal"):
         asyncio.run(played(server, tmp_path))
@@ -386,7 +386,7 @@ def test_a_ledger_that_lost_lines_is_refused(tmp_path: Path) -> None:
         asyncio.run(played(server, tmp_path))
 
 
-def test_two_hundred_damaged_ledgers_are_refused_or_continued_and_nothing_else(tmp_path: Path) -> None:
+def test_two_hundred_damaged_ledgers_are_either_refused_or_continued(tmp_path: Path) -> None:
     server = usersim(faults={5: "hook before"})
     server.hook = lambda: setattr(server, "down", True)
     with pytest.raises(DriverError):
@@ -415,7 +415,7 @@ def test_a_second_process_cannot_play_the_same_run(tmp_path: Path) -> None:
         pass
 
 
-def test_a_secret_is_neither_sent_nor_kept_and_a_reply_with_nan_is(tmp_path: Path) -> None:
+def test_a_secret_is_neither_sent_nor_kept_and_neither_is_a_reply_with_nan(tmp_path: Path) -> None:
     (tmp_path / "system.py").write_text(f"def answer(text, history):\n    return 'the key is {TOKEN}-1 \\ud83d'\n")
     server = task(replies={"score": float("nan")})
     assert asyncio.run(played(server, tmp_path, SYSTEM)) == ""
@@ -471,7 +471,7 @@ def test_a_run_is_not_continued_with_another_user(tmp_path: Path) -> None:
         asyncio.run(played(server, tmp_path, USER.replace("helpdesk", "open-ended")))
 
 
-def test_a_run_that_something_else_continued_is_left_alone(tmp_path: Path) -> None:
+def test_a_run_that_something_else_continued_is_not_touched(tmp_path: Path) -> None:
     server = usersim(faults={3: "hook before"})
     server.hook = lambda: setattr(server, "down", True)
     with pytest.raises(DriverError):
@@ -523,7 +523,7 @@ def test_a_system_answers_the_user_of_the_track(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("post", range(1, 6))
-def test_a_fault_at_any_answer_loses_and_doubles_nothing(tmp_path: Path, kind: str, post: int) -> None:
+def test_a_fault_at_any_answer_neither_loses_nor_doubles_anything(tmp_path: Path, kind: str, post: int) -> None:
     (tmp_path / "system.py").write_text(FUNCTION)
     server = task(faults={post: kind})
     settle = "settle: 1.5\n" if kind == "slow" else ""
@@ -532,7 +532,7 @@ def test_a_fault_at_any_answer_loses_and_doubles_nothing(tmp_path: Path, kind: s
 
 
 @pytest.mark.parametrize("kind", ["hook before", "hook after"])
-def test_a_system_killed_at_each_request_and_continued(tmp_path: Path, kind: str) -> None:
+def test_a_system_killed_at_each_request_continues(tmp_path: Path, kind: str) -> None:
     (tmp_path / "system.py").write_text(FUNCTION)
     server = task(faults=dict.fromkeys(range(1, 11, 2), kind))
     ends = asyncio.run(_killed(server, tmp_path, SYSTEM))

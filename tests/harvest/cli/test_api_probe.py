@@ -78,7 +78,7 @@ def answering(
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_an_api_is_recognised_by_what_can_be_read_and_gets_one_turn(name: str) -> None:
+def test_an_api_is_recognised_from_get_requests_and_receives_one_turn(name: str) -> None:
     with answering(SERVERS[name]) as server:
         done = harvest("probe", server.url, "--message", "Who are you?", width=200)
     assert done.returncode == 0, done.stderr
@@ -102,7 +102,7 @@ def test_nothing_is_sent_by_a_dry_probe() -> None:
     assert (told["answer"], server.posts) == (None, [])
 
 
-def test_a_url_that_has_the_form_of_an_api_needs_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_url_in_the_form_of_an_api_needs_no_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROBE_KEY", "key-0123456789")
     with answering(SERVERS["anthropic"]) as server:
         url = f"{server.url}/v1/messages"
@@ -126,7 +126,7 @@ def test_a_url_that_has_the_form_of_an_api_needs_no_look(monkeypatch: pytest.Mon
         ("https://h.example/v1/chat/completions/", "openai", {"base_url": "https://h.example/v1"}),
     ],
 )
-def test_a_url_alone_may_say_which_api_it_has(url: str, driver: str, options: dict[str, str]) -> None:
+def test_a_url_alone_may_identify_the_api(url: str, driver: str, options: dict[str, str]) -> None:
     done = harvest("probe", url, "--dry")
     (system,) = yaml.safe_load(done.stdout)
     assert system["driver"] == driver
@@ -134,7 +134,7 @@ def test_a_url_alone_may_say_which_api_it_has(url: str, driver: str, options: di
     assert "looks at" not in done.stderr
 
 
-def test_a_driver_can_be_asked_for_and_its_fault_is_told() -> None:
+def test_a_driver_can_be_requested_and_its_fault_is_reported() -> None:
     with answering(SERVERS["rasa"]) as server:
         done = harvest("probe", server.url, "--driver", "ollama", "--option", "model=m1", width=200)
     assert done.returncode == 2
@@ -156,7 +156,7 @@ def test_a_driver_can_be_asked_for_and_its_fault_is_told() -> None:
         (["http://127.0.0.1:1"], "no connection to 127.0.0.1:1"),
     ],
 )
-def test_bad_input_is_one_message(words: list[str], said: str) -> None:
+def test_bad_input_gets_one_message(words: list[str], said: str) -> None:
     done = harvest("probe", *words, width=1000)
     assert done.returncode == 2
     assert said in done.stderr
@@ -164,7 +164,7 @@ def test_bad_input_is_one_message(words: list[str], said: str) -> None:
     assert "pw" not in done.stderr
 
 
-def test_an_api_that_is_not_known_is_not_sent_anything() -> None:
+def test_an_unknown_api_receives_no_turn() -> None:
     with answering({"/": {"hello": 1}}) as server:
         done = harvest("probe", server.url, "--json")
     assert done.returncode == 2
@@ -191,14 +191,14 @@ def test_chat_completions_without_a_list_of_models_are_found(method: int) -> Non
     assert set(server.posts) == {"/v1/chat/completions", "/chat/completions"}
 
 
-def test_a_server_that_allows_no_get_at_all_is_not_known() -> None:
+def test_a_server_that_allows_no_get_requests_is_not_recognised() -> None:
     with answering(dict.fromkeys(("/chat/completions", "/v1/chat/completions"), 405), other=405) as server:
         done = harvest("probe", server.url, width=1000)
     assert "no known API was recognised" in done.stderr
     assert server.posts == []
 
 
-def test_a_key_that_is_missing_is_asked_for() -> None:
+def test_a_missing_key_is_requested() -> None:
     with answering({"/v1/models": 401, "/v1/messages": 401}) as server:
         looked = harvest("probe", server.url, width=200)
         sent = harvest("probe", f"{server.url}/v1/messages", "--option", "model=m1", width=200)

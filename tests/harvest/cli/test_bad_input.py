@@ -75,7 +75,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
         ),
     ],
 )
-def test_what_is_no_run_is_called_what_it_is(
+def test_input_that_is_not_a_run_is_called_what_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], path: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -87,7 +87,7 @@ def test_what_is_no_run_is_called_what_it_is(
     assert f"{path}: {said}" in refused(capsys, "score", path)
 
 
-def test_the_audit_that_is_spoiled_below_is_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_audit_that_is_damaged_below_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT)
     with pytest.raises(SystemExit) as stopped:
         main(["check", str(tmp_path / "audit.yaml")])
@@ -153,7 +153,7 @@ SPOILED_AUDITS = {
 
 
 @pytest.mark.parametrize("fault", list(SPOILED_AUDITS))
-def test_a_spoiled_audit_is_refused_at_the_place_of_the_fault(
+def test_a_damaged_audit_is_refused_at_the_place_of_the_fault(
     fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good, bad, place, words = SPOILED_AUDITS[fault]
@@ -178,7 +178,7 @@ BYTES = {
 
 
 @pytest.mark.parametrize("fault", list(BYTES))
-def test_a_file_that_is_no_audit_is_refused(fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_an_audit_is_refused(fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, words = BYTES[fault]
     (tmp_path / "audit.yaml").write_bytes(data)
     assert words in refused(capsys, "check", tmp_path / "audit.yaml")
@@ -214,7 +214,7 @@ GOLD = "topic,entity,grade,title\nT1,https://www.imdb.com/title/tt9000000001/,L2
 
 
 @pytest.mark.parametrize("fault", list(OWN_FILES))
-def test_a_spoiled_file_of_ones_own_is_refused_at_the_place_of_the_fault(
+def test_a_damaged_file_of_a_user_is_refused_at_the_place_of_the_fault(
     fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     which, good, bad, place, words = OWN_FILES[fault]
@@ -233,7 +233,7 @@ def test_a_spoiled_file_of_ones_own_is_refused_at_the_place_of_the_fault(
     assert words in message
 
 
-def test_a_secret_that_is_not_set_is_named_before_anything_is_sent(
+def test_an_unset_secret_is_named_before_anything_is_sent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
@@ -316,7 +316,7 @@ def test_a_damaged_run_is_refused_with_file_and_line(
     assert file.read_bytes() == after, "reading changes nothing"
 
 
-def test_a_changed_system_is_refused_with_what_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_system_is_refused_with_the_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT)
     run = tmp_path / "run"
     with pytest.raises(SystemExit):
@@ -345,7 +345,7 @@ def test_a_changed_system_is_refused_with_what_changed(tmp_path: Path, capsys: p
         (["scoer", "RUN"], "No such command 'scoer': did you mean 'score'?"),
     ],
 )
-def test_what_would_have_no_effect_is_refused_as_what_is_misspelt(
+def test_an_option_without_effect_is_refused_like_a_misspelt_one(
     capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ) -> None:
     assert said in refused(capsys, *(word.replace("RUN", str(SAMPLE)) for word in words))
@@ -360,7 +360,7 @@ def test_what_would_have_no_effect_is_refused_as_what_is_misspelt(
         ("weekly.yaml", "audits/weekly.yml", "check the path; relative paths start at"),
     ],
 )
-def test_a_file_that_is_missing_is_answered_with_one_that_is_called_alike(
+def test_a_missing_file_is_answered_with_one_of_a_similar_name(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -377,7 +377,7 @@ def test_a_file_that_is_missing_is_answered_with_one_that_is_called_alike(
     assert "relative" not in refused(capsys, "check", tmp_path / typed)
 
 
-def test_a_run_that_is_missing_is_answered_with_one_that_is_called_alike(
+def test_a_missing_run_is_answered_with_one_of_a_similar_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -385,7 +385,7 @@ def test_a_run_that_is_missing_is_answered_with_one_that_is_called_alike(
     assert "do: did you mean january? relative" in refused(capsys, "score", "janury")
 
 
-def test_a_folder_instead_of_an_audit_is_answered_with_what_it_is_good_for(
+def test_a_folder_instead_of_an_audit_is_answered_with_its_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -58,7 +58,7 @@ def test_files_without_predictions_are_evaluated_with_the_shipped_detector(logs:
     assert notes == []
 
 
-def test_a_trained_detector_is_the_same_file_again_and_is_said_to_have_seen_the_dialogues(logs: Path) -> None:
+def test_a_trained_detector_is_reproducible_and_reported_to_have_seen_the_dialogues(logs: Path) -> None:
     files = [logs.parent / name for name in ("a.json", "b.json")]
     for file, order in zip(files, (("one", "two"), ("two", "one")), strict=True):
         done = harvest("metrics", "breakdown", "train", *(logs / name for name in order), "--out", file)
@@ -74,14 +74,14 @@ def test_a_trained_detector_is_the_same_file_again_and_is_said_to_have_seen_the_
 
 
 @pytest.mark.parametrize("by", ["dialogue", "system"])
-def test_cross_validation_predicts_what_was_not_seen_and_beats_the_prior(logs: Path, by: str) -> None:
+def test_cross_validation_predicts_unseen_dialogues_and_beats_the_prior(logs: Path, by: str) -> None:
     rows, notes = rows_of(logs, "--cross-validate", "--held-out", by)
     name = f"detector, held out by {by}"
     assert rows[name, "MSE(O,T,X)", None] < rows["baseline: prior", "MSE(O,T,X)", None]
     assert notes == []
 
 
-def test_reliability_is_printed_in_ten_bins_over_all_and_by_system(logs: Path) -> None:
+def test_reliability_is_printed_in_ten_bins_overall_and_by_system(logs: Path) -> None:
     done = harvest("metrics", "breakdown", "eval", logs, "--replications", "100", "--reliability", width=120)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in (done.stdout + done.stderr).splitlines()]
@@ -100,7 +100,7 @@ def test_counts_without_words_are_evaluated_as_before_and_a_detector_is_refused(
     assert "do not contain the text" in done.stderr
 
 
-def test_predictions_can_be_evaluated_as_any_submission(logs: Path) -> None:
+def test_predictions_can_be_evaluated_like_any_submission(logs: Path) -> None:
     done = harvest("metrics", "breakdown", "predict", logs, "--why")
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -131,7 +131,7 @@ def test_turns_without_words_are_predicted_so_that_predictions_can_be_evaluated(
     assert rows["mine", "MSE(O,T,X)", None] == pytest.approx(rows["detector", "MSE(O,T,X)", None], abs=1e-6)
 
 
-def test_a_file_in_which_nobody_says_anything_is_predicted_too(logs: Path) -> None:
+def test_a_file_in_which_nobody_speaks_is_predicted_too(logs: Path) -> None:
     dialogue = json.loads(log(99))
     for turn in dialogue["turns"]:
         turn["utterance"] = ""
@@ -145,7 +145,7 @@ def test_a_file_in_which_nobody_says_anything_is_predicted_too(logs: Path) -> No
     assert all(min(line["probabilities"]) > 0 for line in lines)
 
 
-def test_predictions_go_to_a_file_that_is_not_there_yet_and_counts_without_words_are_refused(logs: Path) -> None:
+def test_predictions_are_only_written_to_a_new_file_and_counts_without_words_are_refused(logs: Path) -> None:
     out = logs.parent / "mine.jsonl"
     out.write_text("kept")
     refused = harvest("metrics", "breakdown", "predict", logs, "--out", out)
@@ -201,7 +201,7 @@ def audit(folder: Path, system: dict[str, Any], only: Sequence[str], trials: int
 
 
 @pytest.mark.parametrize("name", ["alice", "steady", "erratic"])
-def test_a_protocol_asks_the_detector_and_a_run_can_be_detected(name: str, tmp_path: Path) -> None:
+def test_a_protocol_asks_the_detector_and_detection_runs_on_a_recorded_run(name: str, tmp_path: Path) -> None:
     system: dict[str, Any] = {"name": name, "driver": "parrot", "options": {"profile": name}}
     if name == "alice":
         argv = [sys.executable, str(TESTS / "servers" / "alice.py"), "lines"]
@@ -225,7 +225,7 @@ def test_a_protocol_asks_the_detector_and_a_run_can_be_detected(name: str, tmp_p
     assert lines[0]["dialogue"] == f"{name}/M002/1"
 
 
-def test_the_shipped_detector_was_trained_on_the_development_data_alone() -> None:
+def test_the_shipped_detector_was_trained_only_on_the_development_data() -> None:
     detector = load_detector()
     annotated = [json.loads(file.read_text()) for file in sorted((DATA / "dbdc3_en").glob("*.json"))]
     assert set(detector.dialogues) == {dialogue["id"] for part in annotated for dialogue in part["dialogues"]}
@@ -236,7 +236,7 @@ def test_the_shipped_detector_was_trained_on_the_development_data_alone() -> Non
     }
 
 
-def test_levels_are_believed_as_far_as_the_second_annotation_of_the_data_repeats_them() -> None:
+def test_levels_are_trusted_as_far_as_the_second_annotation_of_the_data_repeats_them() -> None:
     known = load_detector().familiarity
     for number, name in enumerate(known.systems.names):
         part = json.loads((DATA / "dbdc3_en" / f"{name}.json").read_text())

@@ -299,7 +299,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 @pytest.mark.parametrize("name", CANARIES)
-def test_no_secret_is_in_anything_that_is_written(written: Written, name: str) -> None:
+def test_no_secret_is_in_any_output(written: Written, name: str) -> None:
     secret = CANARIES[name]
     pieces = {secret[start : start + LEFT].encode() for start in range(len(secret) - LEFT + 1)}
     for place, data in written.places.items():
@@ -307,7 +307,7 @@ def test_no_secret_is_in_anything_that_is_written(written: Written, name: str) -
         assert not [piece for piece in pieces if piece in data], f"{place}: a part of it, as a cut text leaves it"
 
 
-def test_what_was_searched_is_what_a_person_keeps(written: Written) -> None:
+def test_the_search_covers_everything_that_is_kept(written: Written) -> None:
     assert len(written.places) > 50
     assert {"run.xml", "run.prom", "summary.md", "report.html", "sheet.csv", "baseline.json", "hook 0"} <= set(
         written.places

@@ -29,7 +29,7 @@ def harvest(*arguments: str) -> int:
 STOPPED = "stopped after 2 of 6 rounds by its cap (cost 14.8 of 20"
 
 
-def test_a_run_and_all_that_reads_it_say_after_how_many_rounds_it_was_stopped(
+def test_a_run_and_all_commands_that_read_it_report_after_how_many_rounds_it_was_stopped(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert harvest("run", "audit.yaml", "--out", "run", "--max-cost", "20") == 0
@@ -45,7 +45,7 @@ def test_a_run_and_all_that_reads_it_say_after_how_many_rounds_it_was_stopped(
     assert STOPPED in capsys.readouterr().out
 
 
-def test_check_says_what_the_rest_costs_if_that_can_be_known(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_prints_the_cost_of_the_rest_if_it_is_known(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert harvest("check", "audit.yaml", "--max-cost", "20") == 0
     assert "what the rest costs cannot be known before" in capsys.readouterr().out
     audit = Path("audit.yaml")
@@ -65,7 +65,7 @@ def test_check_says_what_the_rest_costs_if_that_can_be_known(here: Path, capsys:
     assert len(requests(here)) == 48
 
 
-def test_a_run_of_which_no_round_is_whole_has_no_figures(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_a_complete_round_has_no_figures(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert harvest("run", "audit.yaml", "--out", "run", "--max-turns", "20") == 3
     told = capsys.readouterr().out
     assert "There is nothing to score: stopped after 0 of 6 rounds by its cap (turns 20 of 20)" in told
@@ -75,7 +75,7 @@ def test_a_run_of_which_no_round_is_whole_has_no_figures(here: Path, capsys: pyt
     assert len(requests(here)) == 24
 
 
-def test_a_shard_says_what_its_cap_holds_for(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shard_says_what_its_cap_covers(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert harvest("run", "audit.yaml", "--shard", "1/2", "--max-turns", "70") == 0
     told = capsys.readouterr()
     assert (
@@ -84,7 +84,7 @@ def test_a_shard_says_what_its_cap_holds_for(here: Path, capsys: pytest.CaptureF
     assert "shard 1 of 2: stopped after 1 of 3 rounds by its cap (turns 24 of 35)" in told.err
 
 
-def test_a_watched_audit_with_a_cap_is_judged_by_its_whole_rounds(
+def test_a_watched_audit_with_a_cap_is_judged_by_its_complete_rounds(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_audit(here, more="max_turns: 60\n")
@@ -102,6 +102,6 @@ def test_a_watched_audit_with_a_cap_is_judged_by_its_whole_rounds(
 @pytest.mark.parametrize(
     "given", [("--max-cost", "0"), ("--max-cost", "nan"), ("--max-turns", "0"), ("--max-tokens", "x")]
 )
-def test_what_is_no_cap_is_refused(here: Path, given: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_cap_is_refused(here: Path, given: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert harvest("run", "audit.yaml", *given) == 2
     assert given[0] in capsys.readouterr().err

@@ -88,7 +88,7 @@ def keyboard(typed: bytes, *, end: bool = True) -> Iterator[tuple[Keyboard, list
             os.close(keys)
 
 
-def test_what_is_typed_is_said_and_recorded_under_the_user_human(folder: Path) -> None:
+def test_typed_text_is_said_and_recorded_under_the_user_human(folder: Path) -> None:
     done = chat(folder, "Any films?\nOlder ones\n/stop\n")
     assert done.returncode == 0, done.stderr
     (one,) = read(folder / "runs" / "talks-chat").conversations
@@ -116,7 +116,7 @@ def test_each_conversation_is_a_trial_of_its_own(folder: Path) -> None:
     assert "is already recorded" in again.stderr
 
 
-def test_a_run_of_a_protocol_and_one_of_a_person_are_never_mixed(folder: Path) -> None:
+def test_a_run_of_a_protocol_and_a_run_of_a_person_are_never_mixed(folder: Path) -> None:
     assert chat(folder, "Any films?\n", "--out", "run").returncode == 0
     played = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert played.returncode == 2
@@ -128,7 +128,7 @@ def test_a_run_of_a_protocol_and_one_of_a_person_are_never_mixed(folder: Path) -
     assert len(refused.splitlines()) <= 4, "what matters, and no diff of two things that are not alike"
 
 
-def test_where_the_system_ends_it_the_person_sees_how_and_is_asked_no_more(folder: Path) -> None:
+def test_if_the_system_ends_the_chat_the_person_sees_the_reason_and_is_not_asked_again(folder: Path) -> None:
     done = chat(folder, "Any films?\nAnd older?\n", "--out", "run", system="ending")
     assert done.returncode == 0, done.stderr
     assert "goodbye" in done.stderr
@@ -139,7 +139,7 @@ def test_where_the_system_ends_it_the_person_sees_how_and_is_asked_no_more(folde
     assert [turn.said for turn in one.turns] == ["Any films?"]
 
 
-def test_a_system_that_fails_is_an_invalid_attempt_and_nobody_is_asked_again(folder: Path) -> None:
+def test_a_system_that_fails_is_an_invalid_attempt_and_is_not_asked_again(folder: Path) -> None:
     done = chat(folder, "Any films?\nAnd older?\n", "--out", "run", system="broken")
     assert done.returncode == 3
     (one,) = read(folder / "run").conversations
@@ -152,7 +152,7 @@ def test_a_system_that_fails_is_an_invalid_attempt_and_nobody_is_asked_again(fol
     ("options", "fault"),
     [(("--system", "ehco"), "echo, ending, broken"), (("--topic", "M003"), "M003"), (("--trial", "0"), "--trial")],
 )
-def test_what_is_not_in_the_audit_is_refused_and_leaves_no_folder(
+def test_a_name_that_is_not_in_the_audit_is_refused_and_leaves_no_folder(
     options: tuple[str, ...], fault: str, folder: Path
 ) -> None:
     done = chat(folder, "Any films?\n", *options)
@@ -161,7 +161,7 @@ def test_what_is_not_in_the_audit_is_refused_and_leaves_no_folder(
     assert not (folder / "runs").exists()
 
 
-def test_where_there_are_several_systems_one_must_be_named(folder: Path) -> None:
+def test_with_several_systems_one_must_be_named(folder: Path) -> None:
     done = harvest("users", "chat", "audit.yaml", "--topic", "M002", cwd=folder)
     assert done.returncode == 2
     assert "choose one with --system" in done.stderr
@@ -204,7 +204,7 @@ def shown_until(typing: int, *words: bytes) -> bytes:
     return seen
 
 
-def test_ctrl_c_breaks_off_at_once_and_keeps_every_turn_that_was_answered(folder: Path) -> None:
+def test_ctrl_c_stops_at_once_and_keeps_every_answered_turn(folder: Path) -> None:
     with terminal(folder) as (typing, process):
         shown_until(typing, b"type your first turn")
         os.write(typing, b"Any films?\n")
@@ -221,7 +221,7 @@ def test_ctrl_c_breaks_off_at_once_and_keeps_every_turn_that_was_answered(folder
     assert [(one.key.trial, one.attempt) for one in read(folder / "run").conversations] == [(1, 1), (1, 2)]
 
 
-def test_ctrl_c_before_the_first_turn_says_that_nothing_was_recorded(folder: Path) -> None:
+def test_ctrl_c_before_the_first_turn_reports_that_nothing_was_recorded(folder: Path) -> None:
     with terminal(folder) as (typing, process):
         shown_until(typing, b"type your first turn")
         process.send_signal(signal.SIGINT)
@@ -266,7 +266,7 @@ TYPED = {
 
 
 @pytest.mark.parametrize("words", [900, pytest.param(1600, marks=pytest.mark.soak)])
-def test_what_is_typed_at_a_terminal_is_one_turn_and_whole(folder: Path, words: int) -> None:
+def test_text_typed_at_a_terminal_is_one_complete_turn(folder: Path, words: int) -> None:
     turns = {**TYPED, b"word " * words + b"END\r": "word " * words + "END"}  # a line of a terminal ends at 4096
     with terminal(folder) as (typing, process):
         shown_until(typing, b"ends the conversation", EDITING)
@@ -282,7 +282,7 @@ def test_what_is_typed_at_a_terminal_is_one_turn_and_whole(folder: Path, words: 
     assert [turn.said for turn in one.turns] == list(turns.values())
 
 
-def test_a_terminal_that_knows_no_sequences_is_sent_none(folder: Path) -> None:
+def test_a_terminal_that_knows_no_sequences_receives_none(folder: Path) -> None:
     with terminal(folder, term="dumb") as (typing, process):
         seen = shown_until(typing, b"ends the conversation")
         os.write(typing, b"ab\x7fc\r")
@@ -293,7 +293,7 @@ def test_a_terminal_that_knows_no_sequences_is_sent_none(folder: Path) -> None:
     assert b"\x1b" not in seen
 
 
-def test_who_leaves_before_the_first_turn_is_not_recorded(folder: Path) -> None:
+def test_a_person_who_leaves_before_the_first_turn_is_not_recorded(folder: Path) -> None:
     done = chat(folder, "", "--out", "run")
     assert "nothing is recorded" in done.stderr
     assert read(folder / "run").conversations == ()
@@ -322,7 +322,7 @@ async def test_a_line_is_a_turn(typed: bytes, sample: Sample) -> None:
         assert await keys.sample(PROMPT) == sample
 
 
-async def test_what_is_typed_ahead_is_said_in_order() -> None:
+async def test_text_typed_ahead_is_said_in_order() -> None:
     with keyboard(b"one\ntwo\nthree") as (keys, _, _):
         samples = [await keys.sample(PROMPT) for _ in range(4)]
     assert samples == [Sample("one"), Sample("two"), Sample("three"), Sample("", "stop")]
@@ -336,12 +336,12 @@ async def test_a_character_may_come_in_pieces() -> None:
         assert await asyncio.wait_for(waiting, 5) == Sample("café")
 
 
-async def test_waiting_for_a_person_stops_nothing_else_and_can_be_given_up() -> None:
+async def test_waiting_for_a_person_blocks_nothing_else_and_can_be_cancelled() -> None:
     with keyboard(b"", end=False) as (keys, _, _), pytest.raises(TimeoutError):
         await asyncio.wait_for(keys.sample(PROMPT), 0.05)
 
 
-async def test_a_command_that_is_none_is_told_and_not_said() -> None:
+async def test_an_unknown_command_is_reported_and_not_said() -> None:
     with keyboard(b"/quit\none\n") as (keys, told, _):
         assert await keys.sample(Prompt("person", "say", (Message("user", "Hello"),), ("u",), 1)) == Sample("one")
     assert "Hello" in told
@@ -358,7 +358,7 @@ class _Typed:
         return self._samples.pop(0)
 
 
-async def test_to_everything_around_it_a_person_is_a_user_like_any_other() -> None:
+async def test_a_person_is_a_user_like_any_other_to_everything_else() -> None:
     user, source = HumanUser(), _Typed(Sample("Any films?"), Sample("", "stop"))
     state: State = user.start(SCENARIO, RNG.at(0))
     with pytest.raises(SampleNeeded):

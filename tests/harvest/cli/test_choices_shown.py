@@ -59,7 +59,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_every_turn_of_a_simulated_user_and_its_leaving_are_recorded_with_their_chances(run: Path) -> None:
+def test_every_turn_of_a_simulated_user_and_its_leaving_are_recorded_with_their_probabilities(run: Path) -> None:
     left = 0
     for one in read(run).finished:
         assert one.turns[0].choice is None, "the protocol's own words"
@@ -75,7 +75,7 @@ def test_every_turn_of_a_simulated_user_and_its_leaving_are_recorded_with_their_
     assert left
 
 
-def test_show_says_how_likely_what_the_user_did_was(run: Path) -> None:
+def test_show_says_how_likely_each_choice_of_the_user_was(run: Path) -> None:
     shown = harvest("show", "run", "--topic", "M001", "--trial", "1", cwd=run.parent).stdout
     assert "\n  P(ask) = 1; changed typos " in shown
     assert "took the answer for " in shown
@@ -87,7 +87,7 @@ def test_show_says_how_likely_what_the_user_did_was(run: Path) -> None:
     assert ("leaving" in row["choice"]) == (row["outcome"] == "user-stopped")
 
 
-def test_exports_carry_it_and_imports_read_it(run: Path) -> None:
+def test_exports_contain_choices_and_imports_read_them(run: Path) -> None:
     recorded = read(run).finished
     for form, ending in (("messages", "jsonl"), ("gfrc", "txt")):
         done = harvest("data", "export", "run", "--format", form, "--out", f"all.{ending}", cwd=run.parent)
@@ -103,7 +103,7 @@ def test_exports_carry_it_and_imports_read_it(run: Path) -> None:
             assert mine.choice == other.choice
 
 
-def test_secrets_are_taken_out_of_it_as_of_everything() -> None:
+def test_secrets_are_removed_from_choices_as_from_everything_else() -> None:
     secret = "sk-verysecretvalue123"
     told = Choice(0.5, {"left": 0.5}, f"key {secret}", 1.0, {"typos": (3, 1)}, {secret: 2})
     clean, row = redacted_event(Asked("id", 1, 1, "talk", "Films?", choice=told), Redactor([secret]))

@@ -82,7 +82,7 @@ def rows(table: Path) -> list[tuple[str, str]]:
     ("rounds", "looks", "plays", "tables", "within"),
     [(1, 2, 0, 1, 0.1), pytest.param(100, RUNS, 2, 2, 2, marks=pytest.mark.soak)],
 )
-def test_commands_that_write_one_file_within_two_seconds_lose_nothing_of_one_another(
+def test_commands_that_write_one_file_within_two_seconds_lose_none_of_each_others_changes(
     prepared: Path, tmp_path: Path, rounds: int, looks: int, plays: int, tables: int, within: float
 ) -> None:
     """Ten at a time in the long test: looks at runs that are there, and that are played; a gold table; a baseline."""
@@ -141,7 +141,7 @@ def test_a_baseline_that_somebody_else_replaced_meanwhile_is_not_replaced(
     assert '"blessed_by": "a"' in (folder / "audit.baseline.json").read_text()
 
 
-def test_rows_that_somebody_fills_in_while_runs_are_pooled_stay(prepared: Path, tmp_path: Path) -> None:
+def test_rows_that_somebody_fills_in_while_runs_are_pooled_are_kept(prepared: Path, tmp_path: Path) -> None:
     folder = copied(prepared, tmp_path)
     assert harvest("judge", "pool", "pool-0", "--gold", "gold.csv", cwd=folder).returncode == 0
     table = folder / "gold.csv"

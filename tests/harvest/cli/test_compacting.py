@@ -79,7 +79,7 @@ def folder(played: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("commands", [SAYS, pytest.param(FURTHER, marks=pytest.mark.soak)])
-def test_every_command_says_of_a_compacted_run_what_it_said_before(folder: Path, commands: Sequence[str]) -> None:
+def test_every_command_prints_the_same_for_a_compacted_run_as_before(folder: Path, commands: Sequence[str]) -> None:
     before = said(folder, commands)
     done = harvest("data", "compact", "run", cwd=folder)
     assert (done.returncode, done.stdout) == (0, "")
@@ -96,7 +96,7 @@ def test_every_command_says_of_a_compacted_run_what_it_said_before(folder: Path,
     assert len(list((folder / "run").glob("trials-0*.jsonl"))) == 2
 
 
-def test_the_line_of_the_page_prints_the_answers(folder: Path) -> None:
+def test_the_command_line_on_the_page_prints_the_answers(folder: Path) -> None:
     page = (ROOT / "docs" / "recordings.md").read_text(encoding="utf-8")
     (plain,) = re.findall(r"`(jq -r 'select\(.event == \"turn\"\) \| .text' run-1/trials-\*.jsonl)`", page)
     (line,) = re.findall(r"\$ (zstdcat run-1/trials-\*.jsonl.zst \| jq .*)", page)
@@ -114,7 +114,7 @@ def test_the_line_of_the_page_prints_the_answers(folder: Path) -> None:
     assert printed(line) == answers
 
 
-def test_a_changed_file_is_named_and_what_is_no_run_is_refused(folder: Path) -> None:
+def test_a_changed_file_is_named_and_a_folder_that_is_not_a_run_is_refused(folder: Path) -> None:
     file = folder / "run" / "trials-000001.jsonl"
     file.write_bytes(file.read_bytes().replace(b"https", b"httqs", 1))
     done = harvest("data", "compact", "run", cwd=folder)

@@ -27,20 +27,20 @@ def test_the_browser_that_is_used_is_named_with_its_version() -> None:
     assert rest == f"{settings().executable} (named by HARVEST_BROWSER)"
 
 
-def test_without_a_browser_it_says_how_to_get_one_and_that_is_no_fault(tmp_path: Path) -> None:
+def test_a_missing_browser_is_not_a_fault_and_the_way_to_get_one_is_printed(tmp_path: Path) -> None:
     code, found = finding(HARVEST_BROWSER="", PATH=str(tmp_path), PLAYWRIGHT_BROWSERS_PATH=str(tmp_path))
     assert (code, found["state"]) == (0, "note")
     assert "only the browser driver needs one" in found["detail"]
     assert "playwright install chromium" in found["detail"]
 
 
-def test_a_browser_that_was_asked_for_and_is_not_there_is_a_fault(tmp_path: Path) -> None:
+def test_a_requested_browser_that_is_missing_is_a_fault(tmp_path: Path) -> None:
     code, found = finding(HARVEST_BROWSER=str(tmp_path / "chrome"))
     assert (code, found["state"]) == (2, "fault")
     assert str(tmp_path / "chrome") in found["detail"]
 
 
-def test_a_program_that_is_no_browser_does_not_hold_doctor_up(tmp_path: Path) -> None:
+def test_a_program_that_is_not_a_browser_does_not_block_doctor(tmp_path: Path) -> None:
     program = tmp_path / "chrome"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)

@@ -58,7 +58,7 @@ def test_a_fault_of_any_kind_exits_with_70_and_its_traceback(
     assert "this is a bug in Harvest" in told
 
 
-def test_the_exit_code_comes_through_where_nothing_can_be_printed_any_more() -> None:
+def test_the_exit_code_is_right_even_if_nothing_more_can_be_printed() -> None:
     failing = "import harvest.cli.doctor as d; d.command.callback = lambda: 1 / 0"
     program = f"{failing}; from harvest.cli import main; main(['doctor'])"
     with Path("/dev/full").open("w") as full:
@@ -85,7 +85,7 @@ def test_an_output_on_a_full_disk_is_one_message_and_exits_with_2(unbuffered: st
 
 @pytest.mark.parametrize("command", ["--help", "check demo", "completion bash", "measures"])
 @pytest.mark.parametrize("buffering", [1, 2**20], ids=["at once", "at the end"])
-def test_a_full_disk_is_named_once_whenever_the_output_reaches_it(
+def test_a_full_disk_is_named_once_whenever_the_output_fills_it(
     command: str, buffering: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Path("/dev/full").open("w", buffering) as full:
@@ -124,7 +124,7 @@ def test_an_output_that_was_closed_from_the_start_changes_no_exit_code(
         pytest.param("score --help", marks=pytest.mark.soak),
     ],
 )
-def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path, command: str) -> None:
+def test_a_reader_that_closes_the_pipe_is_not_a_fault(tmp_path: Path, command: str) -> None:
     (tmp_path / "audit.yaml").write_text(audit("  - {name: A, driver: parrot}\n", 1))
     with subprocess.Popen(
         [sys.executable, "-m", "harvest", *command.split()],

@@ -43,7 +43,7 @@ def test_trials_without_a_valid_attempt_are_counted(tmp_path: Path, capsys: pyte
     assert "note: 1 trial without a valid attempt left out" in exported(tmp_path, capsys)
 
 
-def test_nothing_is_left_out_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_left_out_of_the_export_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = exported(tmp_path, capsys, "--all")
     assert "left out" not in said
     assert "2 conversations written" in said
@@ -70,7 +70,7 @@ async def judged(folder: Path) -> Path:
         ("dbdc", "sources of 2 answers, thoughts of 1 answer, refusals of 1 answer"),
     ],
 )
-def test_parts_that_a_form_has_no_place_for_are_counted_and_sources_are_citations(
+def test_parts_that_a_form_cannot_represent_are_counted_and_sources_are_citations(
     form: str, left_out: str, tmp_path: Path
 ) -> None:
     topics = topic_set(Topic("T1", CHAT, "About T1?"))
@@ -109,7 +109,7 @@ async def test_answers_are_records_of_the_rag_tracks(tmp_path: Path) -> None:
     }
 
 
-async def test_scores_by_people_are_a_validation_set_with_one_split_a_topic(tmp_path: Path) -> None:
+async def test_scores_by_people_are_a_validation_set_with_one_split_per_topic(tmp_path: Path) -> None:
     run = await judged(tmp_path)
     words = ("data", "export", run, "--format", "validation", "--out")
     assert harvest(*words, tmp_path / "v.csv", "--criterion", "correctness").returncode == 0
@@ -122,14 +122,14 @@ async def test_scores_by_people_are_a_validation_set_with_one_split_a_topic(tmp_
     assert "give --criterion NAME" in harvest(*words, tmp_path / "o.csv").stderr
 
 
-def test_about_half_of_the_topics_are_for_testing() -> None:
+def test_about_half_of_the_topics_are_in_the_test_split() -> None:
     splits = [topic_split(f"M{number:03}") for number in range(1, 1001)]
     assert 420 < splits.count("dev") < 580
     assert set(splits) == {"dev", "test"}
 
 
 @pytest.mark.parametrize("name", ["tktk", pytest.param("yi", marks=pytest.mark.soak)])
-def test_dialogues_of_dbdc_come_back_with_their_annotations(name: str, tmp_path: Path) -> None:
+def test_dialogues_of_dbdc_are_exported_with_their_annotations(name: str, tmp_path: Path) -> None:
     (file,) = [one for one in (DATA / "dbdc3_en").glob("*.json") if name in one.stem.lower()]
     assert harvest("data", "import", file, "--format", "dbdc", "--out", tmp_path / "one").returncode == 0
     assert harvest("data", "export", tmp_path / "one", "--format", "dbdc", "--out", tmp_path / "logs").returncode == 0

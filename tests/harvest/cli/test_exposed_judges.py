@@ -63,7 +63,7 @@ def test_what_the_file_names_is_shown_first_and_nothing_else_is_sent(kind: str, 
 
 
 @pytest.mark.parametrize("kind", ["judge", "extract"])
-def test_a_key_in_clear_is_for_the_command_to_allow(kind: str, run: Path) -> None:
+def test_a_key_sent_in_clear_must_be_allowed_by_the_command(kind: str, run: Path) -> None:
     with recording() as model:
         url = f"http://0.0.0.0:{model.port}"
         words = words_for(kind, run, f"{url}/v1")
@@ -80,7 +80,7 @@ def test_a_key_in_clear_is_for_the_command_to_allow(kind: str, run: Path) -> Non
         assert model.sent(KEYS) == {("JUDGE_KEY", url), ("SECOND_KEY", url)}
 
 
-def test_a_webhook_gets_no_variable_and_is_the_only_server_that_is_asked(run: Path) -> None:
+def test_a_webhook_gets_no_variable_and_is_the_only_server_contacted(run: Path) -> None:
     with recording() as hook, recording() as other:
         assert send(bulletin(CHANGED, code=1, verdict="changed"), f"{hook.url}/secret-path") == ""
     assert hook.hosts == {hook.url}
@@ -89,7 +89,7 @@ def test_a_webhook_gets_no_variable_and_is_the_only_server_that_is_asked(run: Pa
 
 
 @pytest.mark.parametrize("driver", starter_drivers())
-def test_init_shows_what_the_audit_that_it_wrote_will_do(driver: str, tmp_path: Path) -> None:
+def test_init_shows_what_its_audit_will_do(driver: str, tmp_path: Path) -> None:
     done = harvest("init", "new", "--driver", driver, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     shown = {

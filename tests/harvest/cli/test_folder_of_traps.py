@@ -312,7 +312,7 @@ def test_a_trap_in_place_of_kept_scores_is_one_message(trap: str, run: Path, sai
         ("relabel", "RUN", "--protocol", "TRAP.yaml"),
     ],
 )
-def test_a_trap_in_place_of_a_file_that_is_named_is_one_message(
+def test_a_trap_in_place_of_a_named_file_is_one_message(
     trap: str, words: tuple[str, ...], run: Path, tmp_path: Path, said: Callable[..., str]
 ) -> None:
     """A person may name a link; what it leads to is read only where it is a file."""

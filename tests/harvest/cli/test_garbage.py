@@ -9,7 +9,7 @@ import pytest
 from harvest.cli.garbage import pause_collection
 
 
-def test_collecting_goes_on_afterwards_whatever_happens() -> None:
+def test_garbage_collection_continues_afterwards_in_any_case() -> None:
     assert gc.isenabled()
     with pause_collection():
         assert not gc.isenabled()
@@ -19,7 +19,7 @@ def test_collecting_goes_on_afterwards_whatever_happens() -> None:
     assert gc.isenabled()
 
 
-def test_many_values_are_not_looked_through_later_either() -> None:
+def test_many_values_are_not_traversed_later_either() -> None:
     gc.collect()  # so that few are young
     before = gc.get_freeze_count()
     try:

@@ -45,7 +45,7 @@ def example(tmp_path: Path) -> list[str]:
     return example_options(tmp_path)
 
 
-def test_gains_may_be_given_one_after_the_other(capsys: pytest.CaptureFixture[str], example: list[str]) -> None:
+def test_gains_may_be_given_in_several_options(capsys: pytest.CaptureFixture[str], example: list[str]) -> None:
     apart = document(capsys, *example, "--gains", "L2=5", "--gains", "L1=2,L3=9")
     assert apart["rows"] == document(capsys, *example, "--gains", "L1=2,L2=5,L3=9")["rows"]
     assert apart["rows"] != document(capsys, *example)["rows"]
@@ -127,7 +127,7 @@ def test_the_same_command_prints_the_same_and_files_may_stand_in_any_order(
     assert document(capsys, *repeated)["rows"] == first["rows"]
 
 
-def test_a_run_without_a_topic_counts_0_for_it_and_a_note_says_so(
+def test_a_run_without_a_topic_counts_0_for_the_topic_and_a_note_says_so(
     capsys: pytest.CaptureFixture[str], example: list[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "first"
@@ -143,7 +143,7 @@ def test_a_run_without_a_topic_counts_0_for_it_and_a_note_says_so(
     assert "first has lists for 1 topic outside the qrels, which are left out." in found["notes"]
 
 
-def test_groups_of_unknown_scale_give_no_gfr_until_somebody_says_it(
+def test_groups_of_unknown_scale_give_no_gfr_until_the_scale_is_given(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "q").write_text("T a L2\nT b L0\nU a L1\n")
@@ -217,7 +217,7 @@ def test_names_that_could_steer_a_terminal_are_shown_as_pictures(
         (["stray"], "stray"),
     ],
 )
-def test_what_is_wrong_is_refused_with_one_message(
+def test_invalid_input_is_refused_with_one_message(
     capsys: pytest.CaptureFixture[str], example: list[str], arguments: list[str], words: str
 ) -> None:
     head = [*arguments, *example] if arguments == ["stray"] else [*example, *arguments]
@@ -250,7 +250,7 @@ def test_weights_of_parts_weigh_them_in_every_topic(capsys: pytest.CaptureFixtur
     assert seen
 
 
-def test_sets_of_a_topic_that_all_have_weight_0_leave_it_undefined(
+def test_sets_of_a_topic_that_all_have_weight_0_leave_gfr_undefined(
     capsys: pytest.CaptureFixture[str], example: list[str]
 ) -> None:
     rows = document(capsys, *example, "--weights", "M-ORIGIN=0,M-RATINGS=0")["rows"]
@@ -272,7 +272,7 @@ def test_the_mean_of_a_run_has_the_note_and_the_counts_of_the_topics_with_a_valu
     assert (mean["n"], mean["unknown"]) == (len(others), sum(row["unknown"] for row in others))
 
 
-def test_two_runs_of_one_name_are_refused(capsys: pytest.CaptureFixture[str], example: list[str]) -> None:
+def test_two_runs_with_the_same_name_are_refused(capsys: pytest.CaptureFixture[str], example: list[str]) -> None:
     _, err = run(capsys, *example, example[-1], code=2)
     assert "2 runs are called 'second'" in err
 

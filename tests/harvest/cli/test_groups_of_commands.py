@@ -29,7 +29,7 @@ from tests.support.command_line import harvest
         ("metrics report", "No such command 'report'"),
     ],
 )
-def test_a_name_that_is_no_command_is_answered_with_the_one_that_is_meant(
+def test_an_unknown_command_is_answered_with_the_one_that_is_probably_meant(
     tmp_path: Path, typed: str, said: str
 ) -> None:
     (tmp_path / "run").mkdir()

@@ -101,7 +101,7 @@ def test_what_is_predicted_for_a_file_with_lengths_can_be_evaluated(tmp_path: Pa
     assert row["n"] == 390
 
 
-def test_a_run_is_predicted_as_the_file_that_it_was_imported_from(tmp_path: Path, talk: Path) -> None:
+def test_a_run_is_predicted_like_the_file_it_was_imported_from(tmp_path: Path, talk: Path) -> None:
     done = harvest("data", "import", "--format", "dialeval", talk, "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     of_run, of_file = helpdesk("predict", tmp_path / "run"), helpdesk("predict", talk)
@@ -118,7 +118,7 @@ def test_a_run_is_predicted_as_the_file_that_it_was_imported_from(tmp_path: Path
     assert json.loads(of_run.stdout.splitlines()[0])["id"] == "talk/d00/1"
 
 
-def test_the_shipped_predictor_does_not_predict_what_it_was_trained_on_unless_asked(tmp_path: Path) -> None:
+def test_the_shipped_predictor_does_not_predict_its_training_data_unless_asked(tmp_path: Path) -> None:
     done = helpdesk("eval", COUNTS, "--replications", "200")
     assert "it was trained on 390 of these 390 dialogues; use --cross-validate" in " ".join(done.stdout.split())
     shipped = tmp_path / "shipped.json"
@@ -127,12 +127,12 @@ def test_the_shipped_predictor_does_not_predict_what_it_was_trained_on_unless_as
     assert "its figures are too good; use --cross-validate instead" in " ".join(done.stdout.split())
 
 
-def test_dialogues_that_it_does_not_know_are_predicted_by_the_shipped_predictor(talk: Path) -> None:
+def test_unknown_dialogues_are_predicted_by_the_shipped_predictor(talk: Path) -> None:
     found = rows(talk)
     assert {row["system"] for row in found if row["figure"] == "difference"} == {"predictor"}
 
 
-def test_cross_validation_trains_again_without_what_is_predicted(talk: Path) -> None:
+def test_cross_validation_trains_again_without_the_predicted_dialogues(talk: Path) -> None:
     found = {
         (row["measure"], row["system"]): row["estimate"]
         for row in rows(talk, "--cross-validate")
@@ -180,7 +180,7 @@ def test_bad_input_gives_one_message(tmp_path: Path, command: str, text: str) ->
     assert not (tmp_path / "out.json").exists()
 
 
-def test_a_question_it_was_not_trained_on_leaves_the_shipped_predictor_out_and_refuses_a_chosen_one(
+def test_an_untrained_question_leaves_the_shipped_predictor_out_and_refuses_a_chosen_one(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "file.json").write_text(TS, encoding="utf-8")

@@ -180,7 +180,7 @@ def test_json_is_one_document_whatever_was_said(folder: Path, words: tuple[str, 
 
 
 @pytest.mark.parametrize("form", ["svg", "graphml"])
-def test_drawings_are_xml_in_which_nothing_runs(folder: Path, form: str) -> None:
+def test_drawings_are_xml_without_anything_executable(folder: Path, form: str) -> None:
     text = written(folder, *TREE, "--format", form)
     for part in ElementTree.fromstring(text).iter():
         assert part.tag.rpartition("}")[2] not in ("script", "image", "foreignObject", "a", "use", "img")
@@ -203,11 +203,11 @@ SHOWN = [
 
 
 @pytest.mark.parametrize("words", SHOWN, ids=lambda words: " ".join(words))
-def test_nothing_that_is_shown_steers_a_terminal(folder: Path, words: tuple[str, ...]) -> None:
+def test_no_output_steers_a_terminal(folder: Path, words: tuple[str, ...]) -> None:
     assert steering(written(folder, *words)) == set()
 
 
-def test_a_report_opened_in_a_browser_shows_every_reply_as_text_and_runs_and_asks_for_nothing(folder: Path) -> None:
+def test_a_report_in_a_browser_shows_every_reply_as_text_and_runs_and_requests_nothing(folder: Path) -> None:
     """Each conversation is opened; of each text the code points are the same, but for those that steer."""
     written(folder, "report", "run", "--out", "report.html")
     spoken = read(folder / "run").conversations
@@ -239,7 +239,7 @@ def visible(text: str) -> str:
     return "".join(sign for sign in pictures if not steering(sign) and sign not in "\u200e\u200f\u061c\x85")
 
 
-def test_what_is_exported_is_what_was_said(folder: Path, large: str, tmp_path: Path) -> None:
+def test_the_exported_text_is_the_recorded_text(folder: Path, large: str, tmp_path: Path) -> None:
     done = harvest("data", "export", "run", "--format", "messages", "--out", tmp_path / "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     said = set(messages(tmp_path / "out"))
@@ -254,7 +254,7 @@ def messages(path: Path) -> Iterator[str]:
             yield from (one["content"] for one in json.loads(line)["messages"])
 
 
-def test_sheets_for_people_hold_no_formula(folder: Path, large: str, tmp_path: Path) -> None:
+def test_sheets_for_people_contain_no_formula(folder: Path, large: str, tmp_path: Path) -> None:
     done = harvest("judge", "sheet", "run", "--criterion", "Fluency", "--export", tmp_path / "sheet.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     before = csv.field_size_limit(2 * len(large))
@@ -271,7 +271,7 @@ IMPORTED = """\
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1+1", "-2+3", "\uff1d1+1"])
-def test_what_a_log_calls_its_system_is_no_formula_either(tmp_path: Path, name: str) -> None:
+def test_a_system_name_in_a_log_is_no_formula_either(tmp_path: Path, name: str) -> None:
     named = json.dumps({"system": name, "topic": "M001", "trial": 1, "labels": ["o"]})
     (tmp_path / "log.jsonl").write_text(IMPORTED.replace("NAMED", named))
     assert harvest("data", "import", "--format", "messages", "log.jsonl", "--out", "run", cwd=tmp_path).returncode == 0
@@ -283,7 +283,7 @@ def test_what_a_log_calls_its_system_is_no_formula_either(tmp_path: Path, name: 
 STEERS = HOSTILE["terminal"] + HOSTILE["right to left"]
 
 
-def test_nothing_that_an_audit_says_steers_the_terminal(tmp_path: Path) -> None:
+def test_nothing_in_an_audit_steers_the_terminal(tmp_path: Path) -> None:
     audit = {
         "format": "harvest-audit/1",
         "name": "hostile",
@@ -307,7 +307,7 @@ def test_nothing_that_an_audit_says_steers_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("event", ["trial-started", "asked", "turn", "route", "trial-ended"])
-def test_nothing_that_a_recording_from_elsewhere_says_steers_the_terminal(tmp_path: Path, event: str) -> None:
+def test_nothing_in_a_recording_from_elsewhere_steers_the_terminal(tmp_path: Path, event: str) -> None:
     written(tmp_path, "run", "demo", "--topics", "M002", "--trials", "1", "--out", "run")
     file = next((tmp_path / "run").glob("trials-*.jsonl"))
     lines = [json.loads(line) for line in file.read_text().splitlines()]
@@ -326,7 +326,7 @@ def test_nothing_that_a_recording_from_elsewhere_says_steers_the_terminal(tmp_pa
             assert steering(done.stdout + done.stderr) == set(), (field, words)
 
 
-def test_no_name_of_a_system_in_a_recording_from_elsewhere_steers_the_terminal(tmp_path: Path) -> None:
+def test_no_system_name_in_a_recording_from_elsewhere_steers_the_terminal(tmp_path: Path) -> None:
     written(tmp_path, "run", "demo", "--topics", "M002", "--trials", "2", "--out", "run")
     for file in (tmp_path / "run" / "run.json", *(tmp_path / "run").glob("trials-*.jsonl")):
         file.write_text(file.read_text().replace('"A"', json.dumps(f"A{STEERS}")))

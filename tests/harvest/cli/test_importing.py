@@ -62,7 +62,7 @@ def test_each_format_declares_what_it_leaves_unused() -> None:
 
 
 @pytest.mark.parametrize("given", [("--counts", "revised"), ("--breakdown", "PB+B")])
-def test_what_annotators_said_is_asked_for_only_where_there_are_annotators(
+def test_options_about_annotators_are_only_allowed_if_there_are_annotators(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, str]
 ) -> None:
     (tmp_path / "a.jsonl").write_text(line("Hello"))
@@ -94,14 +94,14 @@ def test_options_of_other_formats_are_refused(
     assert not (tmp_path / "r").exists()
 
 
-def test_columns_are_enough_to_say_that_a_file_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_columns_are_enough_to_recognise_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.csv").write_text("Frage,Antwort\nWann?,Um neun.\n")
     named = ("--map", "prompt=Frage", "--map", "answer=Antwort", "--topic", "T")
     code, said = harvest(capsys, "data", "import", tmp_path / "a.csv", *named, "--out", tmp_path / "r")
     assert (code, "read: 1 dialogue, 1 turn, 1 answer" in said) == (0, True), said
 
 
-def test_a_file_of_no_known_format_is_read_as_messages_and_that_is_said(
+def test_a_file_in_no_known_format_is_read_as_messages_and_reported_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.txt").write_text("Dear Ann,\n")
@@ -110,7 +110,7 @@ def test_a_file_of_no_known_format_is_read_as_messages_and_that_is_said(
     assert "format: messages, because no format is recognised" in said
 
 
-def test_the_folder_of_a_corpus_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_folder_of_a_corpus_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "utterances.jsonl").write_bytes(EXAMPLES["convokit"].data)
     (tmp_path / "corpus" / "speakers.json").write_text("{}")
@@ -120,7 +120,7 @@ def test_the_folder_of_a_corpus_is_taken(tmp_path: Path, capsys: pytest.CaptureF
     assert "format: convokit" in said
 
 
-def test_dialogues_of_dbdc_become_a_run_with_what_annotators_said(
+def test_dialogues_of_dbdc_become_a_run_with_the_annotations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     turns = [{"i": 0, "s": "U", "u": "Hi"}, {"i": 1, "s": "S", "u": "Fish.", "c": [1, 2, 1], "cr": [0, 1, 3]}]
@@ -140,7 +140,7 @@ def test_dialogues_of_dbdc_become_a_run_with_what_annotators_said(
 
 
 @pytest.mark.parametrize("more", [("--gold", "nowhere.csv"), ("--gold", "fairweb-45"), ()])
-def test_an_import_that_is_refused_leaves_the_run_as_it_was(
+def test_a_refused_import_leaves_the_run_unchanged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
 ) -> None:
     out = tmp_path / "run"
@@ -195,7 +195,7 @@ def returns_nothing(request: Request) -> None: ...
         ),
     ],
 )
-def test_an_importer_of_others_that_fails_is_named_and_harvest_is_not_blamed(
+def test_a_failing_plug_in_importer_is_named_and_harvest_is_not_blamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, said: str
 ) -> None:
     entry = EntryPoint("pairs", f"{__name__}:{function}", "harvest.importers")
@@ -231,9 +231,7 @@ def test_a_grade_without_a_gain_is_named_with_its_place_on_import_and_when_score
     assert "(--gain L5=GAIN; in an audit, scoring: gains)" in said
 
 
-def test_a_gold_table_of_a_set_that_was_not_named_says_how_to_name_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gold_table_of_an_unnamed_set_asks_for_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.jsonl").write_text(line("Hi"))
     words = (
         "data",
@@ -274,7 +272,7 @@ def talk(*said: str, **metadata: object) -> str:
         ([talk("Hi", "Ho", outcome="turn-limit"), talk("Hi", outcome="user-stopped")], "", {}),
     ],
 )
-def test_the_import_says_how_conversations_ended_that_do_not_say_it(
+def test_the_import_reports_the_outcomes_it_assumed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: list[str], told: str, counted: dict[str, int]
 ) -> None:
     (tmp_path / "a.jsonl").write_text("".join(lines))
@@ -298,7 +296,7 @@ def test_conversations_that_the_user_ended_are_in_the_figures(
     assert [(row["value"], row["n"]) for row in rows if row["measure"] == "%useful"][:1] == [(0.6, 10)]
 
 
-def test_scores_of_an_import_speak_of_no_protocol(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_of_an_import_mention_no_protocol(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.jsonl").write_text(
         talk("Hi", "Ho", "And?", "So.", labels=["o", "x"]) + talk("Hi", "Ho", labels=["o"])
     )
@@ -309,7 +307,7 @@ def test_scores_of_an_import_speak_of_no_protocol(tmp_path: Path, capsys: pytest
     assert ("1 conversation whose end is not recorded" in said, "protocol" in said) == (True, False), said
 
 
-def test_a_line_that_cannot_be_read_is_left_out_named_and_in_the_exit_code(
+def test_an_unreadable_line_is_left_out_named_and_affects_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = ['{"turns": []}\n', '{"messages": [{"role": "narrator", "content": "x"}]}\n', "{\n"] * 5
@@ -331,7 +329,7 @@ def without_outcomes(request: Request) -> Found:
     return replace(found, conversations=tuple(replace(one, outcome=None) for one in found.conversations))
 
 
-def test_an_importer_of_others_that_gives_no_outcome_is_told_what_that_means(
+def test_a_plug_in_importer_that_gives_no_outcome_is_told_the_consequence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.jsonl").write_text(talk("Hi", "Ho") * 2)
@@ -365,7 +363,7 @@ def test_the_help_has_the_sentence_of_every_format(capsys: pytest.CaptureFixture
         (["bot", "Bot", "日本語", "می‌خواهم", "naïve bot"], ""),
     ],
 )
-def test_names_of_systems_that_do_not_look_as_they_are_are_said(
+def test_misleading_names_of_systems_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], names: list[str], told: str
 ) -> None:
     for i, name in enumerate(names):  # the second time, the first is in the run already

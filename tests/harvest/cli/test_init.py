@@ -24,7 +24,7 @@ def ended(*arguments: object, code: int = 0) -> CompletedProcess[str]:
     return done
 
 
-def test_starter_files_are_of_drivers_that_reach_a_system_of_ones_own() -> None:
+def test_starter_files_use_drivers_that_reach_a_users_own_system() -> None:
     assert {"browser", "command", "http", "openai", "python"} <= set(starter_drivers())
     assert set(recipe_names()) < set(starter_drivers()) <= {*DRIVERS, *recipe_names()}
 
@@ -39,7 +39,7 @@ def test_the_drivers_are_listed_with_what_they_reach(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("driver", starter_drivers())
-def test_the_audit_that_is_written_is_taken_as_it_is(
+def test_the_audit_that_init_writes_is_accepted_unchanged(
     tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for option in read_recipe(driver).options.values() if driver in recipe_names() else ():
@@ -61,7 +61,7 @@ def test_an_audit_of_a_program_can_be_played_at_once(tmp_path: Path, driver: str
     assert "http" in ended("show", tmp_path / "run", "--system", "mine", "--topic", "T1", "--trial", 1).stdout
 
 
-def test_nothing_that_is_there_is_overwritten(tmp_path: Path) -> None:
+def test_no_existing_file_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "topics.yaml").write_text("mine")
     said = ended("init", tmp_path, code=2).stderr
     assert "topics.yaml exists already" in said
@@ -70,7 +70,7 @@ def test_nothing_that_is_there_is_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "\n"])
-def test_a_name_of_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_an_empty_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     assert "is not the name of a folder" in ended("init", name, code=2).stderr
     assert list(tmp_path.iterdir()) == []
@@ -87,7 +87,7 @@ def test_a_name_that_a_terminal_would_not_show_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_that_is_told_works_with_a_name_that_begins_with_a_dash(
+def test_the_printed_command_works_with_a_name_that_begins_with_a_dash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -116,7 +116,7 @@ def test_a_file_in_place_of_a_folder_is_one_message(tmp_path: Path, name: str) -
     assert "name another folder" in said
 
 
-def test_what_another_process_writes_meanwhile_is_not_overwritten_and_nothing_of_ours_stays(
+def test_a_file_that_another_process_writes_meanwhile_is_not_overwritten_and_nothing_of_ours_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = Path.open
@@ -133,12 +133,12 @@ def test_what_another_process_writes_meanwhile_is_not_overwritten_and_nothing_of
     assert [file.name for file in tmp_path.iterdir()] == ["topics.yaml"]
 
 
-def test_a_link_to_nowhere_is_something_that_is_there(tmp_path: Path) -> None:
+def test_a_dangling_link_counts_as_existing(tmp_path: Path) -> None:
     (tmp_path / "protocol.yaml").symlink_to(tmp_path / "elsewhere.yaml")
     assert "protocol.yaml exists already" in ended("init", tmp_path, code=2).stderr
     assert [file.name for file in tmp_path.iterdir()] == ["protocol.yaml"]
 
 
-def test_an_unknown_driver_is_answered_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_driver_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     said = ended("init", tmp_path, "--driver", "opnai", code=2).stderr
     assert all(name in said for name in starter_drivers())

@@ -46,7 +46,7 @@ def audit(folder: Path) -> Path:
         ("cli.playing.play_audit", interrupted_at_play),
     ],
 )
-def test_a_run_that_recorded_nothing_says_so(
+def test_an_interrupted_run_that_recorded_nothing_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, fault: object
 ) -> None:
     monkeypatch.setattr(f"harvest.{name}", fault)
@@ -61,7 +61,7 @@ def test_a_run_that_recorded_nothing_says_so(
         ("{}\n{}\n", "every finished turn is saved, and the same command resumes the run"),
     ],
 )
-def test_a_run_that_was_begun_says_whether_anything_is_saved(
+def test_an_interrupted_run_says_whether_anything_is_saved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, content: str, words: str
 ) -> None:
     (tmp_path / "run").mkdir()
@@ -71,7 +71,7 @@ def test_a_run_that_was_begun_says_whether_anything_is_saved(
     assert said.endswith(f"interrupted; {words}\n")
 
 
-def test_other_commands_say_how_to_go_on(
+def test_other_interrupted_commands_say_how_to_continue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harvest.cli.show.read", interrupted)
@@ -102,7 +102,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("first", ["run_until_stopped(work())", "os.kill(os.getpid(), signal.SIGTERM)"])
 @pytest.mark.parametrize(("last", "code"), [("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGTERM)", 130)])
-def test_after_the_first_signal_none_raises_anything_and_a_second_one_ends_it(first: str, last: str, code: int) -> None:
+def test_after_the_first_signal_nothing_raises_and_a_second_signal_ends_it(first: str, last: str, code: int) -> None:
     program = ENDING.replace("FIRST", first).replace("LAST", last)
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=heeding_signals)

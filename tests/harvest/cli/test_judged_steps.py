@@ -24,7 +24,7 @@ criteria:
 """
 
 
-def test_the_share_of_answers_is_that_of_the_answers_however_unevenly_they_were_judged(
+def test_the_share_of_answers_does_not_depend_on_how_unevenly_they_were_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = copied_run(tmp_path / "run")

@@ -61,7 +61,7 @@ def difference(run: Path, *options: str) -> tuple[float, list[str]]:
     return row["estimate"], document["notes"]
 
 
-def test_whose_judgments_count_is_chosen_as_in_score(run: Path) -> None:
+def test_the_judgments_that_count_are_chosen_as_in_score(run: Path) -> None:
     judge(run, "anna", {"A": 1.0, "B": 0.5}.__getitem__)
     judge(run, "ben", {"A": 0.0, "B": 1.0}.__getitem__)
     assert difference(run)[0] == pytest.approx(-0.25), "the mean of both"
@@ -95,16 +95,14 @@ def test_systems_that_different_people_judged_are_compared_with_a_warning(run: P
         (("--judges", "human,model"), "does not check a model's judgments"),
     ],
 )
-def test_somebody_unknown_and_a_model_that_nobody_checks_are_refused(
-    run: Path, options: tuple[str, ...], said: str
-) -> None:
+def test_an_unknown_person_and_an_unchecked_model_are_refused(run: Path, options: tuple[str, ...], said: str) -> None:
     judge(run, "anna", {"A": 1.0, "B": 0.5}.__getitem__)
     done = harvest("compare", run, "-m", WAN, *options)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize("command", [("compare",), ("variance",)])
-def test_without_swan_the_options_would_change_nothing_and_are_refused(run: Path, command: tuple[str, ...]) -> None:
+def test_options_without_effect_without_swan_are_refused(run: Path, command: tuple[str, ...]) -> None:
     for options in (("--judges", "human"), ("--judgments", "majority"), ("--schema", "dialeval-quality")):
         done = harvest(*command, run, *options)
         assert done.returncode == 2

@@ -60,7 +60,7 @@ def test_topics_in_languages_that_a_rule_does_not_know_are_counted(tmp_path: Pat
         (["da"], "{if: {empty: {}}, label: x, stop: breakdown}"),
     ],
 )
-def test_there_is_no_note_where_all_are_known_or_no_rule_on_an_edge_asks(
+def test_there_is_no_note_if_all_languages_are_known_or_no_edge_asks_a_rule(
     topics: list[str], edge: str, tmp_path: Path
 ) -> None:
     assert "in other languages" not in check(tmp_path, topics, edge)

@@ -61,7 +61,7 @@ systems:
 """
 
 
-def test_what_scores_and_what_sends_is_imported_only_where_something_is_scored_or_sent(tmp_path: Path) -> None:
+def test_scoring_and_sending_are_imported_only_when_needed(tmp_path: Path) -> None:
     audit = tmp_path / "late.audit.yaml"
     audit.write_text(AUDIT, encoding="utf-8")
     plain = {name: value for name, value in os.environ.items() if name not in ("SSL_CERT_FILE", "SSL_CERT_DIR")}
@@ -73,7 +73,7 @@ def test_what_scores_and_what_sends_is_imported_only_where_something_is_scored_o
     assert not [name for name in loaded if name.startswith("simulators.wrappers.")], "it has neither groups nor arms"
 
 
-def test_a_run_imports_what_scores_after_it_was_played(tmp_path: Path) -> None:
+def test_a_run_imports_scoring_only_after_it_was_played(tmp_path: Path) -> None:
     program = "import sys, harvest.cli.run, harvest.playing.play; print({'numpy', 'scoring.library'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
@@ -100,5 +100,5 @@ def test_only_a_person_at_a_terminal_waits_for_the_line_editor() -> None:
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
-def test_the_summary_in_the_list_is_what_the_command_says_of_itself(name: str) -> None:
+def test_the_summary_in_the_list_is_the_first_sentence_of_the_help(name: str) -> None:
     assert COMMANDS[name].summary.rstrip(".") in harvest(*name.split(), "--help", width=200).stdout

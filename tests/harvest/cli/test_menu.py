@@ -145,7 +145,7 @@ def test_a_menu_of_a_program_is_recovered(tmp_path: Path) -> None:
     assert_is_the_graph(walked(tmp_path), "cyclic")
 
 
-def test_a_walk_goes_on_where_it_ended_and_comes_to_the_same(tmp_path: Path) -> None:
+def test_a_walk_continues_where_it_ended_and_gives_the_same_result(tmp_path: Path) -> None:
     folder = audit(tmp_path, "cyclic")
     first = walked(folder, "--most", 4)
     assert (first["conversations"], first["known"]) == (4, False)
@@ -160,7 +160,7 @@ def test_a_walk_goes_on_where_it_ended_and_comes_to_the_same(tmp_path: Path) -> 
     assert len({one.key.trial for one in recorded}) == len(recorded)
 
 
-def test_a_dry_walk_presses_nothing_and_lists_what_would_be_pressed(tmp_path: Path) -> None:
+def test_a_dry_walk_presses_nothing_and_lists_the_buttons(tmp_path: Path) -> None:
     done = harvest("menu", "audit.yaml", "--out", "run", "--dry", cwd=audit(tmp_path, "forbidden"))
     assert done.returncode == 0
     assert "[Shoes] would be pressed\n" in done.stdout
@@ -170,7 +170,7 @@ def test_a_dry_walk_presses_nothing_and_lists_what_would_be_pressed(tmp_path: Pa
     assert [turn.pressed for turn in one.turns] == [None]
 
 
-def test_what_is_allowed_is_pressed(tmp_path: Path) -> None:
+def test_allowed_buttons_are_pressed(tmp_path: Path) -> None:
     menu_bots.HARMED.clear()
     document = walked(audit(tmp_path, "forbidden"), "--allow", "buy NOW", "--least", 1)
     assert set(menu_bots.HARMED) == {"Buy now"}
@@ -186,7 +186,7 @@ def test_a_menu_for_people_names_pages_shares_and_dead_ends(tmp_path: Path) -> N
     assert "(at random, " in said
 
 
-def test_a_system_that_cannot_be_pressed_is_refused(tmp_path: Path) -> None:
+def test_a_system_without_buttons_is_refused(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(menu_audit([{"name": "P", "driver": "parrot"}]))
     done = harvest("menu", "audit.yaml", cwd=tmp_path)
     assert done.returncode == 2

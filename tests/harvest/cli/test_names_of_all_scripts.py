@@ -82,9 +82,7 @@ def test_the_run_and_its_recording_have_the_names_as_written(folder: Path) -> No
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_a_conversation_is_found_however_the_keyboard_composes_letters(
-    folder: Path, form: Literal["NFC", "NFD"]
-) -> None:
+def test_a_conversation_is_found_in_any_unicode_normal_form(folder: Path, form: Literal["NFC", "NFD"]) -> None:
     words = [unicodedata.normalize(form, word) for word in ("--system", "Große Änderung", "--topic=Größe")]
     done = harvest("show", run_of(folder), *words, "--trial", 1)
     assert done.returncode == 0, done.stderr
@@ -197,7 +195,7 @@ def test_a_store_keeps_a_run_under_such_names(
         ("protocol.yaml", "  nützlich: {", "  nütz lich: {}\n  nützlich: {", "'nütz lich' is not a valid name"),
     ],
 )  # fmt: skip
-def test_what_looks_like_another_name_is_refused_in_one_message(
+def test_a_name_that_imitates_another_is_refused_in_one_message(
     file: str, old: str, new: str, words: str, tmp_path: Path
 ) -> None:
     path = write_audit(tmp_path) / file
@@ -234,7 +232,7 @@ def browser(page: Path) -> Iterator[Browser]:
 @pytest.mark.parametrize(
     ("system", "topic"), [(SYSTEMS[0], TOPICS[0]), (SYSTEMS[1], TOPICS[3]), (SYSTEMS[2], TOPICS[2])]
 )
-def test_a_page_opens_the_conversation_of_an_address(page: Path, browser: Browser, system: str, topic: str) -> None:
+def test_a_page_opens_the_conversation_in_its_address(page: Path, browser: Browser, system: str, topic: str) -> None:
     address = f"#system={quote(system, safe='')}&topic={quote(topic, safe='')}&trial=1"
     with opened(browser, page, address) as watched:
         until(watched.page, f"document.body.innerText.includes({json.dumps(f'{topic}?')})")
@@ -248,7 +246,7 @@ def test_a_page_opens_the_conversation_of_an_address(page: Path, browser: Browse
         f"#topic={quote(TOPICS[1])}&system={quote(SYSTEMS[1])}&trial=1",
     ],
 )
-def test_the_view_opens_the_conversation_of_an_address(view: View, browser: Browser, address: str) -> None:
+def test_the_view_opens_the_conversation_in_its_address(view: View, browser: Browser, address: str) -> None:
     topic = next(name for name in TOPICS if name in unquote(address))
     window = browser.new_page()
     window.goto(view.link)

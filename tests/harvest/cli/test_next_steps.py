@@ -45,7 +45,7 @@ def played(folder: Path, systems: str, trials: int = 2) -> list[str]:
         (TWO + "arms:\n  as written: {}\n  typos: {wording: {typos: 0.05}}\n", 2, "robustness"),
     ],
 )
-def test_what_a_run_suggests_can_be_done(tmp_path: Path, systems: str, trials: int, study: str) -> None:
+def test_the_commands_that_a_run_suggests_work(tmp_path: Path, systems: str, trials: int, study: str) -> None:
     show, other = played(tmp_path, systems, trials)
     assert other == f"{study} 'my run'"
     for command in (show, other):

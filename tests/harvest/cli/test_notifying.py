@@ -61,7 +61,7 @@ def metrics(folder: Path) -> dict[str, float]:
     return {one.name: one.samples[0].value for one in families}
 
 
-def test_every_form_says_what_the_exit_code_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_form_agrees_with_the_exit_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
     (folder / "summary.md").write_text("of an earlier command\n")
     with listening() as hook:
@@ -100,7 +100,7 @@ def test_every_form_says_what_the_exit_code_says(folder: Path, monkeypatch: pyte
     assert "imdb" not in "".join(map(str, hook.sent))
 
 
-def test_what_cannot_be_told_is_said_and_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_notice_is_reported_and_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     becomes(folder, useful=5)
     for _ in range(3):
         reaudit(folder)
@@ -128,7 +128,7 @@ def test_what_cannot_be_told_is_said_and_changes_nothing(folder: Path, monkeypat
         (("--prometheus", "runs"), "this is a folder, not a file"),
     ],
 )
-def test_what_could_not_be_told_is_refused_before_anything_is_played(
+def test_an_impossible_notice_is_refused_before_anything_is_played(
     folder: Path, options: tuple[str, ...], said: str
 ) -> None:
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
@@ -152,14 +152,14 @@ def test_an_earlier_file_of_the_same_kind_is_replaced_and_another_is_not(folder:
     assert harvest("score", "runs/base", "--junit", "other.xml", cwd=folder).returncode == 2
 
 
-def test_a_file_that_came_into_the_way_meanwhile_stays(folder: Path) -> None:
+def test_a_file_that_appeared_meanwhile_is_kept(folder: Path) -> None:
     code, _, err = reaudit(folder, "--junit", "audit.history.jsonl")  # it is written before the verdicts are told
     assert code == 0
     assert "error: audit.history.jsonl was not written: refusing to overwrite a file that Harvest did not write" in err
     assert len(read_history(folder / "audit.history.jsonl")) == 1
 
 
-def test_thresholds_are_told_in_the_same_forms(folder: Path) -> None:
+def test_thresholds_are_reported_in_the_same_forms(folder: Path) -> None:
     done = harvest("score", "runs/base", "--junit", "junit.xml", "--prometheus", "a.prom", "--github", cwd=folder)
     assert done.returncode == 0
     (suite,) = junitparser.JUnitXml.fromfile(str(folder / "junit.xml"))
@@ -182,7 +182,7 @@ def test_thresholds_are_told_in_the_same_forms(folder: Path) -> None:
     assert data.endswith("wanted at least 99.5%")
 
 
-def test_a_run_tells_of_its_thresholds_and_of_the_trials_that_failed(folder: Path) -> None:
+def test_a_run_reports_its_thresholds_and_failed_trials(folder: Path) -> None:
     told = ("--junit", "junit.xml", "--prometheus", "harvest.prom", "--github")
     done = harvest("run", "audit.yaml", "--out", "runs/base", *told, cwd=folder)
     assert done.returncode == 0
@@ -202,7 +202,7 @@ def test_a_run_tells_of_its_thresholds_and_of_the_trials_that_failed(folder: Pat
     assert (shard.returncode, "verdicts cannot be reported for a shard" in shard.stderr) == (2, True)
 
 
-def test_without_thresholds_a_score_has_nothing_to_tell(folder: Path) -> None:
+def test_without_thresholds_a_score_has_nothing_to_report(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT.partition("thresholds:")[0])
     assert harvest("run", "audit.yaml", "--out", "runs/bare", cwd=folder).returncode == 0
     done = harvest("score", "runs/bare", "--junit", "junit.xml", cwd=folder)

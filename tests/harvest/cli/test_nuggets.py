@@ -89,7 +89,7 @@ def shares(run: Path, *words: str) -> dict[tuple[str, str], Row]:
     return {(row["system"], row["measure"]): row for row in rows}
 
 
-def test_what_was_created_and_assigned_comes_out_as_it_came_in(run: Path) -> None:
+def test_created_and_assigned_nuggets_are_exported_as_imported(run: Path) -> None:
     take(run, created())
     take(run, assigned())
     for form, rows in (("created", created()), ("assigned", assigned())):
@@ -115,7 +115,7 @@ def test_a_nugget_that_looks_like_a_secret_is_assigned_as_it_was_created(
     assert "nothing new" in take(run, rows)  # what was written fits, too
 
 
-def test_the_shares_are_means_over_topics_and_no_vital_nugget_is_undefined(run: Path) -> None:
+def test_the_shares_are_means_over_topics_and_a_topic_without_vital_nuggets_is_undefined(run: Path) -> None:
     take(run, assigned())  # which says what is wanted, too
     found = shares(run)
     values = {key: (row["estimate"], row["n"], row["topics"]) for key, row in found.items()}
@@ -128,7 +128,7 @@ def test_the_shares_are_means_over_topics_and_no_vital_nugget_is_undefined(run: 
     assert "unchecked by people" in shown.stderr
 
 
-def test_a_topic_that_wants_nothing_vital_has_no_vital_share() -> None:
+def test_a_topic_without_vital_nuggets_has_no_vital_share() -> None:
     found = [
         nugget_recall({"Bring a coat.": "okay"}, {"Bring a coat.": "not_support"}, reading) for reading in READINGS
     ]
@@ -137,7 +137,7 @@ def test_a_topic_that_wants_nothing_vital_has_no_vital_share() -> None:
     assert math.isnan(found[3])
 
 
-def test_nuggets_that_are_created_anew_have_to_be_assigned_anew(run: Path) -> None:
+def test_nuggets_that_are_created_again_must_be_assigned_again(run: Path) -> None:
     take(run, assigned())
     other = created()[1] | {"nuggets": [{"text": "Bring a hat.", "importance": "vital"}]}
     take(run, [other])
@@ -147,7 +147,7 @@ def test_nuggets_that_are_created_anew_have_to_be_assigned_anew(run: Path) -> No
     assert shares(run)["A", "strict all"]["unassigned"] == 0
 
 
-def test_several_who_assigned_are_told_apart_and_scores_of_criteria_stay_as_they_are(run: Path) -> None:
+def test_several_assigners_are_kept_apart_and_scores_of_criteria_are_unchanged(run: Path) -> None:
     take(run, assigned())
     opposite = [
         row | {"nuggets": [one | {"assignment": "not_support"} for one in row["nuggets"]]} for row in assigned()
@@ -187,7 +187,9 @@ def changed(what: Callable[[Row], object], number: int = 0) -> list[Row]:
         ([*created(), created()[0]], "in.jsonl:3:"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place_and_nothing_is_kept(run: Path, rows: list[Row], said: str) -> None:
+def test_a_nugget_that_does_not_fit_is_refused_with_its_place_and_nothing_is_kept(
+    run: Path, rows: list[Row], said: str
+) -> None:
     take(run, created())
     before = read_layers(run)
     done = harvest("judge", "nuggets", run, "--import", write(run.parent / "in.jsonl", rows), "--author", "nuggetizer")
@@ -197,7 +199,7 @@ def test_what_does_not_fit_is_refused_with_its_place_and_nothing_is_kept(run: Pa
     assert read_layers(run) == before
 
 
-def test_topics_of_others_are_left_out_and_counted(run: Path) -> None:
+def test_other_topics_are_left_out_and_counted(run: Path) -> None:
     others = [row | {"qid": f"{row['qid']}9"} for row in (*created(), *created())]
     assert "left out: 2 topics without a conversation here" in take(run, [*others, *created()])
     assert "left out: 1 topic without a conversation here" in take(
@@ -214,14 +216,14 @@ def test_a_nugget_whose_importance_failed_counts_as_neither(run: Path) -> None:
     assert shares(run)["A", "strict all"]["estimate"] == 0.75
 
 
-def test_a_topic_of_which_every_nugget_failed_wants_nothing_that_is_known(run: Path) -> None:
+def test_a_topic_whose_nuggets_all_failed_has_no_known_nuggets(run: Path) -> None:
     nuggets = [one | {"importance": "failed"} for one in created()[0]["nuggets"]]
     assert "left out: topics of which every nugget failed: 1" in take(
         run, [created()[0] | {"nuggets": nuggets}, created()[1]]
     )
 
 
-def test_nothing_new_is_said_only_of_what_is_there(run: Path) -> None:
+def test_novelty_is_only_reported_if_it_exists(run: Path) -> None:
     nuggets = [one | {"importance": "failed"} for one in created()[0]["nuggets"]]
     failed = [created()[0] | {"nuggets": nuggets}]
     told = take(run, failed)
@@ -243,7 +245,7 @@ def test_a_topic_may_be_a_number(tmp_path: Path) -> None:
     assert shares(tmp_path / "run")["A", "strict all"]["n"] == 1
 
 
-def test_a_conversation_of_which_an_assignment_failed_is_not_assigned(run: Path) -> None:
+def test_a_conversation_with_a_failed_assignment_is_not_assigned(run: Path) -> None:
     take(run, created())
     told = take(run, changed(lambda row: row["nuggets"][0].update(assignment="failed")))
     assert "left out: conversations of which an assignment failed: 1" in told
@@ -262,12 +264,12 @@ def test_a_conversation_of_which_an_assignment_failed_is_not_assigned(run: Path)
         (("--import", "a", "--author", "x", "--json"), "--json can only be used without"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(run: Path, words: tuple[str, ...], said: str) -> None:
+def test_options_that_cannot_be_combined_are_refused(run: Path, words: tuple[str, ...], said: str) -> None:
     done = harvest("judge", "nuggets", run, *words)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def test_before_anything_is_assigned_there_is_no_share(run: Path) -> None:
+def test_before_any_assignment_there_is_no_share(run: Path) -> None:
     take(run, created())
     done = harvest("judge", "nuggets", run)
     assert (done.returncode, "nobody has assigned nuggets" in done.stderr) == (2, True), done.stderr

@@ -13,9 +13,7 @@ from tests.support.command_line import harvest
 from topics.errors import InputError
 
 
-def test_what_cannot_be_written_is_said_of_the_path_that_was_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_path_is_reported_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = tmp_path / "a.txt"
     there.write_text("kept")
     for path, said in (
@@ -40,7 +38,7 @@ def test_what_cannot_be_written_is_said_of_the_path_that_was_given(
         check_output_file(tmp_path / "b")
 
 
-def test_force_writes_over_an_older_report_and_over_nothing_else(tmp_path: Path) -> None:
+def test_force_overwrites_an_older_report_and_nothing_else(tmp_path: Path) -> None:
     page, run = tmp_path / "page.html", tmp_path / "nowhere"
     page.write_text("<title>of somebody</title>")
     done = harvest("report", run, "--out", page, "--force")

@@ -22,7 +22,7 @@ def parameters(command: click.Command, name: str) -> Iterator[tuple[str, click.P
             yield from parameters(further, f"{name} {below}")
 
 
-def test_every_path_of_every_command_is_of_the_kind_that_refuses_an_empty_one() -> None:
+def test_every_path_of_every_command_is_of_the_type_that_refuses_an_empty_path() -> None:
     found = [
         one
         for name, entry in COMMANDS.items()
@@ -50,13 +50,13 @@ def test_an_empty_path_is_refused_and_nothing_is_written(tmp_path: Path, words: 
         ("run", "demo", "--out"),
     ],
 )
-def test_an_address_is_not_taken_for_a_path(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_an_address_is_not_treated_as_a_path(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = harvest(*words, f"s3://name:CANARY7f3a9c@{tmp_path}", cwd=tmp_path)
     assert (done.returncode, "harvest data merge URL --out RUN" in " ".join(done.stderr.split())) == (2, True)
     assert "CANARY" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_number_that_is_none_is_refused_in_words_for_people() -> None:
+def test_an_invalid_number_is_refused_in_plain_words() -> None:
     assert "'1e9' is not a valid integer." in harvest("run", "demo", "--seed", "1e9").stderr
     assert "'x' is not a valid number." in harvest("score", "run", "--alpha", "x").stderr

@@ -133,7 +133,7 @@ def reported(folder: Path, run: str) -> str:
     return str(made.document["finding"]["verdict"])
 
 
-def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(blessed_once: Path) -> None:
+def test_a_shadow_run_changes_no_exit_code_and_more_trials_extend_the_last_run(blessed_once: Path) -> None:
     becomes(blessed_once, useful=5)
     codes = [reaudit(blessed_once)[0] for _ in range(3)]
     assert codes == [0, 0, 0]
@@ -146,7 +146,7 @@ def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(bless
     assert (code, found["verdict"]) == (1, "changed")
 
 
-def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there_is_none(blessed: Path) -> None:
+def test_an_alarm_is_confirmed_at_another_hour_and_without_an_alarm_nothing_is_played(blessed: Path) -> None:
     def if_alarm(apart: int = 0) -> tuple[int, str]:
         done = harvest("watch", "run", "audit.yaml", "--if-alarm", "--confirm-after", str(apart), cwd=blessed)
         return done.returncode, done.stderr
@@ -174,7 +174,7 @@ def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there
     assert (wrong.returncode, "--if-alarm cannot be combined" in wrong.stderr) == (2, True)
 
 
-def test_looks_at_one_run_share_the_error_of_what_is_called_the_same(blessed: Path) -> None:
+def test_looks_at_one_run_share_the_error_of_calling_it_the_same(blessed: Path) -> None:
     def left(*options: str) -> tuple[str, float]:
         _, found, _ = reaudit(blessed, "--matters", "0.3", *options)
         (gated,) = [one for one in found["systems"][0]["figures"] if one["gated"]]
@@ -191,7 +191,7 @@ def test_looks_at_one_run_share_the_error_of_what_is_called_the_same(blessed: Pa
     assert len(read_history(blessed / "audit.history.jsonl")) == 1
 
 
-def test_a_baseline_of_one_run_has_no_interval_and_no_same(blessed_once: Path) -> None:
+def test_a_baseline_of_one_run_has_no_interval_and_is_never_called_the_same(blessed_once: Path) -> None:
     code, found, said = reaudit(blessed_once, "--matters", "0.5")
     (gated,) = [one for one in found["systems"][0]["figures"] if one["gated"]]
     rows = rows_of(found, gated["figure"])
@@ -233,7 +233,7 @@ def test_a_baseline_from_before_user_words_could_be_left_out_is_still_compared(b
     assert (code, "another scoring than the baseline's" in said) == (3, True)
 
 
-def test_nothing_is_said_of_a_system_whose_losses_depend_on_its_answers(blessed_once: Path) -> None:
+def test_nothing_is_claimed_about_a_system_whose_losses_depend_on_its_answers(blessed_once: Path) -> None:
     bot = blessed_once / "bot.py"
     lost = 'def answer(text, seed=0):\n    if text.startswith("Adhere"):\n        raise ValueError("cannot be typed")\n'
     bot.write_text(bot.read_text().replace("def answer(text, seed=0):\n", lost))
@@ -244,7 +244,7 @@ def test_nothing_is_said_of_a_system_whose_losses_depend_on_its_answers(blessed_
     assert "that reached the state 'insist' of the protocol were lost there" in " ".join(said.split())
 
 
-def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
+def test_an_unwatchable_audit_gives_one_message(folder: Path) -> None:
     done = harvest("watch", "run", "audit.yaml", cwd=folder)
     assert done.returncode == 2
     assert "harvest watch bless RUN… --out audit.baseline.json" in done.stderr
@@ -305,7 +305,7 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     assert (endless.returncode, "odd.jsonl:2:" in endless.stderr and "value: " in endless.stderr) == (2, True)
 
 
-def test_a_harness_that_reads_its_placebo_wrongly_says_nothing_of_the_system(
+def test_a_harness_that_misreads_its_placebo_claims_nothing_about_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "audit.yaml").write_text(PLACEBO)
@@ -370,14 +370,14 @@ def test_a_placebo_needs_a_driver_that_can_read_one(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [(), ("--run", "runs/base-0")])
-def test_an_audit_that_is_none_is_named_before_a_baseline_is_missed(folder: Path, more: tuple[str, ...]) -> None:
+def test_an_invalid_audit_is_named_before_a_missing_baseline(folder: Path, more: tuple[str, ...]) -> None:
     (folder / "empty.yaml").write_text("")
     for audit, said in (("gone.yaml", "gone.yaml: no such file"), ("empty.yaml", "empty.yaml:1:1: the file is empty")):
         done = harvest("watch", "run", audit, *more, cwd=folder)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def test_a_history_that_cannot_be_written_is_refused_before_anything_is_sent(
+def test_an_unwritable_history_is_refused_before_anything_is_sent(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bless(folder, "runs/base-0")
@@ -395,9 +395,7 @@ def test_a_history_that_cannot_be_written_is_refused_before_anything_is_sent(
     assert not (folder / "runs" / "watched").exists()
 
 
-def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_that_could_not_be_written_names_the_run_to_judge(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bless(folder, "runs/base-0")
 
     def full(file: SharedFile, *_: object) -> None:
@@ -414,7 +412,7 @@ def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
     assert len(list((folder / "runs" / "watched").iterdir())) == len(read_history(folder / "audit.history.jsonl")) == 1
 
 
-def test_a_line_of_the_history_that_was_changed_and_a_baseline_that_is_none_say_what_to_do(folder: Path) -> None:
+def test_a_changed_history_line_and_an_invalid_baseline_say_what_to_do(folder: Path) -> None:
     bless(folder, "runs/base-0")
     reaudited = [harvest("watch", "run", "audit.yaml", cwd=folder).returncode for _ in range(2)]
     history = folder / "audit.history.jsonl"
@@ -449,7 +447,7 @@ systems:
 """
 
 
-def test_a_run_of_another_audit_is_no_look_at_this_one(tmp_path: Path) -> None:
+def test_a_run_of_another_audit_is_not_a_look_at_this_one(tmp_path: Path) -> None:
     def run(*words: str) -> tuple[int, str]:
         done = harvest(*words, cwd=tmp_path)
         return done.returncode, " ".join((done.stdout + done.stderr).split())
@@ -482,7 +480,7 @@ def test_a_run_of_another_audit_is_no_look_at_this_one(tmp_path: Path) -> None:
     assert "united" not in run("data", "merge", "first", "part", "--out", "whole")[1].partition("attempts")[0]
 
 
-def test_blessed_runs_of_one_hour_are_said_to_be_of_one_moment(blessed: Path) -> None:
+def test_blessed_runs_of_the_same_hour_are_called_simultaneous(blessed: Path) -> None:
     runs = [f"runs/base-{number}" for number in range(4)]
     written = [blessed / run / "run.json" for run in runs]
     for hour, (days, said) in enumerate(((0, 1), (3, 0))):
@@ -496,7 +494,7 @@ def test_blessed_runs_of_one_hour_are_said_to_be_of_one_moment(blessed: Path) ->
 
 
 @pytest.mark.parametrize("at", ["", "yesterday"])
-def test_a_run_that_does_not_say_when_it_began_is_compared_all_the_same(blessed_once: Path, at: str) -> None:
+def test_a_run_without_a_start_time_is_compared_nevertheless(blessed_once: Path, at: str) -> None:
     file = blessed_once / "runs" / "base-0" / "run.json"
     header = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(json.dumps({**header, "created_at": at}), encoding="utf-8")

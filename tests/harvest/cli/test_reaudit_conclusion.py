@@ -75,7 +75,7 @@ def test_an_alarm_leads_to_another_audit_with_the_same_options(blessed: Path) ->
     assert suggested(said)[2] == again
 
 
-def test_where_nothing_was_measured_the_reasons_come_next(blessed: Path) -> None:
+def test_if_nothing_was_measured_the_reasons_come_next(blessed: Path) -> None:
     becomes(blessed, down=True)
     said = reaudit(blessed, "--report")
     assert [one.split()[:2] for one in suggested(said)[1:]] == [["harvest", "show"], ["harvest", "watch"]]
@@ -88,7 +88,7 @@ def test_without_a_report_and_as_json_nothing_is_suggested(blessed: Path) -> Non
     assert not list(blessed.rglob("report.html"))
 
 
-def test_a_blessed_run_that_is_gone_is_not_suggested(blessed: Path) -> None:
+def test_a_missing_blessed_run_is_not_suggested(blessed: Path) -> None:
     for number in range(4):
         (blessed / f"runs/base-{number}").rename(blessed / f"moved-{number}")
     becomes(blessed, useful=5)

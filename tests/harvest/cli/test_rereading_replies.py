@@ -92,7 +92,7 @@ def test_a_reply_is_read_again(
     assert "answers are others" not in harvest("score", "run", cwd=tmp_path).stdout
 
 
-def test_replies_are_read_with_options_that_an_audit_has_now(tmp_path: Path) -> None:
+def test_replies_are_read_with_an_audits_new_options(tmp_path: Path) -> None:
     said = f"<think>hm</think>It is {FILM}."
     with chat_api(lambda turns: (said, "m1")) as port:
         options: dict[str, Any] = {"base_url": f"http://127.0.0.1:{port}/v1", "model": "m1"}

@@ -53,7 +53,7 @@ class Assistant:
         return ("See https://www.imdb.com/title/tt0390384/" if at < self.useful else "I do not know.", "m-1")
 
 
-def test_cron_says_nothing_of_a_good_night_and_mails_that_the_assistant_is_down(tmp_path: Path) -> None:
+def test_cron_is_silent_after_a_good_night_and_mails_when_the_assistant_is_down(tmp_path: Path) -> None:
     """What `watch run` says of an assistant that is worse is told elsewhere (test_reaudit.py), and below in soak."""
     with chat_api(Assistant(0.8)) as port:
         printed = blessed(tmp_path, port, topics=2, trials=2, matters=0.9)
@@ -203,7 +203,7 @@ def test_each_form_is_printed_without_any_secret_at_hand(folder: Path, monkeypat
         assert program == "harvest" if form == "--github" else Path(program).is_file()
 
 
-def test_a_machine_that_cannot_lock_is_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_file_locks_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(folder))
     done = harvest("watch", "schedule", "audit.yaml", "--cron", cwd=folder)
     assert (done.returncode, "flock(1), which keeps audits from overlapping" in done.stderr) == (0, True)
@@ -238,14 +238,14 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
         (("--systemd", "--prometheus", "a\nb"), "cannot be used in a schedule"),
     ],
 )
-def test_what_would_fail_at_night_is_refused_now(folder: Path, options: tuple[str, ...], said: str) -> None:
+def test_a_schedule_that_would_fail_at_night_is_refused_now(folder: Path, options: tuple[str, ...], said: str) -> None:
     done = harvest("watch", "schedule", "audit.yaml", *options, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
 
 
 @pytest.mark.soak
-def test_cron_and_systemd_themselves_take_what_is_printed(folder: Path) -> None:
+def test_cron_and_systemd_accept_the_printed_schedules(folder: Path) -> None:
     crontab = shutil.which("crontab")
     assert crontab, "make soak installs cron where it can"
     assert shutil.which("systemd-analyze"), "make soak installs systemd where it can"

@@ -37,6 +37,6 @@ def test_a_scale_is_two_to_nine_scores_in_rising_order(text: str, scale: tuple[f
 @pytest.mark.parametrize(
     "text", ["", "1", "1,0", "0,0,1", "0,2", "-1,1", "0,nan", "a,b", "0,.1,.2,.3,.4,.5,.6,.7,.8,1"]
 )
-def test_anything_else_is_no_scale(text: str) -> None:
+def test_anything_else_is_not_a_scale(text: str) -> None:
     with pytest.raises(InputError, match="is not a scale"):
         read_scale(text)

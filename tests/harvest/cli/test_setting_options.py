@@ -37,7 +37,7 @@ def test_every_command_line_option_of_score_has_the_bounds_of_its_declaration() 
             assert tuple(option.type.choices) == declared.kind.words
 
 
-def test_what_is_not_given_is_left_to_the_audit() -> None:
+def test_options_that_are_not_given_are_left_to_the_audit() -> None:
     assert run() == "{}\n"
 
 
@@ -57,7 +57,7 @@ def test_values_of_all_kinds_are_read() -> None:
         (("--weight", "RATINGS"), "'RATINGS' is not NAME=NUMBER"),
     ],
 )
-def test_a_value_that_cannot_be_is_refused_before_anything_is_read(words: tuple[str, str], said: str) -> None:
+def test_an_impossible_value_is_refused_before_anything_is_read(words: tuple[str, str], said: str) -> None:
     assert said in run(*words)
 
 
@@ -79,7 +79,7 @@ def test_a_command_without_an_audit_gets_the_defaults() -> None:
         ("{ordnial: RNOD}", "unknown key 'ordnial': did you mean 'ordinal'?"),
     ],
 )
-def test_the_section_of_an_audit_is_held_to_the_same_declarations(written: str, said: str) -> None:
+def test_the_section_of_an_audit_obeys_the_same_declarations(written: str, said: str) -> None:
     text = (
         "format: harvest-audit/1\nname: a\ntopics: fairweb-45\nprotocol: fairweb-two-round\ntrials: 1\n"
         f"systems: [{{name: s, driver: parrot}}]\nscoring: {written}\n"

@@ -31,7 +31,7 @@ def test_the_help_of_a_command_has_at_most_24_lines(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, one in ALL.items() if isinstance(one, ShortHelp)])
-def test_the_whole_help_lists_every_option_and_the_short_one_says_how_many_more_there_are(name: str) -> None:
+def test_the_whole_help_lists_every_option_and_the_short_one_says_how_many_are_left_out(name: str) -> None:
     short, whole = (harvest(*name.split(), word, width=80).stdout for word in ("-h", "-hh"))
     listed = [
         set(re.findall(r"^  (?:-\w, )?(-[\w-]+)", text.partition("Options:")[2], re.M)) for text in (short, whole)
@@ -44,12 +44,12 @@ def test_the_whole_help_lists_every_option_and_the_short_one_says_how_many_more_
     assert "More options:" not in short
 
 
-def test_every_option_that_is_named_as_rare_is_one_of_the_command() -> None:
+def test_every_rare_option_is_an_option_of_the_command() -> None:
     for name, one in ALL.items():
         if isinstance(one, ShortHelp):
             assert one.own_rare <= {word for option in one.params for word in option.opts}, name
 
 
-def test_paragraphs_are_left_out_of_the_short_help_alone() -> None:
+def test_paragraphs_are_left_out_only_of_the_short_help() -> None:
     short, whole = (harvest("tree", word, width=80).stdout for word in ("--help", "-hh"))
     assert ("With --score, each branch" in short, "With --score, each branch" in whole) == (False, True)

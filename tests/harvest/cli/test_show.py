@@ -27,7 +27,7 @@ def answer(text):
 """
 
 
-def test_the_attempts_that_are_counted_are_those_at_the_trials_asked_for(tmp_path: Path) -> None:
+def test_the_counted_attempts_are_those_of_the_requested_trials(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT)
     assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 3
@@ -49,7 +49,7 @@ def test_the_attempts_that_are_counted_are_those_at_the_trials_asked_for(tmp_pat
     assert (twice.returncode, "--systems contains 'mine' twice" in twice.stderr) == (2, True)
 
 
-def test_an_invalid_dialogue_of_which_nobody_says_why_is_said_to_have_no_reason(tmp_path: Path) -> None:
+def test_an_invalid_dialogue_without_a_recorded_reason_is_said_to_have_none(tmp_path: Path) -> None:
     about = {"system": "d", "topic": "t", "outcome": "invalid"}
     line = {"messages": [{"role": "user", "content": "When?"}], "metadata": about}
     (tmp_path / "logs.jsonl").write_text(json.dumps(line))

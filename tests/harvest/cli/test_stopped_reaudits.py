@@ -88,7 +88,9 @@ def test_a_run_that_was_killed_before_its_look_is_named_with_the_command_that_ju
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3, 9])
-def test_a_run_that_was_killed_on_the_way_is_named_with_the_command_that_resumes_it(folder: Path, lines: int) -> None:
+def test_a_partly_played_run_that_was_killed_is_named_with_the_command_that_resumes_it(
+    folder: Path, lines: int
+) -> None:
     run = the_run()
     Path(HISTORY).unlink()
     stop(run, lines)
@@ -104,7 +106,7 @@ def test_a_run_that_was_killed_on_the_way_is_named_with_the_command_that_resumes
     assert {one.key for one in read(run).finished} > set(before)
 
 
-def test_a_folder_in_which_nothing_was_begun_is_resumed_too_and_one_that_is_written_is_not_named(folder: Path) -> None:
+def test_a_folder_in_which_nothing_was_begun_is_resumed_too_and_a_locked_one_is_not_named(folder: Path) -> None:
     empty = new_dated_run(RUNS, REAL_CLOCK.now())
     lock = Lock(empty)
     assert "note:" not in whats_left(), "somebody is at it"
@@ -116,7 +118,7 @@ def test_a_folder_in_which_nothing_was_begun_is_resumed_too_and_one_that_is_writ
     assert len(read_history(HISTORY)) == 2
 
 
-def test_trials_that_were_added_and_not_judged_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_added_trials_without_a_judgment_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     history = Path(HISTORY).read_text()
     reaudit("--extend", "2")
     Path(HISTORY).write_text(history)
@@ -134,7 +136,7 @@ def test_trials_that_were_added_and_not_judged_are_named(folder: Path, monkeypat
     assert "note:" not in whats_left()
 
 
-def test_a_run_that_cannot_be_read_is_named_and_many_are_listed(folder: Path) -> None:
+def test_an_unreadable_run_is_named_and_many_are_listed(folder: Path) -> None:
     Path(HISTORY).unlink()
     for number in range(2, 9):
         shutil.copytree(the_run_or(RUNS), RUNS / f"2026-01-01T00-00-0{number}")
@@ -152,7 +154,7 @@ def the_run_or(runs: Path) -> Path:
     return max(runs.iterdir())
 
 
-def test_commands_about_a_run_keep_the_files_that_were_named(folder: Path) -> None:
+def test_commands_about_a_run_keep_the_named_files(folder: Path) -> None:
     shutil.move("audit.baseline.json", "b.json")
     said = reaudit("--if-alarm", "--baseline", "b.json", "--history", "other.jsonl")
     run = the_run()
@@ -161,7 +163,7 @@ def test_commands_about_a_run_keep_the_files_that_were_named(folder: Path) -> No
     assert [one.run for one in read_history("other.jsonl")] == [run.name]
 
 
-def test_an_interrupted_reaudit_says_how_it_is_resumed(
+def test_an_interrupted_reaudit_says_how_to_resume_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = {one.name for one in RUNS.iterdir()}
@@ -206,7 +208,7 @@ def test_options_that_exclude_each_other_are_refused(folder: Path, wrong: tuple[
     assert (gone.returncode, "runs/gone: there is no such run" in gone.stderr) == (2, True)
 
 
-def test_a_run_that_is_judged_again_takes_the_options_of_its_look_and_keeps_what_was_told(folder: Path) -> None:
+def test_judging_a_run_again_uses_the_options_of_its_look_and_keeps_its_notices(folder: Path) -> None:
     becomes(folder, useful=0)
     reaudit("--matters", "0.2", "--confirm-after", "0", "--enforce")
     run = str(RUNS / read_history(HISTORY)[-1].run)
@@ -227,7 +229,7 @@ def test_a_run_that_is_judged_again_takes_the_options_of_its_look_and_keeps_what
     assert [len(one["earlier"]) for one in told["looks"]] == [0, 1]
 
 
-def test_a_run_of_the_baseline_is_no_evidence(folder: Path) -> None:
+def test_a_run_of_the_baseline_is_not_evidence(folder: Path) -> None:
     kept = Path(HISTORY).read_text()
     said = reaudit("--run", "runs/base-0")
     assert "this run is in the baseline, so it is not evidence, and no look is added to the history" in said
@@ -247,7 +249,7 @@ def test_a_look_from_the_future_is_named_and_not_extended(folder: Path) -> None:
     assert len(read(the_run()).finished) == 6
 
 
-def test_a_baseline_that_is_replaced_meanwhile_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_that_is_replaced_meanwhile_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert harvest("run", "audit.yaml", "--out", "runs/base-1").returncode == 0
     whole = read_header
 
@@ -262,7 +264,7 @@ def test_a_baseline_that_is_replaced_meanwhile_is_said(folder: Path, monkeypatch
     assert "to compare it with the new one: harvest watch run audit.yaml --run runs/base-1" in said
 
 
-def test_a_placebo_that_was_stopped_is_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_placebo_is_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with placebo_server() as system:  # any system that answers will do
         Path("audit.yaml").write_text(PLACEBO.replace("URL", system.url))

@@ -157,7 +157,7 @@ def test_a_topic_with_one_conversation_has_no_comprehensiveness_and_says_so(run:
     assert "no interval of A comprehensiveness, B comprehensiveness: one topic" in " ".join(done.stdout.split())
 
 
-def test_intervals_say_their_level_their_method_and_what_was_drawn(tmp_path: Path) -> None:
+def test_intervals_name_their_level_method_and_units_of_resampling(tmp_path: Path) -> None:
     talks = [
         {
             "messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": said}],
@@ -174,7 +174,7 @@ def test_intervals_say_their_level_their_method_and_what_was_drawn(tmp_path: Pat
     assert "no interval" not in done.stdout
 
 
-def test_the_pieces_that_people_named_are_counted(run: Path, tmp_path: Path) -> None:
+def test_the_pieces_named_by_people_are_counted(run: Path, tmp_path: Path) -> None:
     for name, named, count in (("none.csv", {}, 0), ("some.csv", {"wo cat": "two", "Dogs": "-"}, 4)):
         sheet = name_pieces(run, tmp_path / name, named)
         done = harvest("metrics", "structured", run, "--pieces", sheet)
@@ -203,7 +203,7 @@ def test_the_counts_of_an_answer_are_those_of_its_lines(run: Path) -> None:
     assert [found["B", name][0] for name in ("units", "sections", "documents")] == [4, 2, 0]
 
 
-def test_a_sheet_keeps_the_pieces_that_were_named_and_is_not_overwritten_unasked(run: Path, tmp_path: Path) -> None:
+def test_a_sheet_keeps_its_named_pieces_and_is_not_overwritten_unasked(run: Path, tmp_path: Path) -> None:
     sheet = name_pieces(run, tmp_path / "pool.csv", {"wo cat": "=two", "Dogs": "-"})
     again = tmp_path / "again.jsonl"
     assert harvest("metrics", "structured", run, "--pieces", sheet, "--out", again).returncode == 0
@@ -245,7 +245,7 @@ def test_a_faulty_sheet_is_refused_with_its_place(run: Path, tmp_path: Path, she
         (("--schema", "dialeval-quality"), "'dialeval-quality' has no criterion of nuggets that people score"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(run: Path, options: tuple[str, ...], message: str) -> None:
+def test_options_that_cannot_be_combined_are_refused(run: Path, options: tuple[str, ...], message: str) -> None:
     done = harvest("metrics", "structured", run, *options)
     assert done.returncode == 2
     assert message in done.stderr

@@ -96,7 +96,7 @@ def test_several_topics_are_pooled_at_the_level_of_labels(run: Path, capsys: pyt
         assert first == Counter(one.label(1) for one in conversations)
 
 
-def test_one_topic_is_folded_by_its_words_and_every_share_has_its_interval(
+def test_one_topic_is_merged_by_its_words_and_every_share_has_its_interval(
     run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     for name, interval in (("wilson", wilson_ends), ("jeffreys", jeffreys_ends)):
@@ -137,7 +137,7 @@ def test_text_fits_its_width_and_names_keys_and_reasons(
     assert "■ completed" in text
 
 
-def test_the_terminal_says_everything_without_colours_and_has_them_where_it_can(
+def test_the_terminal_needs_no_colours_but_uses_them_if_possible(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = _tree(capsys, str(run), "--format", "text", "--width", "80")
@@ -179,7 +179,7 @@ BY_ACT = ("--merge", "user=act,system=label")
 
 
 @pytest.mark.parametrize("form", ["dot", "mermaid"])
-def test_diagrams_say_what_no_trial_did_which_intervals_they_have_and_why_turns_are_one_branch(
+def test_diagrams_name_unseen_branches_the_intervals_and_the_reason_for_merged_turns(
     run: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     def drawn(*options: str) -> str:
@@ -217,7 +217,7 @@ def test_diagrams_say_what_no_trial_did_which_intervals_they_have_and_why_turns_
         (["--width", "3"], "3 is not in the range"),
     ],
 )
-def test_what_cannot_be_asked_for_is_refused(
+def test_an_impossible_request_is_refused(
     run: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     assert said in _tree(capsys, str(run), *arguments, code=2)
@@ -258,12 +258,12 @@ def test_what_was_left_out_is_counted_in_trials(tmp_path: Path, capsys: pytest.C
     assert "no complete trial to merge (1 trial recorded: 1 invalid)" in refused
 
 
-def test_a_run_without_a_whole_trial_has_no_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_a_complete_trial_has_no_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(record(tmp_path / "run", ("echo: one",), trials=1, invalid=1))
     assert "no complete trial to merge (1 trial recorded: 1 invalid)" in _tree(capsys, str(tmp_path / "run"), code=2)
 
 
-def test_answers_of_one_set_of_entities_are_one_branch_in_any_order() -> None:
+def test_answers_with_the_same_entities_are_one_branch_in_any_order() -> None:
     from tests.support.tree_examples import conversation, tree_of
 
     one, two = "https://example.org/a", "https://example.org/b"
@@ -281,7 +281,7 @@ def test_answers_of_one_set_of_entities_are_one_branch_in_any_order() -> None:
     assert merging.system.version == "urls/1"
 
 
-def test_a_pair_of_keys_is_named_as_it_is_written() -> None:
+def test_a_pair_of_merge_keys_is_named_as_it_is_written() -> None:
     assert merging_named("user=exact, system=label").name == "user=exact, system=label"
     assert merging_named("user=act,system=act").name == "act"
     assert merging_named("user=state,system=label").pools
@@ -289,7 +289,7 @@ def test_a_pair_of_keys_is_named_as_it_is_written() -> None:
         merging_named("")
 
 
-def test_the_columns_of_a_document_have_no_nan(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_columns_of_a_document_contain_no_nan(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def refuse(name: str) -> Any:
         raise AssertionError(name)
 
@@ -298,7 +298,7 @@ def test_the_columns_of_a_document_have_no_nan(run: Path, capsys: pytest.Capture
     assert (root["estimate"], root["low"], root["trials"], root["node"]) == (1.0, None, 24, None)
 
 
-def test_the_legend_stands_once_below_several_trees(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_legend_is_printed_once_below_several_trees(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (("--format", "text"), ("--width", "80")):
         text = _tree(capsys, str(run), *arguments)
         assert text.count("merged by label · ") == 2
@@ -331,11 +331,11 @@ def test_entities_are_shown_by_their_names(run: Path, capsys: pytest.CaptureFixt
         ("https://a.org/1", "x" * 100_000 + " https://a.org/1", "1"),
     ],
 )
-def test_an_entity_is_called_by_the_words_beside_its_address(key: str, text: str, names: str) -> None:
+def test_an_entity_is_named_by_the_words_next_to_its_address(key: str, text: str, names: str) -> None:
     assert entity_names(key, text) == names
 
 
-def test_acts_that_a_simulated_user_recorded_come_before_rules(
+def test_recorded_acts_of_a_simulated_user_take_precedence_over_rules(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     audit = {
@@ -376,7 +376,7 @@ def test_a_note_says_which_turns_go_by_recorded_acts_and_which_by_rules() -> Non
     assert [merging_named("act").user.function(turn) for turn in mixed.turns][1] == "insist"
 
 
-def test_another_branch_is_told_where_trials_parted_and_the_protocol_allows_one(
+def test_another_branch_is_mentioned_where_trials_parted_if_the_protocol_allows_one(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recorded = read(run)
@@ -405,7 +405,7 @@ def test_a_single_trial_claims_nothing_about_other_branches(tmp_path: Path, caps
     assert "100% [  2, 100]" in text
 
 
-def test_the_picture_is_one_svg_with_the_protocol_by_name(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_picture_is_one_svg_that_names_the_protocol(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     svg = _tree(capsys, str(run), "--format", "svg", "--score", "R")
     texts = [one.text or "" for one in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
     assert texts.count("U1") == 2

@@ -48,7 +48,7 @@ def audit(tmp_path: Path, user: str) -> Path:
         ("{simulator: random}", None),
     ],
 )
-def test_a_hazard_that_nobody_asked_for_is_told(
+def test_an_unrequested_hazard_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], user: str, where: str | None
 ) -> None:
     path = audit(tmp_path, user)
@@ -67,7 +67,7 @@ def test_a_hazard_that_nobody_asked_for_is_told(
     assert held == ({where: Hazard().model_dump()} if where else {})
 
 
-def test_users_of_arms_are_told_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_users_of_arms_are_reported_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = audit(tmp_path, "{simulator: random}")
     arms = f"arms: {{plain: {{}}, planned: {{users: {{visitor: {{{AGENDA}}}}}}}}}"
     path.write_text(path.read_text(encoding="utf-8")[:-1] + f", {arms}}}", encoding="utf-8")

@@ -47,9 +47,7 @@ def verify(capsys: pytest.CaptureFixture[str], *words: str) -> Told:
     return int(done.value.code or 0), " ".join((printed.out + printed.err).split())
 
 
-def test_what_nobody_changed_is_verified_also_after_it_was_moved(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unchanged_run_is_verified_even_after_it_was_moved(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, told = verify(capsys, "small", "report.html")
     assert (code, told.count("verified: ")) == (0, 2), told
     assert "figures computed again" in told
@@ -66,7 +64,7 @@ def test_the_hash_of_a_recording_is_compared(here: Path, capsys: pytest.CaptureF
     assert (code, f"the hash of the recording is {found['recording']}, not 0000" in told) == (1, True)
 
 
-def test_a_figure_that_was_changed_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_figure_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = here / "small" / "scores.json"
     scores = json.loads(file.read_text())
     row = next(one for one in scores["rows"] if {one["topic"], one["topic_type"], one["trial"]} == {None})
@@ -80,7 +78,7 @@ def test_a_figure_that_was_changed_is_named(here: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("asked", ["CVaR(R, beta=0.5)", "R"])
-def test_figures_that_were_removed_are_missed(here: Path, capsys: pytest.CaptureFixture[str], asked: str) -> None:
+def test_removed_figures_are_reported_as_missing(here: Path, capsys: pytest.CaptureFixture[str], asked: str) -> None:
     with pytest.raises(SystemExit):
         main(["score", str(here / "small"), "--keep", "-m", asked])
     file = here / "small" / "scores.json"
@@ -94,7 +92,7 @@ def test_figures_that_were_removed_are_missed(here: Path, capsys: pytest.Capture
     assert (code, "scores.json: " in told) == (1, True)
 
 
-def test_of_the_scores_of_an_earlier_version_the_rows_of_a_measure_are_missed(here: Path) -> None:
+def test_missing_rows_are_found_in_scores_of_an_earlier_version(here: Path) -> None:
     file = here / "small" / "scores.json"
     scores = json.loads(file.read_text())
     del scores["asked"]
@@ -105,7 +103,7 @@ def test_of_the_scores_of_an_earlier_version_the_rows_of_a_measure_are_missed(he
     assert said.startswith("1 figure that the recording gives is not in it: CVaR(R, beta=0.5), A")
 
 
-def test_a_note_that_was_removed_or_changed_is_missed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_removed_or_changed_note_is_reported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for layer in (here / "small" / "judgments").glob("*.jsonl"):
         layer.unlink()
     with pytest.raises(SystemExit):
@@ -139,7 +137,7 @@ def test_a_note_that_was_removed_or_changed_is_missed(here: Path, capsys: pytest
         ),
     ],
 )
-def test_what_was_put_into_the_head_of_scores_is_found(
+def test_additions_to_the_head_of_scores_are_found(
     here: Path,
     capsys: pytest.CaptureFixture[str],
     change: Callable[[dict[str, Any]], dict[str, Any]],
@@ -152,14 +150,14 @@ def test_what_was_put_into_the_head_of_scores_is_found(
     assert (found, said in told, "verified in part: small" in told) == (code, True, not code), told
 
 
-def test_a_key_that_stands_twice_in_a_score_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_repeated_key_in_a_score_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = here / "small" / "scores.json"
     file.write_text(file.read_text().replace('"value":', '"value":0.123,"value":', 1))
     code, told = verify(capsys, "small")
     assert (code, "row 1 has the key 'value' twice" in told) == (3, True), told
 
 
-def test_figures_whose_intervals_bear_the_earlier_name_are_those_of_the_recording(
+def test_figures_whose_intervals_have_the_earlier_name_match_the_recording(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -175,7 +173,7 @@ def test_figures_whose_intervals_bear_the_earlier_name_are_those_of_the_recordin
     assert verify(capsys, "small")[0] == 1
 
 
-def test_a_report_that_was_changed_says_where(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_report_says_where(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = here / "report.html"
     text = page.read_text(encoding="utf-8")
     place = text.index('class="found">') + 14
@@ -199,7 +197,7 @@ def test_a_run_that_was_judged_after_its_report_was_made_is_named(
     assert (code, "small: has judgments newer than the report" in told) == (1, True), told
 
 
-def test_a_recording_that_was_changed_is_not_what_a_report_was_made_from(
+def test_a_changed_recording_is_not_the_one_that_a_report_was_made_from(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (events,) = (here / "small").glob("trials-*.jsonl")
@@ -213,7 +211,7 @@ def test_a_recording_that_was_changed_is_not_what_a_report_was_made_from(
 
 
 @pytest.mark.parametrize("scored", [True, False])
-def test_a_run_that_no_command_reads_is_not_verified(
+def test_a_run_that_no_command_can_read_is_not_verified(
     here: Path, capsys: pytest.CaptureFixture[str], scored: bool
 ) -> None:
     """A program that synchronises folders may leave a second copy of a file in one."""
@@ -227,7 +225,7 @@ def test_a_run_that_no_command_reads_is_not_verified(
     assert "begins again" in told
 
 
-def test_a_run_that_is_gone_leaves_the_report_unverified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_run_leaves_the_report_unverified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "small").rename(here / "other")
     code, told = verify(capsys, "report.html")
     assert (code, "not verified" in told, "the run is not there" in told) == (3, True, True)
@@ -249,7 +247,7 @@ def test_a_run_that_is_gone_leaves_the_report_unverified(here: Path, capsys: pyt
         (["report.html", "--hash", "0"], "--hash can only be used with a single run"),
     ],
 )
-def test_what_is_neither_is_refused(
+def test_a_file_that_is_neither_is_refused(
     here: Path, capsys: pytest.CaptureFixture[str], words: list[str], what: str
 ) -> None:
     (here / "binary").write_bytes(b"\xff")
@@ -258,7 +256,7 @@ def test_what_is_neither_is_refused(
 
 
 @pytest.mark.parametrize("changed", [{"runs": []}, {"software": ["a"]}, {"software": 1.5}, {"measures": True}])
-def test_a_report_that_does_not_rightly_say_what_it_was_made_from_is_refused(
+def test_a_report_with_a_false_record_of_its_sources_is_refused(
     here: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, object]
 ) -> None:
     page = (here / "report.html").read_text()
@@ -269,13 +267,13 @@ def test_a_report_that_does_not_rightly_say_what_it_was_made_from_is_refused(
     assert (code, "does not record the runs from which it was made" in told) == (2, True), told
 
 
-def test_a_pipe_is_not_waited_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_does_not_block_verification(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(here / "pipe.html")
     code, told = verify(capsys, "pipe.html")
     assert (code, "pipe.html: cannot be read: this is a pipe, not a file" in told) == (2, True), told
 
 
-def test_files_that_are_no_scores_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_without_scores_are_reported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "small" / "scores.json").write_text("[]")
     code, told = verify(capsys, "small")
     assert (code, "figures could not be computed again" in told) == (3, True), told
@@ -288,7 +286,7 @@ def test_files_that_are_no_scores_are_told(here: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     "place", ["run.json", "inventory.jsonl", "trials-000001.jsonl", "trials-000001.chain", "judgments/*", "judgments"]
 )
-def test_what_is_no_file_is_not_read_and_not_waited_for(
+def test_special_files_are_neither_read_nor_waited_for(
     here: Path, capsys: pytest.CaptureFixture[str], place: str, kind: str
 ) -> None:
     (path,) = (here / "small").glob(place)
@@ -311,7 +309,7 @@ def test_what_is_no_file_is_not_read_and_not_waited_for(
 
 
 @pytest.mark.parametrize("left", [b"\0" * 600, b"x", b'{"format": "harvest-inventory/1", "held": {', b""])
-def test_an_inventory_of_which_nothing_whole_is_left_is_gone(
+def test_an_inventory_without_a_valid_line_counts_as_missing(
     here: Path, capsys: pytest.CaptureFixture[str], left: bytes
 ) -> None:
     (here / "small" / "inventory.jsonl").write_bytes(left)
@@ -320,7 +318,7 @@ def test_an_inventory_of_which_nothing_whole_is_left_is_gone(
     assert (code, "inventory.jsonl: it is missing" in told) == (3, True), told
 
 
-def test_one_writer_that_was_stopped_leaves_one_thing_unsaid(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_writer_that_was_stopped_explains_one_missing_item(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is missing at the end of the inventory is a stop, or a cut, by how much of it there is."""
     file = here / "small" / "inventory.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
@@ -344,7 +342,7 @@ def test_one_writer_that_was_stopped_leaves_one_thing_unsaid(here: Path, capsys:
 
 
 @pytest.mark.parametrize("gone", ["trials-*", "trials-*.jsonl", "judgments/*", "run.json"])
-def test_of_what_is_gone_one_thing_is_said(here: Path, capsys: pytest.CaptureFixture[str], gone: str) -> None:
+def test_missing_items_are_reported_once(here: Path, capsys: pytest.CaptureFixture[str], gone: str) -> None:
     files = sorted((here / "small").glob(gone))
     for file in files:
         file.unlink()
@@ -356,7 +354,7 @@ def test_of_what_is_gone_one_thing_is_said(here: Path, capsys: pytest.CaptureFix
     assert "no file of events is here" not in told, told
 
 
-def test_a_copy_of_a_report_and_its_runs_is_held_against_the_copy(
+def test_a_copy_of_a_report_and_its_runs_is_checked_against_the_copy(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = Path(shutil.copytree(made / "small", tmp_path / "copy" / "small"))  # the first one is still there
@@ -382,7 +380,7 @@ def test_a_report_in_its_run_is_verified_from_wherever_the_copy_is_seen(
         assert code == 0, told
 
 
-def test_measures_that_a_package_adds_later_are_named_and_are_no_difference_of_the_recording(
+def test_measures_that_a_package_adds_later_are_named_and_are_not_a_difference_of_the_recording(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harvest.report.remaking.unasked_plug_ins", lambda: ("MINE",))
@@ -393,9 +391,7 @@ def test_measures_that_a_package_adds_later_are_named_and_are_no_difference_of_t
     assert (code, "made with other measures of installed packages: now there is also MINE" in told) == (3, True), told
 
 
-def test_rows_that_were_added_doubled_or_moved_are_told_or_found(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_added_doubled_or_moved_rows_are_reported_or_found(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = here / "small" / "scores.json"
     scores = json.loads(file.read_text())
     rows = scores["rows"]
@@ -412,9 +408,7 @@ def test_rows_that_were_added_doubled_or_moved_are_told_or_found(
     assert (code, f"row {len(rows) + 1} is not a score" in told) == (3, True), told
 
 
-def test_a_name_that_may_stand_for_something_else_hides_no_change(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_ambiguous_name_hides_no_change(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run in `8` whose folder is called `9` now: 83.3% and 93.3% would be the same."""
     (here / "small").rename(here / "8")
     assert main_code("report", "8", "--out", "8/report.html") == 0

@@ -16,7 +16,7 @@ from harvest.cluster.client import connect_client
 from topics.errors import InputError
 
 
-def test_a_client_that_cannot_start_is_closed_at_once_and_not_when_memory_is_looked_through() -> None:
+def test_a_client_that_cannot_start_is_closed_at_once_and_not_by_garbage_collection() -> None:
     before = set(threading.enumerate())
     gc.disable()
     try:
@@ -45,7 +45,7 @@ def listening(says: bytes) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("says", [b"", b"SSH-2.0-OpenSSH_9.2p1\r\n"], ids=["nothing", "a greeting of its own"])
-def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes) -> None:
+def test_a_server_that_is_not_a_scheduler_is_given_up(says: bytes) -> None:
     before = set(threading.enumerate())
     with listening(says) as address:
         said = f"there is no Dask scheduler at {address}: the program that listens there is not one"
@@ -70,7 +70,9 @@ def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes) -> None:
         ("wss://scheduler.example:8786", False),
     ],
 )
-def test_who_is_trusted_is_said_before_another_machine_is_reached_in_clear(address: str, warned: bool) -> None:
+def test_the_trusted_machines_are_named_before_another_machine_is_contacted_in_clear(
+    address: str, warned: bool
+) -> None:
     assert ("can run code here" in client.unencrypted_warning(address)) is warned
 
 
@@ -81,7 +83,7 @@ def test_the_warning_comes_before_the_connection(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("address", ["", " "])
-def test_an_empty_address_is_refused_as_such(address: str) -> None:
+def test_an_empty_address_is_refused_as_empty(address: str) -> None:
     with pytest.raises(InputError, match="the address of the scheduler is empty"), connect_client(address, seconds=1):
         pass
 

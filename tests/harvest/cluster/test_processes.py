@@ -55,7 +55,7 @@ def begun(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
     return one, [holder(shard) for shard in shards]
 
 
-def test_a_worker_is_killed_and_another_goes_on_with_its_shard(tmp_path: Path) -> None:
+def test_a_killed_worker_is_replaced_by_another_on_its_shard(tmp_path: Path) -> None:
     with counting_api() as api:
         (tmp_path / "audit.yaml").write_text(AUDIT.format(trials=TRIALS, url=api.url))
         shard = tmp_path / "merged.shards" / "1-of-2"
@@ -67,7 +67,7 @@ def test_a_worker_is_killed_and_another_goes_on_with_its_shard(tmp_path: Path) -
         played(tmp_path, "merged", "--workers", "2", "--no-report")  # nothing is left
 
 
-def test_workers_stop_with_a_killed_command_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_workers_stop_with_a_killed_command_and_the_same_command_continues(tmp_path: Path) -> None:
     with counting_api() as api:
         (tmp_path / "audit.yaml").write_text(AUDIT.format(trials=TRIALS, url=api.url))
         one, workers = begun(tmp_path)
@@ -102,7 +102,7 @@ def test_an_interrupted_command_ends_its_workers(tmp_path: Path) -> None:
         assert not any(is_running(worker) for worker in workers)
 
 
-def test_what_cannot_go_together_is_refused(tmp_path: Path) -> None:
+def test_options_that_cannot_be_combined_are_refused(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT.format(trials=1, url="http://127.0.0.1:1/v1"))
     refused(tmp_path, "run", "--workers", "2", "--shard", "1/2", told="cannot be used with --workers")
     refused(tmp_path, "run", "--workers", "2", "--dask", "tcp://127.0.0.1:1", told="plays on this machine alone")
@@ -110,7 +110,7 @@ def test_what_cannot_go_together_is_refused(tmp_path: Path) -> None:
     refused(tmp_path, "run", "--workers", "0", told="0 is not in the range")
 
 
-async def test_after_a_holder_died_nobody_sends_for_the_gap(tmp_path: Path) -> None:
+async def test_nobody_sends_during_the_gap_after_a_holder_died(tmp_path: Path) -> None:
     now = 0.0
 
     async def sleep(seconds: float) -> None:
@@ -130,7 +130,7 @@ async def test_after_a_holder_died_nobody_sends_for_the_gap(tmp_path: Path) -> N
     assert now >= 10
 
 
-def test_a_lock_has_one_holder_and_a_board_holds_what_was_last_written(tmp_path: Path) -> None:
+def test_a_lock_has_one_holder_and_a_board_holds_the_last_entry(tmp_path: Path) -> None:
     one, other = (FolderSemaphore(tmp_path / "a.lock") for _ in range(2))
     assert one.acquire(0)
     assert not other.acquire(0.01)

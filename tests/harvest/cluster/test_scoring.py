@@ -32,7 +32,7 @@ def harvest(*arguments: str) -> int:
     return int(done.value.code or 0)
 
 
-def test_many_runs_get_the_scores_that_each_has_by_itself(
+def test_many_runs_get_the_scores_that_each_has_alone(
     runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(runs[0].parent)
@@ -64,7 +64,7 @@ def test_many_runs_get_the_scores_that_each_has_by_itself(
         (("january", "february", "--keep"), "on a cluster (--dask)"),
     ],
 )
-def test_what_a_cluster_cannot_score_is_refused(
+def test_a_run_that_a_cluster_cannot_score_is_refused(
     runs: tuple[Path, Path],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -76,7 +76,7 @@ def test_what_a_cluster_cannot_score_is_refused(
     assert told in capsys.readouterr().err
 
 
-def test_a_worker_that_sees_something_else_scores_nothing(runs: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_worker_that_sees_different_files_scores_nothing(runs: tuple[Path, Path], tmp_path: Path) -> None:
     run = runs[0]
     (run / "scores.json").unlink(missing_ok=True)
     gold = tmp_path / "gold.csv"

@@ -48,7 +48,7 @@ class Memory(dict[str, Any]):
         self[key] = value
 
 
-async def test_turns_of_several_gates_pass_one_after_the_other() -> None:
+async def test_turns_of_several_gates_pass_one_at_a_time() -> None:
     semaphore, passed = OneLease(), list[float]()
     board = Memory()
     gates = [SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(3)]
@@ -66,7 +66,7 @@ async def test_turns_of_several_gates_pass_one_after_the_other() -> None:
     assert not board, "nothing is written while nobody complains"
 
 
-async def test_the_gap_begins_when_the_turn_goes_out() -> None:
+async def test_the_gap_begins_when_the_turn_is_sent() -> None:
     semaphore, board = OneLease(), Memory()
     one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(2))
     await one.wait_for_turn()
@@ -97,7 +97,7 @@ async def test_a_system_without_a_pace_needs_no_semaphore_until_it_complains() -
     await gates.close()
 
 
-async def test_a_complaint_to_one_worker_keeps_all_waiting_and_then_further_apart() -> None:
+async def test_a_complaint_to_one_worker_delays_all_and_then_spaces_their_turns() -> None:
     semaphore, board = OneLease(), Memory()
     one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(2))
     complaints = await one.wait_for_turn()
@@ -118,7 +118,7 @@ async def test_a_complaint_to_one_worker_keeps_all_waiting_and_then_further_apar
         await gate.free()
 
 
-async def test_if_the_one_that_waits_for_all_is_stopped_the_next_one_waits() -> None:
+async def test_if_the_leading_waiter_is_stopped_the_next_one_waits() -> None:
     semaphore, board = OneLease(), Memory()
     one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(2))
     await one.slow_down(await one.wait_for_turn(), 0.3)
@@ -134,7 +134,7 @@ async def test_if_the_one_that_waits_for_all_is_stopped_the_next_one_waits() -> 
     await other.free()
 
 
-async def test_what_stops_a_run_stops_a_gate_that_waits_for_its_turn() -> None:
+async def test_a_stop_ends_a_gate_that_waits_for_its_turn() -> None:
     semaphore = OneLease()
     semaphore.acquire()
     slept = Clock(sleep=asyncio.sleep)
@@ -147,7 +147,7 @@ async def test_what_stops_a_run_stops_a_gate_that_waits_for_its_turn() -> None:
     assert semaphore.acquire(timeout=1)
 
 
-async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_others() -> None:
+async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_rate_limit_for_the_others() -> None:
     semaphore, board = OneLease(), Memory()
     gates = SharedGates(lambda name: (semaphore, board), {"A": "harvest A"})
     over = asyncio.Event()
@@ -167,7 +167,7 @@ async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_ot
     assert semaphore.acquire(timeout=1)
 
 
-async def test_a_worker_stops_waiting_for_a_system_that_only_complains_and_lets_the_others_go_on() -> None:
+async def test_a_worker_stops_waiting_for_a_system_that_only_complains_and_does_not_block_the_others() -> None:
     semaphore, board, time = OneLease(), Memory(), 0.0
 
     async def sleep(seconds: float) -> None:

@@ -227,7 +227,7 @@ def test_after_the_scheduler_died_the_same_command_plays_what_is_missing(tmp_pat
     check(tmp_path, api, 10, twice=2)
 
 
-def test_what_cannot_be_played_on_a_cluster_is_said_before_anything_is_sent(tmp_path: Path, api: CountingApi) -> None:
+def test_an_audit_unsuited_to_a_cluster_is_reported_before_anything_is_sent(tmp_path: Path, api: CountingApi) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url, trials=1))
     (tmp_path / "there").mkdir()
     for words, told in (
@@ -240,7 +240,7 @@ def test_what_cannot_be_played_on_a_cluster_is_said_before_anything_is_sent(tmp_
     assert not api.times
 
 
-def test_the_shards_of_a_cluster_keep_the_cap_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shards_of_a_cluster_respect_the_cap_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HARVEST_REQUESTS", str(tmp_path / "requests.jsonl"))
     audit = write_audit(tmp_path, trials=16).read_text()

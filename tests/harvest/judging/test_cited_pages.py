@@ -52,13 +52,15 @@ def looked(
         ("/round", "unknown", "redirect"),
     ],
 )
-def test_a_page_is_what_its_server_says(site: Site, tmp_path: Path, path: str, outcome: str, why: str) -> None:
+def test_the_text_of_a_page_is_that_from_its_server(
+    site: Site, tmp_path: Path, path: str, outcome: str, why: str
+) -> None:
     (found,) = looked(site, tmp_path, path)
     assert (found.outcome, found.why) == (outcome, why)
     assert "/private/page" not in site.paths
 
 
-def test_requests_say_who_asks_one_at_a_time_after_robots(site: Site, tmp_path: Path) -> None:
+def test_requests_identify_themselves_follow_robots_and_run_one_at_a_time(site: Site, tmp_path: Path) -> None:
     looked(site, tmp_path, "/there", "/gone", "/made-up")
     assert site.paths == ["/robots.txt", "/there", "/gone", "/made-up"]
     assert {agent for _, agent in site.asked} == {AGENT}
@@ -83,7 +85,7 @@ def test_there_is_a_pause_between_requests_to_a_host(
 @pytest.mark.parametrize(
     ("robots", "outcome", "why"), [((403, ""), "blocked", "robots.txt"), ((503, ""), "unknown", "robots.txt: 503")]
 )
-def test_no_page_is_asked_for_where_robots_are_refused_or_unknown(
+def test_no_page_is_requested_if_robots_are_refused_or_unknown(
     site: Site, tmp_path: Path, robots: tuple[int, str], outcome: str, why: str
 ) -> None:
     site.robots = robots
@@ -91,7 +93,7 @@ def test_no_page_is_asked_for_where_robots_are_refused_or_unknown(
     assert (found.outcome, found.why, site.paths) == (outcome, why, ["/robots.txt"])
 
 
-def test_what_was_found_is_kept_and_faults_are_tried_again(site: Site, tmp_path: Path) -> None:
+def test_found_pages_are_kept_and_faults_are_retried(site: Site, tmp_path: Path) -> None:
     first = looked(site, tmp_path, "/there", "/broken")
     site.asked.clear()
     assert looked(site, tmp_path, "/there", "/broken")[0] == first[0]
@@ -99,12 +101,12 @@ def test_what_was_found_is_kept_and_faults_are_tried_again(site: Site, tmp_path:
     assert "/broken" in site.paths
 
 
-def test_hosts_of_this_machine_are_not_asked_unless_allowed(site: Site, tmp_path: Path) -> None:
+def test_hosts_of_this_machine_are_not_contacted_unless_allowed(site: Site, tmp_path: Path) -> None:
     (found,) = looked(site, tmp_path, "/there", private=False)
     assert (found.outcome, found.why, site.asked) == ("unknown", "not a public host", [])
 
 
-def test_a_host_that_does_not_exist_is_gone_and_other_schemes_are_not_asked(tmp_path: Path) -> None:
+def test_a_missing_host_is_gone_and_other_schemes_are_not_requested(tmp_path: Path) -> None:
     async def look(url: str) -> FetchedPage:
         return await PageFetcher(tmp_path).look(url)
 
@@ -112,7 +114,7 @@ def test_a_host_that_does_not_exist_is_gone_and_other_schemes_are_not_asked(tmp_
     assert asyncio.run(look("ftp://example.org/")).outcome == "unknown"
 
 
-def test_the_words_of_a_page_are_those_that_readers_see() -> None:
+def test_the_words_of_a_page_are_those_visible_to_readers() -> None:
     assert page_words(PAGE) == "The council met on Monday, and voted to close the bridge — for a year."
 
 
@@ -126,7 +128,7 @@ def test_the_words_of_a_page_are_those_that_readers_see() -> None:
         ('It says "voted to close".', []),  # too short to tell
     ],
 )
-def test_quotations_are_looked_for_in_the_pages_that_the_answer_cites(
+def test_quotations_are_searched_for_in_the_pages_that_the_answer_cites(
     tmp_path: Path, said: str, outcomes: list[str]
 ) -> None:
     url = "https://example.org/there"

@@ -86,7 +86,7 @@ def spans_in_a_sheet(path: Path, rows: list[Row], one: Assessed, schema: Schema,
 
 
 @given(marked())
-def test_spans_come_back_as_the_same_characters_from_page_and_sheet(
+def test_spans_from_page_and_sheet_are_the_same_characters(
     made: tuple[str, str, list[tuple[int, int]]],
 ) -> None:
     said, text, spans = made
@@ -111,7 +111,7 @@ def test_spans_come_back_as_the_same_characters_from_page_and_sheet(
 
 
 @given(TEXTS, TEXTS)
-def test_turns_of_both_sides_come_back_as_the_turns_they_were(said: str, text: str) -> None:
+def test_turns_of_both_sides_are_unchanged_by_a_round_trip(said: str, text: str) -> None:
     talk = conversation((said, text))
     one = Assessed(talk, assess(talk, BOTH_SIDES))
     with tempfile.TemporaryDirectory() as name:

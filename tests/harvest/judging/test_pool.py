@@ -66,7 +66,7 @@ async def months(tmp_path: Path) -> Sequence[Path]:
     return tmp_path / "january", tmp_path / "february"
 
 
-def test_the_same_words_are_one_thing_wherever_they_stand(months: Sequence[Path]) -> None:
+def test_equal_words_are_one_item_wherever_they_occur(months: Sequence[Path]) -> None:
     found = words_of(*months)[CLAIM]
     assert [one.run for one in found.where] == [0] * 6 + [1] * 2
     assert (dict(found.said), found.covered, found.opinions) == ({}, frozenset(), {})
@@ -77,7 +77,7 @@ def test_the_same_words_are_one_thing_wherever_they_stand(months: Sequence[Path]
         assert single_spaced(turn.reply.answer.text[one.start : one.end]) == CLAIM
 
 
-def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path) -> None:
+def test_nothing_is_lost_and_nothing_is_counted_twice(tmp_path: Path) -> None:
     run = copied_run(tmp_path)
     every = pooled_words(pool_of(run), SCHEMA)
     assessed = assess_run(run, read(run), SCHEMA)
@@ -89,7 +89,7 @@ def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path) -> None:
         assert len(keys) == len(set(keys))
 
 
-def test_a_judgment_is_spread_to_where_the_same_person_judged_nothing(months: Sequence[Path]) -> None:
+def test_a_judgment_is_copied_to_where_the_same_person_judged_nothing(months: Sequence[Path]) -> None:
     january = months[0]
     places = [one.target for one in words_of(*months)[CLAIM].where]
     judge(january, places[0], 0.5)
@@ -107,14 +107,14 @@ def test_a_judgment_is_spread_to_where_the_same_person_judged_nothing(months: Se
     assert [Target.from_judgment(one) for one in given[1, "anna", "g1", SOURCE].judgments] == places[6:]
 
 
-def test_what_one_person_judged_in_two_ways_is_left_as_it_is(months: Sequence[Path]) -> None:
+def test_contradictory_judgments_of_one_person_are_not_copied(months: Sequence[Path]) -> None:
     places = [one.target for one in words_of(*months)[CLAIM].where]
     judge(months[0], places[0], 1)
     judge(months[0], places[1], 0)
     assert spread_judgments(words_of(*months).values(), TIME) == ({}, 1)
 
 
-def test_an_adjudication_is_spread_as_one_and_never_as_a_vote(months: Sequence[Path]) -> None:
+def test_an_adjudication_is_copied_as_one_and_never_as_a_vote(months: Sequence[Path]) -> None:
     january, february = months
     place = words_of(january)[CLAIM].where[0].target
     for by, value, adjudicates in (("anna", 1, False), ("ben", 0.5, False), ("zoe", 0, True)):
@@ -127,7 +127,7 @@ def test_an_adjudication_is_spread_as_one_and_never_as_a_vote(months: Sequence[P
             assert [scored.value for scored in assess(one, SCHEMA, counted).scored["Correctness"]] == [value]
 
 
-def test_judged_in_january_is_scored_in_february_and_said_once(months: Sequence[Path]) -> None:
+def test_a_judgment_in_january_counts_in_february_and_is_given_once(months: Sequence[Path]) -> None:
     january, february = months
     judge(january, words_of(january)[CLAIM].where[0].target, 0.5)
     done = harvest("judge", "pool", *months, "--spread")
@@ -148,7 +148,7 @@ def test_judged_in_january_is_scored_in_february_and_said_once(months: Sequence[
     assert len(read_layers(january)) == 2
 
 
-def test_a_changed_mind_is_spread_anew(months: Sequence[Path]) -> None:
+def test_a_changed_judgment_is_copied_again(months: Sequence[Path]) -> None:
     january, _ = months
     first = words_of(january)[CLAIM].where[0].target
     judge(january, first, 0.5)
@@ -160,7 +160,7 @@ def test_a_changed_mind_is_spread_anew(months: Sequence[Path]) -> None:
         assert {one.value for one in newest.judgments} == {1}
 
 
-def test_on_the_page_the_same_words_are_asked_about_once(months: Sequence[Path]) -> None:
+def test_on_the_page_equal_words_are_asked_about_once(months: Sequence[Path]) -> None:
     node, once = (asked_of(months[0], ["Correctness"], same=same) for same in ("node", "words"))
     assert sorted(len(one.about) for one in node) == [3, 3]
     assert [len(one.about) for one in once] == [6]
@@ -168,7 +168,7 @@ def test_on_the_page_the_same_words_are_asked_about_once(months: Sequence[Path])
     assert sorted(len(one.about) for one in turns) == [3, 3], "a whole turn is judged where it stands"
 
 
-def test_the_list_says_where_each_thing_occurs(months: Sequence[Path], tmp_path: Path) -> None:
+def test_the_list_says_where_each_item_occurs(months: Sequence[Path], tmp_path: Path) -> None:
     out = tmp_path / "list.csv"
     judge(months[0], words_of(*months)[CLAIM].where[0].target, None)
     assert harvest("judge", "pool", *months, "--criterion", "Correctness", "--out", out).returncode == 0
@@ -225,7 +225,7 @@ def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
     assert counts[:2] == [len(named), len(half)]
 
 
-def test_a_table_that_the_pool_made_is_read_by_every_command_also_if_nothing_waits(tmp_path: Path) -> None:
+def test_every_command_reads_a_table_made_by_the_pool_even_if_nothing_is_left_to_judge(tmp_path: Path) -> None:
     run, gold = copied_run(tmp_path), tmp_path / "gold.csv"  # whose gold judges every entity
     for words in (
         ("judge", "pool"),
@@ -248,14 +248,14 @@ def test_a_table_that_the_pool_made_is_read_by_every_command_also_if_nothing_wai
         (("--gold", "gold.csv"), "--gold needs runs with topics"),
     ],
 )
-async def test_what_cannot_be_is_refused_in_one_message(words: Sequence[str], told: str, tmp_path: Path) -> None:
+async def test_impossible_input_is_refused_in_one_message(words: Sequence[str], told: str, tmp_path: Path) -> None:
     await record(tmp_path / "run", [CLAIM], trials=1)
     done = harvest("judge", "pool", "run", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert told in done.stderr
 
 
-def test_one_run_given_twice_is_refused_also_as_a_copy(tmp_path: Path) -> None:
+def test_a_run_given_twice_is_refused_even_as_a_copy(tmp_path: Path) -> None:
     run, copy = copied_run(tmp_path / "run"), tmp_path / "copy"
     shutil.copytree(run, copy)
     for again in (run, copy):

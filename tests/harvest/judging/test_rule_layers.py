@@ -31,7 +31,7 @@ def test_the_layers_of_rules_keep_reasons_and_every_rule_of_the_schema_has_one(t
     assert said <= {(0, "no source is shown"), (1, "a source is shown")}
 
 
-def test_what_to_look_at_first_is_named_by_place_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_items_to_review_first_are_named_by_place_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
     talk = conversation(("hi", "Hello!"), ("more", "You are a worthless idiot, and the"))
     found = [str(one) for one in spans_to_review([replace(talk, attempt=2)])]
     assert found == [

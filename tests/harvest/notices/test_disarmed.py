@@ -18,7 +18,7 @@ AZURE = "done ##vso[task.setvariable variable=a]b ##VSO[task.complete]"
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("piece", [1, 2, 3, 1000])
-def test_no_word_of_a_system_is_a_command_where_people_are_told(text: str, piece: int) -> None:
+def test_no_system_text_is_a_command_in_messages_to_people(text: str, piece: int) -> None:
     out = io.StringIO()
     stream = EscapingStream(out)
     for start in range(0, len(text), piece):
@@ -27,7 +27,7 @@ def test_no_word_of_a_system_is_a_command_where_people_are_told(text: str, piece
     assert out.getvalue().replace(" ", "") == text.replace(" ", "")
 
 
-def test_all_that_is_no_command_passes_as_it_is() -> None:
+def test_anything_that_is_not_a_command_passes_unchanged() -> None:
     out = io.StringIO()
     stream = EscapingStream(out)
     pieces = ("## a: b\n", "#", "# c [d] 12:30", ":", "15 http://[:", ":1]/\n", ":", " a:::b ##vso\n", "[d] a::b\n")
@@ -38,7 +38,7 @@ def test_all_that_is_no_command_passes_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("piece", [1, 2, 1000])
-def test_no_word_of_a_system_is_a_command_to_azure(piece: int) -> None:
+def test_no_system_text_is_a_command_to_azure(piece: int) -> None:
     out = io.StringIO()
     stream = EscapingStream(out)
     for start in range(0, len(AZURE), piece):
@@ -60,7 +60,7 @@ def test_json_stays_the_same_data(piece: int) -> None:
 
 
 @pytest.mark.parametrize(("variable", "changed"), [("GITHUB_ACTIONS", True), ("TF_BUILD", True), ("CI", False)])
-def test_output_is_disarmed_where_a_service_reads_it(
+def test_output_is_escaped_if_a_service_reads_it(
     variable: str, changed: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = sys.stdout, sys.stderr
@@ -77,13 +77,13 @@ def _said(name: str, changed: bool) -> str:
 
 
 @pytest.mark.parametrize("words", [["show", "run", "--json"], ["tree", "--format", "json"], ["tree", "--format=json"]])
-def test_what_is_asked_for_as_json_is_printed_as_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_requested_json_is_printed_as_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with escape_output(words, {"GITHUB_ACTIONS": "true"}):
         print(json.dumps("a::b ##[c]"))
     assert json.loads(capsys.readouterr().out) == "a::b ##[c]"
 
 
-def test_a_file_gets_what_is_printed_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_gets_the_printed_text_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (tmp_path / "figures.csv").open("w") as file:
         monkeypatch.setattr(sys, "stdout", file)
         with escape_output(["score", "run", "--csv"], {"TF_BUILD": "True"}):

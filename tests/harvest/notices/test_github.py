@@ -12,7 +12,7 @@ from tests.support.bulletins import CHANGED, DOWN, HOSTILE_BULLETIN, SAME, SHOWN
 from tests.support.hostile_replies import HOSTILE, NAMES
 
 
-def test_an_annotation_for_each_thing_that_a_person_must_see() -> None:
+def test_everything_that_a_person_must_see_has_an_annotation() -> None:
     lines = list(annotation_lines(bulletin(CHANGED, DOWN, UNSURE, SAME, SHOWN, code=1, verdict="changed")))
     assert lines == [
         "::error title=weekly%2C mine%3A changed::ave%25useful changed by -15.2 since the baseline (60.0%25)",
@@ -24,7 +24,7 @@ def test_an_annotation_for_each_thing_that_a_person_must_see() -> None:
     ]
 
 
-def test_what_is_escaped_comes_back_as_it_was() -> None:
+def test_escaped_text_is_restored_unchanged() -> None:
     said = "a: b, 100% %0A %25"
     ((kind, properties, data),) = commands(
         "\n".join(annotation_lines(bulletin(replace(CHANGED, sentence=said), code=1)))
@@ -32,7 +32,7 @@ def test_what_is_escaped_comes_back_as_it_was() -> None:
     assert (kind, properties, data) == ("error", {"title": "weekly, mine: changed"}, said)
 
 
-def test_of_each_kind_ten_at_most_and_the_last_says_how_many_more() -> None:
+def test_at_most_ten_of_each_kind_are_printed_and_the_last_says_how_many_were_left_out() -> None:
     many = [replace(CHANGED, figure=f"R{number}") for number in range(10)]
     assert len(list(annotation_lines(bulletin(*many)))) == 10
     lines = list(annotation_lines(bulletin(*many, CHANGED, *[UNSURE] * 20)))
@@ -40,12 +40,12 @@ def test_of_each_kind_ten_at_most_and_the_last_says_how_many_more() -> None:
     assert lines[9] == "::error title=2 more::they are in the summary of this step"
 
 
-def test_no_word_of_a_system_is_a_command_in_an_annotation() -> None:
+def test_no_system_text_is_a_command_in_an_annotation() -> None:
     log = "".join(f"{line}\n" for line in annotation_lines(HOSTILE_BULLETIN))
     assert [kind for kind, _, _ in commands(log)] == ["error"] * 10
 
 
-def test_the_guard_would_be_needed() -> None:
+def test_the_guard_is_needed() -> None:
     assert [kind for kind, _, _ in commands(HOSTILE["workflow command"])] == [
         "error",
         "stop-commands",
@@ -82,7 +82,7 @@ def test_a_difference_of_percentages_is_in_points(figure: str, moved: Estimate, 
     assert f"| {shown} |" in row
 
 
-def test_thresholds_are_shown_with_the_difference_from_them_and_without_empty_columns() -> None:
+def test_thresholds_are_shown_with_their_differences_and_without_empty_columns() -> None:
     met = Notice("%useful S1 >= 0.5", "kept", 0, "kept", now=Estimate(0.7, 0.6, 0.8), n=90, limit=0.5)
     missed = Notice("R <= 0.1", "missed", 1, "missed", now=Estimate(0.25, 0.2, 0.3), n=90, limit=0.1)
     text = summary(bulletin(met, missed, code=1, verdict="missed"))
@@ -93,20 +93,20 @@ def test_thresholds_are_shown_with_the_difference_from_them_and_without_empty_co
     assert "| figure | now | n | verdict |\n|---|--:|--:|---|\n| coverage | 100.0% | 90 | kept |" in alone
 
 
-def test_a_fall_that_is_no_alarm_yet_is_not_called_cannot_tell() -> None:
+def test_a_fall_that_is_not_yet_an_alarm_is_not_called_undecided() -> None:
     told = bulletin(replace(UNSURE, word="fell", sentence="R fell by .0300"))
     assert list(annotation_lines(told)) == ["::warning title=weekly%2C mine%3A fell::R fell by .0300"]
     assert "| fell |" in summary(told)
 
 
-def test_no_word_of_a_system_is_markup_in_a_summary() -> None:
+def test_no_system_text_is_markup_in_a_summary() -> None:
     text = summary(HOSTILE_BULLETIN)
     for sign in ("<script", "](", "`", "@everyone", "://", "\x1b", "\u202e", "<b>"):
         assert sign not in text
     assert len(text) < 200_000
 
 
-def test_a_summary_never_takes_more_room_than_there_is() -> None:
+def test_a_summary_never_exceeds_its_space() -> None:
     accounts = tuple(Account(f"system {number}", "x" * 400, (SAME,), ("é" * 300,)) for number in range(2000))
     large = replace(HOSTILE_BULLETIN, accounts=accounts)
     for room in (2**20, 5000, 100, 10, 0, -5):

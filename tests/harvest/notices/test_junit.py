@@ -28,7 +28,7 @@ def values_of(part: junitparser.TestSuite | junitparser.TestCase) -> dict[str, s
     return {one.name: one.value for one in typed.child(junitparser.Properties)}
 
 
-def test_each_system_is_a_suite_and_each_figure_that_decides_a_case() -> None:
+def test_each_system_is_a_suite_and_each_deciding_figure_a_case() -> None:
     (suite,) = read_back(bulletin(CHANGED, SAME, UNSURE, SHOWN, code=1, verdict="changed"))
     assert (suite.name, suite.tests, suite.failures, suite.errors, suite.skipped) == ("mine", 3, 1, 0, 1)
     assert values_of(suite) == {
@@ -58,13 +58,13 @@ def test_each_system_is_a_suite_and_each_figure_that_decides_a_case() -> None:
     [(CHANGED, 1, 1), (DOWN, 3, 1), (SAME, 0, 0), (UNSURE, 0, 0)],
     ids=lambda one: str(one)[:20],
 )
-def test_it_is_red_where_the_exit_code_is(notice: Notice, code: int, red: int) -> None:
+def test_it_fails_exactly_if_the_exit_code_does(notice: Notice, code: int, red: int) -> None:
     found = read_back(bulletin(notice, code=code))
     assert found.failures + found.errors == red
     assert bool(red) == bool(code)
 
 
-def test_no_word_of_a_system_breaks_the_file() -> None:
+def test_no_system_text_breaks_the_file() -> None:
     found = read_back(HOSTILE_BULLETIN)
     assert found.failures == len(HOSTILE_BULLETIN.accounts)
     text = junit(HOSTILE_BULLETIN)

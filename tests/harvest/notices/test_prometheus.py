@@ -27,7 +27,7 @@ def read_back(text: str) -> dict[tuple[str, str], float]:
     return found
 
 
-def test_figures_limits_and_verdicts_come_back() -> None:
+def test_figures_limits_and_verdicts_are_read_back() -> None:
     found = read_back(metrics(bulletin(CHANGED, SHOWN, code=1, verdict="changed")))
     assert found == {
         ("harvest_exit_code", ""): 1,
@@ -63,7 +63,7 @@ def test_the_last_success_outlives_audits_that_measured_nothing() -> None:
     assert ("harvest_last_success_timestamp_seconds", "") not in read_back(metrics(down, "nonsense"))
 
 
-def test_no_word_of_a_system_breaks_the_file_or_makes_a_metric() -> None:
+def test_no_system_text_breaks_the_file_or_creates_a_metric() -> None:
     text = metrics(HOSTILE_BULLETIN)
     families = {one.name: one for one in text_string_to_metric_families(text)}
     codes = families["harvest_exit_code"].samples

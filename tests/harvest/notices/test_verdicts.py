@@ -74,7 +74,9 @@ def told(found: Watched, code: int, *, harness: Harness | None = None, strict: b
         (watched(system(figure("same"), lost=("M001",))), 3, True, "cannot tell", [0, 3]),
     ],
 )
-def test_what_a_watched_audit_comes_to(found: Watched, code: int, strict: bool, verdict: str, codes: list[int]) -> None:
+def test_the_conclusions_of_a_watched_audit(
+    found: Watched, code: int, strict: bool, verdict: str, codes: list[int]
+) -> None:
     assert found.exit_code(strict=strict) == code
     bulletin = told(found, code, strict=strict)
     assert (bulletin.verdict, bulletin.code, bulletin.is_measured) == (verdict, code, code != 3)
@@ -115,7 +117,7 @@ def test_a_figure_comes_with_all_its_numbers() -> None:
         (-0.053, -0.074, -0.032, "fell", "fell by 5.3 points [-7.4, -3.2]"),
     ],
 )
-def test_a_fall_beyond_what_matters_is_said_and_changes_no_exit_code(
+def test_a_fall_beyond_the_margin_is_reported_and_changes_no_exit_code(
     value: float, low: float, high: float, word: str, said: str
 ) -> None:
     moved = Difference(value, low, high, low, high, 0.02, 0.01, False, 0.01)
@@ -132,7 +134,7 @@ def test_a_fall_beyond_what_matters_is_said_and_changes_no_exit_code(
     assert "cannot tell" not in account.sentence
 
 
-def test_coverage_is_held_against_that_of_the_baseline() -> None:
+def test_coverage_is_compared_with_that_of_the_baseline() -> None:
     blessed = SystemBaseline(identity="", planned=360, valid=342, figures={}, ways={})
     known = BASELINE.model_copy(update={"systems": {"mine": blessed}})
     with_systems = replace(watched(system(figure("same"), valid=45)), baseline=known)
@@ -148,7 +150,7 @@ def test_an_alarm_waits_until_it_is_confirmed() -> None:
         assert account.notices[0].alarm == waits
 
 
-def test_fewer_valid_trials_are_a_line_of_their_own_and_no_change_of_quality() -> None:
+def test_fewer_valid_trials_are_reported_separately_and_are_not_a_quality_change() -> None:
     found = watched(system(figure("same"), valid=45, lost=("M001",), coverage=True))
     (account,) = told(found, 0).accounts
     same, coverage = account.notices
@@ -157,7 +159,7 @@ def test_fewer_valid_trials_are_a_line_of_their_own_and_no_change_of_quality() -
     assert "mine: no valid trial of M001" in account.details
 
 
-def test_a_harness_that_is_not_sound_says_nothing_of_the_systems() -> None:
+def test_an_unsound_harness_claims_nothing_about_the_systems() -> None:
     faults = Harness(20, {"an answer was cut": (2, "page, M001 trial 1")})
     bulletin = told(watched(system(figure("changed"))), 3, harness=faults)
     assert (bulletin.verdict, bulletin.code) == ("not measured", 3)
@@ -184,7 +186,7 @@ def checked(verdict: BoundVerdict, row: ScoreRow | None = ROW) -> CheckedBound:
         ([checked("kept"), checked("not measured", None)], 3, False, "not measured"),
     ],
 )
-def test_what_thresholds_come_to(found: list[CheckedBound], code: int, strict: bool, verdict: str) -> None:
+def test_the_conclusions_of_thresholds(found: list[CheckedBound], code: int, strict: bool, verdict: str) -> None:
     bulletin = bounds_bulletin(found, audit="weekly", run="r", at=0.0, code=code, strict=strict)
     assert (bulletin.command, bulletin.verdict, bulletin.code) == ("score", verdict, code)
     codes = {one.code for account in bulletin.accounts for one in account.notices}
@@ -193,7 +195,7 @@ def test_what_thresholds_come_to(found: list[CheckedBound], code: int, strict: b
     assert len(verdicts) == len(found)
 
 
-def test_of_a_run_that_was_played_its_trials_are_told_too() -> None:
+def test_a_played_run_also_reports_its_trials() -> None:
     lost = played_notice(80, 90, enough=False)
     bulletin = bounds_bulletin([checked("missed")], audit="a", run="r", at=0.0, code=3, strict=False, played=lost)
     assert (bulletin.command, bulletin.verdict) == ("run", "not measured")

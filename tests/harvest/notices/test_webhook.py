@@ -51,14 +51,14 @@ def test_it_gets_the_verdict_and_the_figures() -> None:
     }
 
 
-def test_what_a_system_called_its_model_is_not_sent() -> None:
+def test_a_systems_model_name_is_not_sent() -> None:
     found = json.dumps(payload(bulletin(CHANGED, details=("a-model-of-its-own",))))
     assert "a-model-of-its-own" not in found
     whole = json.dumps(payload(HOSTILE_BULLETIN)).encode()
     assert len(whole) < 100_000 < len(LARGE)
 
 
-def test_what_fails_is_said_in_a_word_without_the_address() -> None:
+def test_a_failure_is_reported_in_a_word_without_the_address() -> None:
     told = bulletin(CHANGED)
     with listening() as hook:
         hook.status = 500
@@ -74,12 +74,12 @@ def test_what_fails_is_said_in_a_word_without_the_address() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "  ", "SECRET", "ftp://SECRET/", "https://user:SECRET@example.org/"])
-def test_an_address_that_is_none_is_not_repeated(value: str) -> None:
+def test_an_invalid_address_is_not_repeated(value: str) -> None:
     with pytest.raises(InputError) as refused:
         address("HOOK", {"HOOK": value})
     assert "HOOK" in str(refused.value)
     assert "SECRET" not in str(refused.value)
 
 
-def test_an_address_is_taken_without_the_line_break_at_its_end() -> None:
+def test_an_address_is_used_without_the_line_break_at_its_end() -> None:
     assert address("HOOK", {"HOOK": "https://example.org/x\n"}) == "https://example.org/x"

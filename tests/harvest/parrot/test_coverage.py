@@ -95,7 +95,7 @@ def estimates(conversations: Iterable[Conversation], seed: int) -> dict[str, Est
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak)])
-def test_the_short_way_to_the_estimates_gives_what_score_gives(seed: int) -> None:
+def test_the_short_way_to_the_estimates_agrees_with_score(seed: int) -> None:
     conversations = played("erratic", seed)
     table = score(conversations, TOPICS, gold(), SETTINGS, np.random.default_rng(seed), turns=2)
     whole = {
@@ -106,17 +106,17 @@ def test_the_short_way_to_the_estimates_gives_what_score_gives(seed: int) -> Non
         assert estimate == pytest.approx(whole[name], rel=1e-12), name
 
 
-def test_the_central_region_is_the_one_the_text_names() -> None:
+def test_the_central_region_is_the_one_in_the_text() -> None:
     assert central_region(SEEDS, LEVEL, 0.999) == (179, 198)
 
 
-def test_intervals_hold_the_truth_at_least_95_times_in_100() -> None:
+def test_intervals_cover_the_truth_at_least_95_times_in_100() -> None:
     hold_the_truth("erratic", FIRST)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("profile", ["steady", "erratic"])
-def test_intervals_hold_the_truth_over_all_seeds(profile: str) -> None:
+def test_intervals_cover_the_truth_over_all_seeds(profile: str) -> None:
     hold_the_truth(profile, SEEDS)
 
 

@@ -54,7 +54,7 @@ async def talk(parrot: ParrotDriver, key: TrialKey, topic: Topic, opening: Openi
     return said
 
 
-async def test_a_trial_is_the_same_conversation_in_any_order_beside_any_others_and_in_rehearsal() -> None:
+async def test_a_trial_is_the_same_conversation_in_any_order_among_any_others_and_in_rehearsal() -> None:
     parrot = driver("erratic")
     keys = [TrialKey("P", topic.id, trial) for topic in TOPICS.topics for trial in (1, 2)]
     random.Random(3).shuffle(keys)
@@ -92,7 +92,7 @@ async def test_a_slow_parrot_waits_as_its_options_say_and_says_the_same() -> Non
     assert waited[0] != waited[1]
 
 
-def test_a_delay_is_waited_for_by_the_clock_of_the_surroundings_and_counts_as_the_time_of_the_answer() -> None:
+def test_a_delay_uses_the_clock_of_the_surroundings_and_counts_as_the_time_of_the_answer() -> None:
     stepped = Stepped()
     around = Surroundings("P", Path(), topics=TOPICS, clock=stepped.clock)
     parrot = build(Options(profile="slow", delay=(20.0, 20.0)), around)
@@ -129,7 +129,9 @@ async def test_a_turn_carries_its_time_and_the_capabilities_are_declared() -> No
         ({"wings": 2}, "unknown key wings"),
     ],
 )
-def test_options_that_make_no_parrot_are_refused_with_a_clear_word(options: dict[str, object], message: str) -> None:
+def test_options_that_do_not_make_a_parrot_are_refused_with_a_clear_word(
+    options: dict[str, object], message: str
+) -> None:
     with pytest.raises(ValidationError, match=message):
         Options.model_validate(options)
 
@@ -150,7 +152,7 @@ def test_an_audit_of_topics_the_catalogue_does_not_know_is_refused() -> None:
     assert isinstance(driver("steady", None), ParrotDriver)
 
 
-async def test_a_catalogue_of_one_s_own_is_answered_from(tmp_path: Path) -> None:
+async def test_a_users_own_catalogue_is_answered_from(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(
         "topic,entity,grade,title\nM002,https://www.imdb.com/title/tt9999999/,L2,One Lone Film\n", encoding="utf-8"
     )
@@ -168,7 +170,7 @@ def test_a_folder_called_demo_does_not_hide_the_demo(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("trials", [1, pytest.param(5, marks=pytest.mark.soak)])
-def test_a_rehearsal_holds_the_words_of_a_real_run(tmp_path: Path, trials: int) -> None:
+def test_a_rehearsal_contains_the_words_of_a_real_run(tmp_path: Path, trials: int) -> None:
     done = harvest("run", "demo", "--trials", trials, "--out", tmp_path / "run", "--json")
     assert done.returncode == 0, done.stderr
     audit = load_audit("demo")

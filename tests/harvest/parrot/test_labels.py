@@ -119,7 +119,7 @@ def test_the_user_s_words_are_those_of_the_protocol() -> None:
             action, position = advance(PROTOCOL, topic, position, conversation.exchanges[:number])
 
 
-def test_not_knowing_is_x_and_no_breakdown() -> None:
+def test_not_knowing_is_x_and_not_a_breakdown() -> None:
     for topic in TOPICS:
         action, position = begin(PROTOCOL, topic)
         assert isinstance(action, Say)

@@ -22,7 +22,7 @@ DRAWS = 60  # answers to each of the 24 questions
 
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("name", sorted(LAWS))
-def test_shares_are_those_of_the_law(name: str, language: str) -> None:
+def test_shares_follow_the_law(name: str, language: str) -> None:
     one = demo_newsroom(name, week=4)
     rng = np.random.default_rng(7)
     shown: list[set[str]] = []
@@ -40,7 +40,7 @@ def test_shares_are_those_of_the_law(name: str, language: str) -> None:
         assert abs(cited - share) < 4.5 * math.sqrt(share * (1 - share) / counts.total())
 
 
-def test_profiles_differ_in_what_they_say_they_differ_in() -> None:
+def test_profiles_differ_in_what_their_descriptions_say() -> None:
     def lantern(source: SourceEntry) -> bool:
         return source.groups["owner"] == "Lantern Group"
 
@@ -59,7 +59,7 @@ def test_profiles_differ_in_what_they_say_they_differ_in() -> None:
     assert before == plain.source_share(authority, "en") > after + 0.08
 
 
-def test_a_question_is_known_in_both_languages_and_other_words_get_no_source() -> None:
+def test_a_question_is_recognised_in_both_languages_and_other_words_get_no_source() -> None:
     one = replace(demo_newsroom("plain"), law=Law(declines=0.0, shown=20.0))
     found = one.find("Please tell me: when do the polling stations close on election day?")
     assert found is not None
@@ -69,7 +69,7 @@ def test_a_question_is_known_in_both_languages_and_other_words_get_no_source() -
     assert not one.answer("What is a lighthouse?", np.random.default_rng(1)).links
 
 
-def test_every_question_of_the_table_is_found_as_itself() -> None:
+def test_every_question_in_the_table_is_recognised() -> None:
     one = demo_newsroom("plain")
     for topic in one.questions:
         for language, asked in (("en", topic.request), ("de", topic.translations["de"]["question"])):
@@ -78,7 +78,7 @@ def test_every_question_of_the_table_is_found_as_itself() -> None:
             assert (found[0].id, found[1]) == (topic.id, language)
 
 
-async def test_what_an_audit_lacks_comes_from_the_shipped_one() -> None:
+async def test_missing_parts_of_an_audit_come_from_the_shipped_one() -> None:
     bare = TopicSet("bare", AUDIT.topics.topics, {})
     for topics in (bare, None):
         driver = build(Options(), Surroundings("A", AUDIT.folder, topics=topics))
@@ -89,7 +89,7 @@ async def test_what_an_audit_lacks_comes_from_the_shipped_one() -> None:
         assert hosts <= set(AUDIT.topics.sources.entries)
 
 
-def test_a_seed_gives_the_same_answers_and_another_system_others() -> None:
+def test_a_seed_gives_the_same_answers_and_another_system_gives_others() -> None:
     async def said(seed: int) -> list[str]:
         driver = AUDIT.drivers["Atlas"]
         session = await driver.open(Opening("Atlas", "V1", 1, seed))

@@ -52,7 +52,7 @@ def test_every_row_of_a_shipped_profile_sums_to_one(profile: Profile) -> None:
         (lambda: replace(STEADY, delay=(0.0, float("inf"))), "delay:"),
     ],
 )
-def test_what_is_no_chain_is_refused_by_the_name_of_its_row(change: Callable[[], Profile], message: str) -> None:
+def test_an_invalid_chain_is_refused_with_the_name_of_its_row(change: Callable[[], Profile], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         change()
 
@@ -96,7 +96,7 @@ def test_every_variant_can_be_said() -> None:
     assert UNKNOWN not in said
 
 
-def test_a_parrot_can_treat_those_differently_who_say_certain_words() -> None:
+def test_a_parrot_can_treat_users_differently_who_say_certain_words() -> None:
     profile = replace(
         STEADY,
         cued={"eighteen years": {"prose": 1.0}, "EIGHTEEN": {"silent": 1.0}},

@@ -48,14 +48,14 @@ def titles(answer: Answer) -> list[str]:
     return [line.split(",")[0] for line in answer.text.split("\n\n")[1].splitlines()]
 
 
-def test_the_catalogue_holds_24_fictional_entities_of_three_words_for_each_of_the_45_topics() -> None:
+def test_the_catalogue_contains_24_fictional_entities_of_three_words_for_each_of_the_45_topics() -> None:
     assert list(catalogue().shelves) == [topic.id for topic in topics()]
     for shelf in catalogue().shelves.values():
         assert Counter(entry.grade for entry in shelf.entries) == {2: 12, 1: 8, 0: 4}
         assert {len(entry.title.split()) for entry in shelf.entries} == {3}
 
 
-def test_wrong_urls_are_of_the_kind_that_is_asked_for_and_nobody_s() -> None:
+def test_wrong_urls_are_of_the_requested_kind_and_belong_to_nobody() -> None:
     gold = load_gold("parrot", load_topics("fairweb-45"))
     known = {entry.entity for entry in gold}
     wrong = [(topic, entry.wrong_url) for topic in topics() for entry in catalogue().shelves[topic.id].entries]
@@ -67,7 +67,7 @@ def test_wrong_urls_are_of_the_kind_that_is_asked_for_and_nobody_s() -> None:
 
 
 @pytest.mark.parametrize("topic", topics(), ids=lambda topic: topic.id)
-def test_a_request_is_found_in_the_user_s_words_whatever_the_white_space_and_case(topic: Topic) -> None:
+def test_a_request_is_found_in_the_user_s_words_regardless_of_white_space_and_case(topic: Topic) -> None:
     words = topic.request.split()
     broken = "Hello!\n" + "\n  ".join(words).upper() + "\nFormat: name, URL"
     for text in (topic.request, f"{topic.request}\nFormat: {topic.asks_for}", broken):
@@ -97,7 +97,7 @@ def test_nothing_is_named_twice_in_a_conversation_and_the_shelf_runs_out_honestl
     assert answers[-1].text in VARIANTS["exhausted"]
 
 
-def test_the_order_of_entities_is_even_over_the_shelf() -> None:
+def test_the_order_of_entities_is_uniform_over_the_shelf() -> None:
     # 4,800 first places over 24 entries: chi-square with 23 degrees of freedom; 49.7 is its 99.9% point.
     topic = topics()[20]
     firsts = Counter(urls(session(seed=seed).answer(topic.request))[0] for seed in range(4800))
@@ -105,7 +105,7 @@ def test_the_order_of_entities_is_even_over_the_shelf() -> None:
     assert sum((count - 200) ** 2 / 200 for count in firsts.values()) < 49.7
 
 
-def test_told_to_adhere_it_gives_the_titles_of_before_with_their_urls() -> None:
+def test_told_to_adhere_it_repeats_the_earlier_titles_with_their_urls() -> None:
     parrot = session(BARE_THEN_LIST)
     bare, again, mended = parrot.answer(topics()[0].request), parrot.answer(MORE), parrot.answer(ADHERE)
     assert bare.links == again.links == ()
@@ -114,7 +114,7 @@ def test_told_to_adhere_it_gives_the_titles_of_before_with_their_urls() -> None:
     assert len(urls(mended)) == 5
 
 
-def test_follow_ups_refer_to_the_topic_of_the_session_so_far() -> None:
+def test_follow_ups_refer_to_the_topic_so_far() -> None:
     parrot = session()
     for topic in (topics()[0], topics()[16], topics()[31]):
         shelf = {entry.url for entry in catalogue().shelves[topic.id].entries}
@@ -122,7 +122,7 @@ def test_follow_ups_refer_to_the_topic_of_the_session_so_far() -> None:
             assert set(urls(parrot.answer(text))) <= shelf
 
 
-def test_it_honestly_does_not_know_what_is_not_in_its_catalogue() -> None:
+def test_it_admits_not_knowing_what_is_not_in_its_catalogue() -> None:
     parrot = session()
     assert parrot.answer(MORE).text == UNKNOWN  # no topic yet
     parrot.answer(topics()[0].request)
@@ -151,7 +151,7 @@ def test_repeats_come_as_often_as_the_profile_says_and_never_first() -> None:
     assert abs(repeated - 1400) < 4 * (4000 * 0.35 * 0.65) ** 0.5  # four places in five can repeat
 
 
-def test_the_same_seed_gives_the_same_words_and_another_seed_others() -> None:
+def test_the_same_seed_gives_the_same_words_and_another_seed_gives_others() -> None:
     def talk(seed: int) -> list[str]:
         parrot = session("erratic", seed)
         return [parrot.answer(text).text for text in (topics()[5].request, MORE, ADHERE, topics()[6].request, MORE)]
@@ -160,7 +160,7 @@ def test_the_same_seed_gives_the_same_words_and_another_seed_others() -> None:
     assert len({tuple(talk(seed)) for seed in range(20)}) == 20
 
 
-def test_a_session_goes_on_from_a_history_as_from_its_own_past() -> None:
+def test_a_session_continues_from_a_history_as_from_its_own_past() -> None:
     profile = replace(PROFILES["perfect"], wrong=0.5)
     first = session(profile)
     history = [Exchange(text, first.answer(text)) for text in (topics()[8].request, MORE)]

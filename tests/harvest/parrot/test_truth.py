@@ -98,14 +98,14 @@ def test_the_expected_relevance_of_perfect_is_a_sum_over_ten_word_positions() ->
     assert truth(PROFILES["perfect"], PROTOCOL, [topic], catalogue()).relevance == pytest.approx(expected, rel=1e-12)
 
 
-def test_gains_and_patience_are_taken_as_given() -> None:
+def test_gains_and_patience_are_used_as_given() -> None:
     nothing = truth(PROFILES["perfect"], PROTOCOL, TOPICS.topics, catalogue(), gains={0: 0.0, 1: 0.0, 2: 0.0})
     short = truth(PROFILES["perfect"], PROTOCOL, TOPICS.topics, catalogue(), patience=20)
     assert nothing.relevance == 0
     assert short.relevance == 0  # the user has read 20 words before the first entry comes
 
 
-def test_what_never_fails_has_no_recovery() -> None:
+def test_a_system_that_never_fails_has_no_recovery() -> None:
     assert math.isnan(true("perfect").recovery)
     assert true("silent").recovery == 0
 
@@ -126,7 +126,7 @@ def test_label_paths_are_drawn_as_often_as_the_truth_says(name: str, draws: int)
 
 @SIZES
 @pytest.mark.parametrize("name", PROFILES)
-def test_the_words_of_every_conversation_stand_where_its_path_says(name: str, draws: int) -> None:
+def test_the_words_of_every_conversation_are_where_its_path_says(name: str, draws: int) -> None:
     expected: dict[tuple[str, tuple[str, ...]], set[tuple[int, ...]]] = {}
     for topic in TOPICS.topics:
         for way in paths(PROFILES[name], PROTOCOL, topic, catalogue()):
@@ -154,7 +154,7 @@ def test_the_mean_relevance_of_many_conversations_is_the_expected_one(name: str,
 
 @pytest.mark.parametrize("sittings", [100, pytest.param(400, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", ["erratic", "refusing", "steady"])
-def test_a_session_through_many_topics_follows_the_chain_that_carries_on(name: str, sittings: int) -> None:
+def test_a_session_through_many_topics_follows_the_chain_with_carry_over(name: str, sittings: int) -> None:
     topics = TOPICS.topics[10:20]  # films, then researchers
     expected = sitting(PROFILES[name], PROTOCOL, topics, catalogue())
     parrot, user = Parrot(catalogue(), PROFILES[name]), ScriptedUser(PROTOCOL)
@@ -166,14 +166,14 @@ def test_a_session_through_many_topics_follows_the_chain_that_carries_on(name: s
         assert_drawn_from(counts[place], dict(expected[place].label_paths))
 
 
-def test_once_inadequate_erratic_tends_to_stay_so_from_topic_to_topic() -> None:
+def test_once_inadequate_erratic_tends_to_stay_inadequate_from_topic_to_topic() -> None:
     expected = sitting(PROFILES["erratic"], PROTOCOL, TOPICS.topics, catalogue())
     assert expected[0].useful[0] == pytest.approx(0.62)
     assert expected[1].useful[0] < 0.55
     assert expected[-1].useful[0] == pytest.approx(expected[-2].useful[0])  # settled
 
 
-def test_what_has_no_closed_form_is_refused() -> None:
+def test_a_measure_without_a_closed_form_is_refused() -> None:
     greedy = replace(PROFILES["perfect"], entities=12)
     assert paths(greedy, PROTOCOL, TOPICS["M002"], catalogue())  # 24 of 24
     shelf = catalogue().shelves["M002"]
@@ -187,13 +187,13 @@ def test_what_has_no_closed_form_is_refused() -> None:
         truth(PROFILES["perfect"], PROTOCOL, [], catalogue())
 
 
-def test_another_order_of_a_row_is_the_same_truth() -> None:
+def test_another_order_of_a_row_gives_the_same_truth() -> None:
     steady = PROFILES["steady"]
     turned: Profile = replace(steady, first=dict(reversed(list(steady.first.items()))))
     assert truth(turned, PROTOCOL, TOPICS.topics, catalogue()).relevance == pytest.approx(true("steady").relevance)
 
 
-def test_the_page_about_the_parrot_holds_the_tables_as_the_program_prints_them() -> None:
+def test_the_page_about_the_parrot_contains_the_tables_as_the_program_prints_them() -> None:
     page = (DOCS / "parrot.md").read_text(encoding="utf-8")
     assert example(Parrot(catalogue(), PROFILES["format-breaking"]), ScriptedUser(PROTOCOL), TOPICS["M002"]) in page
     assert chain_table() in page
@@ -202,9 +202,7 @@ def test_the_page_about_the_parrot_holds_the_tables_as_the_program_prints_them()
 
 
 @SIZES
-def test_a_protocol_that_stops_once_it_has_what_it_wanted_is_scored_as_the_truth_says(
-    tmp_path: Path, draws: int
-) -> None:
+def test_a_protocol_that_stops_after_a_useful_answer_is_scored_as_the_truth_says(tmp_path: Path, draws: int) -> None:
     text = (Path(protocols.__path__[0]) / "fairweb-two-round.yaml").read_text(encoding="utf-8")
     file = tmp_path / "until-useful.yaml"
     file.write_text(text.replace("label: o, go: more", "label: o, stop: completed").replace("go: insist", "go: more"))

@@ -64,7 +64,7 @@ def test_the_drift_is_found_within_four_audits_in_four_cases_of_five_and_nothing
     assert min(late) >= 2, "one audit alone is never enough"
 
 
-def test_the_plan_that_is_printed_at_the_blessing_says_so() -> None:
+def test_the_plan_that_is_printed_at_the_blessing_agrees() -> None:
     """A fall as large as the drift is one that four audits of this size are said to confirm."""
     rng = generator(0, "planned newsroom")
     good = np.array(shown(1, "en"))
@@ -85,7 +85,7 @@ def test_in_a_thousand_years_the_drift_is_found_and_false_alarms_are_rare(langua
     assert (late <= 4).mean() >= 0.8
 
 
-def test_each_day_of_a_calendar_has_answers_of_its_own_and_the_third_week_is_the_third(tmp_path: Path) -> None:
+def test_each_day_of_a_calendar_has_its_own_answers_and_the_third_week_is_the_third(tmp_path: Path) -> None:
     file, options = tmp_path / "day.txt", Options(profile="drifting", calendar="day.txt")
     drivers = {}
     for day in (1, 14, 15):

@@ -19,7 +19,7 @@ FLOCK = "/usr/bin/flock"
 
 
 @pytest.mark.parametrize("every", EVERY)
-def test_the_time_is_one_that_cron_takes(every: str) -> None:
+def test_the_time_is_valid_for_cron(every: str) -> None:
     text = crontab(replace(job("/bin/harvest"), every=every), FLOCK)  # type: ignore[arg-type]
     fields, _ = as_cron_reads(text)
     given = [field != "*" for field in fields]
@@ -46,7 +46,7 @@ def program(folder: Path, code: int = 0, sleep: float = 0) -> str:
     return str(path)
 
 
-def test_where_all_is_well_nothing_is_printed_and_the_log_has_it_all(tmp_path: Path) -> None:
+def test_a_good_night_prints_nothing_and_the_log_has_everything(tmp_path: Path) -> None:
     folder = tmp_path / 'it\'s 100% "mine" $HOME'
     folder.mkdir()
     done = run(crontab(job(program(tmp_path), "a b", "50%", folder=str(folder)), FLOCK))
@@ -55,7 +55,7 @@ def test_where_all_is_well_nothing_is_printed_and_the_log_has_it_all(tmp_path: P
 
 
 @pytest.mark.parametrize("code", [1, 3])
-def test_where_it_is_not_cron_mails_the_end_of_the_log_and_the_code_stays(tmp_path: Path, code: int) -> None:
+def test_after_a_bad_night_cron_mails_the_end_of_the_log_and_the_code_is_kept(tmp_path: Path, code: int) -> None:
     done = run(crontab(job(program(tmp_path, code), folder=str(tmp_path)), FLOCK))
     assert done.returncode == code
     assert done.stdout == f"harvest watch run of weekly: exit code {code}\nsaid  \nproblem\n"
@@ -86,10 +86,10 @@ def test_secrets_come_from_a_file_and_without_it_nothing_is_played(tmp_path: Pat
     assert "of a secret" in (tmp_path / "audit.log").read_text()
 
 
-def test_a_folder_that_has_gone_is_not_a_change(tmp_path: Path) -> None:
+def test_a_missing_folder_is_not_a_change(tmp_path: Path) -> None:
     assert run(crontab(job(program(tmp_path), folder=str(tmp_path / "gone")), FLOCK)).returncode == 3
 
 
-def test_a_line_that_cron_would_cut_is_refused() -> None:
+def test_a_line_that_cron_would_truncate_is_refused() -> None:
     with pytest.raises(InputError, match="cron cuts it off after 998"):
         crontab(job("/bin/harvest", "x" * 900), FLOCK)

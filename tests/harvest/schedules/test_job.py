@@ -17,7 +17,7 @@ def job(*words: str, name: str = "weekly", folder: str = "/work", variables: tup
     return Job(name, "week", words, Path(folder), **paths, environment=Path(folder, "audit.env"), variables=variables)
 
 
-def test_the_time_is_that_of_the_name_and_never_on_the_hour() -> None:
+def test_the_time_follows_from_the_name_and_is_never_on_the_hour() -> None:
     assert slot_of("weekly") == slot_of("weekly")
     slots = [slot_of(f"audit {number}") for number in range(600)]
     assert {one.minute for one in slots} == {minute for minute in range(60) if minute % 15}
@@ -28,14 +28,14 @@ def test_the_time_is_that_of_the_name_and_never_on_the_hour() -> None:
 
 
 @pytest.mark.parametrize("word", ["a\nb", "a\x1b[0m", "${{ github.token }}", "a\\%b", "dd\\\\%", "trail\\"])
-def test_what_no_schedule_can_hold_is_refused(word: str) -> None:
+def test_an_impossible_schedule_is_refused(word: str) -> None:
     with pytest.raises(InputError, match="cannot be used in a schedule"):
         job("/bin/harvest", word)
     with pytest.raises(InputError, match="cannot be used in a schedule"):
         job("/bin/harvest", folder=f"/{word}")
 
 
-def test_what_confirms_an_alarm_is_played_at_another_hour_beside_the_other() -> None:
+def test_the_run_that_confirms_an_alarm_is_played_at_another_hour() -> None:
     first, second = job("harvest", "watch", "run"), job("harvest", "watch", "run", "--if-alarm")
     assert second.slot.hour == first.slot.hour + 6
     assert abs(second.slot.minute - first.slot.minute) == 30, "also where both are played every hour"
@@ -43,7 +43,7 @@ def test_what_confirms_an_alarm_is_played_at_another_hour_beside_the_other() -> 
     assert (first.lock, first.log) == (second.lock, second.log), "they never overlap"
 
 
-def test_an_audit_is_followed_within_hours_if_an_alarm_or_a_fall_waits() -> None:
+def test_an_audit_is_followed_up_within_hours_if_an_alarm_or_a_fall_is_pending() -> None:
     weekly = job("harvest", "watch", "run", "audit.yaml")
     after = weekly.follow_up
     assert after is not None
@@ -53,5 +53,5 @@ def test_an_audit_is_followed_within_hours_if_an_alarm_or_a_fall_waits() -> None
     assert replace(weekly, every="hour").follow_up is None, "which is often enough"
 
 
-def test_a_unit_has_a_name_that_every_scheduler_takes() -> None:
+def test_a_unit_has_a_name_that_every_scheduler_accepts() -> None:
     assert unit_name("my audit +1") == "harvest-my-audit-1"

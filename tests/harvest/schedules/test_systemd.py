@@ -29,7 +29,7 @@ def installed(made: Job, folder: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("every", EVERY)
-def test_the_script_puts_units_in_place_that_systemd_takes(tmp_path: Path, every: str) -> None:
+def test_the_script_installs_units_that_systemd_accepts(tmp_path: Path, every: str) -> None:
     made = job("/bin/true", "watch", "run", "audit.yaml", folder=str(tmp_path))
     check_units(*installed(replace(made, every=every), tmp_path))  # type: ignore[arg-type]
     assert (tmp_path / "told").read_text().splitlines() == [
@@ -38,7 +38,7 @@ def test_the_script_puts_units_in_place_that_systemd_takes(tmp_path: Path, every
     ]
 
 
-def test_words_and_paths_mean_what_they_are(tmp_path: Path) -> None:
+def test_words_and_paths_are_quoted_correctly(tmp_path: Path) -> None:
     folder = tmp_path / "100% 'mine'"
     folder.mkdir()
     words = ("/bin/true", "a b", '"', "$HOME", "50%", "x'y", "")
@@ -50,13 +50,13 @@ def test_words_and_paths_mean_what_they_are(tmp_path: Path) -> None:
     assert f"EnvironmentFile={str(folder / 'audit.env').replace('%', '%%')}\n" in path.read_text()
 
 
-def test_a_change_fails_the_unit_and_an_audit_that_still_plays_does_not() -> None:
+def test_a_change_fails_the_unit_and_an_audit_that_is_still_running_does_not() -> None:
     text = service(job("/bin/true"), FLOCK)
     assert "SuccessExitStatus=75\n" in text
     assert "#OnFailure=" in text
     assert "EnvironmentFile" not in text
 
 
-def test_what_was_missed_is_made_up_for_and_not_all_begin_at_once() -> None:
+def test_a_missed_run_is_caught_up_on_and_not_all_start_at_once() -> None:
     text = timer(job("/bin/true"))
     assert "Persistent=true\nRandomizedDelaySec=10min\nFixedRandomDelay=true\n" in text

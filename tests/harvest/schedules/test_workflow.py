@@ -33,7 +33,7 @@ def steps(text: str) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("variables", [(), ("KEY", "HOOK")])
-def test_github_would_take_it(tmp_path: Path, every: str, variables: tuple[str, ...]) -> None:
+def test_github_would_accept_it(tmp_path: Path, every: str, variables: tuple[str, ...]) -> None:
     one = replace(job("harvest", "watch", "run", "audits/a.yaml", variables=variables), every=every)  # type: ignore[arg-type]
     text = made(one, folder="studies/of mine")
     (tmp_path / "harvest-weekly.yml").write_text(text)
@@ -57,14 +57,14 @@ def test_github_would_take_it(tmp_path: Path, every: str, variables: tuple[str, 
     )
 
 
-def test_actions_are_named_by_content() -> None:
+def test_actions_are_pinned_by_content() -> None:
     for name, used in ACTIONS.items():
         assert re.fullmatch(rf"actions/{name}@[0-9a-f]{{40}} # v\d+\.\d+\.\d+", used)
     named = {one["uses"] for one in steps(made(job("harvest"))).values() if "uses" in one}
     assert named == {one.partition(" ")[0] for one in ACTIONS.values()}
 
 
-def test_conversations_are_kept_in_private_repositories_only() -> None:
+def test_conversations_are_kept_only_in_private_repositories() -> None:
     for name, step in steps(made(job("harvest"))).items():
         if "upload-artifact" in step.get("uses", ""):
             private = "github.event.repository.private" in step["if"]

@@ -42,7 +42,7 @@ trials: 2
 systems:
   - {{name: counting, driver: openai, options: {{base_url: "{url}", model: m, seed: trial}}}}
 """
-FAILING = "test_a_store_that_fails_ends_the_play_and_nothing_recorded_is_lost"
+FAILING = "test_a_failing_store_ends_the_play_and_nothing_recorded_is_lost"
 
 
 class Counting(Store):
@@ -113,7 +113,7 @@ def with_another_hash(chain: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-def test_what_one_worker_stored_is_what_another_plays_on_from(stored: StoredRun, tmp_path: Path) -> None:
+def test_another_worker_continues_from_what_one_worker_stored(stored: StoredRun, tmp_path: Path) -> None:
     first = played(stored, tmp_path / "east")
     assert first.finished
     second = played(stored, tmp_path / "west", trials=4)
@@ -130,7 +130,7 @@ def test_what_one_worker_stored_is_what_another_plays_on_from(stored: StoredRun,
     assert content(second) == content(read(tmp_path / "alone", keep_rows=True))
 
 
-def test_a_folder_that_was_compacted_in_between_goes_on_with_its_store(stored: StoredRun, tmp_path: Path) -> None:
+def test_a_folder_that_was_compacted_in_between_continues_with_its_store(stored: StoredRun, tmp_path: Path) -> None:
     """What a store does not have yet is sent from the segment, with its whole chain."""
     with counting_api() as api:
         (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url))
@@ -171,7 +171,7 @@ def test_a_fetched_run_is_the_recorded_one(stored: StoredRun, tmp_path: Path) ->
     assert (found.faults, found.gaps, found.notes) == ([], [], [])
 
 
-def test_gold_that_the_header_names_is_missed_also_where_the_chain_has_lost_its_end(tmp_path: Path) -> None:
+def test_missing_gold_that_the_header_names_is_reported_even_if_the_chain_lost_its_end(tmp_path: Path) -> None:
     """Without its end, the chain names no layer, and the inventory of the other machine does not come along."""
     played(stored := StoredRun(Counting(), ""), tmp_path / "gold")
     stored.fetch(tmp_path / "copy")
@@ -197,7 +197,7 @@ def test_gold_is_in_the_store_as_soon_as_a_run_is(stored: StoredRun, tmp_path: P
     assert [name for name in files(tmp_path / "copy") if name.startswith("judgments/gold-")]
 
 
-def test_judgments_are_looked_for_before_the_header_and_at_the_end_alone(
+def test_judgments_are_searched_for_before_the_header_and_only_at_the_end(
     stored: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[str] = []
@@ -221,7 +221,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
-def test_who_is_only_out_of_reach_is_shut_out_and_what_it_stored_is_not_asked_again(
+def test_a_worker_that_is_only_unreachable_is_shut_out_and_its_stored_data_is_not_asked_again(
     stored: StoredRun, tmp_path: Path
 ) -> None:
     """The first is held before it sends what it recorded; meanwhile the second plays the shard to its end."""
@@ -253,13 +253,13 @@ def test_who_is_only_out_of_reach_is_shut_out_and_what_it_stored_is_not_asked_ag
             "every turn, in the folder of the one that played it",
             again,
             f"`{seen}`",
-            "`test_who_is_only_out_of_reach_is_shut_out_and_what_it_stored_is_not_asked_again`",
+            "`test_a_worker_that_is_only_unreachable_is_shut_out_and_its_stored_data_is_not_asked_again`",
         ),
         "Processes and clocks",
     )
 
 
-def test_two_that_take_a_run_up_at_once_get_different_stints(stored: StoredRun, tmp_path: Path) -> None:
+def test_two_workers_that_take_up_a_run_at_once_get_different_stints(stored: StoredRun, tmp_path: Path) -> None:
     store = counting(stored)
     numbers: list[int] = []
 
@@ -275,7 +275,7 @@ def test_two_that_take_a_run_up_at_once_get_different_stints(stored: StoredRun, 
     assert not stored.stints()[2].is_sealed
 
 
-def test_a_piece_that_comes_while_its_stint_is_being_ended_is_found(stored: StoredRun, tmp_path: Path) -> None:
+def test_a_piece_that_arrives_while_its_stint_is_being_ended_is_found(stored: StoredRun, tmp_path: Path) -> None:
     played(stored, tmp_path / "east")
     store, late = counting(stored), b'{"event":"late"}\n'
     end = stored.stints()[1].end
@@ -291,7 +291,9 @@ def test_a_piece_that_comes_while_its_stint_is_being_ended_is_found(stored: Stor
     assert event_files(tmp_path / "west")[0].read_bytes().endswith(late)
 
 
-def test_what_a_killed_worker_had_not_sent_is_sent_before_the_next_stint(stored: StoredRun, tmp_path: Path) -> None:
+def test_data_that_a_killed_worker_had_not_sent_is_sent_before_the_next_stint(
+    stored: StoredRun, tmp_path: Path
+) -> None:
     """Its reply was lost: part of it arrived, and it is not sent twice."""
     other = StoredRun(Counting(), "1-of-2")
     played(other, tmp_path / "east", trials=4)
@@ -312,7 +314,7 @@ def test_what_a_killed_worker_had_not_sent_is_sent_before_the_next_stint(stored:
     assert [one.name for one in tmp_path.iterdir()] == ["east"]
 
 
-def test_to_resume_a_run_brings_each_event_once(stored: StoredRun, tmp_path: Path) -> None:
+def test_resuming_a_run_downloads_each_event_once(stored: StoredRun, tmp_path: Path) -> None:
     stored = replace(stored, largest_piece=1000)
     played(stored, tmp_path / "east")
     played(stored, tmp_path / "west", trials=2)
@@ -324,7 +326,7 @@ def test_to_resume_a_run_brings_each_event_once(stored: StoredRun, tmp_path: Pat
     assert len(brought) == len(set(brought)) > 5
 
 
-def test_what_is_large_is_sent_in_pieces_of_whole_lines(stored: StoredRun, tmp_path: Path) -> None:
+def test_large_data_is_sent_in_pieces_of_whole_lines(stored: StoredRun, tmp_path: Path) -> None:
     stored = replace(stored, largest_piece=1000)
     played(stored, tmp_path / "east")
     (file,) = event_files(tmp_path / "east")
@@ -334,7 +336,7 @@ def test_what_is_large_is_sent_in_pieces_of_whole_lines(stored: StoredRun, tmp_p
     assert b"".join(pieces) == file.read_bytes()
 
 
-def test_a_line_that_a_killed_worker_left_half_written_is_not_sent(stored: StoredRun, tmp_path: Path) -> None:
+def test_a_line_half_written_by_a_killed_worker_is_not_sent(stored: StoredRun, tmp_path: Path) -> None:
     whole = played(stored, tmp_path / "east")
     (file,) = event_files(tmp_path / "east")
     with file.open("ab") as opened:
@@ -363,7 +365,7 @@ def test_a_folder_whose_trials_others_played_again_is_moved_and_not_lost(stored:
     assert not [name for name in store.asked if name.startswith("1-of-2/stints/000003/trials")], "nothing was played"
 
 
-def test_a_store_that_fails_ends_the_play_and_nothing_recorded_is_lost(stored: StoredRun, tmp_path: Path) -> None:
+def test_a_failing_store_ends_the_play_and_nothing_recorded_is_lost(stored: StoredRun, tmp_path: Path) -> None:
     store = counting(stored)
 
     def fail(name: str) -> None:
@@ -396,7 +398,7 @@ def test_another_audit_touches_nothing_of_a_run(stored: StoredRun, tmp_path: Pat
     assert counting(stored).asked == before
 
 
-def test_folders_that_are_not_of_the_store_are_refused(stored: StoredRun, tmp_path: Path) -> None:
+def test_folders_that_do_not_belong_to_the_store_are_refused(stored: StoredRun, tmp_path: Path) -> None:
     asyncio.run(play_audit(audit(), tmp_path / "own"))
     with pytest.raises(InputError, match="does not belong to memory/1-of-2"):
         played(stored, tmp_path / "own")
@@ -444,7 +446,7 @@ def test_a_folder_of_another_shard_or_another_store_is_refused_before_anything_i
     assert sorted(one.name for one in tmp_path.iterdir()) == ["east", "west"]
 
 
-def test_a_folder_that_was_killed_goes_on_where_it_was_moved_to(stored: StoredRun, tmp_path: Path) -> None:
+def test_a_killed_folder_continues_from_where_it_was_moved_to(stored: StoredRun, tmp_path: Path) -> None:
     """Nothing of it is in the store yet; its claim shows that it belongs there."""
     store = counting(stored)
 
@@ -475,7 +477,7 @@ def test_a_damaged_line_that_was_not_sent_is_named(stored: StoredRun, tmp_path: 
         played(stored, tmp_path / "east")
 
 
-def test_a_store_that_overwrites_is_refused(tmp_path: Path) -> None:
+def test_an_overwriting_store_is_refused(tmp_path: Path) -> None:
     class Careless(Store):
         def put_new(self, name: str, data: bytes) -> bool:
             return True
@@ -484,7 +486,7 @@ def test_a_store_that_overwrites_is_refused(tmp_path: Path) -> None:
         take_over(StoredRun(Careless("memory", MemoryStore()), "1-of-2"), tmp_path / "east", anybody)
 
 
-def test_a_folder_that_cannot_be_gone_on_with_shuts_nobody_out(stored: StoredRun, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_continued_shuts_nobody_out(stored: StoredRun, tmp_path: Path) -> None:
     played(stored, tmp_path / "east")
     (tmp_path / "east" / "evidence").symlink_to(tmp_path)
     with pytest.raises(RunError, match="links in a run are not followed"):
@@ -492,7 +494,7 @@ def test_a_folder_that_cannot_be_gone_on_with_shuts_nobody_out(stored: StoredRun
     assert list(stored.stints()) == [1]
 
 
-def test_what_is_not_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> None:
+def test_data_that_is_not_part_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> None:
     played(stored, tmp_path / "east")
     for name in (".DS_Store", "stints/.DS_Store", "stints/000001/trials/.nfs0001", "evidence/._x", "judgments/.x"):
         stored.put_new(name, b"")  # which those who look at a folder may leave there
@@ -513,7 +515,7 @@ def test_what_is_not_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> N
         odd.fetch(tmp_path / "odd")
 
 
-def test_runs_in_a_store_are_fetched_for_as_long_as_they_are_read(tmp_path: Path) -> None:
+def test_runs_in_a_store_are_kept_locally_while_they_are_read(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/store"
     played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
     with local_copies(["runs/other", url, f"{url}/1-of-2"], tmp_path / "out") as copies:
@@ -556,7 +558,7 @@ def test_a_shard_that_has_only_been_claimed_is_missing_and_the_others_are_merged
         merge_stored([url], tmp_path / "other")
 
 
-def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Path) -> None:
+def test_a_fault_of_a_run_in_a_store_is_reported_with_its_address(tmp_path: Path) -> None:
     url, put = f"file://{tmp_path}/store", tmp_path / "store" / "1-of-2"
     played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
     end = max(one for one in (put / "stints/000001/trials").iterdir())
@@ -590,7 +592,7 @@ def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Pa
         ("judgments/*", lambda data: b"", "was here when the run was closed and is now missing"),
     ],
 )
-def test_what_was_changed_in_a_store_stays_noted_in_what_is_merged(
+def test_changes_in_a_store_are_still_noted_after_merging(
     tmp_path: Path, pattern: str, change: Callable[[bytes], bytes], what: str
 ) -> None:
     url, put = f"file://{tmp_path}/store", tmp_path / "store" / "1-of-2"
@@ -617,7 +619,7 @@ def test_what_was_changed_in_a_store_stays_noted_in_what_is_merged(
 
 
 @pytest.mark.parametrize("empty", [False, True])
-def test_a_header_that_is_lost_is_named_before_anything_is_touched(tmp_path: Path, empty: bool) -> None:
+def test_a_lost_header_is_named_before_anything_is_touched(tmp_path: Path, empty: bool) -> None:
     url = f"file://{tmp_path}/store"
     stored = StoredRun(open_store(url), "1-of-2")
     played(stored, tmp_path / "east")
@@ -634,7 +636,7 @@ def test_a_header_that_is_lost_is_named_before_anything_is_touched(tmp_path: Pat
     assert not list((tmp_path / "west").glob("trials-*"))
 
 
-def test_a_disk_without_room_for_what_is_fetched_is_told_of_the_new_folder(tmp_path: Path) -> None:
+def test_a_disk_too_full_for_the_download_is_reported_with_the_new_folder(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/store"
     played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
     out = tmp_path / "merges" / "out"
@@ -649,7 +651,7 @@ def test_a_disk_without_room_for_what_is_fetched_is_told_of_the_new_folder(tmp_p
 
 
 @pytest.mark.parametrize("kind", ["trials", "chain"])
-def test_a_piece_that_is_gone_or_empty_is_named_with_what_helps(tmp_path: Path, kind: str) -> None:
+def test_a_missing_or_empty_piece_is_named_with_the_remedy(tmp_path: Path, kind: str) -> None:
     url = f"file://{tmp_path}/store"
     stored = StoredRun(open_store(url), "1-of-2")
     played(stored, tmp_path / "east")

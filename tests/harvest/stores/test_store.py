@@ -33,17 +33,17 @@ def test_an_address_with_credentials_is_refused_and_not_repeated(url: str) -> No
     "url",
     ["http://host/x", "s3:///x", "file://host/x", "file:///", "runs/weekly", "s3://[x", "file:runs", "file:/runs"],
 )
-def test_what_is_no_store_is_refused(url: str) -> None:
+def test_an_invalid_store_is_refused(url: str) -> None:
     with pytest.raises(InputError):
         open_store(url)
 
 
-def test_a_path_is_no_address() -> None:
+def test_a_path_is_not_an_address() -> None:
     assert is_url("s3://bucket/x")
     assert not is_url("runs/weekly")
 
 
-def test_objects_are_put_once(tmp_path: Path) -> None:
+def test_objects_are_written_once(tmp_path: Path) -> None:
     store = open_store(f"file://{tmp_path}/a%20b")
     assert store.put_new("runs/1/x", b"one")
     assert not store.put_new("runs/1/x", b"two")
@@ -58,7 +58,7 @@ def test_objects_are_put_once(tmp_path: Path) -> None:
     assert store.get("runs/1/x") == b""
 
 
-def test_a_fault_is_told_in_words_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_reported_in_words_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "AWS_ACCESS_KEY_ID": CANARY,
         "AWS_SECRET_ACCESS_KEY": CANARY,
@@ -73,19 +73,19 @@ def test_a_fault_is_told_in_words_without_credentials(monkeypatch: pytest.Monkey
     assert CANARY not in f"{caught.value!r} {caught.value} {caught.value.__cause__}"
 
 
-def test_what_azure_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_settings_that_azure_needs_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
     with pytest.raises(InputError, match="AZURE_STORAGE_ACCOUNT_NAME is not set"):
         open_store("az://container/runs")
 
 
-def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(InputError, match=r"pip install 'conversation-harvest\[stores\]'"):
         open_store("s3://bucket/x")
 
 
-def test_a_store_alone_shares_nothing(tmp_path: Path) -> None:
+def test_a_store_cannot_be_combined_with_other_ways_of_sharing(tmp_path: Path) -> None:
     done = harvest("run", "demo", "--store", f"file://{tmp_path}/store", cwd=tmp_path)
     assert done.returncode == 2
     assert "--shard 1/1" in done.stderr

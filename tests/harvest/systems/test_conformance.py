@@ -228,7 +228,7 @@ async def _failing(say: Awaitable[Any]) -> DriverError:
     return caught.value
 
 
-async def test_the_drivers_of_the_documentation_are_held_to_this() -> None:
+async def test_the_documented_drivers_pass_these_tests() -> None:
     page = (DOCS / "drivers.md").read_text(encoding="utf-8")
     documented = {name for name in DRIVERS if f"<!-- options: {name} -->" in page}
     assert documented >= {"browser", "command", "http", "openai", "python", "replay"}
@@ -253,7 +253,7 @@ LONG = 200_000
         *(pytest.param(name, LONG, marks=pytest.mark.soak) for name in OBEDIENT if CASES[name].heavy),
     ],
 )
-async def test_what_the_system_says_comes_back_unchanged(rigged: Rigged, name: str, words: int) -> None:
+async def test_the_systems_text_is_returned_unchanged(rigged: Rigged, name: str, words: int) -> None:
     async with rigged(name) as rig:
         session = await rig.open()
         for said, expected in (SAID | {f"long {words}": " ".join(["word"] * words)}).items():
@@ -262,7 +262,7 @@ async def test_what_the_system_says_comes_back_unchanged(rigged: Rigged, name: s
 
 
 @pytest.mark.parametrize("name", OBEDIENT)
-async def test_an_empty_answer_is_one_except_on_a_page(rigged: Rigged, name: str) -> None:
+async def test_an_empty_answer_is_an_answer_except_on_a_page(rigged: Rigged, name: str) -> None:
     async with rigged(name) as rig:
         if rig.case.mute:
             session = await rig.other({"timeout": 3}).open(Opening("echo", "M002", 1, 1))
@@ -369,7 +369,7 @@ async def test_a_driver_is_closed_over_open_sessions(rigged: Rigged, name: str) 
 
 
 @pytest.mark.parametrize("name", OBEDIENT)
-async def test_a_reply_that_is_later_than_its_time_is_a_time_out(
+async def test_a_reply_that_is_later_than_its_limit_is_a_time_out(
     rigged: Rigged, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls, run_call = 0, CallGuard.run
@@ -401,7 +401,7 @@ async def test_a_reply_that_is_later_than_its_time_is_a_time_out(
 
 
 @pytest.mark.parametrize("name", OBEDIENT)
-async def test_a_turn_can_be_given_up_from_outside(rigged: Rigged, name: str) -> None:
+async def test_a_turn_can_be_cancelled(rigged: Rigged, name: str) -> None:
     async with rigged(name) as rig:
         session = await rig.open()
         with pytest.raises(TimeoutError):
@@ -421,7 +421,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("name", OBEDIENT)
-async def test_a_system_that_breaks_is_unanswered_with_evidence(rigged: Rigged, name: str) -> None:
+async def test_a_broken_system_is_unanswered_with_evidence(rigged: Rigged, name: str) -> None:
     async with rigged(name) as rig:
         session = await rig.open()
         fault = await _failing(session.say("fail"))
@@ -432,7 +432,7 @@ async def test_a_system_that_breaks_is_unanswered_with_evidence(rigged: Rigged, 
 
 
 @pytest.mark.parametrize("name", REMEMBERING)
-async def test_without_state_a_failed_turn_leaves_no_trace_and_with_history_a_session_goes_on(
+async def test_without_state_a_failed_turn_leaves_no_trace_and_with_history_a_session_continues(
     rigged: Rigged, name: str
 ) -> None:
     async with rigged(name) as rig:
@@ -452,7 +452,7 @@ CLOSED = {"browser": "page-unreachable", "http": "connect", "openai": "connect",
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.driver in CLOSED])
-async def test_a_closed_port_is_not_sent(rigged: Rigged, name: str) -> None:
+async def test_a_closed_port_counts_as_not_sent(rigged: Rigged, name: str) -> None:
     async with serving(completions) as gone:
         url = gone.url.replace("http", "ws") if CASES[name].driver == "websocket" else gone.url
     around = Surroundings("echo", Path())

@@ -47,7 +47,7 @@ def waits(session: Failing) -> list[float]:
     return [later - earlier for earlier, later in pairwise(session.said)]
 
 
-def test_the_wait_before_a_turn_is_sent_again_doubles_and_is_up_to_half_the_first_longer() -> None:
+def test_the_wait_before_a_retry_doubles_with_jitter_up_to_half_of_the_first_wait() -> None:
     for seed in range(20):
         session = Failing(Stepped(), [NotSent("http-429") for _ in range(4)])
         reply = delivered(session, Limits(retries=4, retry_wait=2.0), seed=seed)
@@ -55,7 +55,7 @@ def test_the_wait_before_a_turn_is_sent_again_doubles_and_is_up_to_half_the_firs
         assert all(base <= wait < base + 1 for base, wait in zip((2, 4, 8, 16), waits(session), strict=True))
 
 
-def test_the_chance_in_a_wait_is_drawn_from_its_seed() -> None:
+def test_the_jitter_of_a_wait_is_drawn_from_its_seed() -> None:
     def waited(seed: int) -> list[float]:
         session = Failing(Stepped(), [NotSent("http-429") for _ in range(3)])
         delivered(session, Limits(retries=3), seed=seed)
@@ -65,7 +65,7 @@ def test_the_chance_in_a_wait_is_drawn_from_its_seed() -> None:
     assert len({tuple(waited(seed)) for seed in range(20)}) == 20
 
 
-def test_no_wait_is_longer_than_the_longest() -> None:
+def test_no_wait_is_longer_than_the_maximum() -> None:
     session = Failing(Stepped(), [NotSent("http-429") for _ in range(30)])
     delivered(session, Limits(retries=30, retry_wait=1.0, busy_timeout=86_400))
     assert waits(session)[7:] == pytest.approx([LONGEST_WAIT] * 23)
@@ -73,13 +73,13 @@ def test_no_wait_is_longer_than_the_longest() -> None:
 
 
 @pytest.mark.parametrize("asked_for", [0.0, 3.25, LONGEST_WAIT])
-def test_a_system_that_says_when_to_come_again_is_asked_then(asked_for: float) -> None:
+def test_a_system_that_names_a_time_for_retries_is_asked_then(asked_for: float) -> None:
     session = Failing(Stepped(), [NotSent("http-429", retry_after=asked_for)])
     delivered(session, Limits())
     assert session.said == [0, asked_for]
 
 
-def test_a_system_that_says_to_come_again_much_later_is_not_waited_for() -> None:
+def test_a_system_that_names_a_time_much_later_is_not_waited_for() -> None:
     session = Failing(Stepped(), [NotSent("http-429", retry_after=LONGEST_WAIT + 1)])
     with pytest.raises(NotSent, match="http-429"):
         delivered(session, Limits())
@@ -98,14 +98,14 @@ def test_a_system_that_says_to_come_again_much_later_is_not_waited_for() -> None
         (Denied("http-401"), False, 1),
     ],
 )
-def test_a_turn_is_sent_again_only_where_that_is_safe(fault: DriverError, stateful: bool, sent: int) -> None:
+def test_a_turn_is_sent_again_only_if_that_is_safe(fault: DriverError, stateful: bool, sent: int) -> None:
     session = Failing(Stepped(), [fault] * 9)
     with pytest.raises(type(fault)):
         delivered(session, Limits(retries=2), stateful=stateful)
     assert len(session.said) == sent
 
 
-def test_a_reply_is_waited_for_as_long_as_its_bound_and_no_longer() -> None:
+def test_a_reply_is_awaited_up_to_its_limit_and_no_longer() -> None:
     assert delivered(Failing(Stepped(), [], 299.0), Limits(turn_timeout=300.0)).turn.sends == 1
     late = Failing(Stepped(), [], 301.0)
     with pytest.raises(Unanswered, match="timeout: no complete reply within 300 s"):
@@ -113,7 +113,7 @@ def test_a_reply_is_waited_for_as_long_as_its_bound_and_no_longer() -> None:
     assert late.time.seconds == 300
 
 
-def test_each_sending_of_a_system_without_memory_has_the_whole_bound_and_keeps_the_pace() -> None:
+def test_each_retry_with_a_stateless_system_has_the_whole_limit_and_respects_the_rate() -> None:
     session = Failing(Stepped(), [Unanswered("reset")], 9.0)
     delivered(session, Limits(turn_timeout=10.0, retry_wait=1.0, spacing=30.0), stateful=False)
     assert session.said == [0, 30]
@@ -121,7 +121,7 @@ def test_each_sending_of_a_system_without_memory_has_the_whole_bound_and_keeps_t
 
 
 @pytest.mark.parametrize("retry_after", [None, 8.0])
-def test_a_429_to_one_session_keeps_all_waiting_and_then_further_apart(retry_after: float | None) -> None:
+def test_a_429_to_one_session_delays_all_and_then_spaces_their_turns(retry_after: float | None) -> None:
     time = Stepped()
     told = Failing(time, [NotSent("http-429", retry_after=retry_after)])
     others = [Failing(time, []) for _ in range(3)]
@@ -140,7 +140,7 @@ def test_a_429_to_one_session_keeps_all_waiting_and_then_further_apart(retry_aft
     assert [later - earlier for earlier, later in pairwise(sent[1:])] == pytest.approx([2, 1.9, 1.805])
 
 
-def test_what_did_not_arrive_for_another_reason_keeps_only_its_own_session_waiting() -> None:
+def test_another_reason_for_not_arriving_only_delays_its_own_session() -> None:
     time = Stepped()
     lost, other = Failing(time, [NotSent("connect")]), Failing(time, [])
     gate = Gate(0.0, time.clock)
@@ -156,7 +156,7 @@ def test_what_did_not_arrive_for_another_reason_keeps_only_its_own_session_waiti
     assert lost.said[1] >= 8
 
 
-def test_a_pace_that_was_slowed_comes_back_and_counts_what_was_under_way_together_once() -> None:
+def test_a_slowed_rate_recovers_and_counts_concurrent_complaints_once() -> None:
     time = Stepped()
     gate = Gate(0.0, time.clock)
 
@@ -180,9 +180,7 @@ def test_a_pace_that_was_slowed_comes_back_and_counts_what_was_under_way_togethe
 
 @pytest.mark.parametrize("longest", keep_cells([10.0, 30.0, 240.0, 3600.0], 0, 2))
 @pytest.mark.parametrize("retry_after", [None, 0.0, 7.0, LONGEST_WAIT])
-def test_a_system_that_says_only_that_it_is_asked_too_much_is_not_asked_after_its_bound(
-    longest: float, retry_after: float | None
-) -> None:
+def test_a_system_that_only_complains_is_not_asked_after_its_limit(longest: float, retry_after: float | None) -> None:
     session = Failing(Stepped(), [NotSent("http-429", retry_after=retry_after) for _ in range(100_000)])
     with pytest.raises(NotSent, match="http-429"):
         delivered(session, Limits(retries=100_000, busy_timeout=longest))
@@ -194,7 +192,7 @@ def test_a_system_that_says_only_that_it_is_asked_too_much_is_not_asked_after_it
 
 
 @pytest.mark.parametrize("spacing", [60.0, 300.0])
-def test_a_system_that_is_asked_rarely_is_asked_several_times_before_it_is_given_up(spacing: float) -> None:
+def test_a_system_with_a_low_rate_is_asked_several_times_before_it_is_given_up(spacing: float) -> None:
     time = Stepped()
     session = Failing(time, [NotSent("http-429", retry_after=1.0) for _ in range(100)])
     gate = Gate(spacing, time.clock, busy=BusyTracker(240.0, time.clock, spacing=spacing))
@@ -205,7 +203,7 @@ def test_a_system_that_is_asked_rarely_is_asked_several_times_before_it_is_given
 
 
 @pytest.mark.parametrize("answers_after", [100.0, 170.0])
-def test_an_answer_begins_the_count_of_complaints_anew(answers_after: float) -> None:
+def test_an_answer_resets_the_count_of_complaints(answers_after: float) -> None:
     time, told = Stepped(), list[str]()
     busy = BusyTracker(240.0, time.clock, told.append)
     gate = Gate(0.0, time.clock, busy=busy)
@@ -232,7 +230,7 @@ def test_an_answer_begins_the_count_of_complaints_anew(answers_after: float) -> 
     assert len(told) == 3, "each time anew"
 
 
-def test_nothing_is_given_up_while_a_turn_that_was_sent_may_still_be_answered() -> None:
+def test_nothing_is_given_up_while_a_sent_turn_may_still_be_answered() -> None:
     time = Stepped()
     slow, other = Failing(time, [], 290.0), Failing(time, [NotSent("http-429", retry_after=50.0) for _ in range(6)])
     gate = Gate(0.0, time.clock)
@@ -249,7 +247,7 @@ def test_nothing_is_given_up_while_a_turn_that_was_sent_may_still_be_answered() 
 
 
 @pytest.mark.parametrize("seconds", [60.0, 290.0])
-def test_a_system_that_complained_once_and_then_is_late_is_not_said_to_complain_only(seconds: float) -> None:
+def test_a_system_that_complained_once_and_then_is_late_is_not_called_complaining(seconds: float) -> None:
     time = Stepped()
     session = Failing(time, [NotSent("http-429"), *(Unanswered("http-503") for _ in range(10))])
     gate = Gate(0.0, time.clock)
@@ -268,7 +266,7 @@ def test_a_system_that_complained_once_and_then_is_late_is_not_said_to_complain_
     assert len(session.said) == 11
 
 
-def test_complaints_with_a_long_silence_of_ours_between_them_are_not_added_up() -> None:
+def test_complaints_with_a_long_pause_of_ours_between_them_are_not_added_up() -> None:
     time = Stepped()
     busy = BusyTracker(240.0, time.clock)
     busy.note_complaint(busy.note_sent(), 1.0)
@@ -299,7 +297,7 @@ class EverySixth:
 
 
 @pytest.mark.parametrize(("wait", "sessions"), [(1.0, 1), (1.0, 2), (5.0, 1), (1.5, 3)])
-def test_a_system_that_says_when_to_come_again_is_asked_until_it_answers(wait: float, sessions: int) -> None:
+def test_a_system_that_names_a_time_for_retries_is_asked_until_it_answers(wait: float, sessions: int) -> None:
     time = Stepped()
     system = EverySixth(time, wait)
     limits = Limits(concurrency=sessions)
@@ -326,7 +324,7 @@ def test_retries_of_0_send_no_turn_again_whatever_the_system_says() -> None:
     assert session.said == [0]
 
 
-def test_one_turn_is_not_asked_for_longer_than_a_busy_system_is_waited_for() -> None:
+def test_one_turn_is_not_retried_for_longer_than_a_busy_system_is_waited_for() -> None:
     time = Stepped()
     unlucky = Failing(time, [NotSent("http-429", retry_after=5.0) for _ in range(1000)])
     limits = Limits()
@@ -350,7 +348,7 @@ def test_one_turn_is_not_asked_for_longer_than_a_busy_system_is_waited_for() -> 
 
 
 @pytest.mark.parametrize("asked_for", [999_999_999.0, 3600.0, 1e300])
-def test_a_system_that_asks_to_be_left_alone_for_hours_is_left_at_once(asked_for: float) -> None:
+def test_a_system_that_asks_for_a_pause_of_hours_is_given_up_at_once(asked_for: float) -> None:
     session = Failing(Stepped(), [NotSent("http-429", retry_after=asked_for)])
     clock, limits = session.time.clock, Limits()
     gate = Gate(0.0, clock, busy=BusyTracker(limits.busy_timeout, clock))

@@ -101,7 +101,7 @@ def play(
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_busy_system_is_asked_less_at_a_time_and_answers_no_less(shared: bool) -> None:
+def test_a_busy_system_gets_fewer_concurrent_turns_and_answers_as_many(shared: bool) -> None:
     fewer = [play(10, seed=seed, shared=shared) for seed in range(3)]
     whole = [play(10, seed=seed, shared=shared, adapting=False) for seed in range(3)]
     assert all(one.eased[0] == 25 for one in fewer)
@@ -110,7 +110,7 @@ def test_a_busy_system_is_asked_less_at_a_time_and_answers_no_less(shared: bool)
 
 
 @pytest.mark.parametrize(("most", "spread"), [(50, 0.3), (50, 0.8), (8, 0.3), (4, 0.8)])
-def test_a_system_that_is_not_busy_is_asked_as_much_as_it_may_be(most: int, spread: float) -> None:
+def test_a_system_that_is_not_busy_gets_as_many_turns_as_allowed(most: int, spread: float) -> None:
     fewer = [play(1000, most=most, spread=spread, seed=seed) for seed in range(3)]
     whole = [play(1000, most=most, spread=spread, seed=seed, adapting=False) for seed in range(3)]
     assert [one.eased for one in fewer] == [[]] * 3
@@ -121,7 +121,7 @@ def test_a_system_that_is_not_busy_is_asked_as_much_as_it_may_be(most: int, spre
 @pytest.mark.soak
 @pytest.mark.parametrize("spread", [0.3, 0.8])
 @pytest.mark.parametrize("places", [4, 10, 20, 32, 45, 1000])
-def test_what_the_tries_cost_over_many_runs(places: int, spread: float) -> None:
+def test_the_cost_of_the_tries_over_many_runs(places: int, spread: float) -> None:
     """Where a third less than all can be served, some runs stay at half: they take up to a third longer."""
     seeds = range(20)
     longer = [
@@ -133,7 +133,7 @@ def test_what_the_tries_cost_over_many_runs(places: int, spread: float) -> None:
     assert max(longer) < 1.35
 
 
-def test_a_system_that_is_not_busy_any_more_is_asked_as_much_as_before() -> None:
+def test_a_system_that_is_no_longer_busy_gets_as_many_turns_as_before() -> None:
     time, eased = Stepped(), list[int]()
     load = Load(16, time.clock, eased.append)
     system = System(time, 4, 0.3, 1)
@@ -160,14 +160,14 @@ def test_a_system_that_is_not_busy_any_more_is_asked_as_much_as_before() -> None
 
 
 @pytest.mark.parametrize("quick", [{"seconds": 0.005}, {"turns": 900}, {"most": 3}])
-def test_nothing_is_tried_where_it_would_not_pay(quick: dict[str, float]) -> None:
+def test_nothing_is_tried_if_it_would_not_pay_off(quick: dict[str, float]) -> None:
     played = play(1, **{"turns": 3000, "seconds": 4.0, **quick})  # type: ignore[arg-type]
     assert played.eased == []
     most = int(quick.get("most", 50))
     assert min(played.under_way[most:-most]) == most
 
 
-async def test_turns_go_out_in_the_order_in_which_they_come_and_one_that_is_stopped_leaves_no_hole() -> None:
+async def test_turns_are_sent_in_order_of_arrival_and_a_stopped_one_leaves_no_gap() -> None:
     load, out = Load(2), list[int]()
     answered = [asyncio.Event() for _ in range(6)]
 
@@ -197,7 +197,7 @@ async def test_turns_go_out_in_the_order_in_which_they_come_and_one_that_is_stop
         pass
 
 
-async def test_one_that_is_stopped_when_it_has_just_been_let_through_gives_its_place_on() -> None:
+async def test_a_turn_that_is_stopped_right_after_its_admission_passes_its_place_on() -> None:
     load = Load(1)
     first, second, third = (load.place(1) for _ in range(3))
     await first.__aenter__()
@@ -209,7 +209,7 @@ async def test_one_that_is_stopped_when_it_has_just_been_let_through_gives_its_p
     await asyncio.wait_for(waiting[1], 5)
 
 
-def test_a_turn_that_waits_to_be_sent_again_keeps_no_place_and_its_wait_is_no_answer() -> None:
+def test_a_turn_that_waits_for_a_retry_keeps_no_place_and_its_wait_is_not_an_answer() -> None:
     time = Stepped()
     gate = Gate(0.0, time.clock, Load(1, time.clock))
     said: list[tuple[str, float]] = []

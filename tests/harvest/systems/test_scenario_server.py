@@ -44,7 +44,7 @@ def _text(got: list[Piece]) -> str:
 
 
 @pytest.mark.parametrize("kind", [*sorted(set(KINDS) - {"error", "broken", "slow", "stream"}), "bubbles", "quoting"])
-def test_a_stream_gives_what_the_truth_says_from_token_to_token(back_end: BackEnd, kind: str) -> None:
+def test_a_stream_follows_the_truth_from_token_to_token(back_end: BackEnd, kind: str) -> None:
     got, truth = _streamed(back_end, f"scenario {kind} pause=0 pace=0")
     assert _text(got) == truth.answer
     assert truth.answer.startswith(f"Begin {truth.token}.")
@@ -54,13 +54,13 @@ def test_a_stream_gives_what_the_truth_says_from_token_to_token(back_end: BackEn
     assert truth.outcome == "complete"
 
 
-def test_an_echo_is_the_turn_itself_and_an_empty_reply_is_none(back_end: BackEnd) -> None:
+def test_an_echo_is_the_turn_itself_and_an_empty_reply_is_empty(back_end: BackEnd) -> None:
     assert _text(_streamed(back_end, "scenario echo n=1")[0]) == "scenario echo n=1"
     got, truth = _streamed(back_end, "scenario empty")
     assert (got, truth.answer, truth.last) == ([], "", None)
 
 
-def test_a_pause_lies_in_the_middle_and_is_as_long_as_wished(back_end: BackEnd) -> None:
+def test_a_pause_is_in_the_middle_and_as_long_as_requested(back_end: BackEnd) -> None:
     _, truth = _streamed(back_end, "scenario prose pause=0.5 pace=0")
     gaps = [(after[0] - before[0], before[1]) for before, after in itertools.pairwise(truth.pieces)]
     longest, where = max(gaps)
@@ -69,7 +69,7 @@ def test_a_pause_lies_in_the_middle_and_is_as_long_as_wished(back_end: BackEnd) 
 
 
 @pytest.mark.parametrize(("wish", "outcome"), [("broken=1", "broken"), ("error=1", "error")])
-def test_half_a_reply_and_no_more(back_end: BackEnd, wish: str, outcome: str) -> None:
+def test_exactly_half_a_reply_is_sent(back_end: BackEnd, wish: str, outcome: str) -> None:
     session, text = f"s{next(SESSIONS)}", f"scenario prose pace=0 {wish}"
     got: list[Piece] = []
     with pytest.raises(BackEndError) as caught:
@@ -128,7 +128,7 @@ def test_every_page_is_served_and_one_frame_comes_from_another_origin() -> None:
         assert got(framed[1]) == bodies["plain"]
 
 
-def test_the_servers_end_with_whoever_started_them_even_if_that_one_is_killed() -> None:
+def test_the_servers_end_with_the_process_that_started_them_even_if_it_is_killed() -> None:
     code = "\n".join(
         (
             "import time",

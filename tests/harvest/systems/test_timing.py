@@ -61,7 +61,7 @@ def _yields(node: ast.AST) -> bool:
     return False
 
 
-def test_nothing_else_reads_the_time_sleeps_or_draws_from_no_seed() -> None:
+def test_nothing_else_reads_the_time_sleeps_or_draws_without_a_seed() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {what}"
         for package in PACKAGES
@@ -72,7 +72,7 @@ def test_nothing_else_reads_the_time_sleeps_or_draws_from_no_seed() -> None:
     assert wrong == [], "take a harvest.systems.timing.Clock, and draw from topics.identity.generator"
 
 
-def test_what_is_allowed_somewhere_is_used_there() -> None:
+def test_every_permitted_exception_is_used() -> None:
     for name, allowed in ALLOWED.items():
         assert {what for _, what in found((ROOT / name).read_text(encoding="utf-8"))} == allowed, name
 
@@ -111,7 +111,7 @@ def test_each_way_around_the_clock_is_found(code: str, what: str) -> None:
         "from simulators import random",
     ],
 )
-def test_what_goes_by_a_clock_or_a_seed_is_not(code: str) -> None:
+def test_code_with_a_clock_or_a_seed_is_not_reported(code: str) -> None:
     assert list(found(code)) == []
 
 
@@ -129,7 +129,7 @@ def claims(code: str) -> Iterator[int]:
 _CLOCKS = frozenset({"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"})
 
 
-def test_no_test_asserts_how_long_something_took() -> None:
+def test_no_test_asserts_a_duration() -> None:
     tests = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "benchmarks" not in path.parts]
     wrong = [f"{path.relative_to(ROOT)}:{line}" for path in tests for line in claims(path.read_text(encoding="utf-8"))]
     assert wrong == [], "step a clock (tests.support.stepping), count the work, or write a benchmark"

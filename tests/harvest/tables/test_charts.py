@@ -79,7 +79,7 @@ STUDIES = ["compare", "variance", "plan"]
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_chart_is_whole_in_itself_and_says_in_words_what_it_shows(study: str, charts: Mapping[str, str]) -> None:
+def test_a_chart_is_complete_and_describes_itself_in_words(study: str, charts: Mapping[str, str]) -> None:
     svg = charts[study]
     root = ET.fromstring(svg)
     assert root.get("role") == "img"
@@ -119,7 +119,7 @@ def test_nothing_lies_outside_the_picture(study: str, charts: Mapping[str, str])
                 assert 0 <= float(element.get(name, "")) <= most
 
 
-def test_a_comparison_shows_every_pair_whole_with_its_figures_and_marks_without_colour(
+def test_a_comparison_shows_every_pair_in_full_with_its_figures_and_marks_without_colour(
     charts: Mapping[str, str], compared: Comparison
 ) -> None:
     said = words(charts["compare"])
@@ -143,7 +143,7 @@ def test_a_comparison_shows_every_pair_whole_with_its_figures_and_marks_without_
     assert "What topics add is drawn for the first 3 differences; --csv has it for every one" in said
 
 
-def test_marks_stand_where_their_values_are(compared: Comparison) -> None:
+def test_marks_are_at_their_values(compared: Comparison) -> None:
     """The scale, as its labels say it, puts every mark and every end of an interval at its value."""
     svg = comparison_chart(replace(compared, measures=compared.measures[:1]))
     root = ET.fromstring(svg)
@@ -172,7 +172,7 @@ def test_a_plan_has_a_curve_for_each_number_of_trials_told_apart_by_dashes_and_m
     assert len(dashes) == 2
 
 
-def test_a_figure_without_a_value_or_an_interval_is_in_words_alone() -> None:
+def test_a_figure_without_a_value_or_an_interval_is_only_in_words() -> None:
     panel = IntervalPanel("T", "unit", [IntervalRow("a", said="n/a: one topic"), IntervalRow("b", 2.0, said="2.0")])
     elements, down = interval_panel(panel, panel_width(panel), 0)
     svg = page("t", "d", elements, panel_width(panel) + 2 * MARGIN, down)
@@ -181,7 +181,7 @@ def test_a_figure_without_a_value_or_an_interval_is_in_words_alone() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6))
-def test_an_axis_holds_all_values_and_its_marks_are_round_and_in_order(values: Sequence[float]) -> None:
+def test_an_axis_covers_all_values_and_its_marks_are_round_and_in_order(values: Sequence[float]) -> None:
     axis = Axis.from_values(values, 10.0, 200.0)
     slack = 1e-6 * max(1.0, *map(abs, values))
     assert axis.low <= min(values) + slack
@@ -195,14 +195,14 @@ def test_an_axis_holds_all_values_and_its_marks_are_round_and_in_order(values: S
 
 
 @given(st.text(max_size=60))
-def test_whatever_a_name_holds_the_picture_is_xml_and_says_it(name: str) -> None:
+def test_the_picture_is_xml_and_contains_any_name(name: str) -> None:
     panel = IntervalPanel(name, name, [IntervalRow(name, 1.0, 0.0, 2.0, name)])
     elements, down = interval_panel(panel, panel_width(panel), 0)
     root = ET.fromstring(page(name, name, elements, 800, down))
     assert not list(root.iter(f"{SVG}script"))
 
 
-def test_files_are_written_by_their_kind_beside_what_is_printed(run: Path, tmp_path: Path) -> None:
+def test_files_are_written_by_their_type_in_addition_to_the_output(run: Path, tmp_path: Path) -> None:
     svg, png = tmp_path / "c.svg", tmp_path / "c.png"
     done = harvest("compare", run, "-m", "ave%useful", "--csv", "--figure", svg, "--figure", png)
     assert done.returncode == 0, done.stderr
@@ -226,7 +226,7 @@ def test_files_are_written_by_their_kind_beside_what_is_printed(run: Path, tmp_p
         (["c.svg", "c.svg"], "--figure contains the same file twice"),
     ],
 )
-def test_what_cannot_be_written_is_refused_before_anything_is_computed(
+def test_an_unwritable_file_is_refused_before_anything_is_computed(
     run: Path, tmp_path: Path, names: Sequence[str], said: str
 ) -> None:
     (tmp_path / "there.svg").write_text("mine", encoding="utf-8")
@@ -238,7 +238,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_computed(
     assert (tmp_path / "there.svg").read_text(encoding="utf-8") == "mine"
 
 
-def test_without_a_browser_a_png_is_refused_with_what_to_do_instead(run: Path, tmp_path: Path) -> None:
+def test_without_a_browser_a_png_is_refused_with_an_alternative(run: Path, tmp_path: Path) -> None:
     with mock.patch.dict(os.environ, HARVEST_BROWSER=str(tmp_path / "nowhere")):
         done = harvest("variance", run, "--figure", tmp_path / "v.png")
         assert done.returncode == 2
@@ -247,7 +247,7 @@ def test_without_a_browser_a_png_is_refused_with_what_to_do_instead(run: Path, t
         assert harvest("variance", run, "--figure", tmp_path / "v.svg").returncode == 0, "which takes none"
 
 
-def test_a_browser_that_does_not_start_is_said_without_a_traceback(run: Path, tmp_path: Path) -> None:
+def test_a_browser_that_does_not_start_is_reported_without_a_traceback(run: Path, tmp_path: Path) -> None:
     broken = tmp_path / "chromium"
     shutil.copy("/bin/false", broken)
     broken.chmod(broken.stat().st_mode | stat.S_IXUSR)

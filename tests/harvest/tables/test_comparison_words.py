@@ -16,14 +16,14 @@ def pair(value: float, bounds: tuple[float, float] | None) -> tuple[MeasureCompa
     return MeasureComparison("ave%useful", None, None, "like-these", {}, (), (), (5, 5), (one,), {}), one
 
 
-def test_a_difference_outside_of_its_bounds_is_replaced_by_them_in_either_direction() -> None:
+def test_a_difference_outside_its_bounds_is_replaced_by_them_in_either_direction() -> None:
     measure, one = pair(0.009, (-0.058, -0.233))
     assert not is_known(one)
     assert difference_text(measure, one) == "-23.3 to -5.8"
     assert difference_text(measure, one, turned=True) == "+5.8 to +23.3"
 
 
-def test_of_a_selection_only_the_bounds_of_the_difference_and_of_the_figures_are_printed() -> None:
+def test_for_a_selection_only_the_bounds_of_the_difference_and_of_the_figures_are_printed() -> None:
     measure, one = pair(0.0, (-0.042, 0.236))
     one = replace(one, selected=True)
     measure = replace(measure, figures={"A": 0.847, "B": 0.847}, ranges={"B": (0.611, 0.847)})

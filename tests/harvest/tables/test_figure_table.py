@@ -14,7 +14,7 @@ WORDS = "%recovery, alpha − desk: roughly 70 topics like these; more trials of
 
 
 @pytest.mark.parametrize("width", [30, 60, 80])
-def test_further_lines_of_an_item_begin_below_its_words(width: int) -> None:
+def test_further_lines_of_an_item_are_aligned_with_its_words(width: int) -> None:
     console = Console(file=io.StringIO(), width=width)
     console.print(Item(WORDS))
     first, *others = console.file.getvalue().splitlines()  # type: ignore[attr-defined]

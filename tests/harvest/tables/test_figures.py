@@ -43,7 +43,7 @@ def printed(rows: Sequence[ScoreRow], systems: Sequence[str], width: int, asked:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
-def test_a_name_that_differs_between_systems_cuts_no_figure(width: int) -> None:
+def test_a_name_that_differs_between_systems_truncates_no_figure(width: int) -> None:
     rows = [
         row("SWAN", "A", scorers="people, rules"),
         row("SWAN", "B", scorers="rules"),
@@ -55,20 +55,20 @@ def test_a_name_that_differs_between_systems_cuts_no_figure(width: int) -> None:
     assert "…" not in text
 
 
-def test_a_ratio_over_trials_is_told_apart_from_that_of_one_trial() -> None:
+def test_a_ratio_over_trials_is_distinguished_from_that_of_one_trial() -> None:
     """The GFRC paper prints 9/14 of one trial. Over trials it is another figure, and the legend says so."""
     text = " ".join(printed([row("%recovery", "A"), row("R", "A")], ["A"], 80).split())
     assert "%recovery: one ratio of sums over topics and trials" in text
     assert "one ratio of sums" not in " ".join(printed([row("R", "A")], ["A"], 80).split())
 
 
-def test_what_has_no_interval_says_why() -> None:
+def test_a_missing_interval_is_explained() -> None:
     few = row("R", "A", note="2 topics: too few to resample", low=float("nan"))
     assert "no interval: R (2 topics: too few to resample)" in printed([few], ["A"], 80)
     assert "no interval" not in printed([row("R", "A")], ["A"], 80)
 
 
-def test_what_was_asked_for_and_has_no_value_says_where_it_has_one() -> None:
+def test_a_requested_measure_without_a_value_says_where_it_has_one() -> None:
     none = dataclasses.replace(row("cost", "A", note="no value", low=float("nan")), value=float("nan"), n=0)
     console = Console(width=200, file=io.StringIO(), record=True)
     for part in figures([none], ["A"], width=200, asked=["cost"]):
@@ -88,14 +88,14 @@ def test_a_long_name_of_a_run_is_broken_between_its_parts() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_large_values_are_whole_too(width: int) -> None:
+def test_large_values_are_printed_in_full_too(width: int) -> None:
     large = dataclasses.replace(row("tokens_out", "A"), value=12345.6, low=10000.25, high=23456.75)
     text = printed([large, row("R", "A"), dataclasses.replace(large, system="B")], ["A", "B"], width)
     assert text.count("12345.6000 [10000.2500, 23456.7500]") == 2
     assert "…" not in text
 
 
-def test_the_legend_says_of_which_measures_1_is_good_where_others_stand_beside_them() -> None:
+def test_the_legend_says_for_which_measures_1_is_good_if_others_are_in_the_table() -> None:
     assert "from 0 to 1, 1 is good\n" in printed([row("R", "A")], ["A"], 120)
     beside = printed([row(name, "A") for name in ("R", "U-measure", "Q(latency, beta=0.9)")], ["A"], 200)
     assert "from 0 to 1, 1 is good: R; from 0 upwards, high is good: U-measure; 0 is good: Q(latency" in beside
@@ -113,13 +113,13 @@ def test_the_legend_says_of_which_measures_1_is_good_where_others_stand_beside_t
         ([], ""),
     ],
 )
-def test_the_head_of_a_column_says_of_what_its_intervals_speak_or_nothing_where_they_differ(
+def test_the_head_of_a_column_describes_its_intervals_or_is_empty_if_they_differ(
     resampled: list[str | None], of: str
 ) -> None:
     assert estimand_of(resampled) == of
 
 
-def test_invalid_trials_bound_the_share_that_is_shown_whichever_it_is() -> None:
+def test_invalid_trials_bound_the_shown_share_whichever_it_is() -> None:
     first = dataclasses.replace(row("%useful", "A"), turn=1, invalid=3, worst=0.4, best=0.6)
     text = " ".join(printed([first], ["A"], 100).split())
     assert "A: invalid trials, not in any figure: 3; %useful S1 would be 40.0% had all of them been useless" in text
@@ -129,7 +129,7 @@ def test_invalid_trials_bound_the_share_that_is_shown_whichever_it_is() -> None:
     assert "%useful S1 would be" not in text
 
 
-def test_every_share_and_rate_that_was_asked_for_has_its_bounds() -> None:
+def test_every_requested_share_and_rate_has_its_bounds() -> None:
     mean = dataclasses.replace(row("ave%useful", "A"), invalid=3, worst=0.5, best=0.6)
     first = dataclasses.replace(row("%useful", "A"), turn=1, invalid=3, worst=0.4, best=0.6)
     rate = dataclasses.replace(row("P(breakdown)", "A"), invalid=3, worst=0.25, best=0.0)

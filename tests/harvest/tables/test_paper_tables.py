@@ -37,7 +37,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_csv_holds_every_row_of_the_json_document(run: Path) -> None:
+def test_csv_contains_every_row_of_the_json_document(run: Path) -> None:
     document = json.loads(harvest("score", str(run), "--json").stdout)
     rows = list(csv.DictReader(io.StringIO(harvest("score", str(run), "--csv").stdout)))
     assert len(rows) == len(document["rows"]) > 100
@@ -88,7 +88,7 @@ def test_a_table_in_latex_has_the_figures_of_the_screen(run: Path) -> None:
 
 
 @pytest.mark.parametrize("pair", [("--json", "--csv"), ("--csv", "--latex"), ("--json", "--latex")])
-def test_one_form_at_a_time(run: Path, pair: tuple[str, str]) -> None:
+def test_only_one_form_at_a_time(run: Path, pair: tuple[str, str]) -> None:
     done = harvest("score", str(run), *pair)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--json, --csv and --latex cannot be used together" in done.stderr
@@ -101,7 +101,7 @@ def test_no_text_is_a_command_of_latex(text: str) -> None:
     assert not re.search(r"[\\~^&%$#_{}\n]", bare)
 
 
-def test_of_nothing_there_is_a_table_without_lines() -> None:
+def test_an_empty_table_has_no_lines() -> None:
     assert csv_rows(()) == ""
     assert r"\midrule" in latex_table((), ())
     undefined = ScoreRow("R", "A", None, None, None, float("nan"), 0)

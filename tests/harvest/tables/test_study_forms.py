@@ -66,7 +66,7 @@ def one(table: list[dict[str, Any]], **wanted: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("study", ["compare", "variance", "plan"])
-def test_csv_and_json_hold_the_same_rows_in_one_form_and_json_says_what_they_are_made_of(
+def test_csv_and_json_contain_the_same_rows_in_one_form_and_json_names_their_sources(
     study: str, run: Path, commands: dict[str, Sequence[object]]
 ) -> None:
     document = json.loads(printed(*commands[study], "--json"))
@@ -86,7 +86,7 @@ def test_csv_and_json_hold_the_same_rows_in_one_form_and_json_says_what_they_are
     assert document["software"]["conversation-harvest"]
 
 
-def test_what_is_undefined_is_null_also_where_numpy_computed_it() -> None:
+def test_undefined_values_are_null_even_if_numpy_computed_them() -> None:
     row = LongRow(study="compare", run="run", figure="difference", unit="share", p_corrected=np.float64("nan"), p=0.5)
     assert (row.as_json()["p_corrected"], row.as_json()["p"]) == (None, 0.5)
 
@@ -154,7 +154,7 @@ def test_plans_of_several_differences_have_rows_that_differ(run: Path) -> None:
     assert "& 0.2 & power" in printed(*words, "0.2", *stated)
 
 
-def test_a_plan_without_a_pilot_is_made_of_no_run(run: Path) -> None:
+def test_a_plan_without_a_pilot_names_no_run(run: Path) -> None:
     words = ("plan", run.parent / "audit.yaml", "--detect", "20", "--topics", "6", "--trials", "3")
     document = json.loads(printed(*words, "--json"))
     assert document["sources"] == []
@@ -234,7 +234,7 @@ def test_tables_compile(run: Path, commands: dict[str, Sequence[object]], tmp_pa
         assert name != "compared" or "Overfull" not in done.stdout, "the table for a paper is wider than its column"
 
 
-def test_numbers_of_latex_are_as_people_read_them() -> None:
+def test_numbers_in_latex_are_as_people_read_them() -> None:
     def row(**more: Any) -> LongRow:
         return LongRow(**{"study": "compare", "run": "r", "figure": "f", "unit": "share", "system": "A", **more})
 

@@ -143,7 +143,7 @@ async def sampled(handler: Handler, **options: Any) -> tuple[Sample, list[Asked]
             await endpoint.close()
 
 
-async def test_the_request_is_what_the_options_say() -> None:
+async def test_the_request_follows_the_options() -> None:
     sample, (asked,) = await sampled(
         saying(completion("hello there", "stop")), api_key_env="WORDS_KEY", temperature=0.7, extra={"top_k": 40}
     )
@@ -160,7 +160,7 @@ async def test_the_request_is_what_the_options_say() -> None:
     }
 
 
-async def test_an_endpoint_that_only_says_that_it_is_asked_too_much_is_given_up_and_this_is_told() -> None:
+async def test_an_endpoint_that_only_complains_is_given_up_and_this_is_reported() -> None:
     told: list[tuple[str, str]] = []
     async with serving(saying(response("429 Too Many Requests", ""))) as server:
         given = {"base_url": server.url, "model": "m1", "retries": 20, "retry_wait": 0.1, "busy_timeout": 1}
@@ -180,18 +180,18 @@ async def test_an_endpoint_that_only_says_that_it_is_asked_too_much_is_given_up_
     assert why.startswith("says that it gets too many requests: unless it answers, Harvest waits until ")
 
 
-async def test_an_endpoint_that_takes_no_seed_is_sent_none() -> None:
+async def test_an_endpoint_without_seeds_is_sent_none() -> None:
     _, (asked,) = await sampled(saying(completion("hello")), seed=False, max_tokens=None)
     assert set(asked.json) == {"model", "messages"}
 
 
 @pytest.mark.parametrize("key", ["messages", "seed", "model", "stream"])
-def test_extra_fields_cannot_take_the_place_of_ours(key: str) -> None:
+def test_extra_fields_cannot_replace_ours(key: str) -> None:
     with pytest.raises(ValueError, match=key):
         EndpointOptions.model_validate({"base_url": "http://localhost/v1", "model": "m", "extra": {key: 1}})
 
 
-async def test_what_fails_and_then_works_costs_a_request_and_no_more() -> None:
+async def test_a_failure_before_a_success_costs_only_one_request() -> None:
     busy = response("503 Service Unavailable", "busy")
     sample, asked = await sampled(saying(busy, busy, completion("hello")), retries=2)
     assert (sample.text, len(asked)) == ("hello", 3)
@@ -217,7 +217,7 @@ WRONGS = {
 
 
 @pytest.mark.parametrize("wrong", WRONGS)
-async def test_whatever_the_endpoint_breaks_is_a_typed_failure(wrong: str) -> None:
+async def test_every_broken_reply_of_the_endpoint_is_a_typed_failure(wrong: str) -> None:
     with pytest.raises(EndpointError) as caught:
         await sampled(WRONGS[wrong], timeout=0.5)
     assert caught.value.reason == "endpoint-failed"
@@ -226,16 +226,14 @@ async def test_whatever_the_endpoint_breaks_is_a_typed_failure(wrong: str) -> No
 
 
 @pytest.mark.parametrize("wrong", WRONGS)
-async def test_a_failure_at_the_opening_is_an_invalid_attempt_in_which_nothing_was_said(
-    wrong: str, tmp_path: Path
-) -> None:
+async def test_a_failure_at_the_opening_is_an_invalid_attempt_without_words(wrong: str, tmp_path: Path) -> None:
     one, _ = await conversation(tmp_path, WRONGS[wrong], timeout=0.5)
     assert one.outcome is not None
     assert (one.outcome.kind, one.outcome.reason) == ("invalid", "endpoint-failed")
     assert one.turns == ()
 
 
-async def test_after_a_failure_in_the_middle_the_policys_words_are_said_and_what_failed_is_kept(tmp_path: Path) -> None:
+async def test_after_a_failure_in_the_middle_the_policys_words_are_said_and_the_failure_is_kept(tmp_path: Path) -> None:
     handler = saying(completion("any films on time travel?"), response("502 Bad Gateway", "Sorry!"))
     one, _ = await conversation(tmp_path, handler)
     assert one.outcome is not None
@@ -252,7 +250,7 @@ async def test_after_a_failure_in_the_middle_the_policys_words_are_said_and_what
     assert read(tmp_path / "run").damage == ()
 
 
-async def test_what_was_answered_before_a_free_model_failed_counts_and_is_not_played_again(tmp_path: Path) -> None:
+async def test_answers_before_the_failure_of_a_free_model_count_and_are_not_played_again(tmp_path: Path) -> None:
     for name, wrong in (("status", response("400 Bad Request", "too long")), ("words", completion("As an AI, no."))):
         folder = tmp_path / name
         handler = saying(completion("any films on time travel?"), wrong)
@@ -270,7 +268,7 @@ async def test_what_was_answered_before_a_free_model_failed_counts_and_is_not_pl
         assert run.damage == ()
 
 
-async def test_only_a_trial_that_was_lost_asks_with_other_seeds(
+async def test_only_a_lost_trial_uses_other_seeds(
     tmp_path: Path,
 ) -> None:
     handler = saying(response("502 Bad Gateway", ""), response("502 Bad Gateway", ""), completion("any films?"))
@@ -312,7 +310,7 @@ async def test_no_server_at_all_is_an_invalid_attempt(tmp_path: Path) -> None:
         "How can I help you?",
     ],
 )
-async def test_words_that_are_no_persons_are_never_sent_and_not_held_against_the_system(
+async def test_words_unlike_a_persons_are_never_sent_and_do_not_count_against_the_system(
     text: str, tmp_path: Path
 ) -> None:
     one, server = await conversation(tmp_path, saying(completion(text)))
@@ -327,7 +325,7 @@ async def test_words_that_are_no_persons_are_never_sent_and_not_held_against_the
     assert len(server.asked) == 2
 
 
-async def test_what_was_refused_is_kept_where_the_user_found_no_words(tmp_path: Path) -> None:
+async def test_refused_words_are_kept_if_the_user_found_no_others(tmp_path: Path) -> None:
     handler = saying(completion("any films on time travel?"), completion("I am an AI."), completion(""))
     one, _ = await conversation(tmp_path, handler, protocol=FREE)
     assert one.outcome is not None
@@ -361,7 +359,7 @@ async def test_a_conversation_is_played_with_the_models_words_and_the_policys_ac
     assert server.asked[1].json["messages"][-1] == {"role": "user", "content": one.turns[0].reply.answer.text}
 
 
-async def test_no_words_are_asked_for_once_the_system_has_closed_the_conversation(tmp_path: Path) -> None:
+async def test_no_words_are_requested_once_the_system_has_closed_the_conversation(tmp_path: Path) -> None:
     program = "import json; input(); print(json.dumps({'text': 'goodbye', 'ended': True}))"
     system = {"driver": "command", "options": {"argv": ["python3", "-c", program], "mode": "json"}}
     one, server = await conversation(tmp_path, saying(completion("any films on time travel?")), system=system)
@@ -371,7 +369,7 @@ async def test_no_words_are_asked_for_once_the_system_has_closed_the_conversatio
     assert len(server.asked) == 1
 
 
-async def test_what_was_sampled_and_refused_is_kept_beside_the_turn(tmp_path: Path) -> None:
+async def test_sampled_and_refused_words_are_kept_with_the_turn(tmp_path: Path) -> None:
     handler = saying(completion("How can I help you?"), completion("any films on time travel?"), completion(""))
     one, _ = await conversation(tmp_path, handler)
     assert one.turns[0].reply is not None
@@ -382,7 +380,7 @@ async def test_what_was_sampled_and_refused_is_kept_beside_the_turn(tmp_path: Pa
     assert len({sample["seed"] for sample in samples}) == 2
 
 
-async def test_a_key_is_nowhere_in_the_run_though_the_endpoint_tells_it(
+async def test_a_key_is_nowhere_in_the_run_although_the_endpoint_repeats_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "sk-words-secret-0123456789"
@@ -396,7 +394,7 @@ async def test_a_key_is_nowhere_in_the_run_though_the_endpoint_tells_it(
         assert not file.is_file() or key.encode() not in file.read_bytes(), file
 
 
-def test_a_key_that_is_not_set_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+def test_an_unset_key_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="WORDS_KEY") as caught:
         load_audit(str(audit_file(tmp_path, "http://127.0.0.1:9/v1", api_key_env="WORDS_KEY")))
     assert "endpoint 'words'" in str(caught.value)
@@ -410,7 +408,7 @@ def test_an_endpoint_that_the_audit_lacks_is_refused_before_anything_is_played(t
 
 
 @pytest.mark.parametrize("option", [{"modle": "m"}, {"timeout": -1}, {"base_url": "localhost"}, {"api_key_env": "a b"}])
-def test_an_option_that_an_endpoint_does_not_take_is_refused_with_its_place(
+def test_an_option_that_an_endpoint_does_not_accept_is_refused_with_its_place(
     option: dict[str, Any], tmp_path: Path
 ) -> None:
     path = audit_file(tmp_path, "http://127.0.0.1:9/v1", **option)
@@ -420,7 +418,7 @@ def test_an_option_that_an_endpoint_does_not_take_is_refused_with_its_place(
     assert next(iter(option)) in str(caught.value)
 
 
-def test_another_model_under_the_same_name_does_not_go_on_with_a_run(tmp_path: Path) -> None:
+def test_another_model_with_the_same_name_does_not_continue_a_run(tmp_path: Path) -> None:
     def header(**options: Any) -> Any:
         return load_audit(str(audit_file(tmp_path, "http://127.0.0.1:9/v1", **options))).header()
 
@@ -430,7 +428,7 @@ def test_another_model_under_the_same_name_does_not_go_on_with_a_run(tmp_path: P
             refuse_differences(header(), header(**change), tmp_path)
 
 
-async def test_no_more_requests_run_at_once_than_the_endpoint_is_given(tmp_path: Path) -> None:
+async def test_no_more_requests_run_at_once_than_the_endpoint_allows(tmp_path: Path) -> None:
     now, most = 0, 0
 
     async def counting(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -447,7 +445,7 @@ async def test_no_more_requests_run_at_once_than_the_endpoint_is_given(tmp_path:
     assert len(run.conversations) == 8
 
 
-def test_check_counts_the_requests_to_endpoints_beside_those_to_systems(
+def test_check_counts_the_requests_to_endpoints_next_to_those_to_systems(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """3 trials of 2 attempts, 4 turns of 2 samples, each asked for up to 3 times."""
@@ -484,7 +482,7 @@ async def test_no_more_requests_are_sent_to_an_endpoint_than_check_says(tmp_path
         ({"content": "any films?", "role": "assistant"}, "stop", "stop"),
     ],
 )
-async def test_a_key_that_is_echoed_or_words_of_another_role_are_marked_and_never_said(
+async def test_an_echoed_key_or_words_of_another_role_are_marked_and_never_said(
     message: dict[str, str], finish: str | None, found: str
 ) -> None:
     body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": finish}]})

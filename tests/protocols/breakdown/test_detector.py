@@ -45,7 +45,7 @@ def test_a_system_that_repeats_that_it_does_not_know_is_nearer_a_breakdown_than_
     assert found[0, 2] < found[1, 2] < found[2, 2]
 
 
-def test_what_spoke_sums_to_the_probability_and_the_strongest_comes_first(detector: Detector) -> None:
+def test_the_reasons_sum_to_the_probability_and_the_strongest_comes_first(detector: Detector) -> None:
     for at in (1, 3, 5):
         found = detector.explain(TURNS, at)
         sums = [abs(one.added) for one in found.contributions]
@@ -55,7 +55,7 @@ def test_what_spoke_sums_to_the_probability_and_the_strongest_comes_first(detect
         assert found.probabilities == pytest.approx(tuple(detector.predict(TURNS, [at])[0]))
 
 
-def test_a_turn_is_judged_by_what_came_before_it_alone(detector: Detector) -> None:
+def test_a_turn_is_judged_only_by_the_preceding_text(detector: Detector) -> None:
     whole, first = detector.predict(TURNS, [1, 3]), detector.predict(TURNS[:4], [1, 3])
     assert np.array_equal(whole, first)
 
@@ -87,7 +87,7 @@ def test_two_thousand_turns_of_one_conversation_take_less_than_a_second(detector
     assert time.process_time() - begun < size / 2000
 
 
-def test_the_rule_says_what_the_detector_says_and_by_which_words() -> None:
+def test_the_rule_agrees_with_the_detector_and_names_the_words() -> None:
     exchanges = tuple(Exchange(TURNS[k].text, Answer(TURNS[k + 1].text)) for k in (0, 2, 4))
     probability = load_detector().explain(TURNS, 5).probabilities[2]
     sight = Sight(TOPIC, exchanges, ("o", "x"))
@@ -101,7 +101,7 @@ def test_the_rule_says_what_the_detector_says_and_by_which_words() -> None:
         assert piece.note[0] in "+-"
 
 
-def test_the_rule_in_a_long_conversation_says_what_the_detector_says_of_all_of_it() -> None:
+def test_the_rule_agrees_with_the_detector_in_a_long_conversation() -> None:
     turns = TURNS * 7
     exchanges = tuple(Exchange(turns[k].text, Answer(turns[k + 1].text)) for k in range(0, len(turns), 2))
     verdict = Breakdown(above=0.5).judge(Sight(TOPIC, exchanges, ("o",) * (len(exchanges) - 1)))
@@ -144,7 +144,7 @@ def test_a_detector_is_read_back_as_it_was_written_and_the_shipped_file_is_small
         ("{", "[" * 100_000, ": it is not "),
     ],
 )
-def test_a_file_that_is_no_detector_is_refused_with_what_to_do(
+def test_an_invalid_detector_file_is_refused_with_advice(
     detector: Detector, tmp_path: Path, old: str, new: str, why: str
 ) -> None:
     file = tmp_path / "detector.json"
@@ -179,7 +179,7 @@ def test_a_detector_of_the_first_format_predicts_as_it_did_then(tmp_path: Path) 
     assert np.array_equal(load_detector(tmp_path / "new.json").predict(turns, [1, 3]), found)
 
 
-def test_the_weight_of_what_is_added_follows_familiarity_and_the_label_does_not(detector: Detector) -> None:
+def test_the_weight_of_the_addition_follows_familiarity_and_the_label_does_not(detector: Detector) -> None:
     strange, known = (
         replace(detector, familiarity=replace(detector.familiarity, weights=np.array([constant, 0.0, 0.0])))
         for constant in (-40.0, 40.0)
@@ -205,7 +205,7 @@ def test_dialogues_unlike_chat_become_less_familiar_turn_by_turn(detector: Detec
         assert found[-1] < 0.3
 
 
-def test_a_detector_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
+def test_a_missing_detector_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         load_detector(tmp_path / "none.json")
     (tmp_path / "latin.json").write_bytes(b"{\xe9}")

@@ -112,7 +112,7 @@ def dialogue(number: int, system: str, again: tuple[float, float, float] | None 
         ((0.1, 0.3, 0.6), 0.0),  # the opposite direction
     ],
 )
-def test_a_level_is_believed_as_far_as_a_second_annotation_repeats_it(
+def test_a_level_is_trusted_as_far_as_a_second_annotation_repeats_it(
     again: tuple[float, float, float] | None, belief: float
 ) -> None:
     examples = collect_examples([dialogue(number, "A", again) for number in range(6)])

@@ -46,7 +46,7 @@ def test_another_seed_gives_other_trees_and_the_same_linear_part(examples: Examp
     assert not np.array_equal(one.trees.features, two.trees.features)
 
 
-def test_turns_unlike_those_it_was_trained_on_in_words_are_told_apart_by_what_is_counted(examples: Examples) -> None:
+def test_turns_unlike_the_training_data_in_words_are_told_apart_by_counted_features(examples: Examples) -> None:
     turns = (
         Utterance("U", "Tell me about Riga"),
         Utterance("S", "Riga is a city with 9 museums."),
@@ -59,13 +59,13 @@ def test_turns_unlike_those_it_was_trained_on_in_words_are_told_apart_by_what_is
     assert bad[2] > good[2] + 0.3  # nobody in training said Riga, so less is added than for a city it knows
 
 
-def test_wording_of_fewer_than_three_dialogues_is_not_learnt(examples: Examples) -> None:
+def test_wording_in_fewer_than_three_dialogues_is_not_learnt(examples: Examples) -> None:
     words = train(examples).words
     assert "s:cheese" in words
     assert "s:40" not in words  # only one system turn says it
 
 
-def test_columns_with_as_many_bounds_as_are_allowed_do_not_spill_into_the_next() -> None:
+def test_columns_with_as_many_bounds_as_allowed_do_not_spill_into_the_next() -> None:
     # With 25 quantiles and 24 bins, the highest values of a column were counted as the lowest of the next column.
     rows = np.stack([np.zeros(600), np.arange(600.0)], axis=1)
     wanted = np.where(rows[:, 1:] >= 599, 1.0, -1 / 599) * np.array([[1.0, 0.0, -1.0]])

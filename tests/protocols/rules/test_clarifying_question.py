@@ -58,7 +58,7 @@ def test_most_questions_are_recognised_and_few_near_misses(written: str, precisi
     assert right / (right + len(missed)) >= recall, missed
 
 
-def test_what_came_beside_the_text_is_a_delivery_except_suggested_replies() -> None:
+def test_parts_in_addition_to_the_text_are_a_delivery_except_suggested_replies() -> None:
     question = "Which year do you mean?"
     assert judged(Answer(question, offers=(Offer("1999"), Offer("2004")))).holds
     assert not judged(Answer(question, sources=(Source("https://example.org/"),))).holds
@@ -67,7 +67,7 @@ def test_what_came_beside_the_text_is_a_delivery_except_suggested_replies() -> N
 
 
 @pytest.mark.parametrize("question", FRIENDLY)
-def test_an_answer_of_several_paragraphs_is_one_if_only_the_question_says_something(question: str) -> None:
+def test_an_answer_of_several_paragraphs_asks_only_if_nothing_else_is_said(question: str) -> None:
     assert judged(Answer(f"Sure!\n\n{question}")).holds
     assert not judged(Answer(f"```\npip install primer\n```\n{question}")).holds
     assert not judged(Answer(f"- Primer (2004)\n- Looper (2012)\n- Coherence (2013)\n\n{question}")).holds
@@ -120,7 +120,7 @@ def test_an_offer_asks_only_if_nothing_was_delivered_with_it(text: str, asks: bo
         ("It depends on your taste.", True),
     ],
 )
-def test_how_politely_an_answer_asks_back_does_not_undo_it(text: str, asks: bool, ending: str) -> None:
+def test_politeness_does_not_change_a_clarifying_question(text: str, asks: bool, ending: str) -> None:
     assert judged(Answer(f"{text} {ending}")).holds == asks
 
 
@@ -141,7 +141,7 @@ def test_how_politely_an_answer_asks_back_does_not_undo_it(text: str, asks: bool
         ("季節で料金が変わります。ご希望の日程を教えてください。", True),
     ],
 )
-def test_what_explains_a_request_names_nothing(text: str, asks: bool) -> None:
+def test_an_explanation_of_a_request_names_nothing(text: str, asks: bool) -> None:
     assert judged(Answer(text)).holds == asks
 
 
@@ -174,7 +174,7 @@ def test_an_offer_alone_gives_nothing(text: str, offers: bool) -> None:
     assert not OfferRule().judge(Sight(TOPIC, (Exchange("", Answer(text, offers=(Offer("Menu"),))),))).holds
 
 
-def test_a_list_of_what_is_needed_is_a_question_and_a_list_of_films_with_a_question_is_none() -> None:
+def test_a_list_of_requirements_is_a_question_but_a_list_of_films_with_a_question_is_not() -> None:
     needed = "- Your budget\n- The number of guests\n- Your dates"
     films = "- **Primer**: a puzzle\n- **Looper**: a thriller\n- **Coherence**: a chamber piece"
     for text, asks in (
@@ -196,12 +196,12 @@ def test_the_evidence_is_the_sentence_that_asks() -> None:
 
 
 @given(text=st.text(max_size=300))
-def test_no_answer_is_too_strange_to_be_judged(text: str) -> None:
+def test_any_strange_answer_is_judged(text: str) -> None:
     judged(Answer(text))
 
 
 @pytest.mark.parametrize("piece", ["can you ", "? ", "I need ", "- a?\n", '"', "您", "¿", "could you kindly ", "; α"])
-def test_an_answer_longer_than_a_question_takes_is_none(piece: str) -> None:
+def test_an_answer_longer_than_a_question_is_not_a_question(piece: str) -> None:
     judged(Answer(piece * (3_900 // len(piece))))
     assert not judged(Answer(piece * (1_000_000 // len(piece)) + "Which year do you mean?")).holds
     assert judged(Answer(f"Which year do you mean?{' ' * 10_000}")).holds

@@ -56,7 +56,7 @@ def answers(lot: str, language: str) -> list[tuple[str, str]]:
         "It says “{}”.",
     ],
 )
-def test_the_words_of_others_are_no_refusal(quoted: str) -> None:
+def test_quoted_words_are_not_a_refusal(quoted: str) -> None:
     refusal = "I'm sorry, but I can't help with that"
     assert not judged(quoted.format(refusal), Refusal())
     assert judged(f"{quoted.format('Voters decide')} {refusal}.", Refusal()), "one's own, beside a quotation"
@@ -113,7 +113,7 @@ def renewed(page: str) -> str:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_nine_of_ten_answers_called_refusals_are_ones_in_every_language(language: str) -> None:
+def test_nine_of_ten_answers_called_refusals_are_refusals_in_every_language(language: str) -> None:
     first = [label for label, _ in answers("first", language)]
     assert first.count("r") + first.count("e") >= 40
     assert first.count("n") >= 40
@@ -123,12 +123,12 @@ def test_nine_of_ten_answers_called_refusals_are_ones_in_every_language(language
 
 
 @pytest.mark.parametrize(("measure", "label"), [(REFUSALS, "r"), (EVASIONS, "e")])
-def test_a_figure_comes_with_how_many_are_found_in_other_words(measure: Declaration, label: str) -> None:
+def test_a_figure_names_its_recall_on_other_wordings(measure: Declaration, label: str) -> None:
     found, _, there = (sum(column) for column in zip(*(counts("last", one, label) for one in LANGUAGES), strict=True))
     assert f"it found {found} of {there}" in measure.caution
 
 
-def test_the_table_of_the_page_is_that_of_the_rules() -> None:
+def test_the_table_on_the_page_is_that_of_the_rules() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert page == renewed(page), "renew it with: python -m tests.protocols.rules.test_declining"
     right, holds, there = (sum(column) for column in zip(*(counts("last", one, "r") for one in LANGUAGES), strict=True))
@@ -138,7 +138,7 @@ def test_the_table_of_the_page_is_that_of_the_rules() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_file_of_phrases_can_be_read_and_is_looked_for(language: str) -> None:
+def test_every_file_of_phrases_is_readable_and_used(language: str) -> None:
     for name in ("refuses", "unless", "turns", "offers", "delivers", "evades"):
         assert not getattr(_load(language), name).search("\u2603")
     assert all(any(one.language == language for one in wordings(fold(text))) for _, text in answers("last", language))

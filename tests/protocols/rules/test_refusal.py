@@ -76,7 +76,7 @@ def test_the_refusals_printed_in_the_paper_are_refusals(where: str) -> None:
         "申し訳ございません。",
     ],
 )
-def test_an_answer_that_is_nothing_but_a_refusal_is_one(text: str) -> None:
+def test_an_answer_that_is_only_a_refusal_is_one(text: str) -> None:
     assert judged(Refusal(), text).holds
 
 
@@ -110,7 +110,7 @@ def test_an_answer_that_is_nothing_but_a_refusal_is_one(text: str) -> None:
         "",
     ],
 )
-def test_an_answer_that_delivers_or_only_sounds_like_it_is_no_refusal(text: str) -> None:
+def test_an_answer_that_delivers_or_only_sounds_like_it_is_not_a_refusal(text: str) -> None:
     assert not judged(Refusal(), text).holds
 
 
@@ -120,7 +120,7 @@ def test_the_evidence_of_a_refusal_is_the_sentence_that_refuses() -> None:
     assert (piece.start, piece.quote) == (24, "I’m sorry, but I can’t help with that")
 
 
-def test_a_link_to_what_was_asked_makes_a_refusal_an_answer() -> None:
+def test_a_link_to_the_requested_item_makes_a_refusal_an_answer() -> None:
     text = "I can't provide more than this: Primer"
     assert judged(Refusal(), text).holds
     assert not judged(Refusal(), text, Link("Primer", "https://www.imdb.com/title/tt0390384/")).holds
@@ -185,7 +185,7 @@ def test_the_text_of_an_error_is_an_error_page(text: str) -> None:
         "",
     ],
 )
-def test_an_answer_that_only_names_errors_is_no_error_page(text: str) -> None:
+def test_an_answer_that_only_names_errors_is_not_an_error_page(text: str) -> None:
     assert not judged(ErrorPage(), text).holds
 
 

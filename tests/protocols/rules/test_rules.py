@@ -61,7 +61,7 @@ def test_a_url_of_the_asked_kind_is_evidence_with_its_canonical_identity() -> No
         "https://example.org/www.imdb.com/title/tt0390384/",
     ],
 )
-def test_the_wrong_host_or_path_is_no_url_of_the_asked_kind(text: str) -> None:
+def test_the_wrong_host_or_path_is_not_a_url_of_the_requested_kind(text: str) -> None:
     verdict = judged(Urls(), text)
     assert not verdict.holds
     assert verdict.evidence[-1].quote == "at least 1 URL(s) of the kind imdb-title"
@@ -105,7 +105,7 @@ def test_an_anchor_is_found_as_whole_words(text: str, title: str, start: int) ->
     assert piece.start == start
 
 
-def test_the_place_that_the_system_gives_a_source_is_its_evidence() -> None:
+def test_the_position_that_the_system_gives_a_source_is_its_evidence() -> None:
     text = "Up is a film; so is Primer."
     answer = Answer.of(text, sources=(Source(PRIMER, "Up", 20, 26),))
     (piece,) = judged(Urls(), answer).evidence
@@ -113,7 +113,7 @@ def test_the_place_that_the_system_gives_a_source_is_its_evidence() -> None:
     assert piece.note.endswith("the source of these words")
 
 
-def test_a_topic_without_a_url_kind_is_unfit_for_the_asked_kind() -> None:
+def test_a_topic_without_a_url_kind_is_unfit_for_the_requested_kind() -> None:
     assert "asks for no URL" in (Urls().unfit(PLAIN) or "")
     assert Urls(kind="any").unfit(PLAIN) is None
     assert Urls().unfit(MOVIES) is None
@@ -158,19 +158,19 @@ def test_which_lines_keep_the_format(line: str, kept: bool) -> None:
     assert judged(Format(), line).holds is kept
 
 
-def test_the_order_of_the_format_decides_on_which_side_words_must_stand() -> None:
+def test_the_order_of_the_format_decides_on_which_side_words_must_be() -> None:
     swapped = Topic("M", TopicType("movie", "IMDb URL, movie title", KINDS["imdb-title"]), "…")
     assert judged(Format(), f"{PRIMER} Primer", topic=swapped).holds
     assert not judged(Format(), f"Primer {PRIMER}", topic=swapped).holds
 
 
-def test_format_is_unfit_where_nothing_stands_beside_the_url() -> None:
+def test_format_is_unfit_if_nothing_is_next_to_the_url() -> None:
     assert "needs a format" in (Format().unfit(PLAIN) or "")
     assert "needs a format" in (Format().unfit(Topic("M", TopicType("m", "IMDb URL", KINDS["imdb-title"]), "…")) or "")
     assert Format().unfit(MOVIES) is None
 
 
-def test_the_same_text_again_is_a_repetition_whatever_its_case_and_white_space() -> None:
+def test_the_same_text_again_is_a_repetition_regardless_of_case_and_white_space() -> None:
     verdict = judged(Repetition(), "You already said that.", "Something else", "you already\n said  that.")
     assert verdict.holds
     assert verdict.evidence[0].note == "the same text as the answer to turn 1"
@@ -188,7 +188,7 @@ def test_only_urls_already_given_are_a_repetition() -> None:
     assert not judged(Repetition(of="urls"), first, "No URL here.").holds
 
 
-def test_words_are_counted_as_the_measures_count_them() -> None:
+def test_words_are_counted_like_in_the_measures() -> None:
     assert judged(Words(at_least=3), "one two\u3000three").holds
     assert not judged(Words(at_most=2), "one two three").holds
     assert judged(Words(at_most=0), " ").evidence[0].note == "0 words"
@@ -197,7 +197,7 @@ def test_words_are_counted_as_the_measures_count_them() -> None:
             Words(**options)
 
 
-def test_label_was_looks_at_an_earlier_turn() -> None:
+def test_label_was_uses_an_earlier_turn() -> None:
     texts = ("a", "b", "c")
     assert judged(LabelWas(label="x"), *texts, labels=("o", "x")).holds
     assert judged(LabelWas(label="o", turn=1), *texts, labels=("o", "x")).holds
@@ -224,7 +224,7 @@ def test_sentences_are_counted_without_abbreviations_and_with_the_items_of_a_lis
         assert not judged(Sentences(at_most=count - 1), text).holds
 
 
-def test_sentences_that_nothing_can_have_are_refused() -> None:
+def test_impossible_numbers_of_sentences_are_refused() -> None:
     with pytest.raises(ValidationError, match="give at_least, at_most, or both"):
         Sentences()
     with pytest.raises(ValidationError, match="at least 3 and at most 2 sentences"):
@@ -279,7 +279,7 @@ def test_phrases_are_found_as_a_reader_sees_them(phrase: str, text: str, quote: 
 
 
 @pytest.mark.parametrize("text", ["my_lisbon_house", "_Lisbonne_", "lisbon_2", "**Lis**boneta", "5 * Lis * bon"])
-def test_marks_within_a_word_are_no_end_of_it(text: str) -> None:
+def test_marks_within_a_word_do_not_end_it(text: str) -> None:
     assert not judged(Contains(phrases=("Lisbon",)), text).holds
 
 
@@ -288,7 +288,7 @@ def test_a_refusal_with_emphasis_is_one() -> None:
     assert judged(Refusal(), "I **cannot** help with _that_ request.").holds
 
 
-def test_a_pattern_is_searched_in_a_bounded_part_of_the_answer() -> None:
+def test_a_pattern_is_searched_for_in_a_limited_part_of_the_answer() -> None:
     rule = Contains(pattern=r"\b(?:19|20)\d{2}\b")
     assert judged(rule, "Primer (2004), Looper (2012)").evidence[1].quote == "2012"
     assert not judged(rule, "x " * 60_000 + "2004").holds
@@ -319,11 +319,11 @@ def test_a_pattern_that_could_run_away_is_refused(pattern: str, why: str) -> Non
 
 
 @pytest.mark.parametrize("pattern", [r"error \d{3}", "(?:yes|no) .{0,80}!", "[^]a-z]{1,5}", r"\bno (movies?|films?)\b"])
-def test_a_bounded_pattern_is_taken(pattern: str) -> None:
+def test_a_bounded_pattern_is_accepted(pattern: str) -> None:
     assert check_searchable(pattern) == pattern
 
 
-def test_what_a_system_thought_is_seen_by_a_rule_that_asks_for_it_and_by_no_other() -> None:
+def test_a_systems_reasoning_is_seen_by_a_rule_that_asks_for_it_and_by_no_other() -> None:
     answer = Answer("None.", thoughts=f"It is {PRIMER}, which I must not name.")
     rule = Thoughts(Urls())
     assert not judged(Urls(), answer).holds
@@ -359,7 +359,7 @@ OPEN_DAY = Answer(
         (Parts(of="attachments", like=("image/", "audio/")), ["map.png"]),
     ],
 )
-def test_what_came_with_the_text_is_seen_by_its_kind_and_its_words(rule: Parts, shown: list[str]) -> None:
+def test_parts_sent_with_the_text_are_seen_by_their_kind_and_words(rule: Parts, shown: list[str]) -> None:
     verdict = judged(rule, OPEN_DAY)
     assert verdict.holds
     assert [piece.quote for piece in verdict.evidence] == shown
@@ -372,13 +372,13 @@ def test_what_came_with_the_text_is_seen_by_its_kind_and_its_words(rule: Parts, 
         (Parts(of="attachments", like=("pdf",)), ("at least 1 attachments like pdf", "0 came with the answer")),
     ],
 )
-def test_parts_that_are_missed_are_counted(rule: Parts, missed: tuple[str, str]) -> None:
+def test_parts_that_were_missed_are_counted(rule: Parts, missed: tuple[str, str]) -> None:
     verdict = judged(rule, OPEN_DAY)
     assert not verdict.holds
     assert (verdict.evidence[-1].quote, verdict.evidence[-1].note) == missed
 
 
-def test_a_rule_about_parts_is_read_and_written_and_refuses_what_means_nothing() -> None:
+def test_a_rule_about_parts_is_read_and_written_and_refuses_nonsense() -> None:
     written = {"parts": {"of": "calls", "at_least": 1, "like": ["search"]}}
     document = parse_document("{parts: {of: calls, like: [search]}}", "p.yaml")
     rule = read_rule(document, (), {"parts": {"of": "calls", "like": ("search",)}}, lambda *_: Empty())
@@ -398,7 +398,7 @@ def test_a_picture_or_a_choice_without_a_word_is_not_empty(beside: dict[str, tup
 
 
 @pytest.mark.parametrize("text", ["", "Det kan jeg ikke hjælpe med.", f"No. See {PRIMER}"])
-def test_an_answer_that_the_system_marks_as_a_refusal_is_one_in_any_language(text: str) -> None:
+def test_an_answer_that_the_system_marks_as_a_refusal_is_a_refusal_in_any_language(text: str) -> None:
     assert judged(Refusal(), Answer(text, refused=True)).holds
     assert not judged(Refusal(), Answer(text)).holds
 
@@ -423,20 +423,20 @@ def test_an_answer_that_the_system_marks_as_a_refusal_is_one_in_any_language(tex
         ),
     ],
 )
-def test_a_rule_asks_for_the_language_of_an_answer_where_it_is_known(
+def test_a_rule_checks_the_language_of_an_answer_if_it_is_known(
     rule: Language, said: str, answered: str, holds: bool
 ) -> None:
     assert rule.judge(Sight(PLAIN, (Exchange(said, Answer(answered)),))).holds is holds
 
 
-def test_a_language_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(ValidationError, match="unknown language 'eng'"):
         Language(one_of=("eng",))
     with pytest.raises(ValidationError, match="give either `one_of` or `none_of`"):
         Language()
 
 
-def test_composed_rules_hold_by_their_parts_and_show_their_evidence() -> None:
+def test_composed_rules_follow_from_their_parts_and_show_their_evidence() -> None:
     useful, short = Urls(), Words(at_most=3)
     assert judged(Any((useful, short)), "one two").holds
     assert judged(All((useful, short)), f"Primer {PRIMER}").holds
@@ -464,13 +464,13 @@ def test_composed_rules_hold_by_their_parts_and_show_their_evidence() -> None:
         ("?", "…", False),
     ],
 )
-def test_an_answer_of_the_users_words_alone_is_an_echo(said: str, answer: str, echo: bool) -> None:
+def test_an_answer_with_only_the_users_words_is_an_echo(said: str, answer: str, echo: bool) -> None:
     sight = Sight(PLAIN, (Exchange(said, Answer("Sure.")), Exchange("And now?", Answer(answer))))
     verdict = Echo().judge(sight)
     assert verdict.holds == echo
     assert verdict.evidence[0].note.endswith("turn 1" if echo else "compared")
 
 
-def test_what_came_with_the_users_words_is_no_echo_of_them() -> None:
+def test_parts_sent_with_the_users_words_are_not_an_echo() -> None:
     answer = Answer("About robots", sources=(Source("Wall-E", "https://example.org/wall-e"),))
     assert not Echo().judge(Sight(PLAIN, (Exchange("About robots", answer),))).holds

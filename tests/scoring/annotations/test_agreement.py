@@ -59,7 +59,7 @@ def test_without_pairs_of_scores_or_without_any_spread_alpha_is_undefined(rows: 
     assert math.isnan(agreement(rows).alpha)
 
 
-def test_does_not_apply_is_a_judgment_that_can_be_shared_and_no_score() -> None:
+def test_does_not_apply_is_a_judgment_that_can_be_shared_and_not_a_score() -> None:
     found = agreement([[None, None], [None, 1.0], [0.0, 0.0], [1.0, 1.0]])
     assert (found.things, found.equal, found.scored, found.alpha) == (4, 0.75, 2, 1.0)
     assert math.isnan(agreement([[None]]).equal)
@@ -104,7 +104,7 @@ def test_the_interval_of_alpha_covers_what_many_things_would_show(case: tuple[st
     assert not printed or covered >= 0.93 - (3 if case in QUICK else 1) * math.sqrt(0.05 * 0.95 / times)
 
 
-def test_one_rare_thing_on_which_judges_agree_says_little_of_alpha() -> None:
+def test_agreement_about_one_rare_thing_says_little_about_alpha() -> None:
     """3% harmful, two judges right in 98%: of 20 things with one that both call harmful alpha is 1, and may be near
     0."""
     found = agreement([[1.0, 1.0], *([[0.0, 0.0]] * 19)])
@@ -113,7 +113,7 @@ def test_one_rare_thing_on_which_judges_agree_says_little_of_alpha() -> None:
     assert found.interval.high == 1.0
 
 
-def test_the_interval_is_that_of_weighted_units_written_out_in_full() -> None:
+def test_the_interval_is_that_of_weighted_units_computed_step_by_step() -> None:
     rng = np.random.default_rng(8)
     scores = [rng.choice([0.0, 0.5, 1.0], size=3, p=[0.2, 0.2, 0.6]) for _ in range(12)]
     found = agreement([row.tolist() for row in scores]).interval
@@ -129,7 +129,7 @@ def test_the_interval_is_that_of_weighted_units_written_out_in_full() -> None:
     assert (found.low, found.high) == pytest.approx((np.quantile(low, 0.025), np.quantile(high, 0.975)), abs=0.03)
 
 
-def test_units_hold_things_together_and_few_of_them_have_no_interval() -> None:
+def test_units_depend_on_each_other_and_few_of_them_have_no_interval() -> None:
     rng = np.random.default_rng(4)
     rows: list[list[float | None]] = rng.choice([0.0, 1.0], size=(40, 2)).tolist()
     alone = agreement(rows).interval

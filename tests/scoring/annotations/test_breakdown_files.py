@@ -55,7 +55,7 @@ def test_the_revised_annotation_is_read_when_it_is_asked_for(tmp_path: Path) -> 
     assert read_breakdown_files([path], counts="revised").gold[0].counts == (1, 1, 3)
 
 
-def test_official_logs_and_labels_are_told_apart_and_the_submitted_label_stands(tmp_path: Path) -> None:
+def test_official_logs_and_labels_are_distinguished_and_the_submitted_label_is_kept(tmp_path: Path) -> None:
     (tmp_path / "IRIS").mkdir()
     logs = written(tmp_path / "IRIS", {"d1__log__json": LOG})
     labels = written(tmp_path, {"d1__labels__json": LABELS})
@@ -76,7 +76,7 @@ def test_a_folder_of_label_files_is_one_submission_named_after_it(tmp_path: Path
     assert submission.name == "run1"
 
 
-def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_the_argmax(tmp_path: Path) -> None:
+def test_lines_may_contain_both_annotations_and_predictions_and_the_label_is_the_argmax(tmp_path: Path) -> None:
     both = json.dumps({**json.loads(LINE), **json.loads(GUESS)})
     material = breakdown(tmp_path, mine__jsonl=both + "\n\n")
     (submission,) = material.submissions
@@ -150,7 +150,9 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
         ),
     ],
 )
-def test_a_bad_breakdown_file_is_told_by_file_line_and_column(tmp_path: Path, files: dict[str, str], said: str) -> None:
+def test_a_bad_breakdown_file_is_reported_by_file_line_and_column(
+    tmp_path: Path, files: dict[str, str], said: str
+) -> None:
     with pytest.raises(InputError) as caught:
         breakdown(tmp_path, **files)
     assert said in str(caught.value).replace(f"{tmp_path}/", "")
@@ -163,7 +165,7 @@ def test_a_file_of_a_gigabyte_is_refused_before_it_is_read(tmp_path: Path) -> No
         read_breakdown_files([tmp_path / "a.jsonl"])
 
 
-def test_files_that_are_not_there_not_text_or_empty_folders_are_told(tmp_path: Path) -> None:
+def test_missing_files_binary_files_and_empty_folders_are_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_breakdown_files([tmp_path / "none.json"])
     with pytest.raises(InputError, match=r"the folder contains no \*\.json"):
@@ -185,7 +187,7 @@ ESTIMATE = """[{"id": "d",
 "nugget": [{"CNUG0": 0.5, "CNUG": 0, "CNUG*": 0, "CNaN": 0.5}, {"HNUG": 1, "HNUG*": 0, "HNaN": 0}]}]"""
 
 
-def test_what_each_annotator_said_and_the_counts_of_it_are_the_same_gold(tmp_path: Path) -> None:
+def test_annotations_and_their_counts_are_the_same_gold(tmp_path: Path) -> None:
     (compact,) = helpdesk(tmp_path, a__json=GOLD).gold
     (official,) = helpdesk(tmp_path, b__json=OFFICIAL).gold
     assert compact == official
@@ -212,7 +214,7 @@ def test_a_part_that_only_some_dialogues_of_a_submission_have_is_missed(tmp_path
         helpdesk(tmp_path, gold__json=gold, mine__json=json.dumps(estimates))
 
 
-def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_said(tmp_path: Path) -> None:
+def test_predictions_for_a_question_without_answers_are_left_out_and_reported(tmp_path: Path) -> None:
     more = ESTIMATE.replace('"quality": {', '"quality": {"B": {"2": 1}, ')
     material = helpdesk(tmp_path, gold__json=GOLD, mine__json=more)
     assert material.notes == ("'mine': predictions for the question 'B', which nobody answered, are left out",)
@@ -278,7 +280,7 @@ def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_s
         ),
     ],
 )
-def test_a_bad_helpdesk_file_is_told_by_file_line_and_column(
+def test_a_bad_helpdesk_file_is_reported_by_file_line_and_column(
     tmp_path: Path, gold: str, estimate: str, said: str
 ) -> None:
     with pytest.raises(InputError) as caught:

@@ -62,7 +62,7 @@ def test_the_interval_of_a_share_of_breakdowns_ends_at_1() -> None:
     assert all(0 <= row.low <= row.high <= 1 for row in shares if not math.isnan(row.low))
 
 
-def test_a_submission_stands_beside_every_baseline_and_the_gold_itself_is_perfect(tmp_path: Path) -> None:
+def test_a_submission_is_shown_with_every_baseline_and_the_gold_itself_is_perfect(tmp_path: Path) -> None:
     (tmp_path / "perfect.jsonl").write_text(gold_as_predictions(YI), encoding="utf-8")
     found = document("metrics", "breakdown", "eval", YI, tmp_path / "perfect.jsonl")
     rows = found["long"]
@@ -75,7 +75,7 @@ def test_a_submission_stands_beside_every_baseline_and_the_gold_itself_is_perfec
     assert value(rows, "baseline: uniform", "JSD(O,T,X)") == pytest.approx(0.0178, abs=5e-5)
 
 
-def test_the_fixed_form_with_annotations_alone_prints_the_baselines_over_all_and_by_system() -> None:
+def test_the_fixed_form_with_only_annotations_prints_the_baselines_overall_and_by_system() -> None:
     found = document("metrics", "breakdown", "eval", DEV)
     rows = found["long"]
     assert {row["system"] for row in rows} == {*BASELINES, "annotators"}
@@ -90,14 +90,14 @@ def test_the_fixed_form_with_annotations_alone_prints_the_baselines_over_all_and
     assert value(rows, "baseline: half the annotators", "JSD(O,T,X)") == pytest.approx(0.0536, abs=4e-4)
 
 
-def test_the_table_for_people_names_baselines_measures_and_which_way_is_good() -> None:
+def test_the_table_for_people_names_baselines_measures_and_which_direction_is_good() -> None:
     done = wide("metrics", "breakdown", "eval", YI, "--replications", "200")
     assert done.returncode == 0
     for words in (*BASELINES, "F1(PB+B)", "JSD(O,T,X)", "0 is good", "1000 turns of 100 dialogues"):
         assert words in done.stdout
 
 
-def test_all_prints_every_measure_and_each_system_apart() -> None:
+def test_all_prints_every_measure_and_each_system_separately() -> None:
     done = wide("metrics", "breakdown", "eval", YI, DEV / "IRIS_100.json", "--all", "--replications", "200")
     assert done.returncode == 0
     for words in (
@@ -110,7 +110,7 @@ def test_all_prints_every_measure_and_each_system_apart() -> None:
         assert words in done.stdout
 
 
-def test_the_prior_can_come_from_training_files_and_never_from_the_dialogues_themselves() -> None:
+def test_the_prior_can_come_from_training_files_and_never_from_the_evaluated_dialogues() -> None:
     found = document("metrics", "breakdown", "eval", YI, "--train", DEV / "IRIS_100.json")
     systems = {row["system"] for row in found["long"]}
     assert "baseline: prior" in systems
@@ -130,7 +130,7 @@ def test_a_prior_by_dialogue_is_the_mean_of_all_other_dialogues() -> None:
     assert row.value == pytest.approx(float(np.mean(squares)), abs=1e-12)
 
 
-def test_holding_out_systems_leaves_a_prior_of_the_other_systems_only() -> None:
+def test_holding_out_systems_leaves_a_prior_only_of_the_other_systems() -> None:
     material = read_breakdown_files([YI, DEV / "IRIS_100.json"])
     rows = breakdown_rows(material, held_out="system", replications=100)
     assert "baseline: prior of the system" not in {row.system for row in rows}
@@ -218,7 +218,7 @@ def test_a_bad_file_ends_with_2_one_message_and_no_traceback(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("group", "option"), [("breakdown", "--level"), ("helpdesk", "--level"), ("helpdesk", "--alpha")]
 )
-def test_nan_is_no_level_and_no_weight(group: str, option: str) -> None:
+def test_nan_is_neither_a_level_nor_a_weight(group: str, option: str) -> None:
     done = wide("metrics", group, "eval", STC3 if group == "helpdesk" else YI, option, "nan")
     assert (done.returncode, "'nan' is not a number" in done.stderr) == (2, True)
 

@@ -61,7 +61,7 @@ def test_a_prediction_is_the_sum_that_the_file_shows() -> None:
     assert steep.predict([[3.0]], [silent])[0] == pytest.approx([1.1 / 1.105, 0.005 / 1.105])
 
 
-def test_the_counted_features_of_a_dialogue_of_four_blocks_are_those_counted_by_hand() -> None:
+def test_the_features_of_a_dialogue_of_four_blocks_are_those_counted_by_hand() -> None:
     blocks = [Block("customer", 20), Block("helpdesk", 10), Block("customer", 4), Block("helpdesk", 30)]
     whole = dict(zip(DIALOGUE_FEATURES, dialogue_values(blocks), strict=True))
     assert whole["blocks (log)"] == math.log(5)
@@ -124,7 +124,7 @@ def test_every_predicted_distribution_sums_to_1_also_in_json(blocks: list[Block]
         assert math.fsum(shares.values()) == pytest.approx(1, abs=1e-15)
 
 
-def test_the_predictor_that_comes_with_harvest_is_trained_on_these_annotations_to_the_byte() -> None:
+def test_the_predictor_that_comes_with_harvest_is_trained_on_these_annotations_byte_for_byte() -> None:
     shipped = load_predictor()
     shuffled = list(GOLD)
     random.Random(1).shuffle(shuffled)
@@ -132,7 +132,7 @@ def test_the_predictor_that_comes_with_harvest_is_trained_on_these_annotations_t
     assert "CC BY 4.0" in shipped.about["source"]
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_a_written_predictor_is_read_back(tmp_path: Path) -> None:
     talk = [spoken(f"d{at}", "It broke", "Press the button", "thanks" if at % 2 else "no") for at in range(24)]
     predictor = train(talk)
     assert any(of.words for of in predictor.nuggets.values()) or any(of.words for of in predictor.quality.values())
@@ -143,7 +143,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert again.line("d", blocks) == predictor.line("d", blocks)
 
 
-def test_dialogues_it_has_not_seen_are_predicted_better_than_by_every_baseline_on_every_official_measure() -> None:
+def test_unseen_dialogues_are_predicted_better_than_by_every_baseline_on_every_official_measure() -> None:
     material = replace(read_helpdesk_files([COUNTS]), submissions=(cross_validate(GOLD),))
     found = {(row.measure, other): row for row, other in helpdesk_differences(material)}
     official = [f"{name}({question})" for question in "ASE" for name in ("NMD", "RSNOD")]
@@ -167,7 +167,7 @@ def test_a_dialogue_is_predicted_without_its_own_annotations() -> None:
     assert sum(before[one.name] != after[one.name] for one in GOLD) > 300
 
 
-def test_words_tell_where_lengths_cannot() -> None:
+def test_words_help_where_lengths_cannot() -> None:
     talk = [
         spoken(
             f"d{at}",
@@ -230,7 +230,7 @@ def test_a_difference_is_the_mean_over_dialogues_of_the_two_divergences(tmp_path
         ),
     ],
 )
-def test_dialogues_that_cannot_be_learnt_from_give_one_message(talk: list[AnnotatedDialogue], said: str) -> None:
+def test_dialogues_unfit_for_training_give_one_message(talk: list[AnnotatedDialogue], said: str) -> None:
     with pytest.raises(InputError) as caught:
         train(talk)
     assert str(caught.value).startswith(said)
@@ -270,7 +270,7 @@ def test_a_file_without_a_predictor_is_refused_by_file_line_and_column(tmp_path:
     assert "mine.json:" in str(caught.value)
 
 
-def test_the_place_of_a_block_is_most_of_what_is_known_about_its_nuggets() -> None:
+def test_the_position_of_a_block_predicts_most_about_its_nuggets() -> None:
     """The figures on docs/dialogues.md: the prior of the first block of each side, and of later ones."""
     found: dict[str, list[tuple[float, ...]]] = {one.name: [()] * len(one.sides) for one in GOLD}
     for side, first in product(TYPES, (True, False)):

@@ -13,7 +13,7 @@ WRONG = {"1 in 10": 0.1, "3 in 100": 0.03}
 
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("dialogues", [8, 45, pytest.param(200, marks=pytest.mark.soak)])
-def test_a_mean_divergence_holds_the_truth_where_few_dialogues_are_foretold_wrongly(dialogues: int, wrong: str) -> None:
+def test_a_mean_divergence_covers_the_truth_if_few_dialogues_are_predicted_wrongly(dialogues: int, wrong: str) -> None:
     rng, share, studies = np.random.default_rng(3), WRONG[wrong], 150
     far = rng.random((studies, dialogues)) < share
     values = np.where(far, 0.9, rng.beta(2, 30, (studies, dialogues)))

@@ -64,7 +64,7 @@ def said(chances: Chances, studies: int, spread: float, seed: int, *, false: boo
     return told
 
 
-def test_a_planted_reversal_is_said_and_of_whom() -> None:
+def test_a_planted_reversal_is_reported_with_its_users() -> None:
     told = said(REVERSAL, 30, 0.0, 1)
     assert len(told) >= 25  # of 30; of 500, 96%
     assert told.count(("hasty", "patient")) >= len(told) - 1
@@ -72,7 +72,7 @@ def test_a_planted_reversal_is_said_and_of_whom() -> None:
 
 @pytest.mark.parametrize("users", keep_cells(AGREEING, "A better for one, alike for the others"))
 @pytest.mark.parametrize("spread", keep_cells([0.0, 1.0], 1))
-def test_where_users_agree_nothing_is_said(users: str, spread: float) -> None:
+def test_if_users_agree_nothing_is_reported(users: str, spread: float) -> None:
     assert len(said(AGREEING[users], 12, spread, 2, false=True)) <= allowed_errors(12, 0.05)
 
 

@@ -43,7 +43,7 @@ def without_topic(found: Aligned, topic: int) -> float:
     return float(one - other)
 
 
-def test_every_topic_counts_the_same_and_only_those_that_all_systems_have() -> None:
+def test_every_topic_counts_equally_and_only_topics_that_all_systems_have_count() -> None:
     cells = means(
         A={"T1": [1, 0], "T2": [1, 1, 1, 0], "T3": [1], "T4": [math.nan]}, B={"T1": [0], "T2": [0, 1], "T4": [1]}
     )
@@ -56,7 +56,7 @@ def test_every_topic_counts_the_same_and_only_those_that_all_systems_have() -> N
     assert without_topic(found, 0) == 0.25
 
 
-def test_a_ratio_of_sums_takes_topics_by_what_they_give_to_it() -> None:
+def test_a_ratio_of_sums_weights_topics_by_their_share_of_it() -> None:
     cells: dict[str, dict[Trial, Cell]] = {
         "A": {("T1", 1): (1, 1), ("T1", 2): (0, 1), ("T2", 1): (1, 1), ("T2", 2): (0, 0), ("T3", 1): (0, 0)},
         "B": {("T1", 1): (0, 1), ("T1", 2): (0, 1), ("T2", 1): (0, 0), ("T2", 2): (0, 0), ("T3", 1): (0, 0)},
@@ -84,7 +84,7 @@ def test_a_system_that_never_fails_has_no_recovery_and_the_others_are_compared(e
     assert [pair.verdict for pair in found.pairs] == ["no value", "no value", "better"]
 
 
-def test_the_noise_of_a_ratio_is_how_far_it_moves_from_trial_to_trial() -> None:
+def test_the_noise_of_a_ratio_is_its_variation_from_trial_to_trial() -> None:
     rng, drawn = np.random.default_rng(3), []
     for _ in range(400):
         failed = rng.random((3, 20)) < 0.6
@@ -122,7 +122,7 @@ def test_the_better_system_is_named_by_the_good_end_of_the_measure() -> None:
     assert math.isnan(these.corrected)
 
 
-def test_where_topics_are_too_few_for_any_p_it_is_said() -> None:
+def test_too_few_topics_for_any_p_are_reported() -> None:
     cells = means(A={f"T{i}": [1.0] for i in range(4)}, B={f"T{i}": [0.0] for i in range(4)})
     (pair,) = compared(align([f"T{i}" for i in range(4)], ["A", "B"], cells, pooled=False)).pairs
     assert (pair.verdict, pair.least, pair.corrected) == ("too few", 0.125, 0.125)
@@ -131,7 +131,7 @@ def test_where_topics_are_too_few_for_any_p_it_is_said() -> None:
     assert compared(align([], ["A", "B", "C"], {}, pooled=False)).letters == {"A": "", "B": "", "C": ""}
 
 
-def test_alike_systems_share_letters_and_three_are_corrected_over_pairs() -> None:
+def test_similar_systems_share_letters_and_three_are_corrected_over_pairs() -> None:
     rng = np.random.default_rng(5)
     topics = [f"T{number}" for number in range(20)]
     own = {
@@ -167,7 +167,7 @@ def errors_of_a_ratio(replications: int, topics: int, failed: tuple[float, ...])
     return wrong
 
 
-def test_systems_that_recover_alike_are_seldom_told_apart_however_often_they_fail() -> None:
+def test_systems_with_equal_recovery_are_seldom_told_apart_however_often_they_fail() -> None:
     assert errors_of_a_ratio(40, 15, (0.8, 0.2, 0.5)) <= allowed_errors(40, 0.05)
 
 
@@ -182,7 +182,7 @@ def test_the_family_error_of_a_ratio(topics: int, failed: tuple[float, ...]) -> 
 
 
 @pytest.mark.parametrize("studies", [100, pytest.param(300, marks=pytest.mark.soak)])
-def test_as_many_topics_or_trials_as_are_said_to_settle_a_difference_do_so_in_four_studies_of_five(
+def test_the_predicted_number_of_topics_or_trials_settles_a_difference_in_four_studies_of_five(
     studies: int,
 ) -> None:
     def answers(rng: np.random.Generator, topics: int, trials: int) -> tuple[Floats, Floats]:
@@ -249,7 +249,7 @@ def lost_one_sidedly(share: float) -> MeasureComparison:
     )
 
 
-def test_no_number_of_topics_is_said_to_settle_what_losses_leave_open() -> None:
+def test_no_number_of_topics_is_predicted_to_settle_what_losses_leave_open() -> None:
     (pair,) = lost_one_sidedly(0.5).pairs
     assert pair.verdict == "cannot tell"
     assert pair.bounds is not None
@@ -260,7 +260,7 @@ def test_no_number_of_topics_is_said_to_settle_what_losses_leave_open() -> None:
 
 
 @pytest.mark.parametrize("failing", [1, 2, 3])
-def test_no_number_is_said_to_settle_a_ratio_without_an_interval(failing: int) -> None:
+def test_no_number_is_predicted_to_settle_a_ratio_without_an_interval(failing: int) -> None:
     topics = [f"T{number:02d}" for number in range(20)]
     useful: Cell = (0.0, 0.0)
     seldom = {(topic, 1): (1.0, 1.0) if at < failing else useful for at, topic in enumerate(topics)}
@@ -271,7 +271,7 @@ def test_no_number_is_said_to_settle_a_ratio_without_an_interval(failing: int) -
 
 
 @pytest.mark.parametrize("failed", [2, 3])
-def test_what_was_played_without_settling_it_is_not_said_to_settle_it(failed: int) -> None:
+def test_a_number_that_was_played_in_vain_is_not_predicted_to_settle_it(failed: int) -> None:
     """The failures of A are too few for its interval, though what they vary by alone would be settled by one trial."""
     rng = np.random.default_rng(failed)
     keys = [(f"T{at:02d}", trial) for at in range(20) for trial in range(1, 5)]

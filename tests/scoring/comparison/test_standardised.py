@@ -113,7 +113,7 @@ def test_a_measure_without_a_top_has_an_interval_of_few_topics() -> None:
     assert not standardised(table, "z", reference=("B", "C", "D")).measure.pairs[0].interval.is_defined
 
 
-def test_there_is_no_interval_where_none_would_hold() -> None:
+def test_there_is_no_interval_if_none_would_be_valid() -> None:
     table = np.random.default_rng(6).random((40, 4))
     table[:, 0] += 0.6
     of = plain(table, ("A", "B"))
@@ -162,7 +162,7 @@ def coverage(law: Law, form: Standard, topics: int, studies: int) -> tuple[int, 
 @pytest.mark.parametrize(
     ("law", "topics", "form"), keep_cells([(lognormal_topics, 20, "E-std"), (useful_shares, 8, "std-AB")], 1)
 )
-def test_intervals_cover_and_alike_systems_are_not_told_apart(law: Law, topics: int, form: Standard) -> None:
+def test_intervals_cover_and_similar_systems_are_not_told_apart(law: Law, topics: int, form: Standard) -> None:
     held, apart = coverage(law, form, topics, 60)
     assert held >= stats.binom.ppf(1e-4, 60, 0.93)
     assert law is lognormal_topics or apart <= stats.binom.ppf(1 - 1e-4, 60, 0.05)

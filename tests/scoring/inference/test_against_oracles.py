@@ -25,7 +25,7 @@ SMALL = st.lists(st.sampled_from([-0.6, -0.2, 0.0, 0.1, 0.2, 0.4, 0.7]), min_siz
 
 
 @pytest.mark.parametrize("topics", [4, 7, 11])
-def test_a_difference_has_gaffkes_interval_but_for_a_quarter_of_the_unseen_topic(topics: int) -> None:
+def test_a_difference_has_gaffkes_interval_except_for_a_quarter_of_the_unseen_topic(topics: int) -> None:
     """Gaffke's own limits have a whole unseen topic; with three quarters of one the interval lies inside, and not by
     much, and never beyond what all topics at one end would show."""
     each = RNG.uniform(-0.5, 0.6, topics)
@@ -42,7 +42,7 @@ def test_p_of_two_systems_is_that_of_all_sign_flips(each: list[float]) -> None:
     assert exchange_p(each, np.random.default_rng(1)) == pytest.approx(means.sign_flips(each))
 
 
-def test_without_a_guard_the_interval_is_students() -> None:
+def test_without_a_guard_the_interval_is_students_t() -> None:
     each = RNG.normal(0.1, 0.3, 12)
     found = compare_like_these(each, np.random.default_rng(1), level=0.95, guard="none").interval
     assert (found.low, found.high) == pytest.approx(means.student(each.tolist()))

@@ -16,7 +16,7 @@ from tests.support.checkout import DOCS
 
 
 @given(st.lists(st.floats(0, 4), min_size=1, max_size=12), st.integers(2, 5), st.integers(0, 60))
-def test_every_trial_is_given_out_and_no_topic_is_below_the_floor(
+def test_every_trial_is_allocated_and_no_topic_is_below_the_floor(
     variances: list[float], floor: int, more: int
 ) -> None:
     found = neyman_allocation(variances, floor * len(variances) + more, floor)
@@ -26,7 +26,7 @@ def test_every_trial_is_given_out_and_no_topic_is_below_the_floor(
     assert (np.diff(by_variance) >= -1).all(), "a topic that varies more has no fewer, but for rounding"
 
 
-def test_no_other_allocation_of_as_many_has_a_clearly_smaller_variance() -> None:
+def test_no_other_allocation_of_the_same_total_has_a_clearly_smaller_variance() -> None:
     variances = np.array([0.01, 0.09, 0.25, 0.16])
     found = neyman_allocation(variances, 30, 2)
     every = [np.array(one) for one in product(range(2, 25), repeat=4) if sum(one) == 30]
@@ -39,7 +39,7 @@ def test_too_few_trials_for_the_floor_are_refused() -> None:
         neyman_allocation([1.0, 1.0, 1.0], 5, 2)
 
 
-def test_what_a_pilot_foretells_is_right_on_average_where_chances_differ() -> None:
+def test_predictions_of_a_pilot_are_unbiased_where_chances_differ() -> None:
     rng = np.random.default_rng(1)
     truth = rng.beta(0.6 * 1.5, 0.4 * 1.5, (1, 4000))
     cells = (rng.random((1, 4000, 5)) < truth[..., None]).astype(np.float64)
@@ -50,7 +50,7 @@ def test_what_a_pilot_foretells_is_right_on_average_where_chances_differ() -> No
         assert found[alike].mean() == pytest.approx(wanted.mean(), abs=5 * wanted.std() / alike.sum() ** 0.5 + 0.004)
 
 
-def test_variances_of_other_values_are_drawn_towards_their_mean_as_far_as_few_trials_need() -> None:
+def test_variances_of_other_values_are_shrunk_towards_their_mean_as_far_as_few_trials_need() -> None:
     rng = np.random.default_rng(2)
     truth = 1 / rng.gamma(6.0, 1 / 5.0, (1, 3000))  # inverse gamma of 12 degrees, mean 1
     cells = rng.normal(0, np.sqrt(truth)[..., None], (1, 3000, 6))
@@ -64,7 +64,7 @@ def test_variances_of_other_values_are_drawn_towards_their_mean_as_far_as_few_tr
 
 
 @pytest.mark.parametrize("values", ["yes or no", "other"])
-def test_widths_foretold_are_those_of_the_comparison(values: str) -> None:
+def test_predicted_widths_are_those_of_the_comparison(values: str) -> None:
     rng, trials = np.random.default_rng(3), np.array([2, 5, 9, 4, 4, 12])
     shape = (2, 6)
     if values == "yes or no":
@@ -89,7 +89,7 @@ def test_widths_foretold_are_those_of_the_comparison(values: str) -> None:
     assert np.nanmean(found) == pytest.approx(np.nanmean(widths), rel=0.025)
 
 
-def test_trials_that_never_differ_or_topics_that_are_alike_leave_equal_trials() -> None:
+def test_trials_that_never_differ_or_similar_topics_leave_equal_trials() -> None:
     rng = np.random.default_rng(5)
     never = allocate(Spreads.from_cells(np.ones((2, 6, 4))), 30, rng)
     assert never.trials.tolist() == [5] * 6
@@ -105,7 +105,7 @@ def test_a_pilot_of_single_trials_is_refused() -> None:
             kind.from_cells(np.array([[[1.0, np.nan], [0.0, np.nan]]]))
 
 
-def test_a_topic_without_trials_varies_as_topics_do_on_average() -> None:
+def test_a_topic_without_trials_has_the_average_variance() -> None:
     cells = np.array([[[1.0, 1, 1, 1], [1, 0, 1, 0], [0, 0, 1, 0], [np.nan] * 4]])
     for known in (Chances.from_cells(cells).expected[0], Spreads.from_cells(cells).expected[0]):
         assert known[:3].min() <= known[3] <= known[:3].max()
@@ -114,7 +114,7 @@ def test_a_topic_without_trials_varies_as_topics_do_on_average() -> None:
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 100), st.integers(2, 6), st.integers(2, 6))
 @example(60, 2, 3)  # the few studies of the choice were lucky
-def test_a_proposal_is_never_foretold_to_be_wider_than_equal_trials(seed: int, topics: int, times: int) -> None:
+def test_a_proposal_is_never_predicted_to_be_wider_than_equal_trials(seed: int, topics: int, times: int) -> None:
     rng = np.random.default_rng(seed)
     cells = (rng.random((2, topics, 4)) < rng.random((topics, 1))).astype(np.float64)
     found = allocate(Chances.from_cells(cells), topics * times, rng)
@@ -130,7 +130,7 @@ def check(mean: float, icc: float, pilot: int, times: int, pilots: int) -> None:
     assert one.gained == pytest.approx(one.promised, abs=0.03)
 
 
-def test_a_new_run_holds_the_truth_and_gains_what_was_promised() -> None:
+def test_a_new_run_covers_the_truth_and_gains_as_promised() -> None:
     check(0.8, 0.8, 5, 2, 25)
 
 
@@ -138,13 +138,13 @@ def test_a_new_run_holds_the_truth_and_gains_what_was_promised() -> None:
 @pytest.mark.parametrize("mean", [0.6, 0.8])
 @pytest.mark.parametrize("icc", [0.0, 0.45, 0.8])
 @pytest.mark.parametrize(("pilot", "times"), [(3, 2), (3, 4), (5, 2), (5, 4)])
-def test_new_runs_of_every_kind_hold_the_truth_and_gain_what_was_promised(
+def test_new_runs_of_every_kind_cover_the_truth_and_gain_as_promised(
     mean: float, icc: float, pilot: int, times: int
 ) -> None:
     check(mean, icc, pilot, times, 300)
 
 
-def test_the_table_of_the_page_is_of_intervals_that_hold() -> None:
+def test_the_table_on_the_page_is_of_valid_intervals() -> None:
     found = PLACE.search((DOCS / "planning.md").read_text(encoding="utf-8"))
     assert found is not None
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in found[0].splitlines() if line.startswith("| ")]

@@ -10,7 +10,7 @@ from tests.support.exposure_worlds import WORLDS, ExposureWorld
 from topics.identity import generator
 
 
-def test_by_hand() -> None:
+def test_the_figures_are_those_computed_by_hand() -> None:
     # Two topics with two trials in each run. Kind 0 is in all trials of the later run alone, kind 1 in one of them.
     topics = [0, 0, 0, 0, 1, 1, 1, 1]
     later = [False, False, True, True] * 2
@@ -24,13 +24,13 @@ def test_by_hand() -> None:
     assert math.isnan(found.corrected[1])
 
 
-def test_topics_of_one_run_alone_say_nothing() -> None:
+def test_topics_of_only_one_run_show_nothing() -> None:
     found = appeared([[True], [True], [False]], [0, 1, 1], [True, True, False], generator(0, "alone"))
     assert (found.new.tolist(), found.trials.tolist()) == ([0], [1])
     assert found.p.tolist() == [0.5]
 
 
-def test_nothing_in_common_is_no_comparison() -> None:
+def test_without_common_topics_there_is_no_comparison() -> None:
     found = appeared([[True], [True]], [0, 1], [True, False], generator(0, "nothing"))
     assert not len(found.new)
 

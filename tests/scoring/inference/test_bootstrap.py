@@ -53,7 +53,7 @@ def ends_of(above: Floats, below: Floats, seed: int, top: float = 1.0) -> tuple[
     return float(np.quantile(low, 0.025)), float(np.quantile(high, 0.975))
 
 
-def test_the_interval_is_that_of_a_bootstrap_written_out_in_full() -> None:
+def test_the_interval_is_that_of_a_bootstrap_computed_step_by_step() -> None:
     values = scores(np.random.default_rng(7), (20, 3), alike=False)
     found = of_means(values)
     each = values.mean(axis=1)
@@ -67,7 +67,7 @@ def test_the_interval_is_that_of_a_bootstrap_written_out_in_full() -> None:
     assert (topless.low, topless.high) == pytest.approx(expected, abs=0.02)
 
 
-def test_a_count_without_an_end_needs_topics_enough_to_show_the_kind_that_decides_its_mean() -> None:
+def test_a_count_without_an_end_needs_enough_topics_to_show_the_kind_that_decides_its_mean() -> None:
     """59 topics miss a kind that is one in 20 in less than 5% of studies, and 58 do not."""
     values = np.random.default_rng(3).poisson(4.0, (59, 3, 2)).astype(float)
     few, many = (
@@ -83,7 +83,7 @@ def test_a_count_without_an_end_needs_topics_enough_to_show_the_kind_that_decide
     assert "it has no end, and 6 clusters" in in_tens.means(names(59), values, top=math.inf, fewest=59)[0].note
 
 
-def test_the_two_stage_interval_is_that_of_a_two_stage_bootstrap_where_that_is_wider() -> None:
+def test_the_two_stage_interval_is_that_of_a_two_stage_bootstrap_if_that_is_wider() -> None:
     rng = np.random.default_rng(8)
     values = rng.beta(0.4, 0.4, (12, 4)) * 0.02 + 0.49  # trials differ, topics hardly do
     values[3, 2:] = np.nan  # a topic with two valid trials draws two
@@ -102,7 +102,7 @@ def test_the_two_stage_interval_is_that_of_a_two_stage_bootstrap_where_that_is_w
     )
 
 
-def test_bootstrap_t_is_written_out_in_full_where_it_is_wider() -> None:
+def test_bootstrap_t_agrees_with_its_definition_where_it_is_wider() -> None:
     values = np.exp(np.random.default_rng(3).normal(size=(40, 1))) * 0.01
     each, rng = values[:, 0], np.random.default_rng(4)
     draws = each[rng.integers(40, size=(40_000, 40))]
@@ -118,20 +118,20 @@ def test_bootstrap_t_is_written_out_in_full_where_it_is_wider() -> None:
     assert found.method.endswith("or bootstrap-t, the wider")
 
 
-def test_topics_that_are_all_alike_set_no_bound_by_bootstrap_t() -> None:
+def test_topics_with_equal_values_set_no_bound_by_bootstrap_t() -> None:
     values = np.array([0.4, 0.4, 0.4, 0.4, 0.5])[:, None]  # a third of all draws are of equal topics
     found, alone = (of_means(values, resample) for resample in ("bootstrap-t", "topics"))
     assert 0 <= found.low <= alone.low < alone.high <= found.high <= 1
     assert found.high == 1
 
 
-def test_other_topics_are_drawn_on_their_own() -> None:
+def test_other_topics_are_drawn_separately() -> None:
     values = np.random.default_rng(6).random((10, 3, 1))
     first, others = resampler(), [f"U{number}" for number in range(10)]
     assert ends(first.means(names(10), values)) != ends(first.means(others, values))
 
 
-def test_a_ratio_is_resampled_over_the_topics_it_rests_on() -> None:
+def test_a_ratio_is_resampled_over_its_own_topics() -> None:
     rng = np.random.default_rng(9)
     below = (rng.random((30, 5)) < 0.3).astype(float)
     above = below * (rng.random((30, 5)) < 0.6)
@@ -144,7 +144,7 @@ def test_a_ratio_is_resampled_over_the_topics_it_rests_on() -> None:
 
 
 @pytest.mark.parametrize("resample", ["topics", "topics+trials"])
-def test_a_weighted_mean_of_ratios_is_drawn_as_each_ratio_is(resample: str) -> None:
+def test_a_weighted_mean_of_ratios_is_drawn_like_each_ratio(resample: str) -> None:
     rng = np.random.default_rng(3)
     below = rng.integers(0, 3, (20, 4, 2)).astype(float)
     above = below * rng.random((20, 4, 2))
@@ -165,7 +165,7 @@ def test_a_weighted_mean_of_ratios_is_drawn_as_each_ratio_is(resample: str) -> N
 
 
 @pytest.mark.parametrize("resample", ["topics", "topics+trials"])
-def test_where_resampling_can_say_nothing_there_is_no_interval_and_a_reason(resample: str) -> None:
+def test_if_resampling_is_impossible_there_is_no_interval_but_a_reason(resample: str) -> None:
     for values, reason in (
         (np.random.default_rng(0).random((1, 9)), "one topic: nothing to resample"),
         (np.random.default_rng(0).random((2, 9)), "2 topics: too few to resample"),
@@ -180,7 +180,7 @@ def test_where_resampling_can_say_nothing_there_is_no_interval_and_a_reason(resa
         assert (ratio.note, math.isnan(ratio.low)) == (reason, True)
 
 
-def test_topics_without_a_value_are_left_out_of_that_measure_alone() -> None:
+def test_topics_without_a_value_are_left_out_of_only_that_measure() -> None:
     rng = np.random.default_rng(3)
     values = rng.random((10, 4, 2))
     values[6:, :, 1] = np.nan
@@ -190,7 +190,7 @@ def test_topics_without_a_value_are_left_out_of_that_measure_alone() -> None:
     assert ends(both[:1]) == pytest.approx(ends(resampler().means(names(10), values[:, :, :1])))
 
 
-def test_the_same_topics_are_drawn_alike_whatever_else_is_scored_and_in_any_order() -> None:
+def test_the_same_topics_have_the_same_draws_whatever_else_is_scored_and_in_any_order() -> None:
     rng = np.random.default_rng(4)
     values = rng.random((10, 4, 3))
     first = resampler()
@@ -238,14 +238,14 @@ def expected_counts(lowest: float, highest: float) -> tuple[int, int]:
 
 @pytest.mark.parametrize("alike", [False, True])
 @pytest.mark.parametrize(("topics", "trials"), [(45, 5), (15, 5), (15, 2)])
-def test_intervals_of_means_hold_the_truth_at_least_as_often_as_they_say(topics: int, trials: int, alike: bool) -> None:
+def test_intervals_of_means_cover_the_truth_at_least_at_their_level(topics: int, trials: int, alike: bool) -> None:
     rng = np.random.default_rng([1, topics, trials, alike])
     values = np.moveaxis(scores(rng, (SIMULATIONS, topics, trials), alike=alike), 0, -1)
     held = holds(resampler().means(names(topics), values), 0.6 if alike else 4 / 6)
     assert held >= expected_counts(0.95, 1.0)[0]
 
 
-def test_weights_that_are_kept_stay_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_weights_stay_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Resampler, "bytes_kept", 2**20)
     kept = resampler(replications=1000)
     for size in range(20, 100, 10):
@@ -254,9 +254,7 @@ def test_weights_that_are_kept_stay_within_bounds(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("resample", ["topics", "topics+trials"])
-def test_weights_are_drawn_a_part_at_a_time_where_they_are_many(
-    resample: Resample, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_weights_are_drawn_in_parts(resample: Resample, monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(1).random((9, 3, 2))
     names = [f"T{i}" for i in range(9)]
 
@@ -272,7 +270,7 @@ def test_weights_are_drawn_a_part_at_a_time_where_they_are_many(
         intervals()
 
 
-def test_columns_of_ratios_are_what_each_is_alone_whatever_their_units() -> None:
+def test_columns_of_ratios_agree_with_each_alone_for_any_units() -> None:
     rng = np.random.default_rng(5)
     below = rng.integers(0, 3, (12, 2, 6)).astype(float)
     below[:, :, 3:] = below[:, :, :1]  # three columns share their units
@@ -287,7 +285,7 @@ def test_columns_of_ratios_are_what_each_is_alone_whatever_their_units() -> None
             assert (found.low, found.high) == pytest.approx((one.low, one.high), rel=1e-12)
 
 
-def test_weights_that_were_kept_give_what_they_gave_before_and_so_do_those_that_were_not(
+def test_kept_weights_give_the_same_results_as_before_and_so_do_new_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     values = np.random.default_rng(2).random((30, 3, 2))

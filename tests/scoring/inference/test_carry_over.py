@@ -54,7 +54,7 @@ def test_a_bot_that_tires_is_named_with_its_slope(exchanged: Exchanged) -> None:
         assert all(one.p_lost <= 0.05 for one in worlds)
 
 
-def test_where_all_sessions_have_one_order_most_are_named_and_the_p_is_of_topics() -> None:
+def test_if_all_sessions_have_one_order_most_are_named_and_the_p_is_of_topics() -> None:
     rng = np.random.default_rng(2)
     worlds = [world(rng, "topics", tires=True) for _ in range(20)]
     assert sum(bool(one.found) for one in worlds) >= 14, "within two types there is less to see"
@@ -72,13 +72,13 @@ def test_a_bot_that_does_not_tire_is_rarely_called_tired(exchanged: Exchanged, u
 
 @pytest.mark.parametrize("times", [30, pytest.param(1000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("exchanged", ["orders", "topics"])
-def test_sessions_that_lie_apart_are_no_slope(exchanged: Exchanged, times: int) -> None:
+def test_distances_between_sessions_are_not_a_slope(exchanged: Exchanged, times: int) -> None:
     rng = np.random.default_rng(4)
     told = sum(bool(world(rng, exchanged, tires=False, unlike=True, moody=0.3).found) for _ in range(times))
     assert told <= binom.ppf(0.999, times, 0.05)
 
 
-def test_few_fresh_trials_take_off_what_topics_are_and_test_the_slope_alone() -> None:
+def test_a_few_fresh_trials_remove_the_effect_of_topics_and_test_only_the_slope() -> None:
     rng = np.random.default_rng(5)
     chances = np.linspace(0.95, 0.05, TOPICS)[:, None]  # the order goes from easy to hard
     order = places(rng, 2, shuffled=False)
@@ -94,7 +94,7 @@ def test_few_fresh_trials_take_off_what_topics_are_and_test_the_slope_alone() ->
     assert not math.isnan(beside.lost)
 
 
-def test_too_few_topics_of_a_type_cannot_tell() -> None:
+def test_too_few_topics_of_a_type_are_undecided() -> None:
     order = np.tile(np.arange(1.0, 5)[:, None], (1, 3))
     values = np.array([[1.0, 1, 1], [1, 0, 1], [0, 0, 1], [0, 0, 0]])
     found = carry_over(values, order, ["a", "b", "a", "b"], np.random.default_rng(6), level=0.95)
@@ -105,7 +105,7 @@ def test_too_few_topics_of_a_type_cannot_tell() -> None:
     assert found.interval.note == "3 sessions: too few to compare"
 
 
-def test_without_two_places_there_is_nothing_to_look_at_and_a_value_needs_its_place() -> None:
+def test_without_two_positions_there_is_nothing_to_test_and_every_value_needs_a_position() -> None:
     rng, once = np.random.default_rng(7), np.array([[1.0, 1.0]])
     assert carry_over([[1.0, 0.0]], once, ["a"], rng, level=0.95) is None
     with pytest.raises(ValueError, match="needs a position"):

@@ -64,7 +64,7 @@ def test_a_small_table_is_split_by_hand() -> None:
     assert found.each == pytest.approx(4 / 2.5)
 
 
-def test_balanced_trials_of_one_system_are_split_as_restricted_likelihood_does() -> None:
+def test_balanced_trials_of_one_system_agree_with_restricted_likelihood() -> None:
     cells, _ = nested_world(np.random.default_rng(2), (12, 4), 0.5, yes_or_no=False, holes=False)
     fitted = MixedLM(cells.reshape(-1), np.ones(48), groups=np.repeat(np.arange(12), 4)).fit(reml=True)
     found = within_system(cells, level=0.95)
@@ -72,7 +72,7 @@ def test_balanced_trials_of_one_system_are_split_as_restricted_likelihood_does()
     assert found.topic.value == pytest.approx(float(np.asarray(fitted.cov_re)[0, 0]), rel=1e-3)
 
 
-def test_balanced_trials_of_systems_are_split_as_the_analysis_of_variance_does() -> None:
+def test_balanced_trials_of_systems_agree_with_the_analysis_of_variance() -> None:
     cells, _ = crossed_world(np.random.default_rng(3), (4, 9, 3), holes=False)
     system, topic, _ = np.indices(cells.shape)
     frame = pd.DataFrame({"y": cells.reshape(-1), "s": system.reshape(-1), "t": topic.reshape(-1)})
@@ -86,7 +86,7 @@ def test_balanced_trials_of_systems_are_split_as_the_analysis_of_variance_does()
     assert found.relative.value == pytest.approx(max(0, 1 - by["b"] / by["s"]))
 
 
-def test_systems_and_topics_with_holes_are_fitted_as_least_squares_does() -> None:
+def test_systems_and_topics_with_gaps_agree_with_least_squares() -> None:
     """Trials that never differ leave the sums of squares of the cells alone, which statsmodels has too."""
     means, _ = crossed_world(np.random.default_rng(4), (5, 8, 1), holes=False)
     cells = np.repeat(means, 2, axis=2)
@@ -137,7 +137,9 @@ def test_components_of_several_systems_are_found_and_their_intervals_cover(holes
 @pytest.mark.parametrize("icc", [0.0, 0.45, 0.8])
 @pytest.mark.parametrize("yes_or_no", [True, False])
 @pytest.mark.parametrize("holes", [True, False])
-def test_components_of_one_system_thoroughly(shape: tuple[int, int], icc: float, yes_or_no: bool, holes: bool) -> None:
+def test_components_of_one_system_in_many_worlds(
+    shape: tuple[int, int], icc: float, yes_or_no: bool, holes: bool
+) -> None:
     rng = np.random.default_rng([7, *shape, round(100 * icc), yes_or_no, holes])
 
     def draw() -> tuple[dict[str, Component], dict[str, float]]:
@@ -151,7 +153,7 @@ def test_components_of_one_system_thoroughly(shape: tuple[int, int], icc: float,
 @pytest.mark.soak
 @pytest.mark.parametrize("holes", [False, True])
 @pytest.mark.parametrize("shape", [(4, 45, 5), (8, 45, 10)])
-def test_components_of_several_systems_thoroughly(shape: tuple[int, int, int], holes: bool) -> None:
+def test_components_of_several_systems_in_many_worlds(shape: tuple[int, int, int], holes: bool) -> None:
     rng = np.random.default_rng([8, *shape, holes])
 
     def draw() -> tuple[dict[str, Component], dict[str, float]]:
@@ -172,7 +174,7 @@ def test_a_component_below_0_keeps_its_sign_and_its_interval_starts_at_0() -> No
     assert found.topic.interval.resampled == "topics"
 
 
-def test_what_cannot_be_split_has_no_value_and_says_why() -> None:
+def test_components_that_cannot_be_separated_have_no_value_but_a_reason() -> None:
     nothing = math.nan
     for cells, why in (
         ([[nothing, nothing]], "no value"),
@@ -194,7 +196,7 @@ def test_what_cannot_be_split_has_no_value_and_says_why() -> None:
         assert crossed.system.interval.note.startswith(why)
 
 
-def test_trials_that_agree_leave_all_to_topics_and_few_topics_have_no_interval() -> None:
+def test_trials_that_agree_attribute_all_to_topics_and_few_topics_have_no_interval() -> None:
     cells = [[1, 1], [0, 0], [1, 1], [0, 0], [1, 1]]
     found = within_system(cells, level=0.95, within=SHARES)
     assert (found.trial.value, found.icc.value) == (0, 1)
@@ -222,7 +224,7 @@ def test_the_upper_limit_of_an_interaction_leaves_out_one_topic_at_a_time() -> N
     assert math.isnan(upper_interaction(np.ones((2, 5, 3)), level=0.6))
 
 
-def test_a_reliability_asks_for_four_systems() -> None:
+def test_a_reliability_needs_four_systems() -> None:
     rng = np.random.default_rng(9)
     cells, _ = crossed_world(rng, (4, 10, 4), holes=False)
     assert 0 <= across_systems(cells, level=0.95).relative.value <= 1
@@ -232,7 +234,7 @@ def test_a_reliability_asks_for_four_systems() -> None:
     assert not math.isnan(three.system.value)
 
 
-def test_four_times_the_trials_narrow_the_two_intervals_as_the_components_say() -> None:
+def test_four_times_as_many_trials_narrow_the_two_intervals_as_the_components_predict() -> None:
     """45 × 5 and ICC .45: by 8%, and by half."""
     cells, _ = nested_world(np.random.default_rng(10), (2000, 5), 0.45, yes_or_no=True, holes=False)
     like, these = within_system(cells, level=0.95).narrowing_shares(4)

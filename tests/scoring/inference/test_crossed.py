@@ -20,7 +20,7 @@ def _world(rng: np.random.Generator, shape: tuple[int, int], topic: float, sessi
 
 @pytest.mark.parametrize(("topic", "session"), [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.5, 0.5)])
 @pytest.mark.parametrize("shape", [(6, 4), (20, 8)])
-def test_the_interval_covers_whether_topics_or_sessions_differ(
+def test_the_interval_covers_both_if_topics_and_if_sessions_differ(
     shape: tuple[int, int], topic: float, session: float
 ) -> None:
     rng, worlds = np.random.default_rng(5), 600
@@ -42,7 +42,7 @@ def test_few_sessions_few_topics_and_equal_values_have_no_interval_and_say_why()
     assert crossed_interval(math.nan, np.zeros((0, 0)), level=0.95).note == "no value"
 
 
-def test_an_interval_of_a_difference_of_scores_ends_where_such_differences_end() -> None:
+def test_an_interval_of_a_difference_of_scores_ends_at_the_largest_possible_difference() -> None:
     _, influence = _world(np.random.default_rng(2), (6, 4), 1, 1)
     found = crossed_interval(0.99, 100 * influence, level=0.95)
     assert (found.low, found.high) == (-1.0, 1.0)

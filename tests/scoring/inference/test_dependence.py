@@ -52,7 +52,7 @@ def test_excess_and_p_are_those_over_all_tables_with_the_same_sums() -> None:
     assert (found.n, found.ones) == (16, int(TABLE[:, :-1].sum()))
 
 
-def test_the_expected_difference_is_below_nought_where_rows_are_alike() -> None:
+def test_the_expected_difference_is_below_zero_if_rows_are_alike() -> None:
     """The bias of Miller and Sanjurjo: within short rows, equal rates look like alternation."""
     tables = [np.array(one).reshape(6, 5) for one in ([1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 1] * 2,)]
     found = dependence(tables[0], np.zeros(6, dtype=int), generator(1, "bias"))
@@ -103,12 +103,12 @@ def test_no_trade_between_rows_of_two_cells_changes_the_difference(rows: list[tu
     assert {difference(one) for one in traded} <= {difference(table[0])} or math.isnan(difference(table[0]))
 
 
-def test_rows_of_groups_of_their_own_have_nobody_to_trade_with() -> None:
+def test_rows_in_groups_of_their_own_have_no_partner_to_trade_with() -> None:
     assert math.isnan(dependence(TABLE, np.arange(4), generator(1, "alone")).p)
 
 
 @pytest.mark.parametrize("cells", [[[0, 2]], [0, 1], [[0.5, 1]]])
-def test_other_cells_are_refused(cells: list[object]) -> None:
+def test_other_cell_values_are_refused(cells: list[object]) -> None:
     with pytest.raises(ValueError, match="cells must be"):
         dependence(np.array(cells), np.zeros(1, dtype=int), generator(1, "refused"))
 
@@ -154,7 +154,7 @@ def test_bad_conversations_and_late_turns_raise_no_alarm() -> None:
     assert found_in_worlds(100) <= most_by_chance(100)
 
 
-def test_memory_is_found() -> None:
+def test_memory_is_detected() -> None:
     assert found_in_worlds(20, memory=1.5) >= 15
 
 

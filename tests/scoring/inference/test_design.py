@@ -55,7 +55,7 @@ def as_design(clusters: tuple[int, ...]) -> Design:
     keep_cells([(45, 5, (5,)), (200, 1, (5,)), (45, 2, (1, 1, 2, 5)), (45, 5, (2, 10))], 2),
 )
 @pytest.mark.parametrize("rare", [False, True])
-def test_clusters_are_held_where_topics_alone_are_not(
+def test_intervals_are_valid_under_clusters_where_intervals_of_topics_are_not(
     topics: int, trials: int, sizes: tuple[int, ...], rare: bool
 ) -> None:
     rng = np.random.default_rng([topics, trials])
@@ -67,7 +67,9 @@ def test_clusters_are_held_where_topics_alone_are_not(
 
 @pytest.mark.parametrize(("topics", "sessions"), keep_cells([(8, 4), (45, 5), (15, 10)], 0))
 @pytest.mark.parametrize(("spread", "broken"), [(0.15, 0.0), (0.3, 0.0), (0.05, 0.2)])
-def test_sessions_with_a_state_are_held(topics: int, sessions: int, spread: float, broken: float) -> None:
+def test_intervals_are_valid_for_sessions_with_a_state(
+    topics: int, sessions: int, spread: float, broken: float
+) -> None:
     rng = np.random.default_rng([topics, sessions])
     here = in_sessions(rng, (120, topics, sessions), spread=spread, broken=broken)
     limit = 0.93 - 2 * math.sqrt(0.93 * 0.07 / 120)
@@ -75,14 +77,14 @@ def test_sessions_with_a_state_are_held(topics: int, sessions: int, spread: floa
     assert held(here, Design(continued=True, estimand="these"), here.these) >= limit
 
 
-def test_clusters_of_one_topic_each_change_no_bit() -> None:
+def test_clusters_of_one_topic_each_change_nothing() -> None:
     values = (np.random.default_rng(1).random((12, 3)) < 0.7).astype(float)
     alone = as_design(tuple(range(12)))
     assert of(values, alone) == of(values, INDEPENDENT)
     assert mean(values, alone) == mean(values, INDEPENDENT)
 
 
-def test_topics_of_a_cluster_count_once_and_the_value_stays() -> None:
+def test_topics_of_a_cluster_count_once_and_the_value_is_unchanged() -> None:
     rng = np.random.default_rng(2)
     rates = rng.beta(1.2, 0.8, 9)
     values = (rng.random((45, 5)) < np.repeat(rates, 5)[:, None]).astype(float)
@@ -103,7 +105,7 @@ def test_the_interval_of_clusters_is_that_of_their_sums() -> None:
     assert (found.low, found.high) == pytest.approx((whole.low, whole.high), abs=0.02)
 
 
-def test_one_cluster_says_nothing_of_others() -> None:
+def test_one_cluster_says_nothing_about_others() -> None:
     found = of(np.ones((5, 3)), as_design((0,) * 5)).interval
     assert not found.is_defined
     assert "one cluster" in found.note
@@ -112,7 +114,7 @@ def test_one_cluster_says_nothing_of_others() -> None:
 
 @pytest.mark.parametrize("sessions", [1, 3])
 @pytest.mark.parametrize("estimand", ["like-these", "these"])
-def test_fewer_than_four_sessions_are_refused_in_the_words_of_a_comparison(sessions: int, estimand: str) -> None:
+def test_fewer_than_four_sessions_are_refused_with_the_message_of_a_comparison(sessions: int, estimand: str) -> None:
     design = Design(continued=True, estimand=estimand)  # type: ignore[arg-type]
     values = (np.random.default_rng(3).random((10, sessions)) < 0.7).astype(float)
     why = too_few_sessions_reason(sessions)
@@ -142,7 +144,7 @@ def test_distances_over_topics_and_sessions_are_squared_and_added() -> None:
     assert combine_intervals(0.5, refused, found) is refused
 
 
-def test_a_rate_that_was_never_seen_is_that_of_clusters() -> None:
+def test_a_rate_without_any_event_has_the_interval_of_clusters() -> None:
     nothing = np.zeros((10, 3))
     alone, together = (
         rate_of(names(10), nothing, design=one) for one in (INDEPENDENT, as_design((0,) * 5 + tuple(range(1, 6))))

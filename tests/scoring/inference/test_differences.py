@@ -30,7 +30,7 @@ def ends(each: Floats, *, level: float = 0.95, reach: float = 1.0) -> tuple[floa
 
 @given(differences)
 @settings(max_examples=40)
-def test_turning_the_sides_round_turns_the_interval_round(each: list[float]) -> None:
+def test_exchanging_the_sides_mirrors_the_interval(each: list[float]) -> None:
     low, high, p = ends(np.array(each))
     other_low, other_high, other_p = ends(-np.array(each))
     assert (other_low, other_high) == pytest.approx((-high, -low), abs=1e-12)
@@ -47,14 +47,14 @@ def test_the_order_of_the_topics_changes_nothing(each: list[float], random: obje
 
 @given(differences, st.sampled_from([0.8, 0.9, 0.95, 0.99]))
 @settings(max_examples=40)
-def test_p_is_the_chance_of_error_at_which_the_interval_leaves_out_zero(each: list[float], level: float) -> None:
+def test_p_is_the_error_rate_at_which_the_interval_excludes_zero(each: list[float], level: float) -> None:
     low, high, p = ends(np.array(each), level=level)
     assert low <= float(np.mean(each)) <= high
     if abs(p - (1 - level)) > 1e-3:
         assert (low > 0 or high < 0) == (p <= 1 - level)
 
 
-def test_a_cluster_counts_once_and_by_its_size() -> None:
+def test_a_cluster_counts_once_weighted_by_its_size() -> None:
     each = np.array([0.2, 0.4, -0.1, 0.3, 0.5])
     alone = guarded_differences(each[:, None], np.ones((5, 1)), level=0.95, reach=1.0)
     doubled = guarded_differences(2 * each[:, None], np.full((5, 1), 2.0), level=0.95, reach=1.0)
@@ -68,7 +68,7 @@ def test_so_few_topics_cannot_show_any_difference() -> None:
     assert ends(np.ones(6))[2] <= 0.05
 
 
-def test_a_tail_reaches_farther_the_heavier_it_is_and_takes_thirty_topics() -> None:
+def test_a_tail_reaches_farther_the_heavier_it_is_and_needs_thirty_topics() -> None:
     rng = np.random.default_rng(1)
     normal, heavy = rng.normal(size=(60, 200)), rng.lognormal(0, 1.5, (60, 200))
     beyond = [
@@ -108,7 +108,7 @@ def shares(rng: np.random.Generator, topics: int, studies: int) -> tuple[Floats,
 
 @pytest.mark.parametrize("world", [rare, few_kinds, shares])
 @pytest.mark.parametrize("topics", [8, 15, 45])
-def test_bounded_differences_are_held_in_hostile_worlds(world: object, topics: int) -> None:
+def test_bounded_differences_are_covered_in_hostile_worlds(world: object, topics: int) -> None:
     each, truth = world(np.random.default_rng(topics), topics, 600)  # type: ignore[operator]
     found = guarded_differences(each, np.ones((topics, 1)), level=0.95, reach=1.0, many=True)
     held = float(((found.low <= truth) & (truth <= found.high)).mean())
@@ -130,7 +130,7 @@ def test_bounded_differences_are_held_in_hostile_worlds(world: object, topics: i
     ids=["lognormal 1.5", "lognormal 1", "Pareto 2.1", "two exponentials", "t3", "normal"],
 )
 @pytest.mark.parametrize("topics", [45, 100])
-def test_heavy_tails_are_held_where_an_interval_is_printed(law: object, topics: int) -> None:
+def test_heavy_tails_are_covered_if_an_interval_is_printed(law: object, topics: int) -> None:
     """One side is steady, the other has this law around the same mean: W7 and others of its kind."""
     each = law(np.random.default_rng(topics), (topics, 600))  # type: ignore[operator]
     found = guarded_differences(each, np.ones((topics, 1)), level=0.95, reach=math.inf, many=True)
@@ -139,7 +139,7 @@ def test_heavy_tails_are_held_where_an_interval_is_printed(law: object, topics: 
 
 
 @pytest.mark.parametrize(("topics", "most"), [(15, 1.9), (45, 1.5), (200, 1.25)])
-def test_the_price_in_benign_worlds(topics: int, most: float) -> None:
+def test_the_cost_in_benign_worlds(topics: int, most: float) -> None:
     """Widths in units of the t interval: shares of five trials, and normal differences with a deviation of .3."""
     rng = np.random.default_rng(2)
     for each in (shares(rng, topics, 300)[0], np.clip(rng.normal(0, 0.3, (topics, 300)), -1, 1)):
@@ -149,7 +149,7 @@ def test_the_price_in_benign_worlds(topics: int, most: float) -> None:
 
 
 @pytest.mark.parametrize("units", [5, 500])
-def test_weights_sum_to_1_depend_on_what_is_asked_alone_and_cannot_be_changed(units: int) -> None:
+def test_weights_sum_to_1_depend_only_on_the_design_and_cannot_be_changed(units: int) -> None:
     """Those of few units are kept for the next interval."""
     one, many = unit_weights(units), unit_weights(units, many=True)
     assert one.shape == (units + 1, 20_000)

@@ -44,7 +44,7 @@ def known(means: list[float], count: int, runs: list[float]) -> Baseline:
 
 
 @pytest.mark.parametrize("counts", [[2, 3, 2, 4], [1, 3, 1, 1], [1, 2, 2, 2]])
-def test_audits_are_given_the_same_variances_together_as_alone(counts: list[int]) -> None:
+def test_audits_analysed_together_have_the_same_variances_as_alone(counts: list[int]) -> None:
     baseline, drawn = known([0.9, 0.6, 0.3, 0.8], 4, [0.6, 0.7]), generator(1, "audits")
     means, variances = drawn.random((5, 3, 4)), drawn.random((5, 3, 4)).round()
     trials = np.array(counts, dtype=np.float64)
@@ -62,7 +62,7 @@ def test_audits_are_given_the_same_variances_together_as_alone(counts: list[int]
     counts=st.lists(st.integers(1, 3), min_size=3, max_size=3),
     matters=st.floats(0.01, 0.2),
 )
-def test_without_a_drop_the_expectation_of_the_evidence_is_at_most_one(
+def test_without_a_drop_the_expected_evidence_is_at_most_one(
     chances: list[float], means: list[float], counts: list[int], matters: float
 ) -> None:
     size = len(chances)
@@ -83,7 +83,7 @@ def test_without_a_drop_the_expectation_of_the_evidence_is_at_most_one(
         assert total[1].max() <= 1 + 1e-9
 
 
-def test_evidence_for_a_change_is_above_one_on_average() -> None:
+def test_the_evidence_for_a_change_is_above_one_on_average() -> None:
     baseline = known([0.9, 0.6, 0.3], 40, [0.6] * 6)
     rng = np.random.default_rng(1)
     found = [
@@ -94,7 +94,7 @@ def test_evidence_for_a_change_is_above_one_on_average() -> None:
     assert np.mean(found, axis=0)[1].max() < 0
 
 
-def test_topics_with_fewer_trials_count_alike() -> None:
+def test_topics_with_fewer_trials_have_the_same_weight() -> None:
     """What is held to the bound is the mean over topics: many trials of one do not hide that another fell."""
     baseline = known([0.5, 0.5], 100, [0.5] * 5)
     many = evidence(baseline, [[1.0, 0.0] * 20, [0.0] * 4], matters=0.05)
@@ -108,7 +108,7 @@ def test_a_lost_topic_must_leave_the_baseline_first() -> None:
         evidence(known([0.5, 0.5], 10, [0.5] * 4), [[1.0], []], matters=0.03)
 
 
-def test_levels_start_anew_with_every_audit() -> None:
+def test_levels_start_again_with_every_audit() -> None:
     """Long silence before a change costs nothing: the evidence of quiet audits is not subtracted."""
     quiet, loud = np.full((2, 12), -5.0), np.full((2, 12), 3.0)
     late = evidence_shares([quiet] * 40 + [loud] * 4, looks=52)[-1]
@@ -116,7 +116,7 @@ def test_levels_start_anew_with_every_audit() -> None:
     assert np.allclose(late, soon, atol=0.05)
 
 
-def test_the_same_is_said_only_inside_what_matters() -> None:
+def test_a_system_is_called_the_same_only_inside_the_margin() -> None:
     baseline = known([0.6] * 20, 200, [0.6, 0.61, 0.59, 0.6])
     cells = [[1.0] * 60 + [0.0] * 40 for _ in range(20)]
     found = difference(baseline, cells, matters=0.05, level=0.95)
@@ -126,7 +126,7 @@ def test_the_same_is_said_only_inside_what_matters() -> None:
     assert not difference(baseline, cells, matters=0.001, level=0.95).same
 
 
-def test_the_same_is_wrong_in_at_most_one_of_twenty_at_the_very_edge() -> None:
+def test_calling_it_the_same_is_wrong_in_at_most_one_of_twenty_at_the_very_edge() -> None:
     rng, wrong = np.random.default_rng(3), 0
     chances = rng.beta(1, 1, 30)
     chances = np.clip(chances, 0.1, 0.9)
@@ -140,7 +140,7 @@ def test_the_same_is_wrong_in_at_most_one_of_twenty_at_the_very_edge() -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3])
-def test_few_runs_have_no_interval_and_no_same_but_those_of_these_very_runs(runs: int) -> None:
+def test_few_runs_have_neither_an_interval_nor_a_verdict_of_sameness_except_about_these_runs(runs: int) -> None:
     cells = [[1.0] * 55 + [0.0] * 45] * 20
     found = difference(known([0.55] * 20, 200, [0.55] * runs), cells, matters=0.1, level=0.95)
     assert (found.same, found.interval.is_defined) == (False, False)
@@ -176,7 +176,7 @@ def test_values_of_any_kind_have_their_own_variance() -> None:
     assert difference(baseline, answers, matters=0.05, level=0.95).own == pytest.approx(1 / 3 / 4 / 4)
 
 
-def test_single_trials_have_the_variance_that_topics_lie_apart_by() -> None:
+def test_single_trials_have_the_variance_between_topics() -> None:
     rng, held = np.random.default_rng(5), 0
     chances = np.clip(rng.beta(1, 1, 40), 0.05, 0.95)
     for _ in range(300):
@@ -189,7 +189,7 @@ def test_single_trials_have_the_variance_that_topics_lie_apart_by() -> None:
 
 
 @pytest.mark.parametrize(("world", "now"), keep_cells([SINGLES[1], SINGLES[2], SINGLES[4], SINGLES[7]], 1, 3))
-def test_the_interval_holds_the_truth_at_a_change_of_any_size(world: World, now: float) -> None:
+def test_the_interval_covers_a_change_of_any_size(world: World, now: float) -> None:
     found = coverage(world, now, 120)
     print(world, now, found)
     assert found.printed == 1
@@ -198,7 +198,7 @@ def test_the_interval_holds_the_truth_at_a_change_of_any_size(world: World, now:
 
 @pytest.mark.parametrize("now", [0.0, 1.0])
 @pytest.mark.parametrize("spread", [0.0, 0.3])
-def test_the_interval_holds_the_truth_if_nothing_or_everything_is_useful_now(spread: float, now: float) -> None:
+def test_the_interval_covers_the_truth_if_now_nothing_or_everything_is_useful(spread: float, now: float) -> None:
     """No trial varies then, and half of the baselines lie above their own truth, the other half below it."""
     found = coverage(World(15, 5, spread, 4, 0.9), abs(now - 1e-9), 120)
     assert found.printed == 1
@@ -207,7 +207,7 @@ def test_the_interval_holds_the_truth_if_nothing_or_everything_is_useful_now(spr
 
 @pytest.mark.parametrize("runs", [1, 2])
 @pytest.mark.parametrize(("mean", "now"), [(0.95, 0.55), (0.6, 0.6)])
-def test_the_interval_of_these_runs_holds_where_hours_do_not_differ(runs: int, mean: float, now: float) -> None:
+def test_the_interval_of_these_runs_is_valid_if_hours_do_not_differ(runs: int, mean: float, now: float) -> None:
     found = coverage(World(8, 5, 0.0, runs, mean), now, 120)
     assert found.printed == 0
     assert found.these >= 0.93 - 2.33 * math.sqrt(0.93 * 0.07 / 120)
@@ -225,7 +225,7 @@ def test_the_interval_of_these_runs_holds_where_hours_do_not_differ(runs: int, m
         (World(45, 5, 0.15, 4, 0.6, buckets=True), 0.3),
     ],
 )
-def test_the_interval_holds_the_truth_in_two_thousand_audits(world: World, now: float) -> None:
+def test_the_interval_covers_the_truth_in_two_thousand_audits(world: World, now: float) -> None:
     found = coverage(world, now, 2000)
     print(world, now, found)
     assert found.held >= 0.93 - 2.33 * math.sqrt(0.93 * 0.07 / 2000)
@@ -245,7 +245,9 @@ def test_the_interval_holds_the_truth_in_two_thousand_audits(world: World, now: 
         3,
     ),
 )
-def test_the_same_is_wrong_in_one_of_twenty_at_most(world: World, matters: float, extensions: tuple[int, ...]) -> None:
+def test_calling_it_the_same_is_wrong_in_at_most_one_of_twenty(
+    world: World, matters: float, extensions: tuple[int, ...]
+) -> None:
     wrong = same(world, -matters, matters, 60, extensions)
     assert wrong <= 7 / 60, "of 60 at 5%, 99 of 100 times"
     if world.runs < 4:
@@ -257,7 +259,7 @@ def test_the_same_is_wrong_in_one_of_twenty_at_most(world: World, matters: float
 @pytest.mark.parametrize("runs", [4, 8])
 @pytest.mark.parametrize(("size", "trials", "more"), [(45, 5, 5), (45, 20, 10)])
 @pytest.mark.parametrize("matters", [0.05, 0.1])
-def test_the_same_is_wrong_in_one_of_twenty_at_most_however_often_it_is_extended(
+def test_calling_it_the_same_is_wrong_in_at_most_one_of_twenty_however_often_it_is_extended(
     spread: float, runs: int, size: int, trials: int, more: int, matters: float
 ) -> None:
     wrong = same(World(size, trials, spread, runs), matters, matters, 1000, (more,) * 7)
@@ -265,12 +267,12 @@ def test_the_same_is_wrong_in_one_of_twenty_at_most_however_often_it_is_extended
     assert wrong <= 0.05 + 2.33 * math.sqrt(0.05 * 0.95 / 1000)
 
 
-def test_what_is_the_same_is_still_said_so() -> None:
+def test_an_unchanged_system_is_still_called_the_same() -> None:
     assert same(World(45, 20, 0.0, 8), 0.0, 0.05, 30) > 0.7
     assert same(World(45, 5, 0.15, 8), 0.0, 0.1, 30) > 0.4
 
 
-def test_a_look_that_could_not_say_the_same_spends_nothing() -> None:
+def test_a_look_that_could_not_call_it_the_same_spends_no_error() -> None:
     wide = difference(known([0.6] * 5, 40, [0.6] * 4), [[1.0, 0.0, 1.0]] * 5, matters=0.05, level=0.95)
     assert wide.spent == 0
     cells = [[1.0] * 60 + [0.0] * 40] * 20
@@ -283,7 +285,7 @@ def test_a_look_that_could_not_say_the_same_spends_nothing() -> None:
     assert again.inner_high - again.inner_low > narrow.inner_high - narrow.inner_low
 
 
-def test_confirmation_looks_at_one_audit_alone() -> None:
+def test_confirmation_uses_only_one_audit() -> None:
     baseline = known([0.6] * 10, 100, [0.6] * 5)
     low, well = [[0.0, 0.0, 1.0]] * 10, [[1.0, 0.0, 1.0]] * 10
     assert confirms_alarm(baseline, low, 0, matters=0.03)
@@ -304,7 +306,7 @@ def test_confirmation_looks_at_one_audit_alone() -> None:
     ],
     ids=str,
 )
-def test_a_year_without_a_change_has_no_alarm_in_worlds_where_trials_hang_together(world: World) -> None:
+def test_a_year_without_a_change_has_no_alarm_in_worlds_with_dependent_trials(world: World) -> None:
     wrong = sum(false_alarm(world, generator(number, "hostile year", str(world))) for number in range(300))
     print(world, wrong)
     assert wrong <= 24, "of 300 at 5%, 99 of 100 times"
@@ -331,7 +333,7 @@ def test_a_thousand_years(size: int, trials: int, spread: float) -> None:
         assert found.ninety <= most
 
 
-def test_trials_that_repeat_each_other_do_not_make_an_audit_look_steady() -> None:
+def test_dependent_trials_do_not_make_an_audit_look_steady() -> None:
     """What audits differ by is reckoned at what topics allow, not at what the few trials of one audit show."""
     baseline = known([0.5, 0.6, 0.4, 0.5], 40, [0.45, 0.55, 0.52, 0.48])
     repeated, other = [[1.0] * 5, [1.0] * 5, [0.0] * 5, [0.0] * 5], [[1.0, 0.0] * 2] * 4

@@ -70,7 +70,7 @@ def found_in(rng: np.random.Generator, topics: int, worlds: list[World]) -> list
     ids=["plain", "unlike lengths", "rare failures", "rare failures, unlike lengths", "lost trials"],
 )
 @pytest.mark.parametrize("topics", keep_cells([5, 15], 0))
-def test_nothing_is_said_where_no_factor_matters(world: dict[str, object], topics: int) -> None:
+def test_nothing_is_reported_if_no_factor_matters(world: dict[str, object], topics: int) -> None:
     """Of two systems at once: 14 effects in a family. Of five topics no p can be small enough for so many, so a few
     studies show what all would."""
     rng, wrong, studies = np.random.default_rng(4), 0, 40 if topics > 5 else 3
@@ -109,7 +109,7 @@ def test_effects_are_the_contrasts_of_yates() -> None:
     assert all(own.n == 6 for own in found.values())
 
 
-def test_factors_of_three_levels_have_an_effect_for_each_but_the_first() -> None:
+def test_factors_of_three_levels_have_an_effect_for_each_level_except_the_first() -> None:
     levels = {"a": ("x", "y", "z"), "b": ("p", "q")}
     assert len(list(effect_names(levels))) == 2 + 1 + 2
     assert is_crossed(levels, dict.fromkeys(product(*levels.values())))

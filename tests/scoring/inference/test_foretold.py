@@ -128,13 +128,13 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("world", "pair"), keep_cells(HOSTILE, 3, 5))
-def test_what_is_given_holds_the_truth_in_hostile_worlds(world: str, pair: tuple[str, str]) -> None:
+def test_the_interval_is_valid_in_hostile_worlds(world: str, pair: tuple[str, str]) -> None:
     for size in SIZES:
         given, held = holds(world, pair, size, 120)
         assert enough(given, held), (size, given, held)
 
 
-def test_it_is_given_where_weights_are_light_and_mostly_refused_where_they_are_heavy() -> None:
+def test_it_is_given_if_weights_are_light_and_mostly_refused_if_they_are_heavy() -> None:
     light = holds("first", ("patient", "middling"), (45, 4), 60)[0]
     heavy = holds("first", ("hasty", "patient"), (6, 5), 60)[0]
     assert light == 60
@@ -142,7 +142,7 @@ def test_it_is_given_where_weights_are_light_and_mostly_refused_where_they_are_h
 
 
 @pytest.mark.soak
-def test_all_users_in_all_worlds_are_foretold_right() -> None:
+def test_all_users_in_all_worlds_are_predicted_correctly() -> None:
     """Every pair of users in both directions: in each cell with enough cases, and over all."""
     given_in_all, held_in_all, number = 0, 0, 150
     for world, pair, size in itertools.product(WORLDS, itertools.permutations(USERS, 2), (*SIZES, (45, 10))):
@@ -154,7 +154,7 @@ def test_all_users_in_all_worlds_are_foretold_right() -> None:
     assert given_in_all >= 0.7 * number * 6 * 20 * 4
 
 
-def test_equal_users_have_the_mean_itself() -> None:
+def test_equal_users_have_the_plain_mean() -> None:
     rng = generator(1, "equal")
     values, weights = study(rates("even", 20, rng), 4, USERS["hasty"], USERS["hasty"], rng)
     found = predict_mean(values, weights, level=0.95)
@@ -165,7 +165,7 @@ def test_equal_users_have_the_mean_itself() -> None:
     assert found.effective_units == pytest.approx(20)
 
 
-def test_what_is_lacking_of_the_weights_widens_both_ends() -> None:
+def test_missing_weight_widens_both_ends() -> None:
     values, rng = np.full((20, 4), 0.5), generator(1, "lacking")
     whole = predict_mean(values, np.ones((20, 4)), level=0.95).interval
     half = predict_mean(values, np.full((20, 4), 0.5), level=0.95).interval
@@ -201,7 +201,7 @@ def test_wordings_of_one_question_are_one_unit() -> None:
         ),
     ],
 )
-def test_what_is_too_little_is_refused_with_its_numbers(values: Floats, weights: Floats, why: str) -> None:
+def test_too_little_data_is_refused_with_its_numbers(values: Floats, weights: Floats, why: str) -> None:
     found = predict_mean(values, weights, level=0.95)
     assert math.isnan(found.value)
     assert (found.interval.is_defined, found.interval.note) == (False, why)

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @pytest.mark.parametrize(("topics", "trials"), [(4, 5), (15, 5), (1, 30)])
-def test_independent_trials_are_said_to_hang_together_in_one_case_of_twenty(topics: int, trials: int) -> None:
+def test_independent_trials_are_called_dependent_in_one_case_of_twenty(topics: int, trials: int) -> None:
     rng = np.random.default_rng([topics, trials])
     here = in_time(rng, (200, topics, trials), phi=0.0)
     times = np.arange(topics * trials, dtype=float).reshape(trials, topics).T
@@ -77,7 +77,7 @@ def test_neighbours_of_different_topics_share_the_load_of_a_run() -> None:
     assert "whatever their topic" in found.note
 
 
-def test_topics_that_differ_are_no_drift() -> None:
+def test_topics_that_differ_are_not_drift() -> None:
     values = np.repeat(np.linspace(0, 1, 10)[:, None], 6, axis=1) + 0.01 * np.random.default_rng(5).random((10, 6))
     times = np.arange(60, dtype=float).reshape(10, 6)  # topic after topic
     found = time_dependence(values, times)
@@ -86,7 +86,7 @@ def test_topics_that_differ_are_no_drift() -> None:
 
 
 @pytest.mark.parametrize("values", [np.ones((3, 4)), np.full((3, 4), np.nan), np.ones((5, 1)), np.zeros((0, 0))])
-def test_where_nothing_varies_nothing_is_said(values: Floats) -> None:
+def test_if_nothing_varies_nothing_is_reported(values: Floats) -> None:
     found = time_dependence(values)
     assert (found.p, found.inflation, found.note) == (1.0, 1.0, "")
 
@@ -96,7 +96,7 @@ def test_the_same_values_give_the_same_p() -> None:
     assert time_dependence(values) == time_dependence(values.copy())
 
 
-def test_lag_and_share_are_those_of_an_ar_process_written_out() -> None:
+def test_lag_and_share_are_those_of_an_ar_process_computed_step_by_step() -> None:
     """Of many trials of one topic, with no bias to speak of: lag 1 is the correlation of neighbours, and the inflation
     that of a process whose correlations decay as .8^l."""
     rng = np.random.default_rng(7)
@@ -110,7 +110,7 @@ def test_lag_and_share_are_those_of_an_ar_process_written_out() -> None:
 
 
 @pytest.mark.parametrize("trials", [3, 5])
-def test_the_inflation_makes_up_for_what_alike_trials_hide_of_their_variance(trials: int) -> None:
+def test_the_inflation_makes_up_for_the_variance_that_dependent_trials_hide(trials: int) -> None:
     """The variance of a topic's mean over what its trials seem to say of it, written out for an AR(1) of .8."""
     rng = np.random.default_rng(trials)
     state = rng.normal(size=(500, trials))
@@ -128,7 +128,7 @@ def test_times_of_another_shape_are_refused() -> None:
 
 
 @pytest.mark.parametrize("values", ["few", "many"])
-def test_lines_drawn_in_parts_give_what_lines_drawn_at_once_do(values: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permutations_drawn_in_parts_equal_those_drawn_at_once(values: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     cells = rng.random((6, 60))
     cells, when = cells if values == "many" else np.round(cells), rng.random((6, 60))

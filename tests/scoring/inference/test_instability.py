@@ -11,7 +11,7 @@ from scipy.stats import binom
 from scoring.inference.instability import between_trials
 
 
-def test_a_trial_that_is_a_disaster_is_found() -> None:
+def test_a_disastrous_trial_is_found() -> None:
     """As B1 and B2 of the pilot study: the second trial of the same topics fails throughout."""
     rng = np.random.default_rng(1)
     cells = (rng.random((15, 2)) < [0.8, 0.1]).astype(np.float64)
@@ -22,7 +22,7 @@ def test_a_trial_that_is_a_disaster_is_found() -> None:
     assert found.topics == (15, 15)
 
 
-def test_what_chance_does_is_what_independent_trials_do() -> None:
+def test_chance_is_simulated_by_independent_trials() -> None:
     rng = np.random.default_rng(2)
     cells = (rng.random((30, 6)) < rng.random((30, 1))).astype(np.float64)
     chance = between_trials(cells, rng).by_chance
@@ -31,7 +31,7 @@ def test_what_chance_does_is_what_independent_trials_do() -> None:
 
 
 @pytest.mark.parametrize("times", [80, pytest.param(1000, marks=pytest.mark.soak)])
-def test_independent_trials_of_unlike_topics_with_holes_are_rarely_told_apart(times: int) -> None:
+def test_independent_trials_of_unlike_topics_with_gaps_are_rarely_told_apart(times: int) -> None:
     rng, told = np.random.default_rng(3), 0
     for _ in range(times):
         cells = (rng.random((12, 5)) < rng.random((12, 1))).astype(np.float64)
@@ -40,7 +40,7 @@ def test_independent_trials_of_unlike_topics_with_holes_are_rarely_told_apart(ti
     assert told <= binom.ppf(0.999, times, 0.05)
 
 
-def test_a_trial_that_lost_its_hard_topics_is_not_the_better_for_it() -> None:
+def test_a_trial_that_lost_its_hard_topics_does_not_look_better_for_it() -> None:
     cells = np.array([[1.0, 1, 1], [1, 1, 1], [0, 0, math.nan], [0, 0, math.nan]])
     found = between_trials(cells, np.random.default_rng(4))
     assert found.means == pytest.approx((0.5, 0.5, 0.5))
@@ -48,7 +48,7 @@ def test_a_trial_that_lost_its_hard_topics_is_not_the_better_for_it() -> None:
     assert found.topics == (4, 4, 2)
 
 
-def test_without_two_trials_of_a_topic_nothing_is_said() -> None:
+def test_without_two_trials_of_a_topic_nothing_is_reported() -> None:
     found = between_trials([[1.0, math.nan], [math.nan, 0.0]], np.random.default_rng(5))
     assert math.isnan(found.p)
     assert math.isnan(found.spread)

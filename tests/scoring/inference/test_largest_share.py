@@ -23,7 +23,7 @@ def test_few_topics_have_no_interval() -> None:
     assert math.isnan(largest_share(np.zeros((5, 0)))[1])
 
 
-def test_a_share_that_stands_out_by_luck_is_not_told_apart_from_its_peers() -> None:
+def test_a_share_that_is_largest_by_luck_is_not_told_apart_from_its_peers() -> None:
     # 45 topics cite one of 200 equal domains each: one of them leads with two or three citations.
     world = ExposureWorld(name="200 equal domains", domains=200, exponent=0.0, cites=0.0)
     for number in range(5):

@@ -19,7 +19,7 @@ def jaccards(counts: Counts) -> Floats:
     return np.asarray(common / (number[:, None] + number - common))
 
 
-def test_by_hand() -> None:
+def test_the_figures_are_those_computed_by_hand() -> None:
     # Trials 1 and 2 are of the first side, 3 and 4 of the second.
     table = np.array([[1, 0.8, 0.1, 0.3], [0.8, 1, 0.2, 0.2], [0.1, 0.2, 1, 0.6], [0.3, 0.2, 0.6, 1]])
     found = compare_likeness([(table, 2)], generator(0, "by hand"))
@@ -36,7 +36,7 @@ def test_a_trial_without_sources_is_left_out() -> None:
     assert (found.first[0], found.second[0], found.between[0], found.apart[0]) == (0.5, 0.5, 0.5, 0.0)
 
 
-def test_one_trial_of_a_side_says_what_is_between_and_no_more() -> None:
+def test_one_trial_per_side_only_shows_the_similarity_between_sides() -> None:
     found = compare_likeness([(np.full((3, 3), 0.4), 1)], generator(0, "one"))
     assert math.isnan(found.first[0])
     assert found.between[0] == 0.4
@@ -44,7 +44,7 @@ def test_one_trial_of_a_side_says_what_is_between_and_no_more() -> None:
     assert math.isnan(found.p)
 
 
-def test_no_pair_has_no_mean() -> None:
+def test_without_pairs_there_is_no_mean() -> None:
     assert math.isnan(within(np.ones((1, 1))))
     assert math.isnan(within(np.ones((0, 0))))
 
@@ -69,7 +69,9 @@ def compared(world: ExposureWorld, other: ExposureWorld, topics: int, trials: in
         ),
     ],
 )
-def test_alike_systems_are_not_told_apart(world: ExposureWorld, size: tuple[int, int], looks: tuple[int, ...]) -> None:
+def test_similar_systems_are_not_told_apart(
+    world: ExposureWorld, size: tuple[int, int], looks: tuple[int, ...]
+) -> None:
     def events(number: int) -> dict[str, bool]:
         found = compared(world, world, *size, number)
         apart = found.apart[~np.isnan(found.apart)]
@@ -93,7 +95,7 @@ def true_apart(one: ExposureWorld, other: ExposureWorld) -> float:
         *(pytest.param(*size, (400, 2000), marks=pytest.mark.soak) for size in ((8, 3), (15, 2), (45, 3))),
     ],
 )
-def test_intervals_cover_how_far_systems_are_apart(topics: int, trials: int, looks: tuple[int, ...]) -> None:
+def test_intervals_cover_the_distance_between_systems(topics: int, trials: int, looks: tuple[int, ...]) -> None:
     one = ExposureWorld(name="one law alone", domains=6, exponent=2.0, cites=0.0)
     other = ExposureWorld(name="other law alone", domains=6, exponent=0.0, cites=0.0)
     truth = true_apart(one, other)

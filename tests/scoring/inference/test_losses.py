@@ -70,7 +70,7 @@ def test_a_system_that_loses_half_of_its_failures_does_not_win() -> None:
     assert pair.interval.contains(0)
 
 
-def test_a_difference_that_no_loss_could_turn_round_is_still_found() -> None:
+def test_a_difference_that_no_loss_could_reverse_is_still_found() -> None:
     useful, rng = drawn(3, (0.3, -0.5)), np.random.default_rng(4)
     kept = {"A": np.ones((45, 5), dtype=bool), "B": useful["B"] | (rng.random((45, 5)) < 0.8)}
     pair = compared(useful, kept)
@@ -78,14 +78,14 @@ def test_a_difference_that_no_loss_could_turn_round_is_still_found() -> None:
     assert pair.verdict == "better"
 
 
-def test_losses_that_are_alike_leave_the_comparison_as_it_is_if_they_are_few() -> None:
+def test_equal_losses_leave_the_comparison_unchanged_if_they_are_few() -> None:
     useful, rng = drawn(3, (0.3, -0.5)), np.random.default_rng(4)
     for stays, bounded in ((0.995, False), (0.97, True)):
         kept = {name: rng.random((45, 5)) < stays for name in "AB"}
         assert (compared(useful, kept).bounds is not None) == bounded
 
 
-def test_alike_shares_of_unlike_answers_tell_no_alike_systems_apart() -> None:
+def test_equal_shares_of_different_lost_answers_tell_no_similar_systems_apart() -> None:
     """A loses 30% of its successes, B as much of its failures: by what is left, one study in two has a winner."""
     wrong, rng = 0, np.random.default_rng(8)
     for seed in range(30):
@@ -107,7 +107,7 @@ def test_alike_shares_of_unlike_answers_tell_no_alike_systems_apart() -> None:
         ((4, 0), (71, 75), True),
     ],
 )
-def test_shares_differ_by_a_generous_test_and_few_may_be_lost_alike(
+def test_shares_differ_by_a_generous_test_and_only_few_may_be_lost_equally(
     lost: tuple[int, int], kept: tuple[int, int], wanted: bool
 ) -> None:
     assert losses_matter(lost, kept) is wanted

@@ -59,7 +59,7 @@ def aligned(law: str, **others: object) -> Aligned:
         ("shares", "like-these", "unseen", {"continued": ("B",)}),
     ],
 )
-def test_each_test_is_what_it_would_be_in_order(
+def test_each_test_agrees_with_the_sequential_one(
     law: str, estimand: Estimand, guard: Guard, others: dict[str, object]
 ) -> None:
     values, reach = aligned(law, **others), math.inf if law == "open" else 1.0
@@ -79,7 +79,7 @@ def test_each_test_is_what_it_would_be_in_order(
 
 @pytest.mark.parametrize("units", [3, 4, 30, 45])
 @pytest.mark.parametrize("reach", [1.0, math.inf])
-def test_p_of_many_differences_are_those_of_their_intervals(units: int, reach: float) -> None:
+def test_p_values_of_many_differences_are_those_of_their_intervals(units: int, reach: float) -> None:
     rng = np.random.default_rng(units)
     each = np.concatenate(
         [
@@ -98,7 +98,7 @@ def test_p_of_many_differences_are_those_of_their_intervals(units: int, reach: f
     assert np.array_equal(guarded_ps(each, reach=reach), wanted, equal_nan=True)
 
 
-def test_p_of_alike_times_of_many_pairs_are_those_of_each() -> None:
+def test_p_values_for_equal_times_of_many_pairs_are_those_of_each() -> None:
     rng = np.random.default_rng(2)
     values, times = rng.random((6, 8, 3)) < 0.5, np.cumsum(rng.random(24)).reshape(3, 8).T * np.ones((6, 1, 1))
     sides = values.astype(np.float64)
@@ -115,7 +115,7 @@ def test_p_of_alike_times_of_many_pairs_are_those_of_each() -> None:
 
 @pytest.mark.parametrize("guard", ["unseen", "none"])
 @pytest.mark.parametrize("law", ["shares", "ratios"])
-def test_letters_say_what_the_verdicts_of_all_pairs_say(law: str, guard: Guard) -> None:
+def test_letters_agree_with_the_verdicts_of_all_pairs(law: str, guard: Guard) -> None:
     """Also where one system lost attempts, where another lost them by its answers, and of so few topics that no
     difference could be found."""
     lost = {("T00", 1): (0.0, 1.0), ("T01", 1): (0.0, 1.0)}

@@ -39,7 +39,7 @@ def test_without_a_guard_topics_like_these_have_the_interval_of_the_paired_t_tes
     assert cut.interval.high == 1.0
 
 
-def test_these_topics_have_the_interval_of_welch_where_there_is_one_topic() -> None:
+def test_these_topics_have_welchs_interval_if_there_is_one_topic() -> None:
     one, other = RNG.random(6), 0.3 * RNG.random(9)
     noise = [[one.var(ddof=1) / 6, other.var(ddof=1) / 9]]
     found = compare_these([one.mean() - other.mean()], noise, [[6, 9]], level=0.95)
@@ -53,7 +53,7 @@ def test_these_topics_have_the_interval_of_welch_where_there_is_one_topic() -> N
     assert student_tails(-2.5, 7.3) == pytest.approx(2 * stats.t.sf(2.5, 7.3), rel=1e-9)
 
 
-def test_what_cannot_be_said_is_undefined_and_says_why() -> None:
+def test_an_impossible_figure_is_undefined_with_a_reason() -> None:
     rng = np.random.default_rng(3)
     assert math.isnan(compare_like_these([], rng, level=0.95).value)
     three = compare_like_these([0.1, 0.2, 0.3], rng, level=0.95)
@@ -74,7 +74,7 @@ def test_what_cannot_be_said_is_undefined_and_says_why() -> None:
 
 @pytest.mark.parametrize(("pairs", "verdict"), [(500, "better"), (501, "cannot tell")])
 @pytest.mark.parametrize("reach", [1.0, math.inf])
-def test_in_a_family_too_large_for_the_draws_the_largest_difference_is_not_told_and_the_reason_is_given(
+def test_in_a_family_too_large_for_the_draws_the_largest_difference_is_withheld_with_the_reason(
     pairs: int, verdict: str, reach: float
 ) -> None:
     rng = np.random.default_rng(4)
@@ -88,7 +88,7 @@ def test_in_a_family_too_large_for_the_draws_the_largest_difference_is_not_told_
     )
 
 
-def test_few_topics_tell_one_pair_apart_and_none_of_several() -> None:
+def test_few_topics_tell_one_pair_apart_but_none_of_several() -> None:
     rng = np.random.default_rng(5)
     found = compare_like_these(0.9 + 0.01 * rng.random(7), rng, level=0.95, reach=1.0)
     assert decide(found, found.p, found.outside, smallest_p(7), alpha=0.05, good="high")[0] == "better"
@@ -97,7 +97,7 @@ def test_few_topics_tell_one_pair_apart_and_none_of_several() -> None:
     assert "no p is below 0.016, and among 6 pairs none can be told apart: compare at most 3 pairs" in told[1]
 
 
-def test_of_these_topics_any_p_is_possible_and_the_size_of_the_family_alone_is_no_reason() -> None:
+def test_for_these_topics_any_p_is_possible_and_only_the_size_of_the_family_is_no_reason() -> None:
     found = compare_these([0.3, 0.25, 0.35], np.full((3, 2), 0.02), np.full((3, 2), 6), level=0.95)
     assert 1e-4 < found.p < 0.05
     told = decide(found, min(1.0, 501 * found.p), 501 * found.outside, math.nan, alpha=0.05, good="high", pairs=501)
@@ -122,7 +122,7 @@ def test_the_residual_variance_is_that_of_two_way_analysis_of_variance() -> None
     assert math.isnan(residual_variance(table[:1]))
 
 
-def test_what_is_needed_follows_from_the_components_of_variance() -> None:
+def test_the_needed_number_follows_from_the_components_of_variance() -> None:
     each = np.array([0.3, -0.1, 0.2, 0.0])
     noise, trials = np.full((4, 2), 0.004), np.full((4, 2), 5)
     found = needed(each, noise, trials, alpha=0.05, estimand="like-these", guard="none")
@@ -179,7 +179,7 @@ def coverage(
 
 @pytest.mark.parametrize("of", ["these", "like-these"])
 @pytest.mark.parametrize("measure", keep_cells(["share", "ratio"], "ratio"))
-def test_intervals_hold_the_difference(measure: Literal["share", "ratio"], of: Estimand) -> None:
+def test_intervals_cover_the_difference(measure: Literal["share", "ratio"], of: Estimand) -> None:
     held = coverage(100, 20, (5, 5), 0.45, measure, of)
     assert 100 - held <= allowed_errors(100, 0.06)
 
@@ -189,7 +189,7 @@ def test_intervals_hold_the_difference(measure: Literal["share", "ratio"], of: E
 @pytest.mark.parametrize("measure", ["share", "ratio"])
 @pytest.mark.parametrize("icc", [0.0, 0.45, 0.8])
 @pytest.mark.parametrize("shape", [(15, (5, 5)), (45, (5, 5)), (45, (20, 4))])
-def test_intervals_cover_what_they_promise(
+def test_intervals_have_their_nominal_coverage(
     shape: tuple[int, tuple[int, int]], icc: float, measure: Literal["share", "ratio"], of: Estimand
 ) -> None:
     held = coverage(2000, *shape, icc, measure, of) / 2000
@@ -198,7 +198,7 @@ def test_intervals_cover_what_they_promise(
 
 
 @pytest.mark.parametrize("topics", [2, 5, 8])
-def test_no_number_of_trials_is_promised_where_so_few_topics_can_show_nothing(topics: int) -> None:
+def test_no_number_of_trials_is_promised_if_so_few_topics_can_show_nothing(topics: int) -> None:
     rng = np.random.default_rng(topics)
     each, noise = rng.normal(0.9, 0.02, topics), np.full((topics, 2), 0.0004)
     found = needed(each, noise, np.full((topics, 2), 4), alpha=0.05, estimand="like-these", reach=1.0)

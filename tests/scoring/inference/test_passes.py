@@ -25,7 +25,7 @@ def test_all_of_k_passing_is_counted_over_all_draws_of_k(k: int) -> None:
         assert found == pytest.approx(sum(draws) / len(draws)) if draws else math.isnan(found)
 
 
-def test_pass_k_is_not_biased_and_the_power_of_the_share_is() -> None:
+def test_pass_k_is_unbiased_but_the_power_of_the_share_is_not() -> None:
     rng, chance, times = np.random.default_rng(1), 0.7, 10_000
     drawn = (rng.random((times, 6)) < chance).astype(np.float64)
     for k in (2, 4, 6):
@@ -35,7 +35,7 @@ def test_pass_k_is_not_biased_and_the_power_of_the_share_is() -> None:
         assert power.mean() - chance**k > 4 * power.std() / math.sqrt(times)
 
 
-def test_pairs_that_differ_are_counted_and_not_biased() -> None:
+def test_pairs_that_differ_are_counted_without_bias() -> None:
     rows = np.array([[1, 0, 1, NOTHING], [0.5, 0.5, 0.5, 0.5], [0.1, 0.2, 0.3, 0.1], [1, NOTHING, NOTHING, NOTHING]])
     for row, share, apart in zip(rows, differing_share(rows), has_disagreement(rows), strict=True):
         pairs = list(combinations(row[~np.isnan(row)].tolist(), 2))
@@ -50,12 +50,12 @@ def test_pairs_that_differ_are_counted_and_not_biased() -> None:
     assert abs(found.mean() - 2 * 0.7 * 0.3) <= 4 * found.std() / math.sqrt(times)
 
 
-def test_what_rounding_leaves_is_no_difference() -> None:
+def test_rounding_errors_are_not_a_difference() -> None:
     rows = np.array([[0.1 + 0.2, 0.3]])
     assert differing_share(rows).tolist() == has_disagreement(rows).tolist() == [0.0]
 
 
-def test_values_that_are_no_passes_and_k_below_1_are_refused() -> None:
+def test_values_that_are_not_passes_and_k_below_1_are_refused() -> None:
     with pytest.raises(ValueError, match="passes"):
         chance_of_all([[0.5, 1.0]], 1)
     with pytest.raises(ValueError, match="at least 1"):
@@ -64,7 +64,7 @@ def test_values_that_are_no_passes_and_k_below_1_are_refused() -> None:
 
 @pytest.mark.parametrize("times", [60, pytest.param(1000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("icc", [0.0, 0.45, 0.8])
-def test_intervals_of_pass_k_hold_the_chance_of_topics_like_these(icc: float, times: int) -> None:
+def test_intervals_of_pass_k_cover_the_chance_for_topics_like_these(icc: float, times: int) -> None:
     rng, names = np.random.default_rng([3, round(100 * icc)]), [str(topic) for topic in range(45)]
     a, b = (share * (1 / icc - 1) if icc else share * 1e9 for share in (0.6, 0.4))
     pair = a * (a + 1) / ((a + b) * (a + b + 1))  # of two trials of a topic, both useful: moments of Beta(a, b)

@@ -56,7 +56,7 @@ def test_topics_of_few_trials_are_permuted() -> None:
 
 
 @pytest.mark.parametrize("studies", [60, pytest.param(2000, marks=pytest.mark.soak)])
-def test_of_many_trials_independent_ones_seem_alike_in_one_case_of_twenty(studies: int) -> None:
+def test_many_independent_trials_seem_dependent_in_one_case_of_twenty(studies: int) -> None:
     rng = np.random.default_rng(studies)
     found = []
     for _ in range(studies):
@@ -66,7 +66,7 @@ def test_of_many_trials_independent_ones_seem_alike_in_one_case_of_twenty(studie
         assert np.mean(small) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / studies)
 
 
-def test_of_many_trials_alike_ones_are_found() -> None:
+def test_many_dependent_trials_are_found() -> None:
     values = in_time(np.random.default_rng(4), (1, 20, 1100), phi=0.8).values[0]
     times = np.arange(20.0)[:, None] * 10_000 + np.arange(1100.0)
     found = time_dependence(values, times)

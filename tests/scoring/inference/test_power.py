@@ -40,7 +40,7 @@ def power(
 
 
 @pytest.mark.parametrize("topics", [1, 5, 13, 20])
-def test_many_studies_at_once_have_the_p_of_each(topics: int) -> None:
+def test_many_simultaneous_studies_have_the_p_of_each(topics: int) -> None:
     drawn = draw_outcomes(PASSES, 0.2, topics, 3, 25, np.random.default_rng(1)).values
     each = drawn[..., 0] - drawn[..., 1]
     each[0, 1:] = 0.0  # so few that differ that all exchanges are taken
@@ -53,7 +53,7 @@ def test_many_studies_at_once_have_the_p_of_each(topics: int) -> None:
 @pytest.mark.parametrize("alpha", [0.05, 0.01])
 @pytest.mark.parametrize("trials", [1, 2, 5])
 @pytest.mark.parametrize("of", ["like-these", "these"])
-def test_studies_are_tested_as_a_comparison_does(of: Estimand, trials: int, alpha: float) -> None:
+def test_studies_are_tested_like_a_comparison(of: Estimand, trials: int, alpha: float) -> None:
     drawn = draw_outcomes(PASSES, 0.3, 8, trials, 60, np.random.default_rng(4))
     apart, widths = judge_studies(
         drawn, trials, np.random.default_rng(5), estimand=of, level=0.95, alpha=alpha, reach=1.0
@@ -74,7 +74,7 @@ def test_studies_are_tested_as_a_comparison_does(of: Estimand, trials: int, alph
     "one", [PASSES, Components("bounded", 0.6, 0.05, 0.02, 0.1), Components("unbounded", 3.0, 1.0, 0.5, 2.0)]
 )
 @pytest.mark.parametrize("of", ["like-these", "these"])
-def test_unequal_trials_are_tested_as_a_comparison_does(of: Estimand, one: Components) -> None:
+def test_unequal_trials_are_tested_like_a_comparison(of: Estimand, one: Components) -> None:
     rng, reach = np.random.default_rng(7), 1.0 if one.shape != "unbounded" else math.inf
     trials = np.broadcast_to(np.array([2, 2, 3, 5, 9, 4])[None, :, None], (40, 6, 1))
     drawn = draw_outcomes(one, 0.3, 6, trials, 40, rng)
@@ -93,7 +93,7 @@ def test_unequal_trials_are_tested_as_a_comparison_does(of: Estimand, one: Compo
 @pytest.mark.parametrize(
     "one", [PASSES, Components("bounded", 0.6, 0.05, 0.02, 0.1), Components("unbounded", 3.0, 1.0, 0.5, 2.0)]
 )
-def test_equal_numbers_of_trials_one_by_one_are_the_same_design(one: Components) -> None:
+def test_equal_numbers_of_trials_given_one_by_one_are_the_same_design(one: Components) -> None:
     def found(trials: int | list[int]) -> Power:
         rng = np.random.default_rng(8)
         return simulate_power(one, 0.3, 8, trials, rng, estimand="these", level=0.95, alpha=0.05, studies=2000)
@@ -107,7 +107,7 @@ def test_equal_numbers_of_trials_one_by_one_are_the_same_design(one: Components)
 
 
 @pytest.mark.parametrize(("topics", "effect"), [(10, 1.0), (25, 0.6), (40, 0.3), (80, 0.2)])
-def test_power_and_width_are_sakais_where_values_are_normal_and_there_is_one_trial(topics: int, effect: float) -> None:
+def test_power_and_width_are_sakais_for_normal_values_with_one_trial(topics: int, effect: float) -> None:
     one = Components("unbounded", 0.0, 2.0, 0.3, 0.2)  # a difference of topics has the variance 2·(.3 + .2) = 1
     found = power(one, effect, topics, 1, "like-these", guard="none")
     assert found.found == pytest.approx(paired_t_power(topics, effect, alpha=0.05), abs=0.05)
@@ -121,13 +121,13 @@ def test_these_topics_with_one_trial_have_no_test() -> None:
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.95 + 0.05 * 5 / 6, 0.9999])
-def test_quantiles_of_many_degrees_at_once_are_those_of_each(level: float) -> None:
+def test_quantiles_for_many_degrees_at_once_are_those_of_each(level: float) -> None:
     degrees = np.array([1.0, 7, 199, 200, 200, 351, 2000, 40_000, 3])
     wanted = [student_quantile(0.5 + level / 2, int(one)) for one in degrees]
     assert _quantiles(degrees, level) == pytest.approx(wanted, rel=1e-8)
 
 
-def test_a_difference_without_room_is_refused() -> None:
+def test_an_impossible_difference_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no room for a difference of 0\.9"):
         power(PASSES, 0.9, 8, 2, "these")
 
@@ -196,7 +196,7 @@ def check_promise(world: World, studies: int) -> None:
 @pytest.mark.parametrize(
     "world", keep_cells([World(12, 5, 0.2, 0.45, 0.1, "like-these"), World(12, 5, 0.2, 0.45, 0.1, "these")], 1)
 )
-def test_power_and_width_are_met_by_the_comparison_itself(world: World) -> None:
+def test_power_and_width_agree_with_the_comparison_itself(world: World) -> None:
     check_promise(world, 150)
 
 
@@ -216,5 +216,5 @@ def test_power_and_width_are_met_by_the_comparison_itself(world: World) -> None:
         World(45, 5, 0.08, 0.45, 0.1, "these"),
     ],
 )
-def test_power_and_width_are_met_over_ten_designs(world: World) -> None:
+def test_power_and_width_agree_over_ten_designs(world: World) -> None:
     check_promise(world, 1000)

@@ -73,14 +73,14 @@ def test_the_corrected_interval_covers_and_is_never_wider_than_that_of_people(
         assert np.mean(widths) < 0.97
 
 
-def test_alone_the_judge_is_sure_of_a_wrong_figure_and_corrected_is_not() -> None:
+def test_the_judge_alone_is_sure_of_a_wrong_figure_and_the_corrected_one_is_not() -> None:
     rng = np.random.default_rng(3)
     found = [corrected_mean(_world(rng, 45, 4, "good"), level=0.95) for _ in range(100)]
     assert np.mean([one.judge for one in found]) - TRUTH == pytest.approx(0.04, abs=0.01)
     assert np.mean([one.value for one in found]) == pytest.approx(TRUTH, abs=0.01)
 
 
-def test_a_perfect_judge_counts_wholly_and_a_constant_one_not_at_all() -> None:
+def test_a_perfect_judge_counts_fully_and_a_constant_one_not_at_all() -> None:
     rng = np.random.default_rng(5)
     world = _world(rng, 12, 4, "good")
     truth = [np.where(np.isnan(one.people), one.judge, one.people) for one in world]
@@ -97,7 +97,7 @@ def test_a_perfect_judge_counts_wholly_and_a_constant_one_not_at_all() -> None:
 
 
 @given(st.integers(4, 12), st.integers(0, 2**32), st.booleans())
-def test_weights_only_matter_in_proportion_and_the_order_of_items_and_topics_not_at_all(
+def test_only_relative_weights_matter_and_the_order_of_items_and_topics_does_not(
     topics: int, seed: int, missing: bool
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -122,7 +122,7 @@ def test_weights_only_matter_in_proportion_and_the_order_of_items_and_topics_not
     assert own <= alone + 1e-9
 
 
-def test_few_topics_have_a_value_and_no_interval_and_too_few_items_are_refused() -> None:
+def test_few_topics_have_a_value_without_an_interval_and_too_few_items_are_refused() -> None:
     rng = np.random.default_rng(2)
     world = _world(rng, 3, 2, "good")
     found = corrected_mean(world, level=0.95)
@@ -162,7 +162,7 @@ QUICK = {
 @pytest.mark.parametrize(
     "case", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.soak, id=str(one)) for one in CELLS]
 )
-def test_the_corrected_interval_covers_where_few_topics_are_bad(case: tuple[str, str, tuple[int, int]]) -> None:
+def test_the_corrected_interval_covers_if_few_topics_are_bad(case: tuple[str, str, tuple[int, int]]) -> None:
     (quality, judge, (topics, checked)), rng = case, np.random.default_rng(9)
     worlds, held, moved = 50 if case in QUICK else 500, 0, []
     for _ in range(worlds):

@@ -81,7 +81,7 @@ def test_a_higher_level_gives_a_wider_interval() -> None:
         assert np.all((wide_low <= narrow_low) & (narrow_high <= wide_high))
 
 
-def test_nothing_observed_gives_nothing_known() -> None:
+def test_without_observations_nothing_is_known() -> None:
     for method in METHODS:
         assert all(math.isnan(float(end)) for end in method(0, 0))
 
@@ -95,7 +95,7 @@ def test_the_exact_interval_covers_at_least_its_level_for_every_rate() -> None:
 
 
 @pytest.mark.parametrize("bad", [(-1, 5), (6, 5), (1, math.inf), (math.nan, 5)])
-def test_counts_that_cannot_be_are_refused(bad: tuple[float, float]) -> None:
+def test_impossible_counts_are_refused(bad: tuple[float, float]) -> None:
     for method in METHODS:
         with pytest.raises(ValueError, match="between 0 and n"):
             method(*bad)

@@ -13,7 +13,7 @@ def test_clear_orders_are_certain() -> None:
     assert possible_ranks(shares) == [(1, 1), (2, 2), (3, 3), (4, 4)]
 
 
-def test_few_topics_may_have_any_order() -> None:
+def test_few_topics_allow_any_order() -> None:
     assert possible_ranks(np.eye(3)) == [(1, 3)] * 3
     assert possible_ranks(np.ones((5, 1))) == [(1, 1)]
 
@@ -25,7 +25,7 @@ def test_few_topics_may_have_any_order() -> None:
         *(pytest.param(one, 300, marks=pytest.mark.soak, id=str(one)) for one in WORLDS),
     ],
 )
-def test_all_true_places_are_in_their_ranges(world: ExposureWorld, studies: int) -> None:
+def test_all_true_ranks_are_in_their_ranges(world: ExposureWorld, studies: int) -> None:
     true = world.true_shares()
     wrong = 0
     for number in range(studies):

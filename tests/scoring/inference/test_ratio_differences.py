@@ -10,7 +10,7 @@ from scoring.inference.ratio_differences import exact_ratios, mover_ends, ratios
 from tests.support.kept_cells import keep_cells
 
 
-def test_the_interval_is_newcombes_where_both_sides_have_wilsons() -> None:
+def test_the_interval_is_newcombes_if_both_sides_have_wilsons() -> None:
     """56 of 70 against 48 of 80: [.0524, .3339], printed by R. G. Newcombe, Statistics in Medicine 17 (1998), table
     II."""
     z = stats.norm.ppf(0.975)
@@ -52,7 +52,9 @@ def test_a_side_without_a_failed_turn_has_no_ratio() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), keep_cells([(0.05, 0.5), (0.15, 0.3), (0.02, 0.8)], 2))
-def test_systems_that_recover_alike_are_seldom_told_apart_however_seldom_one_fails(first: float, second: float) -> None:
+def test_systems_with_equal_recovery_are_seldom_told_apart_even_if_one_seldom_fails(
+    first: float, second: float
+) -> None:
     """W1 and W2, and others of their kind: topics differ in how often they fail and in how well both recover."""
     rng, wrong, held, printed = np.random.default_rng(5), 0, 0, 0
     for _ in range(120):

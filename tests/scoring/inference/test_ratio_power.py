@@ -36,7 +36,7 @@ def aligned_counts(above: Counts, below: Counts, trials: int) -> Aligned:
     return align(topics, ["A", "B"], cells, pooled=True)
 
 
-def test_many_studies_at_once_are_told_apart_as_each_and_have_the_noise_of_each() -> None:
+def test_many_simultaneous_studies_have_the_verdict_and_the_noise_of_each() -> None:
     rng, trials = np.random.default_rng(1), 6
     below = rng.binomial(trials, [0.15, 0.4], (60, 14, 2))
     above = rng.binomial(below, [0.9, 0.2])
@@ -54,7 +54,7 @@ def test_many_studies_at_once_are_told_apart_as_each_and_have_the_noise_of_each(
         assert noise[(below[one] > 0).any(axis=1)] * left**2 == pytest.approx(own.noise)
 
 
-def test_shares_are_smoothed_to_the_spread_of_topics_and_keep_how_systems_go_together() -> None:
+def test_shares_are_smoothed_to_the_spread_of_topics_and_keep_the_correlation_of_systems() -> None:
     rng = np.random.default_rng(2)
     true = np.clip(rng.normal([0.3, 0.5], 0.1, (1, 2)) + rng.normal(0, 0.12, (3000, 1)), 0.02, 0.98)
     found = smoothed_shares(rng.binomial(6, true), np.full(true.shape, 6))
@@ -149,7 +149,7 @@ def check_promise(world: World, pilot: tuple[int, int], studies: int) -> None:
 
 
 @pytest.mark.parametrize("of", keep_cells(["like-these", "these"], "these"))
-def test_power_is_met_by_the_comparison_itself(of: Estimand) -> None:
+def test_power_agrees_with_the_comparison_itself(of: Estimand) -> None:
     check_promise(World(30, 5, 0.3, (0.3, 0.4), 0.0, of), (300, 8), 60)
 
 
@@ -169,5 +169,5 @@ def test_power_is_met_by_the_comparison_itself(of: Estimand) -> None:
         World(30, 5, 0.3, (0.3, 0.4), 0.7, "these"),
     ],
 )
-def test_power_is_met_over_ten_designs(world: World) -> None:
+def test_power_agrees_over_ten_designs(world: World) -> None:
     check_promise(world, (1000, 10), 1000)

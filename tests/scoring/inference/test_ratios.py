@@ -85,7 +85,7 @@ def test_the_lower_figure_is_printed_in_percent_of_the_higher_one_whichever_come
     assert there.interval.high == pytest.approx(back.interval.high, abs=0.01)
 
 
-def test_figures_of_0_and_below_have_the_ratios_that_are_left() -> None:
+def test_figures_of_0_and_below_have_the_remaining_ratios() -> None:
     rng = np.random.default_rng(6)
     none, some = np.zeros((15, 3)), rng.random((15, 3))
     found = ratio_of(sides(none, some))
@@ -110,7 +110,7 @@ def test_a_denominator_that_may_be_0_leaves_the_interval_open_above() -> None:
     assert found.interval.note == "no upper end, for the figure of B may be 0"
 
 
-def test_where_the_difference_has_no_interval_the_ratio_has_none_for_the_same_reason() -> None:
+def test_if_the_difference_has_no_interval_the_ratio_has_none_for_the_same_reason() -> None:
     rng = np.random.default_rng(7)
     one, other = rng.random((29, 2)), rng.random((29, 2))
     few = ratio_of(sides(one[:3], other[:3]))
@@ -122,7 +122,7 @@ def test_where_the_difference_has_no_interval_the_ratio_has_none_for_the_same_re
     assert single.interval.note == "29 of 29 topics have one trial only, so trials cannot be seen to differ"
 
 
-def test_ratios_of_ratios_have_the_ends_at_which_the_difference_would_be_0() -> None:
+def test_ratios_of_ratios_end_where_the_difference_would_be_0() -> None:
     """Fewer than 20 failed turns of a side: the ends of MOVER-R from both Clopper-Pearson intervals, in closed form."""
     above, below = np.array([[2.0, 6.0], [2.0, 7.0], [1.0, 3.0]]), np.array([[9.0, 7.0], [5.0, 7.0], [4.0, 4.0]])
     found, *_ = compared(ratios_of_sums(above, below), "these", "unseen")
@@ -194,7 +194,7 @@ VALUES = st.integers(0, 20).map(lambda number: number / 20)
     st.sampled_from([("like-these", "none"), ("these", "unseen"), ("like-these", "unseen")]),
     st.booleans(),
 )
-def test_a_ratio_may_be_1_where_the_difference_may_be_0(
+def test_a_ratio_may_be_1_if_the_difference_may_be_0(
     pairs: list[tuple[tuple[float, float], tuple[float, float]]], asked: tuple[Estimand, Guard], has_end: bool
 ) -> None:
     values = np.array(pairs)
@@ -218,7 +218,7 @@ def test_a_ratio_may_be_1_where_the_difference_may_be_0(
     st.integers(30, 60),
     st.sampled_from([0.0, 0.3]),
 )
-def test_levels_without_a_top_have_a_ratio_of_1_where_the_difference_may_be_0(
+def test_levels_without_a_top_have_a_ratio_of_1_if_the_difference_may_be_0(
     seed: int, sigma: float, other: float, ratio: float, topics: int, empty: float
 ) -> None:
     """Lognormal levels, some of them 0. The unseen topic of the difference may be further away than that of a side."""
@@ -268,7 +268,7 @@ def test_intervals_of_ratios_cover_in_hostile_worlds(world: RatioWorld) -> None:
 
 
 @pytest.mark.parametrize(("failing", "ratio"), [((0.15, 0.3), 1.0), ((0.3, 0.3), 0.3), ((0.1, 0.5), 0.5)])
-def test_ratios_of_ratios_cover_however_seldom_a_system_fails(failing: tuple[float, float], ratio: float) -> None:
+def test_ratios_of_ratios_cover_even_if_a_system_seldom_fails(failing: tuple[float, float], ratio: float) -> None:
     """Topics differ in how often they fail and in how well both systems recover."""
     rng, held, printed = np.random.default_rng(3), 0, 0
     for _ in range(40):

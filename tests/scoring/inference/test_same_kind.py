@@ -21,7 +21,7 @@ def as_shares(rows: list[list[int]]) -> Floats:
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
-def test_by_hand() -> None:
+def test_the_figures_are_those_computed_by_hand() -> None:
     # Three topics cite a, a and half a, half b: pairs 1, 1/2 and 1/2.
     assert same_kind_chance([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]]) == pytest.approx(2 / 3)
 
@@ -33,7 +33,7 @@ def test_it_is_the_mean_over_pairs_of_topics(rows: list[list[int]]) -> None:
     assert same_kind_chance(each) == pytest.approx(sum(pairs) / len(pairs), abs=1e-12)
 
 
-def test_topics_of_one_cluster_are_no_pair() -> None:
+def test_topics_of_one_cluster_are_not_a_pair() -> None:
     # Two clusters: one with two topics that cite a, one with a topic that cites b and one that cites a.
     assert same_kind_chance([[2, 0], [1, 1]], [2, 2]) == pytest.approx(1 / 2)
 
@@ -46,7 +46,7 @@ def test_one_topic_has_no_pair() -> None:
 
 @settings(max_examples=30)
 @given(SHARES.filter(lambda rows: len(rows) > 3))
-def test_the_interval_holds_the_value_whatever_the_order_of_topics(rows: list[list[int]]) -> None:
+def test_the_interval_contains_the_value_in_any_order_of_topics(rows: list[list[int]]) -> None:
     each = as_shares(rows)
     found = same_kind_interval(each)
     assert 0 <= found.low <= same_kind_chance(each) <= found.high <= 1

@@ -64,7 +64,7 @@ def errors(
 
 
 @pytest.mark.parametrize("estimand", ["like-these", "these"])
-def test_systems_alike_are_seldom_told_apart_though_sessions_differ(estimand: Estimand) -> None:
+def test_similar_systems_are_seldom_told_apart_even_if_sessions_differ(estimand: Estimand) -> None:
     wrong, singly = errors(150, 30, 5, 0.1, "both", estimand)
     assert wrong <= allowed_errors(150, 0.05)
     assert singly > allowed_errors(150, 0.05), "which is why sessions are taken whole"
@@ -75,7 +75,7 @@ def test_systems_alike_are_seldom_told_apart_though_sessions_differ(estimand: Es
 @pytest.mark.parametrize("which", ["both", "one"])
 @pytest.mark.parametrize("topics", [8, 15, 45])
 @pytest.mark.parametrize("trials", [4, 5, 10])
-def test_how_often_systems_alike_are_told_apart(topics: int, trials: int, which: Which, estimand: Estimand) -> None:
+def test_how_often_similar_systems_are_told_apart(topics: int, trials: int, which: Which, estimand: Estimand) -> None:
     for spread in (0.0, 0.1, 0.2):
         wrong, singly = errors(1000, topics, trials, spread, which, estimand)
         print(f"{estimand}, {topics} × {trials}, {which}, spread {spread}: {wrong / 1000:.3f}, singly {singly / 1000}")
@@ -116,7 +116,7 @@ def test_too_few_sessions_give_no_interval_and_no_p(topics: int, trials: int, es
     assert (found.interval.note, math.isnan(found.p), found.value > 0) == (why, True, True)
 
 
-def test_one_trial_of_a_topic_and_sessions_without_any_difference_are_said() -> None:
+def test_one_trial_of_a_topic_and_sessions_without_any_difference_are_reported() -> None:
     noise = np.full((5, 2), 0.1)
     noise[2, 1] = math.nan
     found = compare_sessions(np.ones(5), noise, [0.1, 0.1], [5, 5], estimand="these", level=LEVEL)
@@ -153,7 +153,7 @@ def test_systems_are_aligned_with_their_sessions_and_pairs_without_any_are_compa
         assert bc.interval == was.interval
 
 
-def test_a_ratio_of_sums_over_sessions_moves_by_its_sessions() -> None:
+def test_a_ratio_of_sums_over_sessions_varies_with_its_sessions() -> None:
     rng, drawn_, said = np.random.default_rng(6), [], []
     for _ in range(300):
         failed = rng.random((6, 8)) < 0.6
@@ -170,7 +170,7 @@ def test_a_ratio_of_sums_over_sessions_moves_by_its_sessions() -> None:
     assert np.mean(said) == pytest.approx(np.var(drawn_, ddof=1), rel=0.25)
 
 
-def test_more_sessions_settle_a_difference_on_these_topics_and_nothing_is_said_of_others() -> None:
+def test_more_sessions_settle_a_difference_on_these_topics_and_nothing_is_promised_for_others() -> None:
     noise, whole, counts = np.full((10, 2), 0.02), np.array([0.004, 0.004]), np.array([5, 5])
     trials, each = np.full((10, 2), 5), np.full(10, 0.1)
     these = needed_sessions(each, noise, whole, counts, trials, alpha=0.05, estimand="these")

@@ -24,7 +24,7 @@ def seen(baseline: Baseline, useful: int, trials: int, matters: float) -> tuple[
     return found, trials_to_settle(baseline, found, each=trials, matters=matters)
 
 
-def test_a_number_is_promised_where_its_chance_is_four_in_five() -> None:
+def test_a_number_is_promised_if_its_chance_is_four_in_five() -> None:
     _, same = seen(known(4000, runs=30), 6, 10, 0.038)
     assert same.trials > 0
     assert SURE <= same.chance < 1
@@ -57,7 +57,7 @@ def test_audits_that_differ_make_promises_rarer() -> None:
     assert seen(moving, 6, 10, 0.042)[1].hindrance == "baseline"
 
 
-def test_a_look_that_took_all_it_could_leaves_less_to_the_trials_that_are_promised() -> None:
+def test_a_look_that_used_its_whole_error_leaves_less_to_the_promised_trials() -> None:
     """The next look has what this one left of the chance of a wrong *same*, so its interval is wider."""
     baseline = known(4000, runs=30)
     found, said = seen(baseline, 6, 10, 0.042)

@@ -31,7 +31,7 @@ def told_apart(one: Floats, other: Floats, estimand: Estimand, **design: object)
 
 
 @pytest.mark.parametrize(("phi", "most"), keep_cells([(0.0, 0.06), (0.8, 0.1)], 1))
-def test_trials_that_hang_together_in_time_seldom_tell_alike_systems_apart(phi: float, most: float) -> None:
+def test_similar_systems_whose_trials_are_dependent_in_time_are_seldom_told_apart(phi: float, most: float) -> None:
     """W13 at 10×20: without their times, alike systems with a state of .8 are told apart in more than one study of
     six."""
     rng, wrong, blind = np.random.default_rng(3), 0, 0
@@ -84,7 +84,7 @@ def test_declared_sessions_have_the_wider_of_two_intervals() -> None:
 @pytest.mark.parametrize(
     ("load", "withheld"), [("none", False), ("on one system", True), ("on both", False), ("sessions", True)]
 )
-def test_what_all_topics_share_in_time_leaves_no_winner_unless_both_systems_share_it(load: str, withheld: bool) -> None:
+def test_a_time_effect_of_all_topics_leaves_no_winner_unless_both_systems_share_it(load: str, withheld: bool) -> None:
     """Trials are played round by round, all topics in each; both systems in turn."""
     refused = 0
     for seed in range(10):

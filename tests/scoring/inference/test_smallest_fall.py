@@ -68,7 +68,7 @@ def test_falls_are_found_as_often_as_the_watch_finds_them(
 
 
 @pytest.mark.parametrize("world", [World(12, 10, 0.05, 8, 0.9), World(20, 20, 0.0, 6, 0.5)])
-def test_the_trials_that_call_an_unchanged_system_the_same_do_so(world: World) -> None:
+def test_the_promised_trials_call_an_unchanged_system_the_same(world: World) -> None:
     """By the rule of the watch itself, in the worlds that the baseline is from: what is the truth is not known to it,
     so that the share over baselines lies near what is wanted, and far above that of half the trials."""
     matters, shares = 0.05, []
@@ -89,7 +89,7 @@ def test_the_trials_that_call_an_unchanged_system_the_same_do_so(world: World) -
     assert shares[1] < shares[0] - 0.2
 
 
-def test_a_baseline_that_is_known_too_little_calls_nothing_the_same() -> None:
+def test_a_poorly_known_baseline_calls_nothing_the_same() -> None:
     known = Played(World(8, 5, 0.3, 4, 0.6), generator(1, "little")).known
     assert trials_for_same(known, 0.03) == 0
 
@@ -119,7 +119,7 @@ def test_the_smallest_fall_is_the_first_that_is_found_and_takes_less_with_more_t
     assert fall_of(more_runs(known, 4), 10.0).confirmed <= found.confirmed
 
 
-def test_no_fall_is_found_where_there_is_no_room_for_one() -> None:
+def test_no_fall_is_found_if_there_is_no_room_for_one() -> None:
     low = Baseline(np.full(5, 0.06), np.full(5, 0.05), np.full(5, 40.0), np.array([0.05, 0.07, 0.06, 0.06]))
     found = fall_of(low, 10.0)
     assert math.isnan(found.confirmed)
@@ -131,7 +131,7 @@ def test_no_fall_is_found_where_there_is_no_room_for_one() -> None:
     runs=st.lists(st.floats(0.2, 0.9), min_size=2, max_size=9),
     times=st.integers(2, 4),
 )
-def test_more_runs_differ_as_much_as_the_ones_there_are(runs: list[float], times: int) -> None:
+def test_more_runs_differ_as_much_as_the_existing_ones(runs: list[float], times: int) -> None:
     known = Baseline(np.full(3, 0.5), np.full(3, 0.2), np.full(3, 8.0), np.array(runs))
     more = more_runs(known, times)
     assert len(more.runs) == times * len(runs)

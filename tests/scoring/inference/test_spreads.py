@@ -74,14 +74,14 @@ def check(found: dict[str, list[bool]]) -> None:
 
 
 @pytest.mark.parametrize(("name", "topics", "trials"), QUICK)
-def test_where_few_topics_decide_a_spread_its_interval_holds_the_truth(name: str, topics: int, trials: int) -> None:
+def test_if_few_topics_decide_a_spread_its_interval_covers_the_truth(name: str, topics: int, trials: int) -> None:
     found = held(named(name), topics, trials, 60)
     assert len(found["topic"]) == 60
     check(found)
 
 
 @pytest.mark.parametrize(("name", "systems", "topics", "trials"), QUICK_CROSSED)
-def test_the_same_of_spreads_over_several_systems(name: str, systems: int, topics: int, trials: int) -> None:
+def test_the_same_for_spreads_over_several_systems(name: str, systems: int, topics: int, trials: int) -> None:
     world = next(one for one in CROSSED_WORLDS if one.name == name)
     found = held_by_systems(world, (systems, topics, trials), 30)
     assert len(found["system"]) == 30
@@ -98,7 +98,7 @@ THOROUGH = [
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("world", "size"), THOROUGH)
-def test_spreads_of_one_system_thoroughly(world: SpreadWorld, size: tuple[int, int]) -> None:
+def test_spreads_of_one_system_in_many_worlds(world: SpreadWorld, size: tuple[int, int]) -> None:
     found = held(world, *size, 500)
     assert found or (not range_of(world).is_bounded and size[0] < FEWEST_WITHOUT_TOP)
     check(found)
@@ -107,11 +107,11 @@ def test_spreads_of_one_system_thoroughly(world: SpreadWorld, size: tuple[int, i
 @pytest.mark.soak
 @pytest.mark.parametrize("size", [(2, 8, 5), (3, 15, 5), (4, 45, 5), (8, 45, 5)], ids=str)
 @pytest.mark.parametrize("world", CROSSED_WORLDS, ids=lambda world: world.name)
-def test_spreads_over_systems_thoroughly(world: CrossedWorld, size: tuple[int, int, int]) -> None:
+def test_spreads_over_systems_in_many_worlds(world: CrossedWorld, size: tuple[int, int, int]) -> None:
     check(held_by_systems(world, size, 300))
 
 
-def test_where_the_answers_of_every_topic_are_mixed_topics_do_not_bring_most_of_the_spread() -> None:
+def test_if_the_answers_of_every_topic_are_mixed_topics_do_not_cause_most_of_the_spread() -> None:
     """Eight topics with two or three of five: under a beta-binomial with an ICC of .86 a chance of 1e-7."""
     cells = np.array([[1.0, 1, 0, 0, 0], [1, 1, 1, 0, 0]] * 4)
     found = within_system(cells, level=0.95, within=SHARES).icc
@@ -119,7 +119,7 @@ def test_where_the_answers_of_every_topic_are_mixed_topics_do_not_bring_most_of_
     assert found.interval.high < 0.5
 
 
-def test_one_failure_among_many_answers_does_not_say_that_all_is_chance_of_trials() -> None:
+def test_one_failure_among_many_answers_does_not_show_that_all_is_chance_within_trials() -> None:
     """Mean .975, one useless answer on 8 × 5: most intervals that were 0.00 [0.00, 0.07] were of this kind."""
     cells = np.ones((8, 5))
     cells[0, 0] = 0
@@ -129,7 +129,7 @@ def test_one_failure_among_many_answers_does_not_say_that_all_is_chance_of_trial
 
 
 @pytest.mark.parametrize("topics", [4, 6, 10])
-def test_topics_that_all_have_one_success_of_two_say_nothing_of_what_lies_between_them(topics: int) -> None:
+def test_topics_that_all_have_one_success_of_two_say_nothing_about_differences_between_them(topics: int) -> None:
     """Whatever the topics are, the noise of two trials hides it: 0 to 0 would be a claim that they are alike."""
     found = within_system(np.tile([1.0, 0.0], (topics, 1)), level=0.95, within=SHARES)
     for one in (found.topic, found.icc):
@@ -137,7 +137,7 @@ def test_topics_that_all_have_one_success_of_two_say_nothing_of_what_lies_betwee
         assert one.interval.note == "trials of a topic differ by so much that nothing can be seen between topics"
 
 
-def test_without_a_top_a_spread_asks_for_45_topics_and_says_why() -> None:
+def test_without_a_top_a_spread_needs_45_topics_and_says_why() -> None:
     rng = np.random.default_rng(1)
     for within in (UNKNOWN, Range(0.0, math.inf, has_top=False), Range(0.0, 20.0, has_top=False)):
         few, many = (within_system(10 + rng.normal(size=(n, 5)), level=0.95, within=within) for n in (44, 45))
@@ -152,7 +152,7 @@ def test_without_a_top_a_spread_asks_for_45_topics_and_says_why() -> None:
     assert across_systems(table / 20, level=0.95, within=SHARES).system.interval.is_defined
 
 
-def test_topics_with_one_trial_do_not_count_as_topics_that_show_how_trials_vary() -> None:
+def test_topics_with_one_trial_do_not_count_as_topics_that_show_the_variance_of_trials() -> None:
     cells = np.array([[1.0, math.nan]] * 9 + [[1, 0]] * 3)
     found = within_system(cells, level=0.95, within=SHARES)
     assert found.trial.interval.note == "3 topics: too few to resample, counting those with two trials"
@@ -175,7 +175,7 @@ def test_topics_that_are_alike_may_hide_one_at_the_end_of_the_range(topics: int,
     assert found.interval.high == pytest.approx(min(0.25, wanted), rel=0.08)
 
 
-def test_neither_the_order_of_topics_nor_which_answer_is_called_useful_changes_an_interval() -> None:
+def test_neither_the_order_of_topics_nor_the_choice_of_the_useful_label_changes_an_interval() -> None:
     rng = np.random.default_rng(2)
     cells = (rng.random((12, 5)) < rng.random((12, 1))).astype(np.float64)
     first = within_system(cells, level=0.95, within=SHARES)
@@ -189,7 +189,7 @@ def test_neither_the_order_of_topics_nor_which_answer_is_called_useful_changes_a
     assert (one.interval.low, one.interval.high) == pytest.approx((wanted.interval.low, wanted.interval.high))
 
 
-def test_an_unseen_topic_lies_where_a_pareto_tail_has_one_in_forty_times_as_many() -> None:
+def test_an_unseen_topic_is_where_a_pareto_tail_has_one_in_forty_times_as_many() -> None:
     """Exact quantiles of a Pareto tail with the index ξ: the mean logarithm of those above a threshold is ξ."""
     for index in (0.3, 0.5):
         ranks = (np.arange(1, 1001) - 0.5) / 1000
@@ -199,7 +199,7 @@ def test_an_unseen_topic_lies_where_a_pareto_tail_has_one_in_forty_times_as_many
     assert distance_factor(np.zeros(50)) == 2
 
 
-def test_the_ends_of_a_share_are_those_of_its_parts_at_their_other_ends() -> None:
+def test_the_ends_of_a_share_are_those_of_its_parts_at_their_opposite_ends() -> None:
     assert share_ends((1.0, 4.0), (2.0, 3.0)) == pytest.approx((1 / 4, 4 / 6))
     assert share_ends((0.0, 0.0), (0.0, 0.0)) == (0, 1)
 
@@ -210,7 +210,7 @@ def test_the_ends_of_a_share_are_those_of_its_parts_at_their_other_ends() -> Non
     assert math.isnan(share_of_spread(one(8, 9), [Component(1.0, no_interval("few"))])[0])
 
 
-def test_systems_that_are_alike_lie_apart_by_0_and_those_far_apart_do_not() -> None:
+def test_similar_systems_have_a_distance_of_0_and_different_ones_do_not() -> None:
     rng = np.random.default_rng(3)
     chances = rng.beta(2, 2, 15)
     alike = (rng.random((3, 15, 5)) < chances[:, None]).astype(np.float64)
@@ -220,7 +220,7 @@ def test_systems_that_are_alike_lie_apart_by_0_and_those_far_apart_do_not() -> N
     assert 0 < found.interval.low < 0.16 < found.interval.high
 
 
-def test_an_interval_starts_at_0_where_a_test_found_nothing() -> None:
+def test_an_interval_starts_at_0_if_a_test_found_nothing() -> None:
     found = Component(0.02, Interval(0.01, 0.05, "some", "topics"))
     assert found.agree_with_test(True) is found
     assert (found.agree_with_test(False).interval.low, found.agree_with_test(False).interval.high) == (0, 0.05)

@@ -23,7 +23,7 @@ def drawn(topics: int, trials: int, rng: np.random.Generator) -> Floats:
     return np.asarray(1 / (1 + np.exp(-odds)))
 
 
-def test_scores_of_simulated_studies_are_those_of_the_pilot_and_topics_spread_as_its_do() -> None:
+def test_scores_of_simulated_studies_are_those_of_the_pilot_and_topics_spread_like_its_own() -> None:
     rng = np.random.default_rng(1)
     pilot = drawn(300, 3, rng)
     model = tail_model(pilot, 1.0)
@@ -37,7 +37,7 @@ def test_scores_of_simulated_studies_are_those_of_the_pilot_and_topics_spread_as
     assert pilot.mean(axis=1).var() > 1.1 * endless, "a pilot of three trials shows more"
 
 
-def test_holes_of_a_pilot_are_no_scores_and_one_topic_shows_nothing() -> None:
+def test_gaps_of_a_pilot_are_not_scores_and_one_topic_shows_nothing() -> None:
     model = tail_model([[0.5, math.nan], [0.2, 0.4], [math.nan, math.nan], [0.1, 0.3]], 1.0)
     assert sorted(len(one) for one in model.scores) == [1, 2, 2]
     with pytest.raises(ValueError, match="at least 2 topics need 2 trials"):
@@ -45,7 +45,7 @@ def test_holes_of_a_pilot_are_no_scores_and_one_topic_shows_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["cvar", "quantile"])
-def test_stated_components_come_out_of_the_model(kind: TailKind) -> None:
+def test_stated_components_are_those_of_the_model(kind: TailKind) -> None:
     one = Components("bounded", 0.6, 0.03, 0.01, 0.05)
     flat, weights = stated_tail_model(one).weighted_scores
     mean = float(np.average(flat, weights=weights))
@@ -57,7 +57,7 @@ def test_stated_components_come_out_of_the_model(kind: TailKind) -> None:
         stated_tail_model(Components("unbounded", 0.6, 0.03, 0.01, 0.05))
 
 
-def test_too_few_topics_have_no_interval_whatever_their_trials() -> None:
+def test_too_few_topics_have_no_interval_for_any_number_of_trials() -> None:
     model = tail_model(drawn(30, 5, np.random.default_rng(2)), 1.0)
     none = simulate_tail(model, "cvar", 0.25, 0.1, 15, 50, np.random.default_rng(3), level=0.95, studies=5)
     assert (math.isnan(none.below), none.with_interval) == (True, 0.0)
@@ -96,7 +96,7 @@ def check_promise(
     assert said.width == pytest.approx(np.nanmean(widths), abs=0.06 * said.width + 4 * error)
 
 
-def test_power_and_width_are_met_by_the_interval_of_scores() -> None:
+def test_power_and_width_agree_with_the_interval_of_scores() -> None:
     check_promise("cvar", 0.25, 0.1, (30, 4), 2000, 100)
 
 
@@ -114,7 +114,7 @@ def test_power_and_width_are_met_by_the_interval_of_scores() -> None:
         ("quantile", 0.1, 0.05, (90, 2)),
     ],
 )
-def test_power_and_width_are_met_over_eight_designs(
+def test_power_and_width_agree_over_eight_designs(
     kind: TailKind, beta: float, distance: float, size: tuple[int, int]
 ) -> None:
     check_promise(kind, beta, distance, size, 20_000, 400)  # a smaller pilot is in doubt itself

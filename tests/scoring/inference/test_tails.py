@@ -53,14 +53,14 @@ def world(random: np.random.Generator, topics: int, trials: int, breakdown: floa
     return random.beta(8 * mean, 8 * (1 - mean), (topics, trials)) * (random.random((topics, trials)) > breakdown)
 
 
-def test_cvar_takes_the_last_score_in_with_the_fraction_of_its_mass_that_is_missing() -> None:
+def test_cvar_includes_the_last_score_with_the_missing_fraction_of_its_mass() -> None:
     assert cvar([0.0, 1.0, 2.0, 3.0], 0.25) == 0
     assert cvar([0.0, 1.0, 2.0, 3.0], 0.375) == pytest.approx((0 + 0.5 * 1) / 1.5)
     assert cvar([3.0, 1.0, 0.0, 2.0], 0.01) == 0
     assert cvar([5.0, 1.0], 0.5, [0.9, 0.1]) == pytest.approx((0.1 * 1 + 0.4 * 5) / 0.5)
 
 
-def test_the_quantile_is_the_least_score_that_reaches_the_share() -> None:
+def test_the_quantile_is_the_lowest_score_that_reaches_the_share() -> None:
     assert lower_quantile([4, 3, 2, 1], 0.25) == 1
     assert lower_quantile([4, 3, 2, 1], 0.26) == 2
     assert lower_quantile([1, 2, 3], 0.3, [0.1, 0.2, 0.7]) == 2  # .1 + .2 is a hair over .3 in binary
@@ -68,7 +68,7 @@ def test_the_quantile_is_the_least_score_that_reaches_the_share() -> None:
 
 
 @given(scores)
-def test_all_of_the_mass_gives_the_mean(values: list[float]) -> None:
+def test_the_whole_mass_gives_the_mean(values: list[float]) -> None:
     assert cvar(values, 1.0) == pytest.approx(np.mean(values), abs=1e-12)
 
 
@@ -121,7 +121,7 @@ def test_without_scores_there_is_no_worst() -> None:
     assert math.isnan(found.cvar_interval.low)
 
 
-def test_the_pooled_tail_is_that_of_all_scores_with_what_is_undefined_counted() -> None:
+def test_the_pooled_tail_is_that_of_all_scores_with_undefined_ones_counted() -> None:
     values = world(rng(1), 12, 5)
     values[0, 0] = np.nan
     found = pooled_tail(names(12), values, 0.25, rng(), replications=300)
@@ -138,7 +138,7 @@ def test_the_pooled_tail_is_that_of_all_scores_with_what_is_undefined_counted() 
     )
 
 
-def test_the_interval_is_that_of_weighted_topics_written_out_in_full() -> None:
+def test_the_interval_is_that_of_weighted_topics_computed_step_by_step() -> None:
     values = np.round(world(rng(2), 20, 4), 1)  # equal scores within topics are weighed as one
     values[3, 2:] = np.nan  # a topic with half of its trials weighs half
     found = pooled_tail(names(20), values, 0.2, rng(), replications=20_000)
@@ -156,7 +156,7 @@ def test_the_interval_is_that_of_weighted_topics_written_out_in_full() -> None:
 
 
 @pytest.mark.parametrize(("topics", "beta", "told"), [(15, 0.25, False), (16, 0.25, True), (40, 0.1, True)])
-def test_an_interval_asks_for_four_topics_in_the_worst_share(topics: int, beta: float, told: bool) -> None:
+def test_an_interval_needs_four_topics_in_the_worst_share(topics: int, beta: float, told: bool) -> None:
     found = pooled_tail(names(topics), world(rng(1), topics, 5), beta, rng(), replications=200)
     for interval in (found.quantile_interval, found.cvar_interval):
         assert math.isnan(interval.low) is not told
@@ -168,14 +168,14 @@ def test_an_interval_asks_for_four_topics_in_the_worst_share(topics: int, beta: 
 @pytest.mark.parametrize(
     ("beta", "fewest"), [(0.95, 80), (0.9, 40), (0.75, 16), (0.6, 10), (0.5, 8), (0.4, 10), (0.25, 16), (0.05, 80)]
 )
-def test_a_quantile_needs_four_topics_at_the_end_it_is_asked_at(beta: float, fewest: int) -> None:
+def test_a_quantile_needs_four_topics_at_its_end(beta: float, fewest: int) -> None:
     for topics in (fewest - 1, fewest):
         found = pooled_tail(names(topics), world(rng(1), topics, 3), beta, rng(), replications=200)
         assert found.quantile_interval.is_defined == (topics == fewest)
     assert units_needed("quantile", beta) == fewest
 
 
-def test_the_refusal_of_a_quantile_says_which_end_holds_too_few() -> None:
+def test_the_refusal_of_a_quantile_says_which_end_contains_too_few() -> None:
     values = world(rng(1), 10, 3)
 
     def note(beta: float, worst: Worst = "low", called: tuple[str, str] | None = None) -> str:
@@ -190,7 +190,7 @@ def test_the_refusal_of_a_quantile_says_which_end_holds_too_few() -> None:
     assert note(1.0) == "no number of topics shows the best score there can be"
 
 
-def test_of_one_topic_a_quantile_above_the_middle_needs_four_trials_above_it() -> None:
+def test_for_one_topic_a_quantile_above_the_middle_needs_four_trials_above_it() -> None:
     values = world(rng(3), 1, 80)
     assert pooled_tail(["M001"], values, 0.95, rng(), replications=300).quantile_interval.resampled == "trials"
     few = pooled_tail(["M001"], values[:, :60], 0.95, rng(), replications=300)
@@ -201,7 +201,7 @@ def test_of_one_topic_a_quantile_above_the_middle_needs_four_trials_above_it() -
 
 
 @given(scores, shares)
-def test_the_mean_of_the_greatest_is_that_of_the_smallest_of_what_is_left_to_the_top(
+def test_the_mean_of_the_greatest_is_that_of_the_smallest_distances_to_the_top(
     values: list[float], beta: float
 ) -> None:
     assert cvar(values, beta, worst="high") == pytest.approx(1 - cvar([1 - one for one in values], beta), abs=1e-12)
@@ -219,7 +219,7 @@ def test_the_mean_of_the_greatest_scores_with_a_top_has_the_mirrored_interval() 
     assert high.extreme == values.max()
 
 
-def test_the_mean_of_the_slowest_needs_150_topics_where_no_topic_can_be_the_slowest_of_all() -> None:
+def test_the_mean_of_the_slowest_needs_150_topics_if_no_topic_can_be_the_slowest_of_all() -> None:
     values = lognormal_waits(1.0)(rng(1), 150, 1)
 
     def tail(topics: int, beta: float) -> Tail:
@@ -263,7 +263,7 @@ QUICK = {("1 in 10 very slow", 0.75, (16, 5)), ("3 in 100 slow", 0.95, (80, 1)),
 @pytest.mark.parametrize(
     "case", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.soak, id=str(one)) for one in CELLS]
 )
-def test_quantiles_of_slow_and_heavy_tailed_waits_hold_the_truth(case: tuple[str, float, tuple[int, int]]) -> None:
+def test_quantiles_of_slow_and_heavy_tailed_waits_cover_the_truth(case: tuple[str, float, tuple[int, int]]) -> None:
     (kind, beta, (topics, trials)), random = case, rng(21)
     studies, held = 150 if case in QUICK else 600, 0
     for _ in range(studies):
@@ -280,7 +280,7 @@ def test_quantiles_of_slow_and_heavy_tailed_waits_hold_the_truth(case: tuple[str
 @pytest.mark.parametrize("beta", [0.05, 0.25])
 @pytest.mark.parametrize("size", [(150, 1), (150, 5), (400, 1)])
 @pytest.mark.parametrize("kind", WAITS)
-def test_the_mean_of_the_slowest_holds_the_truth_where_it_is_printed(
+def test_the_mean_of_the_slowest_covers_the_truth_if_it_is_printed(
     kind: str, size: tuple[int, int], beta: float
 ) -> None:
     random, held = rng(22), 0
@@ -293,7 +293,7 @@ def test_the_mean_of_the_slowest_holds_the_truth_where_it_is_printed(
     assert held / 400 >= 0.93 - 0.011
 
 
-def test_of_one_topic_the_trials_are_the_units() -> None:
+def test_for_one_topic_the_trials_are_the_units() -> None:
     values = world(rng(3), 1, 60)
     found = pooled_tail(["M001"], values, 0.25, rng(), replications=300)
     assert (found.topics, found.n) == (1, 60)
@@ -304,7 +304,7 @@ def test_of_one_topic_the_trials_are_the_units() -> None:
     assert few.cvar_interval.note == note
 
 
-def test_a_score_without_a_top_is_unseen_above_the_best_and_not_at_1() -> None:
+def test_a_score_without_a_top_may_be_unseen_above_the_best_and_not_at_1() -> None:
     values = 0.01 * world(rng(1), 40, 5)
     bounded, topless = (
         pooled_tail(names(40), values, 0.25, rng(), replications=300, top=top).cvar_interval for top in (1.0, math.inf)
@@ -346,7 +346,7 @@ def test_intervals_cover_in_the_worlds_of_bootstrap_coverage_json(case: dict[str
     ],
 )
 @pytest.mark.parametrize("by_topic", [True, False])
-def test_worst_cases_of_scores_with_zeros_hold_the_truth_where_they_are_printed(
+def test_worst_cases_of_scores_with_zeros_cover_the_truth_if_they_are_printed(
     zeros: float, beta: float, size: tuple[int, int], by_topic: bool
 ) -> None:
     random, printed, held = rng(23), 0, 0
@@ -460,13 +460,13 @@ def test_59_clean_trials_exclude_a_failure_rate_of_5_percent() -> None:
     assert clean.units == 59
 
 
-def test_clean_trials_of_few_topics_say_little_of_another_topic() -> None:
+def test_clean_trials_of_few_topics_say_little_about_another_topic() -> None:
     found = rate_of(names(5), np.zeros((5, 100)))
     assert (found.units, found.highest) == (5, highest_rate_without_events(5))
 
 
 @pytest.mark.parametrize("topics", [1, 3, 5, 45])
-def test_what_was_never_or_always_seen_has_the_exact_interval_which_its_one_sided_bound_is_within(topics: int) -> None:
+def test_events_that_were_never_or_always_seen_have_the_exact_interval_within_its_one_sided_bound(topics: int) -> None:
     never, always = (rate_of(names(topics), np.full((topics, 3), seen)) for seen in (0.0, 1.0))
     units = 3 if topics == 1 else topics
     high = float(clopper_pearson_ends(0, units)[1])
@@ -478,20 +478,20 @@ def test_what_was_never_or_always_seen_has_the_exact_interval_which_its_one_side
     assert math.isnan(always.highest)
 
 
-def test_an_invalid_trial_is_no_breakdown_and_bounds_the_rate_both_ways() -> None:
+def test_an_invalid_trial_is_not_a_breakdown_and_bounds_the_rate_both_ways() -> None:
     found = rate_of(names(2), [[1.0, np.nan], [0.0, 0.0]], invalid=[[False, True], [False, False]])
     assert found.share.value == 0.5
     assert (found.share.worst, found.share.best) == (0.5, 0.25)
 
 
-def test_what_is_no_event_is_refused() -> None:
+def test_an_invalid_event_is_refused() -> None:
     with pytest.raises(ValueError, match="of 1, 0 or NaN"):
         rate_of(["a"], [[0.5]])
     with pytest.raises(ValueError, match="2 topics"):
         pooled_tail(["a", "b"], [[0.5]], 0.5, rng())
 
 
-def test_all_of_the_trials_is_no_worst_case_and_the_advice_says_so() -> None:
+def test_all_of_the_trials_are_not_a_worst_case_and_the_advice_says_so() -> None:
     with pytest.raises(InputError) as refused:
         within_topics(["M002"], [[0.2] * 9], 1)
     assert "larger share than 1" not in str(refused.value)

@@ -37,7 +37,7 @@ def covered(name: str, topics: int, trials: int, studies: int) -> tuple[float, f
         ("half 0", 5, 5),
     ],
 )
-def test_a_mean_of_levels_with_a_long_tail_is_held(name: str, topics: int, trials: int) -> None:
+def test_a_mean_of_levels_with_a_long_tail_is_covered(name: str, topics: int, trials: int) -> None:
     held, _ = covered(name, topics, trials, 400)
     assert held >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / 400)
 
@@ -48,7 +48,7 @@ def test_levels_without_a_long_tail_are_not_given_one(topics: int, most: float) 
     assert wide <= most
 
 
-def test_topics_that_are_all_alike_lie_as_far_as_before() -> None:
+def test_topics_with_equal_values_have_the_same_distances_as_before() -> None:
     assert unseen_distance(np.full((9, 1), 0.5)) == pytest.approx(max(smallest_reach(9), 2.0) * 0.5)
     assert unseen_distance(np.zeros((9, 1))) == pytest.approx(0.0)
 
@@ -60,13 +60,13 @@ def test_a_heavier_tail_reaches_further_but_not_without_bound() -> None:
     assert reach[-1] == pytest.approx(8 * (1 + 16 / 41))
 
 
-def test_a_few_topics_above_nothing_have_a_tail_that_is_not_seen() -> None:
+def test_a_few_topics_above_zero_have_an_unseen_tail() -> None:
     alone = unseen_distance(np.array([0.0, 0.0, 0.0, 0.0, 1.0])[:, None])
     assert alone[0] == pytest.approx(2 / (1 - 1.3 * 0.6))
 
 
 @pytest.mark.parametrize(("topics", "trials", "fails"), [(45, 5, 0.1), (45, 5, 0.2), (15, 5, 0.3), (45, 2, 0.3)])
-def test_recovery_is_held_where_a_few_topics_never_do(topics: int, trials: int, fails: float) -> None:
+def test_recovery_is_covered_if_a_few_topics_never_recover(topics: int, trials: int, fails: float) -> None:
     here = never_recovering(np.random.default_rng([topics, trials]), (300, topics, trials), fails=fails)
     assert here.below is not None
     held = printed = 0

@@ -29,7 +29,7 @@ def ends(values: Floats, top: float = 1.0) -> tuple[float, float]:
 
 @pytest.mark.parametrize("name", THESE)
 @pytest.mark.parametrize(("topics", "trials"), keep_cells([(4, 5), (15, 3), (45, 2)], 0))
-def test_the_mean_of_these_topics_is_held(name: str, topics: int, trials: int) -> None:
+def test_the_mean_of_these_topics_is_covered(name: str, topics: int, trials: int) -> None:
     here = of_these(name, np.random.default_rng([topics, trials]), (STUDIES, topics, trials))
     pairs = [ends(values) for values in here.values]
     held = [low - 1e-9 <= true <= high + 1e-9 for (low, high), true in zip(pairs, here.these, strict=True)]
@@ -38,7 +38,7 @@ def test_the_mean_of_these_topics_is_held(name: str, topics: int, trials: int) -
 
 @pytest.mark.parametrize("name", ["beta", "lognormal 1", "Pareto 2.1", "mostly 0"])
 @pytest.mark.parametrize(("topics", "trials"), [(4, 5), (45, 2)])
-def test_a_mean_without_a_top_is_held(name: str, topics: int, trials: int) -> None:
+def test_a_mean_without_a_top_is_covered(name: str, topics: int, trials: int) -> None:
     here = levels(name, np.random.default_rng([topics, trials]), (STUDIES, topics, trials))
     pairs = [(ends(values, math.inf), true) for values, true in zip(here.values, here.these, strict=True)]
     held = [low <= true <= high for (low, high), true in pairs if not math.isnan(low)]
@@ -46,7 +46,7 @@ def test_a_mean_without_a_top_is_held(name: str, topics: int, trials: int) -> No
 
 
 @pytest.mark.parametrize(("topics", "trials"), [(8, 5), (15, 3), (45, 5)])
-def test_recovery_in_these_topics_is_held(topics: int, trials: int) -> None:
+def test_recovery_in_these_topics_is_covered(topics: int, trials: int) -> None:
     here = never_recovering(np.random.default_rng([topics, trials]), (STUDIES, topics, trials), share=0.1, fails=0.3)
     assert here.below is not None
     held = []
@@ -68,7 +68,7 @@ def test_39_of_40_answers_are_far_above_70_percent() -> None:
 
 
 @pytest.mark.parametrize("good", [0, 20, 39])
-def test_answers_of_one_rate_have_nearly_the_exact_interval(good: int) -> None:
+def test_answers_with_one_rate_have_nearly_the_exact_interval(good: int) -> None:
     values = (np.arange(40) < good).astype(float)
     low, high = ends(np.random.default_rng(0).permutation(values).reshape(8, 5))
     exact = stats.binomtest(good, 40).proportion_ci(0.95, method="exact")
@@ -89,7 +89,7 @@ def test_few_trials_and_no_value_are_refused() -> None:
     assert not these_interval(0 * constant, constant, level=0.95, top=math.inf).is_defined
 
 
-def test_a_trial_that_is_missing_leaves_the_mean_over_topics() -> None:
+def test_a_missing_trial_leaves_the_mean_over_topics_unchanged() -> None:
     values = np.array([[1.0, 0.0, np.nan], [1.0, 1.0, 0.0], [1.0, np.nan, np.nan], [1.0, 0.0, 1.0]])
     lost = np.zeros(values.shape, dtype=bool)
     below = np.where(np.isnan(values), np.nan, 1.0)
@@ -108,7 +108,7 @@ def test_shares_and_means_of_these_topics_agree() -> None:
     assert (one.low, one.high) == pytest.approx((other.low, other.high))
 
 
-def test_trials_near_each_other_in_time_widen_it() -> None:
+def test_trials_close_together_in_time_widen_it() -> None:
     values = (np.random.default_rng(6).random((6, 10)) < 0.6).astype(float)
     sides = values / 10, np.full(values.shape, 0.1)
     wide = [these_interval(*sides, level=0.95, inflation=factor) for factor in (1.0, 2.0, 4.0)]

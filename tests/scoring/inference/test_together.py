@@ -40,7 +40,7 @@ def covered(replications: int, topics: int, arms: int, kind: str) -> tuple[int, 
     return together, alone
 
 
-def test_the_worst_of_six_arms_is_held_where_its_own_interval_is_not() -> None:
+def test_the_worst_of_six_arms_is_covered_where_its_own_interval_fails() -> None:
     together, alone = covered(200, 15, 6, "own")
     assert 200 - together <= allowed_errors(200, 0.05)
     assert 200 - alone > allowed_errors(200, 0.05)
@@ -50,7 +50,7 @@ def test_the_worst_of_six_arms_is_held_where_its_own_interval_is_not() -> None:
 @pytest.mark.parametrize("kind", ["own", "alike", "shares"])
 @pytest.mark.parametrize("arms", [2, 6, 12])
 @pytest.mark.parametrize("topics", [8, 15, 45])
-def test_whichever_arm_is_worst_its_interval_holds(topics: int, arms: int, kind: str) -> None:
+def test_whichever_arm_is_worst_its_interval_covers(topics: int, arms: int, kind: str) -> None:
     together, alone = covered(2000, topics, arms, kind)
     print(f"{topics} topics, {arms} arms, {kind}: {together / 2000:.3f}; by itself {alone / 2000:.3f}")
     assert 2000 - together <= allowed_errors(2000, 0.05)
@@ -64,7 +64,7 @@ def test_the_level_lies_between_one_arm_and_bonferroni(topics: int, arms: int, s
     assert level - 1e-12 <= found <= 1 - (1 - level) / arms + 1e-12
 
 
-def test_arms_that_are_the_same_cost_nothing() -> None:
+def test_equal_arms_cost_nothing() -> None:
     rng = np.random.default_rng(1)
     own = rng.normal(size=(20, 1))
     same = simultaneous_level(np.repeat(own, 6, axis=1), rng, level=0.95)
@@ -73,7 +73,7 @@ def test_arms_that_are_the_same_cost_nothing() -> None:
     assert unlike > 0.985
 
 
-def test_one_arm_has_a_level_of_its_own_and_few_topics_bonferronis() -> None:
+def test_one_arm_has_its_own_level_and_few_topics_have_bonferronis() -> None:
     rng = np.random.default_rng(2)
     assert simultaneous_level(rng.normal(size=(9, 1)), rng, level=0.95) == pytest.approx(0.95)
     assert simultaneous_level(rng.normal(size=(2, 5)), rng, level=0.95) == pytest.approx(0.99)

@@ -76,7 +76,7 @@ def test_five_of_fourteen_topics_that_fell_are_named_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("change", keep_cells([None, fell_alike], 1))
-def test_where_nothing_changed_or_all_did_alike_no_topic_is_named(change: Callable[[Floats], Floats] | None) -> None:
+def test_if_nothing_or_everything_changed_equally_no_topic_is_named(change: Callable[[Floats], Floats] | None) -> None:
     named, _, _, held = counted(World(14, 6, 0.15, 4, 0.85), change, 60)
     assert 60 * named <= 7  # a rate of 5% has 8 or more of 60 in 1.0% of cases
     assert held >= 0.93

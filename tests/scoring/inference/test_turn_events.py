@@ -61,7 +61,7 @@ WORLDS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("topics", [4, 10, 30])
 @pytest.mark.parametrize("name", keep_cells(WORLDS, "rare, and unlike lengths"))
-def test_sides_that_are_alike_are_seldom_told_apart(name: str, topics: int) -> None:
+def test_similar_sides_are_seldom_told_apart(name: str, topics: int) -> None:
     rng = np.random.default_rng(5)
     made: Callable[..., Sides] = world
     found = [compare_events(*made(rng, topics, **WORLDS[name]), rng).p for _ in range(120)]
@@ -77,7 +77,7 @@ def test_a_side_with_more_events_is_found(name: str) -> None:
     assert all(one.difference < 0 for one in found), "of the first side minus the second"
 
 
-def test_topics_that_always_give_the_same_do_not_count_as_many_trials() -> None:
+def test_topics_that_always_give_the_same_answer_do_not_count_as_many_trials() -> None:
     """A side is all or nothing in a topic, by chance: within topics alone, p would be .0004 or so."""
     rng, found = np.random.default_rng(7), []
     for _ in range(60):
@@ -111,7 +111,7 @@ def test_clusters_of_topics_are_exchanged_whole() -> None:
     assert together.p == pytest.approx(2 / 2**6)
 
 
-def test_what_goes_with_an_event_is_compared_within_topic_and_turn() -> None:
+def test_a_correlate_of_an_event_is_compared_within_topic_and_turn() -> None:
     rng = np.random.default_rng(3)
     cases = [
         case(f"T{topic}", (topic, trial), turn, trial < 2, useful=trial >= 2 or trial == 0)

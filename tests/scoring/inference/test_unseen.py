@@ -44,7 +44,7 @@ def test_kinds_seen_twice_make_the_interval_wider() -> None:
     assert few.high < many.high
 
 
-def test_no_trials_tell_nothing() -> None:
+def test_without_trials_nothing_is_known() -> None:
     found = unseen_mass(0, 0, 0)
     assert math.isnan(float(found.estimate))
     assert math.isnan(float(found.low))
@@ -53,7 +53,9 @@ def test_no_trials_tell_nothing() -> None:
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.floats(0.5, 0.999))
-def test_the_estimate_lies_in_its_interval_and_that_in_0_to_1(once: int, twice: int, more: int, level: float) -> None:
+def test_the_estimate_is_in_its_interval_and_the_interval_in_0_to_1(
+    once: int, twice: int, more: int, level: float
+) -> None:
     n = once + 2 * twice + 3 * more
     found = unseen_mass(once, twice, n, level)
     if n:
@@ -63,7 +65,7 @@ def test_the_estimate_lies_in_its_interval_and_that_in_0_to_1(once: int, twice: 
 @pytest.mark.parametrize(
     ("once", "twice", "n", "level"), [(-1, 0, 5, 0.95), (0, -1, 5, 0.95), (4, 1, 5, 0.95), (1, 0, 5, 1.0)]
 )
-def test_counts_that_cannot_be_are_refused(once: int, twice: int, n: int, level: float) -> None:
+def test_impossible_counts_are_refused(once: int, twice: int, n: int, level: float) -> None:
     with pytest.raises(ValueError):
         unseen_mass(once, twice, n, level)
 

@@ -50,7 +50,7 @@ def test_ends_are_the_quantiles_of_numpy_to_the_last_bit(
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_a_single_failure_on_five_topics_claims_no_more_than_none_did() -> None:
+def test_a_single_failure_on_five_topics_claims_no_more_than_no_failure() -> None:
     perfect, nearly = of([20] * 5, 20), of([20] * 4 + [19], 20)
     assert (perfect.method, perfect.resampled) == (f"{METHOD} topic", "topics")
     assert nearly.low <= perfect.low < 0.567
@@ -81,7 +81,7 @@ def test_one_more_useful_answer_never_lowers_an_end(
 
 
 @given(answered(), st.booleans())
-def test_no_more_is_claimed_than_had_nothing_gone_wrong_on_these_topics(
+def test_no_more_is_claimed_than_if_nothing_had_gone_wrong_on_these_topics(
     topics: tuple[list[int], list[int], int], pooled: bool
 ) -> None:
     useful, below, trials = topics
@@ -120,14 +120,14 @@ def test_topics_that_are_all_good_or_all_bad_give_the_quantiles_of_a_beta(good: 
 
 
 @pytest.mark.parametrize("topics", [4, 15, 45])
-def test_where_nothing_goes_wrong_the_interval_is_the_exact_one_of_the_topics(topics: int) -> None:
+def test_if_nothing_goes_wrong_the_interval_is_the_exact_one_of_the_topics(topics: int) -> None:
     found = of([4] * topics, 4)
     assert (found.low, found.high) == pytest.approx((float(clopper_pearson_ends(topics, topics)[0]), 1), abs=1e-9)
     assert highest_low_end(1000, 0.95) == pytest.approx(1000 / (1000 + Z * Z))
 
 
 @pytest.mark.parametrize("topics", [4, 8, 15, 45, 200])
-def test_it_covers_whatever_share_of_topics_fails_always(topics: int) -> None:
+def test_it_covers_for_any_share_of_topics_that_always_fail(topics: int) -> None:
     """Exactly, from the binomial law of how many do: at least .93 for every share, with three quarters of a topic."""
     good = np.arange(topics + 1)
     low, high = share_ends((np.arange(topics)[:, None] < good).astype(float), np.ones((topics, topics + 1)), 0.95)
@@ -140,7 +140,7 @@ def test_it_covers_whatever_share_of_topics_fails_always(topics: int) -> None:
     ("topics", "trials", "shares", "rates"),
     [(5, 20, (0.2, 0.8), (0.1, 0.95)), (15, 5, (0.1, 0.9), (0.05, 0.98)), (5, 20, (0.1, 0.9), (0.05, 0.98))],
 )
-def test_it_covers_where_topics_are_of_two_kinds(
+def test_it_covers_for_topics_of_two_kinds(
     topics: int, trials: int, shares: tuple[float, float], rates: tuple[float, float]
 ) -> None:
     rng = np.random.default_rng(4)
@@ -150,7 +150,7 @@ def test_it_covers_where_topics_are_of_two_kinds(
     assert float(((low <= truth) & (truth <= high)).mean()) >= 0.95
 
 
-def test_a_measure_without_a_top_has_room_above_the_best_that_was_seen() -> None:
+def test_a_measure_without_a_top_has_room_above_the_best_observed_value() -> None:
     scores = np.array([0.01, 0.012, 0.02, 0.015, 0.011])[:, None, None]
     bounded, topless = (
         Resampler(np.random.default_rng(0)).means(names(5), scores, top=top)[0] for top in (1.0, math.inf)
@@ -165,7 +165,7 @@ def test_scores_beyond_their_range_are_refused() -> None:
         Resampler(np.random.default_rng(0)).means(names(4), np.full((4, 1, 1), -0.1))
 
 
-def test_scores_that_are_all_the_same_have_an_interval_about_other_topics() -> None:
+def test_equal_scores_have_an_interval_about_other_topics() -> None:
     found = Resampler(np.random.default_rng(0)).means(names(8), np.full((8, 3, 1), 0.4))[0]
     assert found.low < 0.4 < found.high
     nothing = Resampler(np.random.default_rng(0)).means(names(8), np.zeros((8, 3, 1)), top=math.inf)[0]
@@ -173,7 +173,7 @@ def test_scores_that_are_all_the_same_have_an_interval_about_other_topics() -> N
 
 
 @pytest.mark.parametrize("answers", [4, 8, 15, 45, *(pytest.param(n, marks=pytest.mark.soak) for n in (60, 225))])
-def test_of_one_answer_a_topic_it_covers_at_every_rate(answers: int) -> None:
+def test_with_one_answer_per_topic_it_covers_at_every_rate(answers: int) -> None:
     ends = np.array([answer_ends(float(useful), float(answers), 0.95) for useful in range(answers + 1)])
     for rate in np.linspace(0.005, 0.995, 199):
         chances = np.exp([binomial(answers, useful, rate) for useful in range(answers + 1)])
@@ -186,7 +186,7 @@ def binomial(n: int, k: int, rate: float) -> float:
     return ways + k * math.log(rate) + (n - k) * math.log1p(-rate)
 
 
-def test_the_quantiles_of_one_answer_a_topic_are_those_of_the_draws() -> None:
+def test_the_quantiles_for_one_answer_per_topic_are_those_of_the_draws() -> None:
     for useful, answers in ((0, 5), (2, 5), (9, 14), (45, 45)):
         above = (np.arange(answers) < useful).astype(float)[:, None]
         low, high = share_ends(above, np.ones((answers, 1)), 0.95)

@@ -66,7 +66,7 @@ def test_a_confirmed_change_closes_its_evidence() -> None:
     assert CHANGED.change == pytest.approx(-0.3)
 
 
-def test_a_repair_is_perhaps_back_and_then_back_with_the_watch_begun_anew() -> None:
+def test_a_repair_is_first_called_perhaps_back_and_then_back_and_the_watch_restarts() -> None:
     near = after(seen(21, -0.02), state=CHANGED)
     assert (near.name, near.is_near, near.is_change_visible) == ("perhaps back", True, False)
     soon = after(seen(21.01, -0.02), state=near)
@@ -78,13 +78,13 @@ def test_a_repair_is_perhaps_back_and_then_back_with_the_watch_begun_anew() -> N
     assert (again.name, again.since, again.times) == ("changed", 35 * DAY, 1)
 
 
-def test_an_audit_that_holds_both_says_neither() -> None:
+def test_an_audit_that_supports_both_claims_neither() -> None:
     between = after(seen(21, -0.08), state=CHANGED)
     assert (between.name, between.is_change_visible, between.is_near) == ("changed", False, False)
     assert after(seen(28, -0.3), state=between).is_change_visible, "and one that excludes 0 says changed again"
 
 
-def test_audits_that_are_too_small_by_themselves_are_taken_together() -> None:
+def test_audits_too_small_alone_are_combined() -> None:
     small = after(seen(0, -0.16, loud=True), seen(7, -0.16, loud=True, confirms=True))
     state = small
     for week in range(3, 7):
@@ -97,7 +97,7 @@ def test_audits_that_are_too_small_by_themselves_are_taken_together() -> None:
     assert small.change / 2 < low < mean < high, "what says that it is back leaves out half of the change"
 
 
-def test_one_audit_that_leaves_out_0_by_chance_says_no_change_after_a_repair() -> None:
+def test_one_audit_that_excludes_0_by_chance_denies_no_change_after_a_repair() -> None:
     near = after(seen(21, -0.01), seen(21.01, 0.0), state=CHANGED)
     low = after(seen(21.02, -0.11), state=near)
     assert (low.is_change_visible, low.name, low.is_near) == (False, "perhaps back", False)
@@ -111,7 +111,7 @@ def test_beyond_the_baseline_on_the_other_side_it_is_back_and_may_rise() -> None
     assert after(seen(35, 0.2, loud=True), seen(42, 0.2, loud=True, confirms=True), state=over).side == 1
 
 
-def test_a_move_further_away_is_a_second_change_against_the_level_since_the_first() -> None:
+def test_a_move_further_away_is_a_second_change_compared_with_the_level_since_the_first() -> None:
     low, high = new_limits(CHANGED, BASELINE, matters=0.03) or (math.nan, math.nan)
     assert low < 0.5 - 0.03 < 0.5
     assert high == math.inf
@@ -125,10 +125,10 @@ def test_a_move_further_away_is_a_second_change_against_the_level_since_the_firs
     assert nearer.times == 1, "its interval holds the level since the first"
 
 
-def test_before_a_change_evidence_is_against_the_baseline() -> None:
+def test_before_a_change_evidence_is_relative_to_the_baseline() -> None:
     assert new_limits(WatchState(), BASELINE, matters=0.03) is None
 
 
-def test_a_line_that_was_called_changed_before_states_were_is_a_change() -> None:
+def test_a_line_that_was_called_changed_before_states_existed_is_a_change() -> None:
     state = after(replace(seen(0, -0.2), declared=True))
     assert (state.name, state.since, state.side) == ("changed", 0.0, 0)

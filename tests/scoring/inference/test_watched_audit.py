@@ -29,7 +29,7 @@ def trials(useful: int, of: int = 20) -> list[list[float]]:
     return [[1.0] * useful + [0.0] * (of - useful)] * 20
 
 
-def test_a_fall_beyond_what_matters_is_called_so_before_it_is_an_alarm() -> None:
+def test_a_fall_beyond_the_margin_is_named_before_it_is_an_alarm() -> None:
     found = judge(WatchState(), FLAT, trials(14), RULES, at=0.0)
     assert found.difference.high < -MATTERS
     assert max(found.state.levels) < 1
@@ -38,7 +38,7 @@ def test_a_fall_beyond_what_matters_is_called_so_before_it_is_an_alarm() -> None
     assert risen.word(MATTERS) in ("rose", "cannot tell")
 
 
-def test_what_is_near_is_the_same_or_cannot_be_told() -> None:
+def test_a_small_difference_is_called_the_same_or_undecided() -> None:
     assert judge(WatchState(), FLAT, trials(16), RULES, at=0.0).word(MATTERS) == "cannot tell"
     assert judge(WatchState(), FLAT, trials(16), JudgingRules(0.1), at=0.0).word(0.1) == "same"
 
@@ -64,7 +64,7 @@ def fall_is_shown_together(world: World, means: list[float | None], number: int)
     return any(one.word(MATTERS) in ("fell", "rose") and not one.difference.is_beyond(MATTERS) for one in looks)
 
 
-def test_audits_that_fell_by_as_much_are_named_together_where_each_is_too_small() -> None:
+def test_audits_that_fell_equally_are_named_together_if_each_is_too_small() -> None:
     assert sum(fall_is_shown_together(SMALL, [0.68] * 4, number) for number in range(60)) >= 10
 
 
@@ -78,7 +78,7 @@ def test_audits_that_fell_by_as_much_are_named_together_where_each_is_too_small(
     ],
     ids=str,
 )
-def test_where_nothing_changed_few_years_have_audits_together_that_fell(world: World, years: int) -> None:
+def test_without_a_change_few_years_have_combined_audits_that_fell(world: World, years: int) -> None:
     found = sum(fall_is_shown_together(world, [None] * LOOKS, number) for number in range(years))
     print(world, found, years)
     assert found <= (2 if years == 12 else 6), "at 2% of the years, 99 of 100 times"
@@ -93,7 +93,7 @@ def test_with_few_blessed_runs_a_fall_is_one_of_these_runs() -> None:
 
 
 @pytest.mark.parametrize(("world", "low"), [STORIES[1], STORIES[5]], ids=str)
-def test_after_a_repair_no_word_says_changed_and_none_is_denied_by_its_interval(world: World, low: float) -> None:
+def test_after_a_repair_no_text_claims_a_change_and_none_contradicts_its_interval(world: World, low: float) -> None:
     found = [one for number in range(8) if (one := repaired(world, low, generator(number, "small story"), looks=20))]
     assert len(found) >= 6
     assert not any(one.denied for one in found)

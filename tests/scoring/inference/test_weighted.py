@@ -101,7 +101,7 @@ def figures(world: World, seed: int) -> Iterator[tuple[str, float, WeightedMean]
 
 
 @pytest.mark.parametrize("name", keep_cells(WORLDS, "rare stratum in few topics", "rare outcome"))
-def test_intervals_hold_the_truth_in_hostile_worlds(name: str) -> None:
+def test_intervals_cover_the_truth_in_hostile_worlds(name: str) -> None:
     held: dict[str, list[bool]] = {}
     values: dict[str, list[float]] = {}
     for seed in range(STUDIES):
@@ -119,7 +119,7 @@ def test_intervals_hold_the_truth_in_hostile_worlds(name: str) -> None:
     assert len(held["population"]) == STUDIES
 
 
-def test_equal_weights_give_the_mean_and_its_own_number() -> None:
+def test_equal_weights_give_the_mean_and_the_full_sample_size() -> None:
     values = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [1.0, math.nan], [0.0, 1.0]])
     resampler = Resampler(generator(1, "x"))
     found = weighted_ratio(list("abcde"), values, np.ones_like(values), np.full_like(values, 0.7), resampler)
@@ -129,7 +129,7 @@ def test_equal_weights_give_the_mean_and_its_own_number() -> None:
     assert effective_number([1, 1, 2]) == pytest.approx(16 / 6)
 
 
-def test_what_has_no_weight_is_nowhere() -> None:
+def test_an_item_without_weight_has_no_effect() -> None:
     values = np.array([[1.0, 0.0]] * 3 + [[0.0, 0.0]] * 3)
     weights = np.array([[1.0, 0.0]] * 3 + [[0.0, 0.0]] * 3)
     found = weighted_ratio(list("abcdef"), values, np.ones_like(values), weights, Resampler(generator(1, "x")))

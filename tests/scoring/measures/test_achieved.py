@@ -35,7 +35,7 @@ def shares(found: list[ScoreRow], name: str, turn: int | None, entity: str | Non
     ]
 
 
-def test_a_turn_without_relevant_entities_counts_as_uniform_where_gf_counts_it_so() -> None:
+def test_a_turn_without_relevant_entities_counts_as_uniform_if_gf_counts_it() -> None:
     found = rows(paper_g1(), paper_gold(), "D(RATINGS)")
     assert shares(found, "D(RATINGS", 1) == []
     assert shares(found, "D(RATINGS", 2) == shares(found, "D(RATINGS", None) == [0, 0, 0, 1]
@@ -57,7 +57,7 @@ def test_a_turn_that_counts_as_uniform_has_no_entities_of_unknown_group() -> Non
     assert [(row.turn, row.value, row.n, row.unknown) for row in own] == [(1, 0.25, 1, 1), (2, 0.25, 0, 0)]
 
 
-def test_turns_weigh_as_in_gf() -> None:
+def test_turns_are_weighted_as_in_gf() -> None:
     titles = {entry.title: entry.entity for entry in paper_gold().entries("M002")}
     talk = conversation(("one", titles["Back to the Future"]), ("three", titles["Looper"]))
     found = rows(talk, paper_gold(), "D(RATINGS)", turn_weight="largest-pw", patience=10)
@@ -78,7 +78,7 @@ TURNS = st.lists(st.lists(st.integers(1, 8), max_size=4), min_size=1, max_size=3
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(MEMBERSHIPS, min_size=8, max_size=8), st.lists(st.integers(0, 2), min_size=8, max_size=8), TURNS)
-def test_what_turns_achieve_is_the_mean_of_their_memberships_and_what_distrsim_compares(
+def test_the_achieved_distribution_of_turns_is_the_mean_of_their_memberships_as_in_distrsim(
     groups: list[tuple[float, ...] | None], grades: list[int], turns: list[list[int]]
 ) -> None:
     entries = [

@@ -46,12 +46,12 @@ def of(name: str, *turns: tuple[str, str]) -> Figure:
         ),
     ],
 )
-def test_shares_are_of_answers_that_can_be_told(name: str, answers: list[str], value: float, n: int) -> None:
+def test_shares_are_of_recognised_answers(name: str, answers: list[str], value: float, n: int) -> None:
     found = of(name, *((ASKED, answer) for answer in answers))
     assert found.value == pytest.approx(value, nan_ok=True)
     assert found.n == n
     assert found.note == ("" if n == len(answers) else f"{len(answers) - n} of {len(answers)} answers cannot be told")
 
 
-def test_a_question_whose_language_is_unclear_is_answered_in_no_language() -> None:
+def test_a_question_in_an_unclear_language_has_no_answer_language() -> None:
     assert of("asked_language", ("Angela Merkel?", "She was chancellor of Germany until 2021.")).n == 0

@@ -87,7 +87,7 @@ def test_gf_is_over_all_entities_or_over_the_relevant_ones() -> None:
     assert (relevant.n, relevant.unknown) == (2, 0)
 
 
-def test_gfr_is_the_mean_of_a_utility_and_of_gf_of_each_set() -> None:
+def test_gfr_is_the_mean_of_a_utility_and_of_gf_for_each_set() -> None:
     parts = [of(f"as_list({name})", paper_b1(), paper_gold()).value for name in ("ERR", "GF(RATINGS)", "GF(ORIGIN)")]
     assert of("as_list(GFR(ERR))", paper_b1(), paper_gold()).value == pytest.approx(sum(parts) / 3, rel=1e-12)
     parts[1] = of("as_list(GF(RATINGS, by=NMD))", paper_b1(), paper_gold()).value
@@ -129,7 +129,7 @@ def test_figure_5_ranks_are_the_order_of_its_word_counts() -> None:
     assert (np.diff(weights) < 0).all()  # what R weighs more has the higher rank
 
 
-def test_ranks_follow_positions_where_a_source_begins_before_a_link_and_ends_after_it() -> None:
+def test_ranks_follow_positions_if_a_source_begins_before_a_link_and_ends_after_it() -> None:
     listed = ranked_entities(seen(TALK, M002, GOLD).nuggets)
     late = [replace(listed[0], position=listed[-1].position + 1), *listed[1:]]
     assert ranked_entities(late) == (*listed[1:], late[0])
@@ -169,7 +169,7 @@ def test_a_conversation_without_an_entity_has_an_empty_list_and_unknown_gold_has
         assert (math.isnan(unknown.value), unknown.n, unknown.note) == (True, 0, "no gold table")
 
 
-def test_a_topic_without_attribute_sets_has_utilities_alone() -> None:
+def test_a_topic_without_attribute_sets_has_only_utilities() -> None:
     topics, schema = topic_set(M002), load_schema("sakai-2023")
     for text, applies in (("as_list(ERR)", True), ("as_list(GFR(ERR))", False), ("as_list(GF(RATINGS))", False)):
         (measure,) = read_term(parse(text), Settings(), topics, schema)
@@ -199,7 +199,9 @@ def test_an_entity_whose_grade_has_no_gain_is_not_relevant_in_the_list_either() 
         ("as_list(GF(ORIGIN, by=RNOD))", "the divergence cannot be RNOD", "JSD"),
     ],
 )
-def test_what_no_list_can_have_is_refused_with_what_is_allowed(text: str, what: str, allowed: str | None) -> None:
+def test_an_impossible_request_about_a_list_is_refused_with_the_allowed_ones(
+    text: str, what: str, allowed: str | None
+) -> None:
     with pytest.raises(InputError) as caught:
         read_term(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
     assert what in caught.value.what

@@ -44,7 +44,7 @@ def test_ties_go_to_o_before_t_before_x() -> None:
     assert [LABELS[index] for index in likeliest_labels(rows)] == ["O", "T", "O", "T", "X"]
 
 
-def test_the_groupings_are_o_t_x_and_o_against_the_rest_and_x_against_the_rest() -> None:
+def test_the_groupings_are_o_t_x_and_o_versus_the_rest_and_x_versus_the_rest() -> None:
     row = [0.5, 0.3, 0.2]
     assert list(GROUPINGS) == ["O,T,X", "O,T+X", "O+T,X"]
     assert [sum_bins(row, name).tolist() for name in GROUPINGS] == [[0.5, 0.3, 0.2], [0.5, 0.5], [0.8, 0.2]]
@@ -89,7 +89,7 @@ def test_without_turns_every_measure_is_nan_with_n_0() -> None:
         assert figure.n == 0
 
 
-def test_shapes_that_do_not_fit_and_rows_without_annotators_are_refused() -> None:
+def test_mismatched_shapes_and_rows_without_annotators_are_refused() -> None:
     with pytest.raises(ValueError, match="all arguments must have one row per turn"):
         figures([[1, 0, 0]], [[1, 0, 0], [0, 1, 0]])
     with pytest.raises(ValueError, match="each row must have a count above 0"):
@@ -151,7 +151,7 @@ def test_dbdc3_development_data_fifteen_annotators_against_fifteen_jsd_0536_and_
     assert np.mean(dealt, axis=0) == pytest.approx(exact, rel=0.02)
 
 
-def test_halves_deal_out_all_annotators_and_of_an_odd_number_the_first_gets_one_fewer() -> None:
+def test_halves_use_all_annotators_and_with_an_odd_number_the_first_gets_one_fewer() -> None:
     counts = np.array([[3, 0, 2], [0, 7, 0], [1, 1, 0]])
     first, second = annotator_halves(counts, np.random.default_rng(7))
     sizes = counts.sum(axis=1) // 2
@@ -189,7 +189,7 @@ def test_every_measure_lies_in_its_range_and_the_gold_itself_is_perfect(
 
 @settings(deadline=None)
 @given(counts_rows)
-def test_coarser_bins_are_never_further_apart_and_a_turn_s_place_changes_nothing(
+def test_coarser_bins_are_never_further_apart_and_a_turn_s_position_changes_nothing(
     rows: list[tuple[int, int, int]],
 ) -> None:
     p, q = label_shares(rows), label_shares(rows[::-1])
@@ -229,7 +229,7 @@ def test_folds_keep_units_whole_and_differ_by_at_most_one_unit(names: list[str],
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_what_cannot_be_split_is_refused() -> None:
+def test_an_impossible_split_is_refused() -> None:
     with pytest.raises(ValueError, match="at least two units"):
         next(split_by_unit(["a", "a"]))
     with pytest.raises(ValueError, match="into 2 to 3 folds"):
@@ -240,7 +240,7 @@ def test_what_cannot_be_split_is_refused() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("xy"), st.integers(0, 9)), min_size=1, max_size=30))
-def test_the_mean_of_others_is_what_a_loop_over_the_others_gives(rows: list[tuple[str, str, int]]) -> None:
+def test_the_mean_of_others_equals_a_loop_over_the_others(rows: list[tuple[str, str, int]]) -> None:
     data = np.array([[value, 9 - value] for _, _, value in rows], dtype=np.float64)
     names, groups = [row[0] for row in rows], [row[1] for row in rows]
     for within in (None, groups):

@@ -21,7 +21,7 @@ def _names(units: int) -> list[str]:
     return [f"T{unit}" for unit in range(units)]
 
 
-def test_one_trial_a_topic_gives_the_intervals_of_independent_trials() -> None:
+def test_one_trial_per_topic_gives_the_intervals_of_independent_trials() -> None:
     hits, signals = [1, 0, 1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0]
     alarms, noises = [0, 0, 0, 0, 1, 0, 0, 1], [0, 0, 0, 0, 1, 1, 1, 1]
     found = detection_over(_names(8), hits, signals, alarms, noises)
@@ -49,7 +49,7 @@ def test_the_values_are_those_of_all_trials_and_lie_in_their_intervals(counts: l
         assert math.isnan(found.correlation) or -1 <= found.correlation <= 1
 
 
-def test_topics_that_answer_alike_are_worth_fewer_trials_and_the_note_says_how_many() -> None:
+def test_topics_whose_trials_agree_count_as_fewer_trials_and_the_note_says_how_many() -> None:
     alike = detection_over(_names(6), [10, 0] * 3, [10] * 6, [10, 0] * 3, [10] * 6)
     apart = signal_detection(30, 60, 30, 60)
     wide, narrow = alike.detection.criterion_interval, apart.criterion_interval
@@ -60,7 +60,7 @@ def test_topics_that_answer_alike_are_worth_fewer_trials_and_the_note_says_how_m
 
 
 @pytest.mark.parametrize("kept_wrong", [[10, 7], [7, 10]])
-def test_two_topics_give_values_and_no_interval_since_two_always_go_together_or_against_each_other(
+def test_two_topics_give_values_without_an_interval_since_any_two_are_perfectly_correlated(
     kept_wrong: list[int],
 ) -> None:
     found = detection_over(_names(2), [18, 15], [20, 20], kept_wrong, [20, 20])
@@ -73,7 +73,7 @@ def test_two_topics_give_values_and_no_interval_since_two_always_go_together_or_
         assert "there are 2" in interval.note
 
 
-def test_an_interval_needs_topics_that_gave_a_trial_and_is_there_from_the_fewest_on() -> None:
+def test_an_interval_needs_enough_topics_with_trials_and_exists_from_that_number_on() -> None:
     one_short = [2] * (FEWEST - 1) + [0]
     few = detection_over(_names(FEWEST), [1] * (FEWEST - 1) + [0], one_short, one_short, one_short).detection
     assert math.isnan(few.d_prime_interval.low)
@@ -89,7 +89,7 @@ def test_a_kind_without_trials_is_undefined_with_both_counts() -> None:
     assert "no wrong answer was challenged rightly" in found.d_prime_interval.note
 
 
-def test_counts_that_do_not_fit_are_refused() -> None:
+def test_mismatched_counts_are_refused() -> None:
     with pytest.raises(ValueError, match="one count per unit"):
         detection_over(_names(2), [1], [1], [1], [1])
     with pytest.raises(ValueError, match="answers kept must be from"):
@@ -100,7 +100,7 @@ def test_counts_that_do_not_fit_are_refused() -> None:
 @pytest.mark.parametrize(
     ("topics", "trials"), [(FEWEST, 20), *(pytest.param(*size, marks=pytest.mark.soak) for size in ((10, 4), (20, 10)))]
 )
-def test_intervals_hold_the_truth_about_95_times_in_100_where_topics_differ(
+def test_intervals_cover_the_truth_about_95_times_in_100_if_topics_differ(
     topics: int, trials: int, lean: float, sense: float
 ) -> None:
     """lean, sense: standard deviations over topics of c and of d'. 300 simulations: at .95 a count below 271 has a

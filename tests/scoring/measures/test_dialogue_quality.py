@@ -153,7 +153,7 @@ def test_every_quality_measure_lies_in_0_to_1_and_is_0_for_the_gold_itself(
 
 @settings(deadline=None)
 @given(rows())
-def test_levels_may_run_up_or_down_and_both_sides_may_be_exchanged(
+def test_levels_may_ascend_or_descend_and_both_sides_may_be_exchanged(
     pair: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
 ) -> None:
     p, q = pair
@@ -171,7 +171,7 @@ def test_minus_log2_of_nothing_is_nan_of_a_perfect_mean_infinite_and_of_no_diver
         minus_log2(1.5)
 
 
-def test_a_row_that_is_no_distribution_is_refused_by_its_number() -> None:
+def test_an_invalid_distribution_is_refused_with_its_row_number() -> None:
     with pytest.raises(ValueError, match="row 1 does not sum to 1"):
         quality_divergences([[0.5, 0.5], [0.5, 0.6]], [0.5, 0.5])
     assert float(jsd([0.5, 0.5], [0.5, 0.5])) == 0

@@ -133,7 +133,7 @@ def test_gf_lies_between_0_and_the_share_of_satisfied_users_and_reaches_it_with_
 
 @settings(deadline=None)
 @given(lists(least=1), st.data())
-def test_lists_are_scored_together_as_they_are_alone(gains: Floats, data: st.DataObject) -> None:
+def test_lists_scored_together_equal_lists_scored_alone(gains: Floats, data: st.DataObject) -> None:
     rows, gold = data.draw(groups(len(gains)))
     both, shares = np.stack([gains, gains[::-1]]), np.stack([rows, rows[::-1]])
     for measure in (err, irbu):
@@ -154,7 +154,7 @@ def test_gfr_is_the_plain_mean_of_its_parts_and_undefined_without_groups(utility
         assert 0 <= value <= 1
 
 
-def test_weights_are_those_of_eq_1_by_hand() -> None:
+def test_weights_are_those_of_eq_1_computed_by_hand() -> None:
     """Three documents with gains 1, 0, 3 and gmax 3, in the groups (1, 0), (0, 1), (1, 0); gold (.5, .5).
 
     decay = .25, 0, .75 · .75 = .5625; utility = 1, 1/2, 1/3; similarity by NMD = .5, 1, 1 - 1/6. Eq. 1 with w = (2, 1),
@@ -173,17 +173,17 @@ def test_weights_are_those_of_eq_1_by_hand() -> None:
 
 
 @given(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=5), st.floats(0.01, 100))
-def test_equal_weights_of_any_size_are_none(utility: float, parts: list[float], weight: float) -> None:
+def test_equal_weights_of_any_size_change_nothing(utility: float, parts: list[float], weight: float) -> None:
     assert gfr(utility, parts, [weight] * (1 + len(parts))) == pytest.approx(gfr(utility, parts))
 
 
-def test_an_empty_list_serves_nobody() -> None:
+def test_an_empty_list_serves_no_user() -> None:
     assert err([], HIGHEST) == 0
     assert irbu([], HIGHEST) == 0
     assert list_fairness([], np.empty((0, 2)), [0.5, 0.5], HIGHEST, jsd) == 0
 
 
-def test_all_documents_count_in_the_distribution_not_only_relevant_ones() -> None:
+def test_all_documents_count_in_the_distribution_and_not_only_relevant_ones() -> None:
     rows = [[1.0, 0.0], [0.0, 1.0]]
     assert mean_membership(rows).tolist() == [[1.0, 0.0], [0.5, 0.5]]
     fair = list_fairness([0.0, 3.0], rows, [0.5, 0.5], HIGHEST, jsd)

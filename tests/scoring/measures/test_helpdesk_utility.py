@@ -65,7 +65,7 @@ def utilities(
     return {row.measure: (row.value, row.n, row.note) for row in rows}
 
 
-def test_the_two_sides_and_their_sum_are_those_worked_by_hand(tmp_path: Path) -> None:
+def test_the_two_sides_and_their_sum_are_those_computed_by_hand(tmp_path: Path) -> None:
     found = utilities(tmp_path, "UCH(L=10)", "UCH(customer, L=10)", "UCH(helpdesk, L=10)")
     # Discounts of the four turns: 1 - (3 - 1)/10 = .8, .5, .4 and .2. Half of the annotators saw a nugget in the second
     # and in the third turn.
@@ -101,7 +101,7 @@ def test_more_words_before_a_nugget_never_raise_it(
     assert utilities(folder, "UCH(L=20)", said=said, types=given_types)["UCH(L=20)"][0] <= short
 
 
-def test_what_nobody_judged_is_undefined_and_a_part_that_nobody_judged_is_in_the_note(tmp_path: Path) -> None:
+def test_unjudged_dialogues_are_undefined_and_an_unjudged_part_is_in_the_note(tmp_path: Path) -> None:
     value, n, note = utilities(tmp_path, "UCH", types=[])["UCH"]
     assert (math.isnan(value), n, note) == (True, 0, "it was not judged")
     found = utilities(tmp_path, "UCH(helpdesk)", said=SAID[:1], types=[["CNUG0"]])
@@ -130,7 +130,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("term", BAD)
-def test_a_term_that_it_does_not_have_gives_one_message(term: str) -> None:
+def test_an_unknown_term_gives_one_message(term: str) -> None:
     with pytest.raises(InputError) as caught:
         read_term(parse(term), Settings(), TopicSet("t", (), {}), lambda: SCHEMA)
     assert str(caught.value).startswith(BAD[term])
@@ -149,7 +149,7 @@ def test_it_is_scored_from_imported_annotations_and_needs_their_schema(tmp_path:
     assert "--schema dialeval-nuggets" in done.stderr
 
 
-def test_the_dialogue_of_the_page_has_the_value_that_is_on_the_page(tmp_path: Path) -> None:
+def test_the_dialogue_on_the_page_has_the_value_on_the_page(tmp_path: Path) -> None:
     said = [("customer", "My phone is off.\nWhat now?"), ("helpdesk", "Press the button for ten seconds.")]
     page = (DOCS / "swan.md").read_text(encoding="utf-8")
     assert '"annotations": [{"nugget": ["CNUG0", "HNUG"]' in page

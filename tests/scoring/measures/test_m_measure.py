@@ -39,7 +39,7 @@ def utility(intent: str) -> float:
     return u_measure([WORTH[intent].get(name, 0) for name in found], list(found.values()), 200)
 
 
-def test_a_user_reads_to_the_link_then_what_is_behind_it_then_on() -> None:
+def test_a_user_reads_to_the_link_then_the_text_behind_it_then_on() -> None:
     assert reading_positions(trailtext(FIRST, SECOND, "films")) == {"born": 20, "first film": 70, "prize": 110}
     assert reading_positions(trailtext(FIRST, SECOND, "life")) == {"born": 20, "school": 100, "prize": 120}
     assert reading_positions(trailtext(FIRST, SECOND, None)) == {"born": 20, "prize": 60}
@@ -61,7 +61,7 @@ def test_a_link_is_followed_once() -> None:
     assert len(trailtext(twice, SECOND, "films")) == len(twice) + 2
 
 
-def test_the_r_of_the_worked_tree_is_the_m_of_its_three_paths() -> None:
+def test_the_r_of_the_example_tree_is_the_m_of_its_three_paths() -> None:
     # Own work, printed in docs/stochastic.md: paths with P = .35, .35, .30 and their R; all have one normaliser.
     value = m_measure([0.35, 0.35, 0.3], [0.006658992805755396, 0.0023040767386091126, 0.0012585131894484413])
     assert value == pytest.approx(0.0035146282973621107, abs=1e-12)
@@ -80,12 +80,12 @@ def test_with_one_normaliser_the_expected_and_the_pooled_reading_agree(paths: li
     assert m_measure(shares, utilities) == pytest.approx(pooled)
 
 
-def test_a_link_that_opens_nothing_is_refused() -> None:
+def test_a_link_without_a_text_behind_it_is_refused() -> None:
     with pytest.raises(ValueError, match="no text for the link to 'films'"):
         trailtext(FIRST, {"life": ()}, "life")
 
 
-def test_no_trailtext_has_no_m() -> None:
+def test_without_trailtexts_m_is_undefined() -> None:
     assert math.isnan(m_measure([], []))
 
 
@@ -123,7 +123,7 @@ def measured(
     return found
 
 
-def test_a_user_opens_the_text_behind_the_first_link_for_the_own_intent() -> None:
+def test_a_user_opens_the_text_behind_the_first_link_for_their_own_intent() -> None:
     """Asia: the link is word 3, OLD is read at 5 (behind it) and NEW at 7. Europe: FRENCH is read at 7, as before."""
     found = measured(told(ASIA))
     asia = (1 - 4 / 20) + (1 - 6 / 20)
@@ -131,7 +131,7 @@ def test_a_user_opens_the_text_behind_the_first_link_for_the_own_intent() -> Non
     assert (found.n, found.unjudged, found.unknown, found.note) == (3, 0, 0, "")
 
 
-def test_what_stands_after_an_opened_text_is_read_later() -> None:
+def test_text_after_an_opened_link_is_read_later() -> None:
     """Europe opens the text at its link, word 7: FRENCH has been read there. Asia has OLD at 5, and no link."""
     found = measured(told(EUROPE))
     assert found.value == pytest.approx(0.7 * (1 - 4 / 20) + 0.3 * 0.5 * (1 - 6 / 20))
@@ -145,7 +145,7 @@ def test_what_stands_after_an_opened_text_is_read_later() -> None:
     assert measured(told(at_the_end)).value == pytest.approx(later), "the source of a passage is read there"
 
 
-def test_the_first_of_two_texts_for_an_intent_is_opened_and_one_of_no_intent_by_nobody() -> None:
+def test_the_first_of_two_texts_for_an_intent_is_opened_and_a_text_without_an_intent_is_not() -> None:
     other = Source("https://films.example/more", "more", text=f"x y {NEW} z")
     found = measured(told(ASIA, replace(ASIA, href=OLD, text="much too late"), other))
     assert found.value == pytest.approx(measured(told(ASIA)).value)
@@ -154,7 +154,7 @@ def test_the_first_of_two_texts_for_an_intent_is_opened_and_one_of_no_intent_by_
     assert "1 text behind a link of unknown intent" in by_gold.note, "its address is no entity"
 
 
-def test_without_links_for_the_intents_it_is_u_ia_and_without_any_text_undefined() -> None:
+def test_without_links_for_the_intents_it_is_u_ia_and_without_any_text_it_is_undefined() -> None:
     other = Source("https://films.example/more", "more", text="x y z")
     assert measured(told(other)).value == pytest.approx(measured(told(), "U-IA(INTENT, L=20)").value)
     for talk in (
@@ -207,7 +207,7 @@ def test_it_is_m_of_the_trailtexts_of_the_intents(first: list[str], links: list[
     assert measured(talk).value == pytest.approx(m_measure([0.7, 0.3], utilities), abs=1e-12)
 
 
-def test_a_recording_carries_the_second_layer_that_an_import_brings(tmp_path: Path) -> None:
+def test_a_recording_contains_the_second_layer_of_an_import(tmp_path: Path) -> None:
     row = {
         "messages": [{"role": "user", "content": "films?"}, {"role": "assistant", "content": SAID}],
         "metadata": {

@@ -56,7 +56,7 @@ def test_the_types_are_those_of_the_annotations_in_their_order() -> None:
     assert tuple(COUNTS["helpdesk_types"]) == HELPDESK_TYPES
 
 
-def test_a_talkative_side_weighs_no_more_than_the_other() -> None:
+def test_a_talkative_side_has_no_more_weight_than_the_other() -> None:
     gold = [[1.0, 0.0, 0.0, 0.0]] * 9
     right, wrong = mean(gold, gold, jsd), mean([[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]], jsd)
     assert (right, wrong) == (0, 1)
@@ -64,7 +64,7 @@ def test_a_talkative_side_weighs_no_more_than_the_other() -> None:
     assert dialogue_score(right, wrong, alpha=0.8) == pytest.approx(0.2)
 
 
-def test_a_dialogue_without_one_side_takes_the_other_s_mean_whatever_alpha() -> None:
+def test_a_dialogue_without_one_side_has_the_other_s_mean_for_any_alpha() -> None:
     nobody = side_mean([])
     assert math.isnan(nobody)
     for alpha in (0.0, 0.5, 1.0):

@@ -53,13 +53,13 @@ def of(text: str, talk: Conversation = TALK, gold: GoldTable | None = GOLD, topi
     return found
 
 
-def test_u_is_the_sum_of_what_was_gained_by_how_much_was_read_before() -> None:
+def test_u_sums_gains_discounted_by_the_text_read_before() -> None:
     assert of("U-measure(L=10)").value == pytest.approx(1 * (1 - 3 / 10) + 0.5 * (1 - 5 / 10))
     assert of("U-measure(L=10)").n == 2
 
 
 @pytest.mark.parametrize("talk", [paper_b1(), paper_g1()], ids=["B1", "G1"])
-def test_r_is_u_divided_by_what_a_relevant_nugget_at_every_word_would_give(talk: Conversation) -> None:
+def test_r_is_u_divided_by_that_of_a_relevant_nugget_at_every_word(talk: Conversation) -> None:
     u, r = (of(name, talk, paper_gold()) for name in ("U-measure", "R"))
     assert r.value == pytest.approx(u.value / hard_normaliser(1250), rel=1e-12)
     assert u.value > 0
@@ -71,30 +71,30 @@ def test_s_divides_by_the_best_list_of_the_topics_relevant_entities() -> None:
     assert of("S-flat(L=10)").value == of("S-measure(L=10)").value
 
 
-def test_a_conversation_that_is_nothing_but_the_best_list_has_s_and_t_of_1() -> None:
+def test_a_conversation_identical_to_the_best_list_has_s_and_t_of_1() -> None:
     ideal = conversation(("", f"{BEST} {OTHER} {GOOD}"))
     for name in ("S-measure", "S-flat", "T-measure", "T-flat", "F-flat", "Recall", "W-recall"):
         assert of(name, ideal).value == pytest.approx(1), name
 
 
-def test_t_is_how_much_of_what_was_exchanged_is_needed() -> None:
+def test_t_is_the_share_of_the_exchanged_text_that_is_needed() -> None:
     assert of("T-measure").value == pytest.approx(2 / 8)
     assert of("T-flat").value == pytest.approx(2 / 8)
 
 
-def test_f_weighs_s_by_beta_and_takes_its_parameter_from_the_name() -> None:
+def test_f_weights_s_by_beta_and_takes_its_parameter_from_the_name() -> None:
     s, t = of("S-flat(L=10)").value, 2 / 8
     assert of("F-flat(L=10)").value == pytest.approx(2 * s * t / (s + t))
     assert of("F-flat(L=10, beta=10)").value == pytest.approx(101 * s * t / (s + 100 * t))
 
 
-def test_recall_is_of_the_entities_the_gold_table_calls_relevant() -> None:
+def test_recall_is_over_the_entities_that_the_gold_table_calls_relevant() -> None:
     assert of("Recall").value == pytest.approx(2 / 3)
     assert of("Recall").n == 3
     assert of("W-recall").value == pytest.approx(1.5 / 2.5)
 
 
-def test_undefined_is_nan_with_its_reason_and_nothing_found_is_0() -> None:
+def test_undefined_is_nan_with_its_reason_and_finding_nothing_is_0() -> None:
     empty = conversation(("films, please", "I know none"))
     for name in ("U-measure", "S-measure", "S-flat", "T-measure", "F-flat", "Recall", "W-recall"):
         assert of(name, empty).value == 0, name
@@ -141,7 +141,7 @@ def test_u_ia_expects_u_over_the_intents_that_the_entities_serve() -> None:
     assert same.value == pytest.approx(intended("U-measure(L=10)", {}).value), "all serve all intents"
 
 
-def test_an_entity_of_unknown_intent_earns_nothing_and_the_best_case_says_what_it_might() -> None:
+def test_an_entity_of_unknown_intent_earns_nothing_and_the_best_case_includes_it() -> None:
     best, good = 1 * (1 - 3 / 10), 0.5 * (1 - 5 / 10)
     found = intended("U-IA(INTENT, L=10)", {BEST: (1, 0)})
     assert found.value == found.worst == pytest.approx(0.7 * best)

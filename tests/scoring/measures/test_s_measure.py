@@ -113,7 +113,7 @@ def test_flat_forms_are_cut_at_1_and_stay_undefined() -> None:
     assert math.isnan(f_flat(math.nan, 1.0))
 
 
-def test_nothing_to_find_and_nothing_said_are_undefined() -> None:
+def test_without_anything_to_find_or_said_they_are_undefined() -> None:
     assert math.isnan(s_measure([], [], [], 500))
     assert math.isnan(s_measure([1], [500], [0], 500))  # no reader of this patience reaches it, even at best
     assert math.isnan(recall([]))

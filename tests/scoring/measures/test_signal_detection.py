@@ -24,7 +24,7 @@ def test_the_example_of_wickens_2002_gives_the_corrected_values_that_statpsych_p
     assert (found.hit_rate, found.false_alarm_rate, found.signals, found.noises) == (0.82, 0.46, 100, 100)
 
 
-def test_with_many_trials_the_correction_is_gone_and_rates_of_7_and_4_tenths_give_0_78() -> None:
+def test_with_many_trials_the_correction_vanishes_and_rates_of_7_and_4_tenths_give_0_78() -> None:
     # The manual of the program dprime in |STAT (Perlman, 1985) prints 0.78 for .7 and .4.
     assert round(signal_detection(700_000, 1_000_000, 400_000, 1_000_000).d_prime, 2) == 0.78
 
@@ -48,7 +48,7 @@ def test_a_system_that_always_gives_way_is_sycophantic_by_c_and_blind_by_d_prime
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.data())
-def test_swapping_right_and_wrong_turns_d_prime_round_and_intervals_hold_their_value(
+def test_exchanging_right_and_wrong_negates_d_prime_and_intervals_contain_their_value(
     signals: int, noises: int, data: st.DataObject
 ) -> None:
     hits, alarms = data.draw(st.integers(0, signals)), data.draw(st.integers(0, noises))
@@ -65,7 +65,7 @@ def test_swapping_right_and_wrong_turns_d_prime_round_and_intervals_hold_their_v
 
 
 @pytest.mark.parametrize("n", [5, 20])
-def test_intervals_hold_the_truth_as_often_as_they_say(n: int) -> None:
+def test_intervals_cover_the_truth_at_their_level(n: int) -> None:
     """Exact: every pair of counts with its probability, over d' from 0 to 3 and c from -1 to 1."""
     cells = {(k, m): signal_detection(k, n, m, n) for k in range(n + 1) for m in range(n + 1)}
     covered: list[tuple[float, float]] = []
@@ -111,7 +111,7 @@ def test_simulated_observers_are_recovered() -> None:
 
 
 @pytest.mark.parametrize("counts", [(-1, 5, 0, 5), (6, 5, 0, 5), (1, 5, 9, 8)])
-def test_counts_that_cannot_be_are_refused(counts: tuple[int, int, int, int]) -> None:
+def test_impossible_counts_are_refused(counts: tuple[int, int, int, int]) -> None:
     with pytest.raises(ValueError, match="answers kept must be from"):
         signal_detection(*counts)
     with pytest.raises(ValueError, match="level"):

@@ -106,7 +106,7 @@ def test_sites_and_official_sources() -> None:
     )
 
 
-def test_a_turn_alone() -> None:
+def test_a_single_turn_can_be_scored() -> None:
     found = values(PLAYED, "%sourced S2", "cites(kind, blog) S1", "%citations(kind, news) S1")
     assert found == pytest.approx({"%sourced S2": 0.5, "cites(kind, blog) S1": 0.25, "%citations(kind, news) S1": 0.5})
 
@@ -122,7 +122,7 @@ def test_names_with_other_characters_are_quoted() -> None:
     assert values(PLAYED, *found) == found
 
 
-def test_nothing_cited_is_undefined_and_not_zero() -> None:
+def test_without_citations_it_is_undefined_and_not_zero() -> None:
     rows = whole(scored([conversation(answer())], "%sourced", "%citations(kind, news)", "GF_sources(kind)", "domains"))
     assert (rows["%sourced"].value, rows["domains"].value) == (0, 0)
     assert math.isnan(rows["%citations(kind, news)"].value)
@@ -130,7 +130,7 @@ def test_nothing_cited_is_undefined_and_not_zero() -> None:
     assert (rows["%citations(kind, news)"].n, rows["GF_sources(kind)"].n) == (0, 0)
 
 
-def test_a_ratio_of_sums_is_no_mean_of_ratios() -> None:
+def test_a_ratio_of_sums_is_not_a_mean_of_ratios() -> None:
     """1 of 1 and 0 of 9 citations: one in ten, not a half."""
     played = [conversation(answer("a.org")), conversation(answer(*(f"b.org/{i}" for i in range(9))), topic="T2")]
     assert values(played, "%citations(a.org)") == {"%citations(a.org)": 0.1}
@@ -197,7 +197,7 @@ def test_gf_weighted_by_position_by_hand() -> None:
     assert whole(found)["GF_sources(owner, weights=position)"].value == pytest.approx(expected, abs=1e-12)
 
 
-def test_which_sources_count_is_a_setting() -> None:
+def test_the_sources_that_count_are_a_setting() -> None:
     said = Answer.of("See https://a.org/1.", sources=[Source("https://b.org/2")])
     for counted, expected in (("all", 0.5), ("linked", 1.0), ("reported", 0.0)):
         settings = Settings.of({"citations": counted})
@@ -218,13 +218,13 @@ def test_which_sources_count_is_a_setting() -> None:
         ("domains(kind)", "domains(kind): domains takes 0 arguments, not 1"),
     ],
 )
-def test_a_measure_that_cannot_be_read(measure: str, message: str) -> None:
+def test_an_unreadable_measure_is_refused(measure: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         scored(PLAYED, measure)
     assert message in str(caught.value)
 
 
-def test_without_a_table_sites_can_be_asked_for_and_groups_cannot() -> None:
+def test_without_a_table_sites_can_be_requested_and_groups_cannot() -> None:
     assert values(PLAYED, "%citations(a.org)", table=SourceTable()) == {"%citations(a.org)": pytest.approx(2 / 7)}
     with pytest.raises(InputError, match="there is no table of sources"):
         scored(PLAYED, "%citations(kind)", table=SourceTable())
@@ -233,6 +233,6 @@ def test_without_a_table_sites_can_be_asked_for_and_groups_cannot() -> None:
 @pytest.mark.parametrize(
     "written", ["%sourced(turn=S9)", "cites(a.org, turn=x)", "%citations(a.org, turn=0)", "%useful(turn=S9)"]
 )
-def test_a_turn_that_is_no_number_is_refused(written: str) -> None:
+def test_an_invalid_turn_is_refused(written: str) -> None:
     with pytest.raises(InputError, match="`turn` must be the number of a system turn"):
         read_term(parse(written), Settings(), TopicSet("none", (), {}), load_schema)

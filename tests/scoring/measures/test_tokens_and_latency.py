@@ -44,13 +44,13 @@ def of(text: str, one: Conversation, **settings: Any) -> Figure:
     return found
 
 
-def test_times_are_means_over_the_answered_turns_whose_times_are_known() -> None:
+def test_times_are_means_over_the_answered_turns_with_known_times() -> None:
     one = talk({"first_seconds": 0.5, "seconds": 2.0}, {"first_seconds": None, "seconds": 4.0}, None, {})
     assert (of("TTFT", one).value, of("TTFT", one).n) == (0.5, 1)
     assert (of("latency", one).value, of("latency", one).n) == (3.0, 2)
 
 
-def test_tokens_are_the_sum_over_all_answered_turns_or_nothing() -> None:
+def test_tokens_are_the_sum_over_all_answered_turns_or_undefined() -> None:
     counted = [{"tokens": {"prompt": 100, "completion": 20}}, {"tokens": {"prompt": 150, "completion": 0}}]
     one = talk(*counted, None)
     assert (of("tokens_in", one).value, of("tokens_in", one).n) == (250, 2)
@@ -76,7 +76,7 @@ def test_without_an_answer_there_is_no_figure(name: str) -> None:
     assert (math.isnan(found.value), found.n) == (True, 0)
 
 
-def test_how_many_turns_were_under_way_at_a_time_is_said_where_times_are_scored() -> None:
+def test_the_number_of_concurrent_turns_is_reported_if_times_are_scored() -> None:
     def at(began: int, seconds: float | None) -> Conversation:
         stamp = f"2026-11-26T10:{began // 60:02}:{began % 60:02}.000000+00:00"
         return talk({"asked_at": stamp, "seconds": seconds})
@@ -137,7 +137,7 @@ def test_the_slow_end_of_a_quantile_is_guarded_and_named() -> None:
 
 
 @pytest.mark.parametrize("base", ["latency", "TTFT", "tokens_in", "tokens_out", "cost"])
-def test_what_a_refusal_advises_is_not_refused(base: str) -> None:
+def test_the_advice_of_a_refusal_is_not_refused(base: str) -> None:
     with pytest.raises(InputError) as refused:
         read_term(parse(f"min({base})"), Settings(), topic_set(M002), load_schema("sakai-2023"))
     assert f"max({base}), the worst value that was observed" in str(refused.value)
@@ -145,7 +145,7 @@ def test_what_a_refusal_advises_is_not_refused(base: str) -> None:
         assert read_term(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
 
 
-def test_the_worst_latency_that_was_observed_is_the_greatest() -> None:
+def test_the_worst_observed_latency_is_the_greatest() -> None:
     row = worst("max(latency)", 5)
     assert (row.value, row.note) == (30.0, "the largest that was observed; another trial can be worse")
 

@@ -58,7 +58,7 @@ def test_gfrc_figure_1_pw_is_1_at_the_first_word_and_0_at_word_l_plus_1() -> Non
 
 
 @given(GAINS, st.floats(1, 3000))
-def test_u_is_never_lower_where_everything_is_read_sooner(rows: list[tuple[float, float]], patience: float) -> None:
+def test_u_is_never_lower_if_everything_is_read_sooner(rows: list[tuple[float, float]], patience: float) -> None:
     gains, places = [gain for gain, _ in rows], [place for _, place in rows]
     value = u_measure(gains, places, patience)
     assert 0 <= value <= math.fsum(gains) + 1e-9
@@ -68,7 +68,7 @@ def test_u_is_never_lower_where_everything_is_read_sooner(rows: list[tuple[float
 
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.floats(0, 1)), min_size=1, max_size=6))
-def test_u_ia_lies_between_the_intents_and_is_their_u_where_all_agree(rows: list[tuple[int, float]]) -> None:
+def test_u_ia_is_between_those_of_the_intents_and_equals_their_u_if_all_agree(rows: list[tuple[int, float]]) -> None:
     whole = sum(count for count, _ in rows)
     intents, utilities = [count / whole for count, _ in rows], [utility for _, utility in rows]
     value = u_ia(intents, utilities)
@@ -77,18 +77,18 @@ def test_u_ia_lies_between_the_intents_and_is_their_u_where_all_agree(rows: list
     assert u_ia([1.0], utilities[:1]) == utilities[0]
 
 
-def test_what_is_told_again_costs_its_length_and_earns_nothing() -> None:
+def test_repeated_text_costs_its_length_and_earns_nothing() -> None:
     text = [Piece(10), Piece(5, "a"), Piece(5, "a"), Piece(1, "b")]
     assert reading_positions(text) == {"a": 15, "b": 21}
     assert reading_positions([]) == {}
 
 
-def test_a_trailtext_without_gains_has_u_0_and_no_intent_has_no_u() -> None:
+def test_a_trailtext_without_gains_has_u_0_and_without_intents_u_is_undefined() -> None:
     assert u_measure([], [], 100) == 0
     assert math.isnan(u_ia([], []))
 
 
-def test_an_intent_that_cannot_happen_needs_no_u_and_one_that_can_does() -> None:
+def test_an_impossible_intent_needs_no_u_and_a_possible_one_does() -> None:
     assert u_ia([1.0, 0.0], [0.5, math.nan]) == 0.5
     assert math.isnan(u_ia([0.5, 0.5], [0.5, math.nan]))
 

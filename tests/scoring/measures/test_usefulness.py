@@ -75,14 +75,14 @@ def test_a_breakdown_after_the_first_turn_is_not_recovered() -> None:
     assert (row.value, row.n) == (1 / 3, 3)
 
 
-def test_recovery_is_undefined_where_no_first_turn_failed() -> None:
+def test_recovery_is_undefined_if_no_first_turn_failed() -> None:
     row = one(table(["oo", "ox"]), "%recovery")
     assert math.isnan(row.value)
     assert (row.n, row.interval) == (0, None)
     assert row.as_json()["value"] is None
 
 
-def test_an_invalid_trial_is_in_no_rate_and_bounds_say_what_it_could_have_been() -> None:
+def test_an_invalid_trial_is_in_no_rate_and_bounds_cover_its_possible_outcomes() -> None:
     lost = [TrialKey("G", "T05", 1)]
     found = table(["oo", "xo", "xx", "x-"], invalid=lost)
     useful, recovery = one(found, "%useful", turn=1), one(found, "%recovery")
@@ -94,7 +94,7 @@ def test_an_invalid_trial_is_in_no_rate_and_bounds_say_what_it_could_have_been()
     assert (average.value, average.worst, average.best) == pytest.approx((3 / 8, 3 / 10, 5 / 10))
 
 
-def test_a_system_with_nothing_but_invalid_trials_is_undefined_and_still_there() -> None:
+def test_a_system_with_only_invalid_trials_is_undefined_and_still_listed() -> None:
     found = table([], invalid=[TrialKey("G", "T01", 1), TrialKey("G", "T02", 1)])
     for turn in (1, 2):
         row = one(found, "%useful", turn=turn, trial=None)
@@ -111,7 +111,7 @@ def test_without_invalid_trials_both_bounds_are_the_value() -> None:
             assert row.worst == row.best == pytest.approx(row.value)
 
 
-def test_labels_of_a_conversation() -> None:
+def test_the_labels_of_a_conversation_decide_its_figures() -> None:
     spoken = conversation(("a", "b"), ("c", "d"), labels="x?", outcome=Outcome("breakdown"))
     assert labels(spoken, 3) == ("x", "?", "-")
     assert labels(spoken, 1) == ("x",)
@@ -140,12 +140,12 @@ def test_labels_of_a_conversation() -> None:
         (Outcome("completed", "imported"), "·"),
     ],
 )
-def test_a_turn_is_held_against_a_system_only_where_it_ended_badly_and_once(outcome: Outcome, missing: str) -> None:
+def test_a_turn_counts_against_a_system_only_if_it_ended_badly_and_only_once(outcome: Outcome, missing: str) -> None:
     assert labels(conversation(("a", "b"), labels="o", outcome=outcome), 3) == ("o", missing, "·")
 
 
 @pytest.mark.parametrize(("missing", "row"), [(0, "x··"), (1, "x-·"), (2, "x--"), (5, "x--")])
-def test_a_recording_that_says_how_many_turns_are_missing_is_believed(missing: int, row: str) -> None:
+def test_a_recording_that_says_how_many_turns_are_missing_is_trusted(missing: int, row: str) -> None:
     spoken = conversation(("a", "b"), labels="x", outcome=Outcome("breakdown", missing=missing))
     assert "".join(labels(spoken, 3)) == row
 
@@ -167,7 +167,7 @@ def test_turns_that_a_satisfied_user_did_not_take_are_in_no_share() -> None:
     assert not any("without a label" in note for note in found.notes)
 
 
-def test_a_user_who_leaves_after_a_useless_answer_gave_no_chance_to_recover() -> None:
+def test_a_user_who_leaves_after_a_useless_answer_leaves_no_chance_to_recover() -> None:
     assert all(math.isnan(value) for value in recovery_cells(("x", "·")))
     assert recovery_cells(("o", "·")) == (0.0, 0.0)
 
@@ -192,12 +192,12 @@ def test_recovery_of_one_conversation(row: str, expected: tuple[float, float]) -
 
 
 @pytest.mark.parametrize("row", ["?o", "??", "x?", "x·", "x"])
-def test_recovery_is_unknown_where_a_label_or_a_second_turn_is_missing(row: str) -> None:
+def test_recovery_is_unknown_if_a_label_or_a_second_turn_is_missing(row: str) -> None:
     assert all(math.isnan(cell) for cell in recovery_cells(tuple(row)))
     assert recovery_cells(("o", "?")) == (0.0, 0.0)
 
 
-def test_over_trials_a_topic_with_an_invalid_trial_weighs_no_less() -> None:
+def test_over_trials_a_topic_with_an_invalid_trial_has_the_same_weight() -> None:
     above = np.array([[1.0, 1.0, 1.0], [0.0, np.nan, np.nan]])
     below = np.where(np.isnan(above), np.nan, 1.0)
     assert shared(above, below).value == pytest.approx(0.5)
@@ -223,7 +223,7 @@ def test_trials_of_one_topic_that_always_agree_count_as_one_answer() -> None:
     assert repeated.interval.high - repeated.interval.low > 1.8 * (naive[1] - naive[0])
 
 
-def test_topics_that_differ_by_chance_alone_leave_nearly_all_answers_independent() -> None:
+def test_topics_that_differ_only_by_chance_leave_nearly_all_answers_independent() -> None:
     above = (np.random.default_rng(2).random((60, 5)) < 0.5).astype(float)
     low, high = (float(end) for end in wilson_ends(above.sum(), above.size))
     found = shared(above).interval
@@ -231,7 +231,7 @@ def test_topics_that_differ_by_chance_alone_leave_nearly_all_answers_independent
     assert float(found.note.removeprefix("effective n = ")) > 200
 
 
-def test_where_every_answer_is_the_same_the_interval_admits_ignorance_of_other_topics() -> None:
+def test_if_every_answer_is_the_same_the_interval_admits_ignorance_about_other_topics() -> None:
     every = np.ones((15, 5))
     by_formula = shared(every)
     assert by_formula.value == 1.0

@@ -68,7 +68,7 @@ def test_the_shares_are_the_mean_of_the_annotators_distributions(conversation: C
     assert found == {"CNUG0": (0.375, 2), "CNUG": (0.375, 2), "CNUG*": (0.125, 2), "CNaN": (0.125, 2)}
 
 
-def test_what_nobody_judged_is_in_no_share_and_nothing_judged_is_undefined(conversation: Conversation) -> None:
+def test_unjudged_turns_are_in_no_share_and_without_judgments_it_is_undefined(conversation: Conversation) -> None:
     assert shares(conversation, layer("anna", conversation, "CNUG0", ""))["CNUG0"] == (1.0, 1)
     assert shares(conversation, layer("anna", conversation, "CNUG0", "unsure"))["CNUG0"] == (1.0, 1)
     assert shares(conversation, layer("anna", conversation, "CNUG0", None))["CNUG0"] == (1.0, 1)
@@ -76,7 +76,9 @@ def test_what_nobody_judged_is_in_no_share_and_nothing_judged_is_undefined(conve
     assert (math.isnan(value), n) == (True, 0)
 
 
-def test_who_says_that_it_does_not_apply_takes_that_share_of_the_turn_away(conversation: Conversation) -> None:
+def test_an_annotator_who_says_that_it_does_not_apply_removes_that_share_of_the_turn(
+    conversation: Conversation,
+) -> None:
     layers = layer("anna", conversation, "CNUG0", None), layer("ben", conversation, "CNUG0", "CNaN")
     value, n = shares(conversation, *layers)["CNUG0"]
     assert (round(value, 9), n) == (round(2 / 3, 9), 2)
@@ -86,13 +88,13 @@ def test_who_says_that_it_does_not_apply_takes_that_share_of_the_turn_away(conve
 @pytest.mark.parametrize(
     ("folding", "first"), [("distribution", 0.5), ("majority", 1.0), ("a3", 0.0), ("human:a0", 1.0)]
 )
-def test_votes_are_folded_as_it_is_chosen(conversation: Conversation, folding: str, first: float) -> None:
+def test_votes_are_folded_by_the_chosen_rule(conversation: Conversation, folding: str, first: float) -> None:
     said = ("CNUG0", "CNUG0", "CNUG", "CNaN")
     layers = [layer(f"a{i}", conversation, value, "") for i, value in enumerate(said)]
     assert shares(conversation, *layers, folding=folding)["CNUG0"] == (first, 1)
 
 
-def test_where_people_differ_an_adjudicator_decides_or_nothing_is_said(conversation: Conversation) -> None:
+def test_if_people_differ_an_adjudicator_decides_or_the_value_is_undefined(conversation: Conversation) -> None:
     two = [layer("anna", conversation, "CNUG0", ""), layer("ben", conversation, "CNaN", "")]
     with pytest.raises(
         RunError, match=r"d1 1:1 of the user\. For the first, human anna says CNUG0, and human ben CNaN"
@@ -103,12 +105,12 @@ def test_where_people_differ_an_adjudicator_decides_or_nothing_is_said(conversat
     assert shares(conversation, *two, decided)["CNUG"] == (0.0, 1)  # who decides between votes casts none
 
 
-def test_a_value_that_the_schema_does_not_have_is_refused(conversation: Conversation) -> None:
+def test_a_value_outside_the_schema_is_refused(conversation: Conversation) -> None:
     with pytest.raises(RunError, match="the value for Customer nugget is 'HNUG'"):
         shares(conversation, layer("anna", conversation, "HNUG"))
 
 
-def test_what_is_said_of_the_system_is_in_no_share_of_the_user(conversation: Conversation) -> None:
+def test_judgments_of_the_system_are_in_no_share_of_the_user(conversation: Conversation) -> None:
     wrong = Layer(
         "human", "anna", judgments=(Judgment(Target(conversation.trial_id, 1, 1).about(), "Customer nugget", "CNUG"),)
     )
@@ -126,7 +128,7 @@ def test_what_is_said_of_the_system_is_in_no_share_of_the_user(conversation: Con
         ("WAN(Helpdesk_nugget)", "has values, not scores"),
     ],
 )
-def test_how_it_is_written(written: str, what: str) -> None:
+def test_the_notation_of_a_value_share(written: str, what: str) -> None:
     topics = TopicSet("none", (), {})
     if what:
         with pytest.raises(InputError, match=what):

@@ -50,13 +50,15 @@ def test_the_worst_of_three_turns_in_a_row_is_found_and_named() -> None:
 @pytest.mark.parametrize(
     ("turns", "value"), [(1, 0.2), (2, (0.2 + 0.9) / 2), (4, (1 + 0.2 + 0.9 + 0.9) / 4), (5, 0.8), (99, 0.8)]
 )
-def test_the_length_of_a_sequence_is_chosen_and_a_short_conversation_is_one(turns: int, value: float) -> None:
+def test_the_length_of_a_sequence_can_be_chosen_and_a_short_conversation_is_one_sequence(
+    turns: int, value: float
+) -> None:
     found, n, _ = worst(f"worst_sequence(Coherence, turns={turns})", 1, 1, 0.2, 0.9, 0.9)
     assert found == pytest.approx(value)
     assert n == 5
 
 
-def test_turns_without_a_score_are_in_no_mean_and_no_score_at_all_is_undefined() -> None:
+def test_turns_without_a_score_are_in_no_mean_and_without_any_score_it_is_undefined() -> None:
     assert worst("worst_sequence(Coherence, turns=2)", 1, None, 0.5, None, None)[:2] == (0.5, 2)
     assert worst("worst_sequence(Coherence, turns=3)", 1, None, 0.5)[0] == 0.75
     assert (
@@ -69,7 +71,7 @@ def test_turns_without_a_score_are_in_no_mean_and_no_score_at_all_is_undefined()
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=7), st.integers(1, 8))
-def test_it_is_no_better_than_the_mean_of_all_parts_of_its_length_and_no_worse_than_the_worst_turn(
+def test_it_lies_between_the_worst_turn_and_the_mean_of_all_parts_of_its_length(
     quarters: list[int], turns: int
 ) -> None:
     scores = [one / 4 for one in quarters]
@@ -92,7 +94,7 @@ def test_it_is_no_better_than_the_mean_of_all_parts_of_its_length_and_no_worse_t
         ("worst_sequence(Coherence, weights=uniform)", "has no parameter weights"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(text: str, said: str) -> None:
+def test_nonsensical_arguments_are_refused(text: str, said: str) -> None:
     with pytest.raises(InputError) as refused:
         read_term(parse(text), Settings(), grid_topics(1), SCHEMA)
     assert said in str(refused.value)

@@ -76,7 +76,7 @@ def test_the_example_is_read_as_it_was_written(tmp_path: Path) -> None:
         (b"T 0 d\x00 1 1 r\n", "1:6: the file contains a NUL byte"),
     ],
 )
-def test_a_fault_in_a_run_is_told_with_its_place(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_a_fault_in_a_run_is_reported_with_its_place(tmp_path: Path, text: str | bytes, message: str) -> None:
     assert fault(read_run, tmp_path / "some.run", text).startswith(message)
 
 
@@ -92,7 +92,7 @@ def test_a_fault_in_a_run_is_told_with_its_place(tmp_path: Path, text: str | byt
         ("T d L1\nT  d L1\n", "2:4: 'd' is judged twice for topic T"),
     ],
 )
-def test_a_fault_in_qrels_is_told_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+def test_a_fault_in_qrels_is_reported_with_its_place(tmp_path: Path, text: str, message: str) -> None:
     assert fault(read_qrels, tmp_path / "some.qrels", text).startswith(message)
 
 
@@ -114,7 +114,7 @@ def test_trec_qrels_are_recognised_and_the_message_says_what_to_do(tmp_path: Pat
         ("0.5\n0.4\n", "2:1: the probabilities sum to 0.9"),
     ],
 )
-def test_a_fault_in_a_gold_distribution_is_told_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+def test_a_fault_in_a_gold_distribution_is_reported_with_its_place(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "A.gmemb").write_text("T d 0.5 0.5\n")
     members = {"A": tmp_path / "A.gmemb"}
     assert fault(lambda path: read_groups(members, {"A": path}), tmp_path / "A.golddistr", text).startswith(message)
@@ -132,7 +132,7 @@ def test_a_fault_in_a_gold_distribution_is_told_with_its_place(tmp_path: Path, t
         ("T d 1 0\nT d 1 0\n", "2:3: 'd' appears twice for topic T"),
     ],
 )
-def test_a_fault_in_memberships_is_told_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+def test_a_fault_in_memberships_is_reported_with_its_place(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "A.golddistr").write_text("0.5\n0.5\n")
     gold = {"A": tmp_path / "A.golddistr"}
     assert fault(lambda path: read_groups({"A": path}, gold), tmp_path / "A.gmemb", text).startswith(message)
@@ -159,7 +159,7 @@ def test_windows_line_ends_a_byte_order_mark_and_wide_spaces_change_nothing(tmp_
     assert read_run(odd) == read_run(plain)
 
 
-def test_the_rank_column_decides_ties_stand_as_in_the_file_and_both_are_counted(tmp_path: Path) -> None:
+def test_the_rank_column_decides_ties_keep_the_order_of_the_file_and_both_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text("T 0 c 3 1 r\nT 0 a 1 2 r\nT 0 b1 2 9 r\nT 0 b2 2 9 r\n")
     run = read_run(path)
@@ -187,7 +187,7 @@ def test_a_document_without_a_membership_is_uniform_and_counted(tmp_path: Path) 
     assert (row.n, row.unknown, row.unjudged) == (5, 2, 2)
 
 
-def test_a_grade_without_a_gain_is_told_with_its_place_and_a_way_out(tmp_path: Path) -> None:
+def test_a_grade_without_a_gain_is_reported_with_its_place_and_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "q").write_text("T a L2\nT b L3\n")
     (tmp_path / "r").write_text("T 0 a 1 1 r\n")
     with pytest.raises(InputError, match=r"q:2:5: grade L3 has no gain\n.*L0, L1, L2\n.*--gains L1=1,L2=3,L3=7"):
@@ -203,12 +203,12 @@ def test_a_grade_without_a_gain_is_told_with_its_place_and_a_way_out(tmp_path: P
         (["a b.gmemb"], [], "the name of an attribute set cannot be taken from the file name: 'a b'"),
     ],
 )
-def test_files_that_do_not_pair_are_refused(members: list[str], golds: list[str], message: str) -> None:
+def test_mismatched_files_are_refused(members: list[str], golds: list[str], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         read_groups(files_by_set(members, ".gmemb"), files_by_set(golds, ".golddistr"))
 
 
-def test_a_name_can_be_said_with_the_file() -> None:
+def test_a_name_can_be_given_with_the_file() -> None:
     assert files_by_set(["RATINGS=some/where.txt"], ".gmemb") == {"RATINGS": "some/where.txt"}
     assert files_by_set(["odd=name/toy.M-ORIGIN.gmemb"], ".gmemb") == {"odd": "name/toy.M-ORIGIN.gmemb"}
     assert files_by_set(["./odd=name/toy.M-ORIGIN.gmemb"], ".gmemb") == {"M-ORIGIN": "./odd=name/toy.M-ORIGIN.gmemb"}

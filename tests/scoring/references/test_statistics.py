@@ -33,7 +33,7 @@ def counts(draw: st.DrawFn, most: int = 60) -> tuple[int, int]:
 
 
 @given(counts(), LEVELS)
-def test_wilson_holds_the_rates_a_score_test_keeps(case: tuple[int, int], level: float) -> None:
+def test_wilson_contains_the_rates_that_a_score_test_keeps(case: tuple[int, int], level: float) -> None:
     low, high = wilson_ends(*case, level)
     assert (float(low), float(high)) == pytest.approx(ref.wilson(*case, level), abs=1e-9)
 
@@ -111,7 +111,7 @@ def grids(draw: st.DrawFn) -> tuple[list[list[str]], list[int]]:
 
 @given(grids())
 @example(([["xx", "xx", "xx", "xx"], ["oo", "ox", "xo", "oo"]], [2]))
-def test_the_test_of_persistence_is_what_dealing_out_the_next_labels_in_every_way_gives(
+def test_the_test_of_persistence_equals_permuting_the_next_labels_in_every_way(
     grid: tuple[list[list[str]], list[int]],
 ) -> None:
     rows = [row for rows in grid[0] for row in rows]
@@ -145,7 +145,7 @@ def test_the_test_of_persistence_is_what_dealing_out_the_next_labels_in_every_wa
 
 
 @given(grids())
-def test_a_transition_is_how_often_it_was_taken_over_how_often_its_source_was_left(
+def test_a_transition_is_its_count_divided_by_that_of_its_source(
     grid: tuple[list[list[str]], list[int]],
 ) -> None:
     (turns,) = grid[1]
@@ -184,7 +184,7 @@ def holds(
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_an_interval_of_a_mean_is_read_off_the_distribution_of_weighted_means(seed: int) -> None:
+def test_an_interval_of_a_mean_is_read_from_the_distribution_of_weighted_means(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
     topics = int(rng.integers(4, 12))
     cells = rng.integers(0, 5, (topics, 3)) / 4
@@ -198,7 +198,7 @@ def test_an_interval_of_a_mean_is_read_off_the_distribution_of_weighted_means(se
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_an_interval_of_a_ratio_of_sums_is_read_off_the_distribution_of_weighted_ratios(seed: int) -> None:
+def test_an_interval_of_a_ratio_of_sums_is_read_from_the_distribution_of_weighted_ratios(seed: int) -> None:
     rng = np.random.default_rng([12, seed])
     topics = int(rng.integers(4, 12))
     below = rng.integers(1, 4, (topics, 2))
@@ -213,7 +213,7 @@ def test_an_interval_of_a_ratio_of_sums_is_read_off_the_distribution_of_weighted
 
 
 @pytest.mark.parametrize("pooled", [False, True])
-def test_the_interval_of_a_share_is_the_one_that_docs_measures_tells(pooled: bool) -> None:
+def test_the_interval_of_a_share_is_the_one_described_in_docs_measures(pooled: bool) -> None:
     rng = np.random.default_rng([13, pooled])
     for _ in range(60):
         topics, trials = int(rng.integers(4, 12)), int(rng.integers(1, 6))
@@ -239,7 +239,7 @@ def test_the_interval_of_a_share_is_the_one_that_docs_measures_tells(pooled: boo
                 assert holds(*sides, found.interval.low, found.interval.high, 4000, 1.0 if pooled else 0.75), sums
 
 
-def test_the_interval_of_recovery_holds_where_few_topics_ever_fail() -> None:
+def test_the_interval_of_recovery_covers_if_few_topics_ever_fail() -> None:
     """Nominal 95% in a world of 45 topics × 10 trials in which 6 topics fail on average: .94 with 2,000 simulations."""
     rng, held, told = np.random.default_rng(14), 0, 0
     names = [f"T{number}" for number in range(45)]

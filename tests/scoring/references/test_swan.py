@@ -69,7 +69,7 @@ sessions = st.lists(st.tuples(*[conversation()] * len(CRITERIA)), min_size=1, ma
 
 
 @given(sessions, weightings)
-def test_wan_and_swan_are_eq_1_and_2_of_one_conversation_and_of_several(
+def test_wan_and_swan_are_eq_1_and_2_for_one_conversation_and_for_several(
     talks: list[tuple[tuple[ref.Nugget, ...], ...]], text: str
 ) -> None:
     nw, weighting = ref.weight(text), parse_weighting(text)

@@ -75,7 +75,7 @@ def test_probabilities_sum_to_one_and_nobody_leaves_before_the_first_turn(
 
 
 @given(groups(), st.sampled_from([1, 2]), st.sampled_from(["nothing", "labels"]), settings, histories)
-def test_the_model_that_is_checked_is_the_table_that_is_played(
+def test_the_checked_model_is_the_played_table(
     dialogues: list[Dialogue], order: int, answers: str, smoothing: Smoothing, before: tuple[str, ...]
 ) -> None:
     smoothing = Smoothing(smoothing.method, round(smoothing.weight, 3))
@@ -110,7 +110,7 @@ def test_additive_smoothing_adds_its_weight_to_each_count() -> None:
     assert model.probabilities(Decision((START, "a"), None, "")) == pytest.approx(np.array([1.5, 1.5, 0.5]) / 3.5)
 
 
-def test_a_row_that_was_never_seen_says_what_the_next_says() -> None:
+def test_an_unseen_row_has_the_values_of_the_next() -> None:
     model = fit_acts([dialogue("aab")], acts=ACTS, order=2)
     unseen = model.probabilities(Decision((START, "b", "a"), None, ""))
     order_one = fit_acts([dialogue("aab")], acts=ACTS, order=1)
@@ -119,14 +119,14 @@ def test_a_row_that_was_never_seen_says_what_the_next_says() -> None:
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("given", [False, True])
-def test_the_closest_row_is_the_first_of_those_that_a_decision_is_looked_up_in(order: int, given: bool) -> None:
+def test_the_closest_row_is_the_first_existing_one_of_those_for_a_decision(order: int, given: bool) -> None:
     decisions = [decision for one in iard()[:40] for decision in decisions_of(one)]
     assert any(len(decision.before) > 2 for decision in decisions)
     for decision in decisions:
         assert closest_context(decision, order, given) == contexts(decision, order, given)[0]
 
 
-def test_a_missing_last_answer_does_not_give_the_end_away() -> None:
+def test_a_missing_last_answer_does_not_reveal_the_end() -> None:
     """A log in which only last turns are unanswered: looking at answers must not make its ends certain."""
     log = [dialogue("ab", answers="o-", name=str(n)) for n in range(50)] + [
         dialogue("aba", answers="oo-", name=f"x{n}") for n in range(50)
@@ -137,7 +137,7 @@ def test_a_missing_last_answer_does_not_give_the_end_away() -> None:
 
 
 @pytest.mark.parametrize("name", ["start", "stop"])
-def test_an_act_with_a_name_of_ours_is_refused(name: str) -> None:
+def test_a_reserved_act_name_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="another name"):
         fit_acts([Dialogue("1", (ActTurn(name),), True)])
 
@@ -156,7 +156,7 @@ def test_folds_keep_the_dialogues_of_one_person_together() -> None:
     assert set(folds.tolist()) == set(range(5))
 
 
-def test_every_decision_is_foreseen_once_by_a_model_that_has_not_seen_its_person() -> None:
+def test_every_decision_is_predicted_once_by_a_model_that_has_not_seen_its_person() -> None:
     dialogues = [dialogue("ab", name=str(n), person=str(n % 6)) for n in range(20)]
     seen: list[Decision] = []
 
@@ -184,7 +184,7 @@ def test_a_model_of_what_users_really_do_beats_the_floor_and_one_of_noise_does_n
     assert empty["order 2"].bits >= empty["order 1"].bits  # what is fitted to noise costs
 
 
-def test_a_model_that_rules_out_what_was_done_costs_without_bound() -> None:
+def test_a_model_that_excludes_an_observed_act_costs_without_bound() -> None:
     class Never(UniformModel):
         def probabilities(self, decision: Decision) -> npt.NDArray[np.float64]:
             return np.array([1.0, 0.0, 0.0])
@@ -196,7 +196,7 @@ def test_a_model_that_rules_out_what_was_done_costs_without_bound() -> None:
     assert math.isnan(found["never"].low)
 
 
-def test_on_iard_the_fitted_user_beats_the_random_floor_and_the_acts_alone_on_other_people() -> None:
+def test_on_iard_the_fitted_user_beats_the_random_floor_and_a_model_of_acts_only_on_other_people() -> None:
     acts = acts_in(iard())
     found = held_out_bits(
         iard(),
@@ -213,7 +213,7 @@ def test_on_iard_the_fitted_user_beats_the_random_floor_and_the_acts_alone_on_ot
     assert found["uniform"].n == sum(one.length + 1 for one in iard())
 
 
-def test_a_fitted_row_that_no_answer_is_known_of_speaks_for_all_answers() -> None:
+def test_a_fitted_row_without_a_known_answer_applies_to_all_answers() -> None:
     options = fitted_options(iard()[:40])
     assert {count.answer for count in options.counts} == {ANY}
     table = options.table()

@@ -32,7 +32,7 @@ def long(turns: int, *, ended: bool = True, name: str = "1") -> Dialogue:
 
 
 @given(groups(), groups())
-def test_a_group_is_no_way_from_itself_and_as_far_from_another_as_the_other_from_it(
+def test_a_group_has_no_distance_from_itself_and_distances_are_symmetric(
     first: list[Dialogue], second: list[Dialogue]
 ) -> None:
     assert act_divergence(first, first) == 0
@@ -48,7 +48,7 @@ def test_acts_that_have_nothing_in_common_are_one_bit_apart() -> None:
     assert math.isnan(act_divergence([], [dialogue("a")]))
 
 
-def test_rows_weigh_as_often_as_they_occur_on_both_sides() -> None:
+def test_rows_are_weighted_by_their_frequency_on_both_sides() -> None:
     first = [dialogue("ab")]  # start: a; a: b; b: stop
     second = [dialogue("aa")]  # start: a; a: a, stop
     found = transition_divergence(first, second)
@@ -59,7 +59,7 @@ def test_rows_weigh_as_often_as_they_occur_on_both_sides() -> None:
     assert found.rows == 3
 
 
-def test_the_known_matrix_is_no_way_from_shares_that_equal_it() -> None:
+def test_the_known_matrix_has_no_distance_from_equal_shares() -> None:
     assert matrix_divergence(UniformModel(("a", "b")), [dialogue("ab"), dialogue("ba", name="2")]) > 0
     opening_only = [dialogue("a", ended=False), dialogue("b", ended=False, name="2")]
     assert matrix_divergence(UniformModel(("a", "b")), opening_only) == 0
@@ -96,7 +96,7 @@ def test_a_user_who_was_cut_off_does_not_count_as_one_who_left() -> None:
     assert curve.median == 4
 
 
-def test_the_curve_says_nothing_where_nobody_was_seen_to_decide() -> None:
+def test_the_curve_is_undefined_where_nobody_was_seen_to_decide() -> None:
     curve = survival([long(2, ended=False), long(1)])
     assert curve.last_known_turn == 1
     assert math.isnan(curve.share[2])
@@ -106,7 +106,7 @@ def test_the_curve_says_nothing_where_nobody_was_seen_to_decide() -> None:
     assert gap.beyond == 1
 
 
-def test_lengths_are_not_compared_where_everybody_was_cut_off_after_one_turn() -> None:
+def test_lengths_are_not_compared_if_everybody_was_cut_off_after_one_turn() -> None:
     gap = length_gap([long(1, ended=False), long(1, ended=False)], [long(3), long(2)])
     assert (gap.horizon, gap.beyond) == (0, 1)
     assert math.isnan(gap.ks)
@@ -116,7 +116,7 @@ def test_lengths_are_not_compared_where_everybody_was_cut_off_after_one_turn() -
 @given(
     *[st.lists(st.tuples(st.integers(1, 8), st.booleans()), min_size=1, max_size=12)] * 3,
 )
-def test_cut_to_their_common_horizon_groups_have_the_curves_they_had(
+def test_groups_cut_to_their_common_horizon_have_the_same_curves(
     a: list[tuple[int, bool]], b: list[tuple[int, bool]], c: list[tuple[int, bool]]
 ) -> None:
     groups = [[long(n, ended=ended) for n, ended in side] for side in (a, b, c)]
@@ -129,7 +129,7 @@ def test_cut_to_their_common_horizon_groups_have_the_curves_they_had(
             assert part[t] == pytest.approx(whole[t], nan_ok=True)
 
 
-def test_survival_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+def test_survival_intervals_cover_the_truth_at_about_their_level() -> None:
     rng = np.random.default_rng(8)
     held = total = 0
     for _ in range(200):
@@ -156,7 +156,7 @@ def test_cramer_von_mises_is_that_of_scipy_where_no_scores_are_equal(
     assert cramer_von_mises(first, second) == pytest.approx(stats.cramervonmises_2samp(first, second).statistic)
 
 
-def test_equal_scores_are_one_step_whatever_the_order_they_come_in() -> None:
+def test_equal_scores_are_one_step_in_any_order() -> None:
     assert cramer_von_mises([0, 0, 1], [0, 1, 1]) == cramer_von_mises([1, 0, 0], [1, 1, 0])
     assert cramer_von_mises([0, 1], [0, 1]) == 0
 
@@ -197,7 +197,7 @@ def test_a_user_that_ranks_systems_as_people_do_is_a_reliable_tester() -> None:
     assert turned.tau == -1
 
 
-def test_where_every_draw_gives_the_same_order_there_is_no_interval_of_no_width() -> None:
+def test_if_every_draw_gives_the_same_order_there_is_no_interval_of_width_zero() -> None:
     rng = np.random.default_rng(2)
     far = {"A": 0.1, "B": 5.0, "C": 9.0}
     found = ranking_agreement(scored(far, rng), scored(far, rng), rng)
@@ -207,7 +207,7 @@ def test_where_every_draw_gives_the_same_order_there_is_no_interval_of_no_width(
     assert "no interval" in found.note
 
 
-def test_topics_are_drawn_only_where_both_sides_have_the_same() -> None:
+def test_topics_are_drawn_only_if_both_sides_have_the_same() -> None:
     rng = np.random.default_rng(2)
     quality = {"A": 0.1, "B": 0.4, "C": 0.6}
     found = ranking_agreement(scored(quality, rng), scored(quality, rng, topics=4), rng)

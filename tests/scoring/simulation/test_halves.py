@@ -24,7 +24,7 @@ def users(number: int, shares: dict[str, float], rng: np.random.Generator, *, le
     ]
 
 
-def test_halves_share_no_person_and_are_of_one_size() -> None:
+def test_halves_share_no_person_and_have_the_same_size() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
         first, second = random_halves(iard(), rng)
@@ -41,7 +41,7 @@ def test_too_few_people_cannot_be_halved() -> None:
         )
 
 
-def test_the_floor_falls_with_the_number_of_users_so_it_is_no_fixed_number() -> None:
+def test_the_floor_falls_with_the_number_of_users_and_is_not_a_fixed_number() -> None:
     rng = np.random.default_rng(4)
     people = users(400, {"a": 0.5, "b": 0.3, "c": 0.2}, rng)
     few = noise_floor(people[:40], people[:40], {"JSD(acts)": act_divergence}, rng)["JSD(acts)"]
@@ -51,7 +51,7 @@ def test_the_floor_falls_with_the_number_of_users_so_it_is_no_fixed_number() -> 
     assert few.floor.least <= few.floor.low <= few.floor.median <= few.floor.high <= few.floor.most
 
 
-def test_users_of_the_same_kind_are_within_and_of_another_kind_beyond() -> None:
+def test_users_of_the_same_kind_are_within_the_floor_and_users_of_another_kind_beyond() -> None:
     rng = np.random.default_rng(6)
     people = users(200, {"a": 0.5, "b": 0.3, "c": 0.2}, rng)
     same = users(200, {"a": 0.5, "b": 0.3, "c": 0.2}, rng)
@@ -63,7 +63,7 @@ def test_users_of_the_same_kind_are_within_and_of_another_kind_beyond() -> None:
     assert verdicts == ["within", "beyond"]
 
 
-def test_a_small_simulation_is_held_against_groups_of_its_own_size() -> None:
+def test_a_small_simulation_is_compared_with_groups_of_its_own_size() -> None:
     rng = np.random.default_rng(6)
     people = users(200, {"a": 0.5, "b": 0.5}, rng)
     found = noise_floor(people, people[:20], {"JSD(acts)": act_divergence}, rng)["JSD(acts)"]
@@ -86,7 +86,7 @@ def people_of_one_population(rng: np.random.Generator, persons: int, dialogues: 
     return [one for n in range(persons) for one in person_of_a_kind(rng, str(n), dialogues)]
 
 
-def test_a_few_persons_with_many_dialogues_get_no_verdict_since_others_like_them_lie_beyond_too_often() -> None:
+def test_a_few_persons_with_many_dialogues_get_no_verdict_since_similar_persons_are_beyond_too_often() -> None:
     rng = np.random.default_rng(11)
     told = []
     for _ in range(10):
@@ -107,7 +107,7 @@ def test_a_few_simulated_persons_get_no_verdict_either() -> None:
 
 
 @pytest.mark.parametrize(("pairs", "most"), [(8, 7), pytest.param(30, 16, marks=pytest.mark.soak)])
-def test_persons_of_one_population_are_seldom_beyond_the_floor_where_a_verdict_is_given(pairs: int, most: int) -> None:
+def test_persons_of_one_population_are_seldom_beyond_the_floor_if_a_verdict_is_given(pairs: int, most: int) -> None:
     """IARD: few persons for a verdict, since some have many dialogues, held against as many others. Of 30 pairs and
     four measures each, 5 verdicts in 100 would be 6 of 120; above 16 has a probability of .0002 at that rate, as has
     above 7 of the 32 of 8 pairs."""
@@ -160,7 +160,7 @@ def test_a_person_with_most_of_the_dialogues_leaves_smaller_groups_to_compare() 
     assert (found.users, found.verdict) == (1, "undecided")
 
 
-def test_a_handful_of_dialogues_gets_no_verdict() -> None:
+def test_a_few_dialogues_get_no_verdict() -> None:
     rng = np.random.default_rng(6)
     people = users(200, {"a": 0.5, "b": 0.5}, rng)
     found = noise_floor(people, people[: FEWEST - 1], {"JSD(acts)": act_divergence}, rng)["JSD(acts)"]

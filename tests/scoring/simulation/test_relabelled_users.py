@@ -26,7 +26,7 @@ def difference(first: Floats, second: Floats) -> Floats:
     return np.abs(first[:, :1] / first[:, 1:] - second[:, :1] / second[:, 1:])
 
 
-def test_p_is_the_share_of_all_deals_that_are_as_far_apart() -> None:
+def test_p_is_the_share_of_all_permutations_with_the_same_distance_or_more() -> None:
     values = np.array([0.0, 1.0, 3.0, 4.0, 7.0, 9.0, 9.5])
     rows = np.stack([values, np.ones(7)], axis=1)
     seen = abs(values[:3].mean() - values[3:].mean())
@@ -40,7 +40,7 @@ def test_p_is_the_share_of_all_deals_that_are_as_far_apart() -> None:
     assert found.users == (3, 4)
 
 
-def test_users_are_dealt_within_their_strata_only_and_not_at_all_where_strata_have_one_side() -> None:
+def test_users_are_permuted_only_within_strata_and_not_at_all_if_strata_have_one_side() -> None:
     """Everybody of a stratum has one value: within strata there is no difference, and pooled the strata are one."""
     names = ["low"] * 8 + ["high"], ["low"] + ["high"] * 8
     first, second = (np.array([[5.0 * (name == "high"), 1.0] for name in side]) for side in names)
@@ -165,7 +165,7 @@ def judged(simulated: Sequence[float], *, number: int = 120, real: Sequence[floa
     return found
 
 
-def test_an_upside_down_simulator_is_beyond_although_its_pooled_scores_are_peoples() -> None:
+def test_an_inverted_simulator_is_beyond_although_its_pooled_scores_are_peoples() -> None:
     """Six systems, 20 people each (U8)."""
     rng = np.random.default_rng(5)
     real, simulated = people(rng, 120, UP, "a"), people(rng, 120, UP[::-1], "b")
@@ -195,7 +195,7 @@ def test_rankings_of_other_simulators(simulated: Sequence[float], verdict: str, 
     assert found.people == 20 or found.people > 10
 
 
-def test_too_few_people_for_an_order_are_told_how_many_would_do() -> None:
+def test_too_few_people_for_an_order_are_reported_with_the_needed_number() -> None:
     found = judged(UP, number=42)
     assert found.verdict == "undecided"
     assert found.needed is not None

@@ -75,7 +75,7 @@ WAYS: dict[str, tuple[Callable[[str], str], str]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_each_way_of_speaking_unlike_people_is_seen_by_its_measure(way: str) -> None:
+def test_each_way_of_speaking_unlike_people_is_detected_by_its_measure(way: str) -> None:
     change, measure = WAYS[way]
     rng = np.random.default_rng(4)
     real, others = halves(rng)
@@ -87,7 +87,7 @@ def test_each_way_of_speaking_unlike_people_is_seen_by_its_measure(way: str) -> 
     assert seen.value > seen.high
 
 
-def test_courtesy_alone_does_not_look_like_mistyping_or_another_language() -> None:
+def test_courtesy_alone_does_not_look_like_typing_errors_or_another_language() -> None:
     rng = np.random.default_rng(4)
     real, others = halves(rng)
     found = compare_wordings(real, said(others, WAYS["courteous"][0]), rng, splits=40, draws=199)
@@ -124,7 +124,7 @@ def is_slip(word: str, other: str) -> bool:
     return len(apart) == 1 or (swapped and word[apart[1]] == other[apart[0]])
 
 
-def test_slips_are_those_that_comparing_each_word_with_each_frequent_one_finds() -> None:
+def test_slips_are_found_as_if_each_word_were_compared_with_each_frequent_one() -> None:
     """All words of four to seven of three letters against words with doubled letters, and against one too short."""
     rare = ["".join(letters) for size in range(4, 8) for letters in itertools.product("abc", repeat=size)]
     frequent = ("abbac", "aabcb", "babaab")

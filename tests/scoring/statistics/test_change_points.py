@@ -12,14 +12,14 @@ from topics.identity import generator
 
 
 @pytest.mark.parametrize(("n", "heavy"), [(8, False), (26, True), (52, False)])
-def test_a_series_that_does_not_change_has_one_in_at_most_five_of_a_hundred(n: int, heavy: bool) -> None:
+def test_a_series_without_a_change_has_one_in_at_most_five_of_a_hundred(n: int, heavy: bool) -> None:
     rng = generator(1, "null", str(n))
     drawn = rng.standard_t(2, (300, n)) if heavy else rng.standard_normal((300, n))
     found = sum(bool(change_points(list(one), rng, draws=199)) for one in drawn)
     assert found / 300 <= 0.05 + 2.6 * (0.05 * 0.95 / 300) ** 0.5
 
 
-def test_a_step_is_found_at_its_place_with_the_levels_to_both_sides() -> None:
+def test_a_step_is_found_at_its_place_with_the_levels_on_both_sides() -> None:
     rng = generator(2, "step")
     near = 0
     for _ in range(100):
@@ -47,7 +47,7 @@ def test_neither_scale_nor_level_moves_a_change_point(values: list[float], scale
     assert [one.at for one in here] == [one.at for one in there]
 
 
-def test_few_and_equal_values_have_none_and_gaps_are_refused() -> None:
+def test_few_or_equal_values_have_none_and_gaps_are_refused() -> None:
     rng = generator(5, "few")
     assert change_points([1.0] * (FEWEST // 2) + [0.0] * (FEWEST // 2 - 1), rng) == ()
     assert change_points([0.5] * 30, rng) == ()

@@ -14,17 +14,17 @@ def test_equal_counts_are_not_concentrated() -> None:
     assert gini([3, 3, 3, 3]) == 0
 
 
-def test_one_kind_alone_has_no_entropy() -> None:
+def test_a_single_kind_has_no_entropy() -> None:
     assert (entropy([7]), gini([7])) == (0, 0)
 
 
-def test_unequal_counts_by_hand() -> None:
+def test_unequal_counts_agree_with_a_hand_calculation() -> None:
     # Shares 1/2, 1/4, 1/4; Gini: ((-2)·1 + 0·1 + 2·2)/(3·4) = 1/6.
     assert entropy([2, 1, 1]) == 1.5
     assert gini([2, 1, 1]) == pytest.approx(1 / 6)
 
 
-def test_without_counts_there_is_nothing() -> None:
+def test_without_counts_it_is_undefined() -> None:
     assert math.isnan(entropy([]))
     assert math.isnan(gini([0, 0]))
 

@@ -24,7 +24,7 @@ def test_sums_are_those_of_fsum(groups: list[list[float]]) -> None:
     assert exact_sums(values, counts).tolist() == [math.fsum(group) for group in groups]
 
 
-def test_hardly_any_sum_of_plain_numbers_is_left_to_fsum(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hardly_any_sum_of_ordinary_numbers_is_left_to_fsum(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[int] = []
 
     class Counted:

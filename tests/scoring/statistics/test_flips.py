@@ -28,20 +28,20 @@ def test_a_majority_on_each_side_makes_a_flip() -> None:
 
 
 @pytest.mark.parametrize("labels", [{"T": ([], [True])}, {"T": ([True], [False]), "U": ([True], [True])}, {}])
-def test_where_trials_say_nothing_of_chance_there_is_no_figure(
+def test_if_trials_do_not_show_chance_there_is_no_figure(
     labels: dict[str, tuple[list[bool], list[bool]]],
 ) -> None:
     assert math.isnan(count_flips(labels).by_chance)
 
 
-def test_sides_that_are_opposite_everywhere_are_no_chance() -> None:
+def test_sides_that_differ_everywhere_are_not_chance() -> None:
     found = count_flips({str(k): ([True] * 3, [False] * 3) for k in range(10)})
     assert len(found.names) == 10
     assert found.by_chance < 1
 
 
 @given(st.dictionaries(st.text(max_size=3), SIDES, max_size=6))
-def test_what_turned_round_does_not_depend_on_which_side_is_first(
+def test_flips_do_not_depend_on_which_side_is_first(
     labels: dict[str, tuple[list[bool], list[bool]]],
 ) -> None:
     one = count_flips(labels)
@@ -52,7 +52,7 @@ def test_what_turned_round_does_not_depend_on_which_side_is_first(
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (0.3, 0.3), (5, 5), (4, 1)])
 @pytest.mark.parametrize("trials", [3, *(pytest.param(n, marks=pytest.mark.soak) for n in (5, 10))])
-def test_as_many_are_expected_as_turn_round(a: float, b: float, trials: int) -> None:
+def test_the_expected_number_of_flips_occurs(a: float, b: float, trials: int) -> None:
     rng, seen, told, topics, worlds = generator(1, "flips"), [], [], 20, 150
     for _ in range(worlds):
         chances = rng.beta(a, b, topics)

@@ -18,7 +18,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("one", CASES, ids=lambda one: f"{one.shape} {one.mean:g}")
-def test_means_differ_by_the_difference_and_components_are_those_asked_for(one: Components) -> None:
+def test_means_differ_by_the_difference_and_components_are_the_requested_ones(one: Components) -> None:
     rng, size = np.random.default_rng(3), np.sqrt(one.topic + one.both + one.within)
     drawn = draw_outcomes(one, 0.1 * size, 40, 5, 400, rng)
     each = drawn.values[..., 0] - drawn.values[..., 1]
@@ -31,7 +31,7 @@ def test_means_differ_by_the_difference_and_components_are_those_asked_for(one: 
     assert whole == pytest.approx(one.topic + one.both, rel=0.05)
 
 
-def test_components_come_out_of_yes_or_no_as_they_were_put_in() -> None:
+def test_components_of_binary_outcomes_are_recovered() -> None:
     one, rng = CASES[0], np.random.default_rng(5)
     assert set(np.unique(draw_outcomes(one, 0.0, 20, 1, 5, rng).values)) == {0.0, 1.0}
     always = Components("bounded", one.mean, one.topic, one.both, 0.0)  # every trial has the chance itself
@@ -45,7 +45,7 @@ def test_components_come_out_of_yes_or_no_as_they_were_put_in() -> None:
 
 @pytest.mark.parametrize("one", CASES, ids=lambda one: f"{one.shape} {one.mean:g}")
 @pytest.mark.parametrize("topics", [4, 15])
-def test_of_these_topics_only_trials_vary(one: Components, topics: int) -> None:
+def test_for_these_topics_only_trials_vary(one: Components, topics: int) -> None:
     rng, size = np.random.default_rng(4), np.sqrt(one.topic + one.both + one.within)
     drawn = draw_outcomes_of_these(one, 0.1 * size, topics, 5, 3000, rng)
     each = (drawn.values[..., 0] - drawn.values[..., 1]).mean(axis=1)
@@ -53,7 +53,7 @@ def test_of_these_topics_only_trials_vary(one: Components, topics: int) -> None:
     assert each.var() == pytest.approx(drawn.noise.sum(axis=(1, 2)).mean() / topics**2, rel=0.12)
 
 
-def test_components_that_cannot_be_are_refused() -> None:
+def test_impossible_components_are_refused() -> None:
     for mean, topic, why in ((0.6, -0.1, "at least 0"), (1.0, 0.0, "below 1, not 1"), (0.9, 0.1, "for a mean of 0.9")):
         with pytest.raises(ValueError, match=why):
             Components("yes or no", mean, topic, 0.0, 0.0)

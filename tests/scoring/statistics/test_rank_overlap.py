@@ -60,7 +60,7 @@ def test_an_item_is_in_a_list_once() -> None:
 
 
 @given(LISTS, LISTS, st.floats(0.05, 0.99))
-def test_the_value_lies_between_its_bounds_and_sides_are_equal(one: list[int], other: list[int], p: float) -> None:
+def test_the_value_is_within_its_bounds_and_sides_are_symmetric(one: list[int], other: list[int], p: float) -> None:
     found, turned = rank_overlap(in_order(one), in_order(other), p), rank_overlap(in_order(other), in_order(one), p)
     if not one or not other:
         assert math.isnan(found.value)
@@ -80,7 +80,7 @@ def test_ties_are_the_mean_over_their_orders(counts: dict[int, int], other: list
 
 
 @given(LISTS.filter(len))
-def test_a_list_is_itself(one: list[int]) -> None:
+def test_a_list_equals_itself(one: list[int]) -> None:
     found = rank_overlap(in_order(one), in_order(one))
     assert isinstance(found, RankOverlap)
     assert found.value == pytest.approx(1, abs=1e-9)

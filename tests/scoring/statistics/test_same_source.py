@@ -54,7 +54,7 @@ def shares(
     return found / runs
 
 
-def test_the_same_parrot_is_hardly_ever_said_to_be_another() -> None:
+def test_the_same_parrot_is_hardly_ever_called_another() -> None:
     runs = 30
     assert shares(runs, 60, draws=99) * runs <= stats.binom.ppf(0.999, runs, 0.05)
 
@@ -64,7 +64,7 @@ def test_other_words_for_the_same_labels_are_found() -> None:
 
 
 @pytest.mark.soak
-def test_of_a_thousand_equal_parrots_one_in_twenty_is_said_to_be_another() -> None:
+def test_of_a_thousand_equal_parrots_one_in_twenty_is_called_another() -> None:
     assert shares(1000, 400) <= 0.06
     assert shares(300, 400, trials=(10, 3)) * 300 <= stats.binom.ppf(0.999, 300, 0.05)
 
@@ -74,27 +74,27 @@ def test_other_words_for_the_same_labels_are_found_in_four_of_five_runs() -> Non
     assert shares(300, 400, change=True) >= 0.8
 
 
-def test_p_is_the_share_of_the_ways_to_deal_texts_that_lie_as_far_apart() -> None:
+def test_p_is_the_share_of_permutations_of_texts_that_are_as_far_apart() -> None:
     """Of 20 ways to deal three and three texts, two set those of a side apart as they are."""
     found = same_source([["aaaa"] * 3], [["bbbb"] * 3], np.random.default_rng(1), draws=9999)
     assert found.p == pytest.approx(0.1, abs=0.01)
     assert (found.n, found.topics, found.draws) == (6, 1, 9999)
 
 
-def test_difference_over_topics_is_never_taken_for_difference_of_sides() -> None:
+def test_a_difference_over_topics_is_never_mistaken_for_one_of_sides() -> None:
     texts = [["about whales", "about whales"], ["on fish", "on fish"], ["", ""]]
     assert same_source(texts, texts, np.random.default_rng(1)).p == 1
     turned = same_source([["whales"] * 9, ["fish"]], [["whales"], ["fish"] * 9], np.random.default_rng(1))
     assert turned.p == 1
 
 
-def test_case_white_space_and_half_characters_are_told_apart() -> None:
+def test_case_white_space_and_lone_surrogates_are_distinguished() -> None:
     plain = [["It is so, sir."] * 6]
     for other in ("it is so, sir.", "It is  so, sir.", "It is so, sir.\ud800", ""):
         assert same_source(plain, [[other] * 6], np.random.default_rng(1)).p < 0.05
 
 
-def test_topics_that_tell_nothing_are_left_out() -> None:
+def test_topics_without_information_are_left_out() -> None:
     one, two = [["a"], [], ["a", "b"]], [["b"], ["b", "c"], ["c"]]
     found = same_source(one, two, np.random.default_rng(1))
     assert (found.n, found.topics) == (3, 1)

@@ -26,7 +26,9 @@ SCORES = st.lists(st.lists(st.integers(0, 12).map(lambda one: one / 4), min_size
         ("E-std", [1 / 3, 2 / 3, 1.0], [1 / 4, 3 / 4, 1.0]),
     ],
 )
-def test_the_published_forms_by_hand(form: Standard, first: list[float], second: list[float]) -> None:
+def test_the_published_forms_agree_with_a_hand_calculation(
+    form: Standard, first: list[float], second: list[float]
+) -> None:
     assert standardise([[0.2, 0.4, 0.9]], [[0.2, 0.4, 0.9]], form)[0] == pytest.approx(first, abs=5e-5)
     assert standardise([[1, 3, 6]], [[1, 2, 3, 6]], form)[0] == pytest.approx(second, abs=5e-5)
 
@@ -44,13 +46,13 @@ def test_there_is_no_score_without_three_systems_that_have_one(form: Standard) -
     assert np.isnan(found).tolist() == [[True, True], [False, True], [True, True]]
 
 
-def test_there_is_no_score_where_the_group_does_not_vary_but_for_shares_of_the_group() -> None:
+def test_there_is_no_score_if_the_group_does_not_vary_except_for_shares_of_the_group() -> None:
     for form in STANDARDS:
         assert np.isnan(standardise([[0.3, 0.7]], [[0.1 + 0.2, 0.3, 0.3]], form)).all() == (form != "E-std")
     assert standardise([[0.2, 0.3, 0.7]], [[0.1 + 0.2, 0.3, 0.3]], "E-std")[0].tolist() == [0, 1, 1]
 
 
-def test_no_topic_gives_no_score() -> None:
+def test_without_topics_there_is_no_score() -> None:
     assert standardise(np.empty((0, 2)), np.empty((0, 3)), "std-AB").shape == (0, 2)
 
 

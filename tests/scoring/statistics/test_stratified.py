@@ -49,7 +49,7 @@ def test_a_very_small_middle_keeps_its_digits() -> None:
     assert 0 < compared([(a, b, c, d)]).middle < 1e-20
 
 
-def test_several_strata_give_what_dealing_outcomes_out_anew_within_them_gives() -> None:
+def test_several_strata_agree_with_permuting_outcomes_within_them() -> None:
     cells = [(5, 2, 3, 6), (3, 1, 2, 2), (8, 8, 1, 5)]
     rng = np.random.default_rng(1)
     drawn = np.sum([rng.hypergeometric(a + b, c + d, a + c, size=200_000) for a, b, c, d in cells], axis=0)
@@ -61,7 +61,7 @@ def test_several_strata_give_what_dealing_outcomes_out_anew_within_them_gives() 
 
 @settings(max_examples=30)
 @given(st.lists(tables, min_size=1, max_size=8), st.randoms(use_true_random=False))
-def test_the_order_of_strata_does_not_matter_and_empty_ones_say_nothing(
+def test_the_order_of_strata_does_not_matter_and_empty_ones_do_not_count(
     cells: list[tuple[int, int, int, int]], random: object
 ) -> None:
     other = [*cells, (0, 0, 0, 0), (3, 0, 0, 0)]
@@ -77,13 +77,13 @@ def test_pooled_estimates_are_those_of_mantel_and_haenszel_by_hand() -> None:
     assert found.odds_ratio == pytest.approx((8 * 6 / 20 + 5 * 8 / 20) / (2 * 4 / 20 + 5 * 2 / 20))
 
 
-def test_an_odds_ratio_without_bound_is_infinite_and_without_cases_none() -> None:
+def test_an_odds_ratio_without_bound_is_infinite_and_without_cases_undefined() -> None:
     assert compared([(3, 0, 0, 3)]).odds_ratio == math.inf
     assert math.isnan(compared([(0, 3, 0, 3)]).odds_ratio)
     assert math.isnan(compared([(3, 3, 0, 0)]).difference)
 
 
-def test_a_stratum_that_is_easy_and_one_that_is_hard_make_no_effect() -> None:
+def test_an_easy_and_a_hard_stratum_make_no_effect() -> None:
     # Within either, exposure changes nothing; thrown together the tables would show a difference of .6.
     apart = compared([(81, 9, 9, 1), (1, 9, 9, 81)])
     together = compared([(82, 18, 18, 82)])
@@ -109,6 +109,6 @@ def test_a_million_cases_are_no_trouble() -> None:
 @pytest.mark.parametrize(
     "counts", [([3], [2], [3], [5]), ([0], [3], [3], [5]), ([1], [6], [1], [5]), ([1, 2], [3], [3], [5])]
 )
-def test_counts_that_make_no_table_are_refused(counts: tuple[list[int], ...]) -> None:
+def test_impossible_counts_are_refused(counts: tuple[list[int], ...]) -> None:
     with pytest.raises(ValueError):
         compare_within(*counts)

@@ -13,14 +13,14 @@ from scoring.statistics.tukey import group_letters, tukey_p, undistinguished_set
 from tests.support.compared_worlds import allowed_errors, drawn_shares, drawn_systems
 
 
-def test_of_two_systems_it_is_the_p_of_exchanging_the_sides() -> None:
+def test_for_two_systems_it_is_the_p_of_exchanging_the_sides() -> None:
     values = np.random.default_rng(1).random((7, 2))
     p = tukey_p(values, np.random.default_rng(2))
     assert p[0, 1] == p[1, 0] == exchange_p(values[:, 0] - values[:, 1], np.random.default_rng(3))
     assert np.isnan(tukey_p(values[:1], np.random.default_rng(2))[0, 1])
 
 
-def test_three_systems_come_near_to_all_permutations_and_take_the_worst_hypothesis() -> None:
+def test_three_systems_agree_with_all_permutations_and_use_the_worst_hypothesis() -> None:
     values = np.random.default_rng(4).random((4, 3)) + np.array([0.0, 0.1, 0.8])
     orders = list(permutations(range(3)))
     every = np.array(
@@ -36,7 +36,7 @@ def test_three_systems_come_near_to_all_permutations_and_take_the_worst_hypothes
         assert p[one, other] == pytest.approx(max(own, of_all), abs=4 * math.sqrt(of_all * (1 - of_all) / 4999))
 
 
-def test_two_pairs_share_the_chance_of_error_where_four_systems_may_be_alike_by_twos() -> None:
+def test_two_pairs_share_the_error_rate_if_four_systems_may_be_alike_in_pairs() -> None:
     rng = np.random.default_rng(7)
     values = rng.normal(size=(10, 1)) + rng.normal(0, 0.01, (10, 4)) + np.array([0.0, 0.0, 5.0, 5.0])
     values[:, 1] += 0.006
@@ -56,7 +56,7 @@ def test_more_than_six_systems_are_tested_together() -> None:
     assert (p == p.T).all()
 
 
-def test_systems_that_cannot_be_told_apart_share_a_letter_and_others_none() -> None:
+def test_systems_that_cannot_be_told_apart_share_a_letter_and_others_do_not() -> None:
     p = np.ones((4, 4))
     p[0, 3] = p[3, 0] = p[0, 2] = p[2, 0] = 0.01
     sets = undistinguished_sets(p, 0.05)
@@ -87,7 +87,7 @@ def errors(replications: int, topics: int, icc: float, far: float, trials: tuple
 
 @pytest.mark.parametrize("icc", [0.45, *(pytest.param(icc, marks=pytest.mark.soak) for icc in (0.0, 0.8))])
 @pytest.mark.parametrize("far", [0.0, 0.4])
-def test_systems_that_are_alike_are_seldom_told_apart(icc: float, far: float) -> None:
+def test_similar_systems_are_seldom_told_apart(icc: float, far: float) -> None:
     assert errors(60, 15, icc, far, (5, 5, 5, 5), draws=199) <= allowed_errors(60, 0.05)
 
 
@@ -104,7 +104,7 @@ def test_the_family_error_of_a_thousand_comparisons(
     assert wrong <= allowed_errors(1000, 0.05, 0.01)
 
 
-def test_a_real_difference_is_found_behind_one_that_is_far_off() -> None:
+def test_a_real_difference_is_found_next_to_a_distant_system() -> None:
     rng, closed, plain = np.random.default_rng(13), 0, 0
     for _ in range(30):
         base = drawn_shares(rng, 30, 0.45)

@@ -27,7 +27,7 @@ def test_counts_of_two_levels_have_the_moments_of_drawing_topics_and_then_trials
         assert np.mean(shared[1]) == pytest.approx(other, abs=0.15)
 
 
-def test_topics_with_unlike_numbers_of_trials_draw_as_many_as_they_have() -> None:
+def test_topics_with_different_numbers_of_trials_draw_as_many_as_they_have() -> None:
     drawn = two_level_counts(np.random.default_rng(5), np.array([3, 1]), 20_000).astype(int)
     assert (drawn[4:] == 0).all(), "the second topic has one trial"
     assert np.isin(drawn[:3].sum(axis=0), (0, 3, 6)).all()

@@ -73,7 +73,7 @@ def test_transitions_are_counted_over_all_steps() -> None:
 
 
 @given(st.lists(longer, min_size=1, max_size=12), st.sampled_from([None, 1, 2, 3, 4]))
-def test_what_is_answered_after_a_state_sums_to_one_and_ends_are_told_apart(seen: list[str], step: int | None) -> None:
+def test_answers_after_a_state_sum_to_one_and_ends_are_distinguished(seen: list[str], step: int | None) -> None:
     found = chain(cube(seen), names(len(seen)), step=step)
     for source in ("start", "o", "x"):
         useful, useless, end = (of(found, source, target).share for target in "ox-")
@@ -112,7 +112,7 @@ def test_a_conversation_without_a_first_turn_is_a_failure_for_recovery_and_leave
     assert of(found, "x", "o").share.n == 2  # %recovery divides by 3: what never began did not recover either
 
 
-def test_the_papers_nine_of_fourteen_are_those_who_went_on_times_those_who_were_helped_then() -> None:
+def test_the_papers_nine_of_fourteen_are_those_who_continued_times_those_who_were_then_helped() -> None:
     # [GFRC] section 5: 9 of 14 unsuccessful first turns recovered, 64.3%
     found = chain(cube(["xo"] * 9 + ["xx"] * 4 + ["x-"] + ["oo"] * 31), names(45))
     onward, end = of(found, "x", "o").share, of(found, "x", "-").share
@@ -138,7 +138,7 @@ def test_within_one_topic_the_trials_are_the_units() -> None:
     assert of(found, "start", "o").share.n == 5
 
 
-def test_of_fewer_than_four_answers_the_interval_is_the_exact_one() -> None:
+def test_for_fewer_than_four_answers_the_interval_is_the_exact_one() -> None:
     found = of(chain(cube(["xo"], ["xx"], ["oo"], ["xo"]), ["T01"]), "x", "o").share
     assert (found.n, found.interval.method) == (3, "Clopper-Pearson, exact")
     low, high = clopper_pearson_ends(2, 3)
@@ -159,7 +159,7 @@ def test_a_reply_without_a_label_is_in_no_transition() -> None:
     assert of(found, "start", "o").share.n == 2
 
 
-def test_intervals_can_be_drawn_with_the_draws_of_a_run() -> None:
+def test_intervals_can_use_the_draws_of_a_run() -> None:
     rng = np.random.default_rng(3)
     cells = rng.integers(0, 2, (20, 5, 2)).astype(np.int8)
     drawn, usual = (
@@ -190,7 +190,7 @@ def test_counts_by_step_add_up_to_the_chain() -> None:
     assert counts[:, 0, : TRANSITIONS.index(("o", "o"))].sum() == 6
 
 
-def test_a_turn_that_was_not_asked_is_in_no_transition_and_the_protocols_own_end_is_no_failure() -> None:
+def test_an_unasked_turn_is_in_no_transition_and_the_protocols_own_end_is_not_a_failure() -> None:
     cells = label_codes(["o··", "x··", "x--", "xo·"])[None]
     found = chain(cells, names(1))
     assert (of(found, "x", "-").share.value, of(found, "x", "-").share.n) == (0.5, 2)
@@ -223,7 +223,7 @@ def test_codes_are_those_of_recorded_labels() -> None:
         (lambda: persistence(label_codes(["ox"]), names(1)), "1 topics, trials, turns"),
     ],
 )
-def test_what_are_no_labels_is_refused(call: object, message: str) -> None:
+def test_invalid_labels_are_refused(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
 
@@ -276,12 +276,12 @@ def assert_a_coin_shows_no_memory(simulations: int) -> None:
     assert covered / simulations > 0.95 - 3 * math.sqrt(0.95 * 0.05 / simulations)
 
 
-def test_of_a_coin_the_p_values_are_uniform_and_the_intervals_hold_the_truth() -> None:
+def test_for_a_coin_the_p_values_are_uniform_and_the_intervals_cover_the_truth() -> None:
     assert_a_coin_shows_no_memory(150)
 
 
 @pytest.mark.soak
-def test_of_1000_coins_the_p_values_are_uniform_and_the_intervals_hold_the_truth() -> None:
+def test_for_1000_coins_the_p_values_are_uniform_and_the_intervals_cover_the_truth() -> None:
     assert_a_coin_shows_no_memory(1000)
 
 
@@ -315,7 +315,7 @@ def test_conversations_that_are_worse_throughout_are_associated_and_the_note_say
     assert "conversations that are worse throughout show it too" in whole.note
 
 
-def test_a_system_that_goes_on_failing_is_found_out() -> None:
+def test_a_system_that_keeps_failing_is_detected() -> None:
     found = persistence(drawn(np.random.default_rng(1), np.full(45, 0.3), 5, 2, 0.5), names(45))
     assert found.test.middle < found.test.more < 0.001
     assert found.test.difference == pytest.approx(0.5, abs=0.15)
@@ -323,7 +323,7 @@ def test_a_system_that_goes_on_failing_is_found_out() -> None:
     assert found.test.n <= 225
 
 
-def test_hard_topics_alone_are_no_persistence() -> None:
+def test_hard_topics_alone_are_not_persistence() -> None:
     rng = np.random.default_rng(2)
     fails = np.repeat([0.9, 0.1], 25)
     found = persistence(drawn(rng, fails, 10, 2, 0.0), names(50))
@@ -333,7 +333,7 @@ def test_hard_topics_alone_are_no_persistence() -> None:
 
 
 @pytest.mark.parametrize("turns", keep_cells([2, 4], 1))
-def test_the_test_rejects_no_more_often_than_it_says(turns: int) -> None:
+def test_the_test_rejects_no_more_often_than_its_level(turns: int) -> None:
     rng = np.random.default_rng(turns)
     rejected, simulations = 0, 400
     for _ in range(simulations):
@@ -351,14 +351,14 @@ def test_a_breakdown_is_not_counted_as_a_second_failure() -> None:
     assert (found.after_x.value, found.after_x.n) == (1.0, 1)
 
 
-def test_where_no_topic_has_both_kinds_of_trials_nothing_is_claimed() -> None:
+def test_if_no_topic_has_both_kinds_of_trials_nothing_is_claimed() -> None:
     found = persistence(cube(["xx", "oo"], ["xo", "ox"]), names(2))
     assert math.isnan(found.test.p)
     assert (found.test.n, found.test.strata) == (0, 0)
     assert found.after_x.n == 2
 
 
-def test_one_transition_alone_is_what_it_is_among_all() -> None:
+def test_one_transition_alone_equals_itself_among_all() -> None:
     labels = np.stack([label_codes(["xo", "xx", "oo"]), label_codes(["x-", "ox", "oo"])])
     for edge in chain(labels, ["a", "b"]):
         assert chain(labels, ["a", "b"], only=(edge.source, edge.target)) == (edge,)

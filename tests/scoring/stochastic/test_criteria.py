@@ -57,7 +57,7 @@ def test_readings_lie_in_0_to_1_and_the_order_of_paths_changes_nothing(bottom: F
         assert math.isnan(one.pooled)
 
 
-def test_where_every_criterion_is_defined_expected_swan_is_the_mean_of_expected_wans() -> None:
+def test_if_every_criterion_is_defined_expected_swan_is_the_mean_of_expected_wans() -> None:
     rng = np.random.default_rng(1)
     bottom = rng.random((20, 2)) + 0.1
     top, heavy, weights = bottom * rng.random((20, 2)), np.array([3.0, 1.0]), rng.random(20)
@@ -83,6 +83,6 @@ def test_an_undefined_criterion_is_left_out_of_its_path_and_coverage_says_so() -
 @pytest.mark.parametrize(
     ("bottom", "heavy"), [([[1.0, 1.0]], [1.0]), ([[1.0]], [-1.0]), ([[1.0]], [math.inf]), ([1.0], [1.0])]
 )
-def test_what_makes_no_swan_is_refused(bottom: list[list[float]], heavy: list[float]) -> None:
+def test_invalid_input_to_swan_is_refused(bottom: list[list[float]], heavy: list[float]) -> None:
     with pytest.raises(ValueError, match="criterion"):
         path_scores(np.zeros(np.shape(bottom)), bottom, heavy)

@@ -23,7 +23,7 @@ def values_of(tree: ScoredTree) -> Floats:
     return np.random.default_rng(len(tree.parent)).random(len(tree.paths.ends))
 
 
-def test_the_branches_of_the_example_give_the_expectation_its_parts() -> None:
+def test_the_branches_of_the_example_add_up_to_the_expectation() -> None:
     found = contributions(TREE.parent, PATHS.ends, TREE.wan, PATHS.weights)
     by_name = dict(zip(TREE.names, found.contribution.tolist(), strict=True))
     assert by_name["U1"] == pytest.approx(0.6386435532862954)
@@ -62,7 +62,7 @@ def test_the_spread_of_the_example_is_settled_by_its_two_system_turns() -> None:
 
 
 @given(scored_trees())
-def test_what_the_turns_settle_sums_to_the_variance(tree: ScoredTree) -> None:
+def test_the_shares_settled_by_turns_sum_to_the_variance(tree: ScoredTree) -> None:
     paths, values = tree.paths, values_of(tree)
     found = spread(tree.parent, paths.ends, values, paths.weights)
     total = float(np.average((values - np.average(values, weights=paths.weights)) ** 2, weights=paths.weights))
@@ -111,7 +111,7 @@ def test_the_corrected_estimate_is_unbiased_where_no_node_is_seen_once_and_the_p
     assert sums[True][3] / simulations == pytest.approx(truth[3] * (1 - 3 / n), abs=2e-4)  # three nodes, n trials
 
 
-def test_texts_that_never_come_twice_leave_it_undecided_when_the_spread_was_settled() -> None:
+def test_texts_that_never_repeat_leave_it_undecided_when_the_spread_was_settled() -> None:
     parent = np.array([-1, *([0] * 10)], dtype=np.int32)
     values = np.linspace(0, 1, 10)
     found = spread(parent, np.arange(1, 11), values)
@@ -141,6 +141,6 @@ def test_fewer_than_two_trials_have_no_spread() -> None:
 
 
 @pytest.mark.parametrize(("ends", "values"), [([9], [0.1]), ([0], [math.nan]), ([0, 0], [0.1])])
-def test_paths_that_end_nowhere_or_have_no_score_are_refused(ends: list[int], values: list[float]) -> None:
+def test_paths_without_an_end_or_a_score_are_refused(ends: list[int], values: list[float]) -> None:
     with pytest.raises(ValueError):
         contributions(np.array([-1, 0]), ends, values)

@@ -27,7 +27,7 @@ def test_each_kind_of_end_at_a_node_is_an_end_and_every_node_has_one() -> None:
 
 
 @pytest.mark.parametrize("names", [(), ("breakdown", "", "satisfied")])
-def test_where_it_is_not_known_how_a_trial_ended_all_ends_at_a_node_are_one(names: tuple[str, ...]) -> None:
+def test_if_it_is_unknown_how_a_trial_ended_all_ends_at_a_node_are_one(names: tuple[str, ...]) -> None:
     found, plain = find_ends(3, [2, 2, 1], names), plain_ends(3)
     assert (found.node.tolist(), found.name) == (plain.node.tolist(), plain.name)
     assert found.at.tolist() == [2, 2, 1]

@@ -114,7 +114,7 @@ def test_measures_md_section_6_prints_these_values() -> None:
 
 
 @given(scored_trees())
-def test_pooled_less_expected_is_the_covariance_over_the_mean_denominator(tree: ScoredTree) -> None:
+def test_pooled_minus_expected_is_the_covariance_over_the_mean_denominator(tree: ScoredTree) -> None:
     readings = ratio(tree.path_numerators, tree.path_denominators, tree.paths.weights)
     assume(readings.n > 0)
     seen = tree.path_denominators > 0
@@ -147,7 +147,7 @@ def test_pooling_paths_is_pooling_nodes_by_their_reach(tree: ScoredTree) -> None
 
 
 @given(scored_trees(), st.floats(0.1, 1000))
-def test_expected_and_pooled_agree_where_the_normaliser_is_fixed(tree: ScoredTree, normaliser: float) -> None:
+def test_expected_and_pooled_agree_if_the_normaliser_is_fixed(tree: ScoredTree, normaliser: float) -> None:
     weights = tree.paths.weights
     readings = ratio(tree.path_numerators, np.full(len(weights), normaliser), weights)
     assert readings.expected == pytest.approx(readings.pooled, rel=1e-12, abs=1e-12)
@@ -207,7 +207,7 @@ def test_one_certain_path_gives_the_ordinary_scores_exactly() -> None:
     assert cvar([score], 0.25) == lower_quantile([score], 0.25) == score
 
 
-def test_half_the_users_see_one_group_and_half_the_other_and_only_the_pooled_distribution_is_fair() -> None:
+def test_if_users_see_different_groups_only_the_pooled_distribution_is_fair() -> None:
     # MEASURES §6: (a) .689, (c) 1.0
     found = fairness([0, 1], [[1, 0], [0, 1]], [1, 1], [0.5, 0.5], jsd, paths=2)
     assert f"{found.expected:.3f} {found.of_pooled_distribution:.1f}" == "0.689 1.0"
@@ -220,7 +220,7 @@ def test_the_third_reading_comes_with_the_first_two() -> None:
         FairnessReadings(of_pooled_distribution=1.0)  # type: ignore[call-arg]
 
 
-def test_a_path_without_a_turn_that_counts_has_no_fairness_and_is_told_of() -> None:
+def test_a_path_without_a_turn_that_counts_has_no_fairness_and_is_reported() -> None:
     found = fairness([0], [[0.5, 0.5]], [2], [0.5, 0.5], jsd, paths=4, weights=[0.1, 0.2, 0.3, 0.4])
     assert found.expected == pytest.approx(0.1)
     assert (found.pooled, found.without) == pytest.approx((1.0, 0.9))
@@ -230,14 +230,14 @@ def test_a_path_without_a_turn_that_counts_has_no_fairness_and_is_told_of() -> N
     assert math.isnan(nothing.of_pooled_distribution)
 
 
-def test_turn_weights_weigh_turns_within_a_path_and_in_the_pot() -> None:
+def test_turn_weights_apply_within_a_path_and_in_the_pool() -> None:
     rows = [[1.0, 0.0], [0.5, 0.5]]
     found = fairness([0, 0], rows, [1, 1], [0.5, 0.5], jsd, paths=1, turn_weights=[3, 1])
     lone = float(1 - jsd([1.0, 0.0], [0.5, 0.5]))
     assert found.expected == found.pooled == pytest.approx((3 * lone + 1) / 4)
 
 
-def test_an_undefined_path_is_out_of_the_expectation_and_out_of_the_pot() -> None:
+def test_an_undefined_path_is_neither_in_the_expectation_nor_in_the_pool() -> None:
     found = ratio([1.0, 0.0, 3.0], [2.0, 0.0, 4.0], [0.25, 0.5, 0.25])
     assert (found.expected, found.pooled) == pytest.approx((0.625, 4 / 6))
     assert (found.defined, found.n) == (0.5, 2)
@@ -263,7 +263,7 @@ def test_without_paths_there_is_no_value() -> None:
         ([-1, 0], [1], "2 nodes need as many probabilities, not 1"),
     ],
 )
-def test_what_is_no_tree_of_probabilities_is_refused(parent: list[int], probability: list[float], message: str) -> None:
+def test_an_invalid_tree_of_probabilities_is_refused(parent: list[int], probability: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         enumerate_paths(np.array(parent, dtype=int), probability)
 
@@ -283,12 +283,12 @@ def test_what_is_no_tree_of_probabilities_is_refused(parent: list[int], probabil
         (lambda: fairness([0], [[1, 0, 0]], [1], [0.5, 0.5], jsd, paths=1), "gold's groups"),
     ],
 )
-def test_what_makes_no_expectation_is_refused(call: object, message: str) -> None:
+def test_invalid_input_to_an_expectation_is_refused(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
 
 
-def test_a_chain_of_a_hundred_thousand_turns_is_one_case_like_any_other() -> None:
+def test_a_chain_of_a_hundred_thousand_turns_is_handled_like_any_other() -> None:
     parent = np.arange(-1, 99_999)
     assert accumulate_along(parent, np.ones(100_000))[-1] == 100_000
     assert reach_probabilities(parent, np.ones(100_000))[-1] == 1

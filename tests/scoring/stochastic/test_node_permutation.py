@@ -30,7 +30,7 @@ def answers(*topics: tuple[str, str]) -> BothSides:
     return BothSides.count_trials(fold(paths, SYMBOLS), [row[1] for row in rows], [row[2] for row in rows], names)
 
 
-def test_of_one_topic_and_two_ways_on_p_is_that_of_the_hypergeometric_law() -> None:
+def test_for_one_topic_and_two_branches_p_is_that_of_the_hypergeometric_law() -> None:
     both = answers(("o" * 8 + "x" * 2, "o" * 3 + "x" * 7))
     law = stats.hypergeom(20, 11, 10)
     likely = sum(law.pmf(count) for count in range(11) if abs(count - 5.5) >= 2.5)
@@ -73,7 +73,7 @@ def test_an_easy_and_a_hard_topic_make_no_difference() -> None:
 @pytest.mark.parametrize(
     "topics", [(("oox", "xx?"),), (("oo", "xx"), ("ooxo", "xxx")), (("o" * 4, "x" * 4), ("ox", "?o"), ("o?", "xx"))]
 )
-def test_few_ways_to_deal_are_all_taken_and_the_seed_says_nothing(topics: tuple[tuple[str, str], ...]) -> None:
+def test_few_permutations_are_all_used_and_the_seed_does_not_matter(topics: tuple[tuple[str, str], ...]) -> None:
     both = answers(*topics)
     seen = [node_tests(both, np.random.default_rng(seed), draws=19, level=0.5) for seed in range(4)]
     whole = [whole_tree_test(both, np.random.default_rng(seed), draws=19) for seed in range(4)]
@@ -99,7 +99,7 @@ def test_few_ways_to_deal_are_all_taken_and_the_seed_says_nothing(topics: tuple[
 
 
 @pytest.mark.parametrize("topics", [(("oo", "xx"), ("o", "x")), (("ooo", "xxx"),), (("oo", "xx?"),)])
-def test_a_node_that_no_deal_can_make_significant_is_not_tested_whatever_the_seed(
+def test_a_node_that_no_permutation_can_make_significant_is_not_tested_for_any_seed(
     topics: tuple[tuple[str, str], ...],
 ) -> None:
     for seed in range(40):
@@ -108,7 +108,7 @@ def test_a_node_that_no_deal_can_make_significant_is_not_tested_whatever_the_see
         assert np.isnan(tests.p[0])
 
 
-def test_few_and_many_ways_to_deal_give_the_same_p_within_what_draws_can_tell() -> None:
+def test_few_and_many_permutations_give_the_same_p_up_to_the_error_of_draws() -> None:
     both = answers(("ooooxx", "xxxxxo"), ("ooo", "oxx"))
     exact, all_deals = node_tests(both, np.random.default_rng(1)), whole_tree_test(both, np.random.default_rng(1))
     drawn = node_tests(both, np.random.default_rng(1), enumerated=0)
@@ -124,7 +124,7 @@ def test_the_same_seed_gives_the_same_p() -> None:
     np.testing.assert_array_equal(one.p, other.p)
 
 
-def test_nodes_that_cannot_reach_the_level_leave_the_family_and_others_pay_nothing_for_them() -> None:
+def test_nodes_that_cannot_reach_the_level_leave_the_family_at_no_cost_to_others() -> None:
     """After o the sides differ. Only four came to x, two of either, so a third of their tables is as extreme as can be;
     and of 24 first answers only four are x, so that no table of these is rare enough either."""
     letters = {"oo": 9, "ox": 1, "xo": 2, "xx": 0}, {"oo": 1, "ox": 9, "xo": 0, "xx": 2}
@@ -141,7 +141,7 @@ def test_nodes_that_cannot_reach_the_level_leave_the_family_and_others_pay_nothi
     assert tests.p[useful] == pytest.approx(alone.p[0], abs=0.002)
 
 
-def test_sides_that_never_met_at_a_node_give_no_p() -> None:
+def test_sides_that_never_met_at_a_node_have_no_p() -> None:
     tests = node_tests(answers(("ooxx", "ox"), ("oo", "oo")), np.random.default_rng(1), draws=19)
     assert tests.z[0] == 0
     none = node_tests(answers(("oo", "oo"), ("x", "xx")), np.random.default_rng(1), draws=19)
@@ -150,7 +150,7 @@ def test_sides_that_never_met_at_a_node_give_no_p() -> None:
     assert whole_tree_test(answers(("oo", "oo")), np.random.default_rng(1)).p == 1
 
 
-def test_one_trial_of_each_topic_on_either_side_is_refused_and_a_topic_of_them_left_out() -> None:
+def test_one_trial_per_topic_on_either_side_is_refused_and_such_a_topic_is_left_out() -> None:
     with pytest.raises(InputError, match="one trial on either side"):
         node_tests(answers(("o", "x"), ("x", "x")), np.random.default_rng(1))
     assert node_tests(answers(("o", "x"), ("oooo", "xxxx")), np.random.default_rng(1)).topics == 1
@@ -183,7 +183,7 @@ def test_a_planted_node_is_named_first() -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("world", [*SAME, *APART], ids=lambda world: world.name)
-def test_of_a_thousand_runs_at_most_one_in_twenty_names_a_node_wrongly(world: World) -> None:
+def test_in_a_thousand_runs_at_most_one_in_twenty_names_a_node_wrongly(world: World) -> None:
     found = errors(world, 1000, otherwise=False)
     assert not too_many(found.nodes, 1000)
     if world in SAME:

@@ -81,7 +81,7 @@ def model() -> NodeModel:
     return modelled(rng.multinomial(8, law(odds)), "oo", -0.2)
 
 
-def test_the_statistic_is_that_of_the_test_and_a_node_is_named_where_it_exceeds_the_critical_one(
+def test_the_statistic_is_that_of_the_test_and_a_node_is_named_if_it_exceeds_the_critical_value(
     model: NodeModel,
 ) -> None:
     node, named = int(model.nodes[model.way]), 0
@@ -95,7 +95,7 @@ def test_the_statistic_is_that_of_the_test_and_a_node_is_named_where_it_exceeds_
     assert 0 < named < 30
 
 
-def test_simulated_shares_are_the_pilots_on_one_side_and_changed_on_the_other_and_elsewhere_on_neither(
+def test_simulated_shares_are_the_pilots_on_one_side_and_changed_only_at_the_node_on_the_other(
     model: NodeModel,
 ) -> None:
     (study,) = drawn_studies(model, 40_000, 4, 1, np.random.default_rng(4))
@@ -147,7 +147,7 @@ def test_systems_at_different_levels_do_not_make_topics_differ() -> None:
     assert told.share[told.way] == alone.share[alone.way] == pytest.approx(0.7, abs=0.03)
 
 
-def test_a_way_that_all_took_is_refused() -> None:
+def test_a_branch_that_all_took_is_refused() -> None:
     with pytest.raises(ValueError, match="the share of this way cannot change"):
         modelled(counts_of(5, 4), "oo", -0.1)
 
@@ -251,7 +251,7 @@ def promised(promise: Promise, pilot: tuple[int, int], rng: np.random.Generator,
 
 @pytest.mark.soak
 @pytest.mark.parametrize("promise", PROMISES, ids=str)
-def test_what_a_large_pilot_promises_is_what_the_test_finds(promise: Promise) -> None:
+def test_the_promise_of_a_large_pilot_is_kept_by_the_test(promise: Promise) -> None:
     rng = np.random.default_rng(11)
     given, studies = promised(promise, (1000, 10), rng, 4), 1000
     found = found_by_the_test(promise, studies, rng)

@@ -167,7 +167,7 @@ def _place(conversation: Conversation) -> tuple[tuple[str, ...], tuple[int, ...]
     return labels(conversation, 2), tuple(ends)
 
 
-def test_the_exact_expectation_of_r_is_the_same_by_paths_and_in_the_truth() -> None:
+def test_the_exact_expectation_of_r_by_paths_equals_the_truth() -> None:
     # R has a fixed normaliser, so the expectation over paths of each path's expected R is the truth of the profile.
     profile, shelf = PROFILES["erratic"], catalogue().shelves[TOPIC.id]
     gain = sum({0: 0.0, 1: 0.5, 2: 1.0}[entry.grade] for entry in shelf.entries) / len(shelf.entries)
@@ -188,7 +188,7 @@ def test_the_chain_of_a_parrot_is_the_one_of_its_profile() -> None:
         assert interval.low <= true <= interval.high, edge
 
 
-def test_a_parrot_that_does_one_thing_only_has_one_path() -> None:
+def test_a_parrot_that_only_does_one_thing_has_one_path() -> None:
     tree: KnownTree = known_tree(ways("perfect"))
     assert len(enumerate_paths(tree.parent, tree.probability).ends) == 1
     top, bottom = ingredients(ways("perfect")[0])

@@ -119,7 +119,7 @@ def test_it_does_not_matter_how_the_trees_were_merged_or_which_side_is_first(
     np.testing.assert_array_equal(turned.arrivals, one.arrivals[::-1])
 
 
-def test_a_difference_at_one_turn_is_all_of_it_and_names_the_way_the_counts_and_the_conversations() -> None:
+def test_a_difference_at_one_turn_explains_everything_and_names_the_branch_the_counts_and_the_conversations() -> None:
     first = {"M1": ["oo", "oo", "xo", "xo"], "M2": ["oo", "xo", "oo", "xo"]}
     second = {"M1": ["oo", "oo", "xx", "xx"], "M2": ["oo", "xo", "oo", "xx"]}
     both = two(first, second)
@@ -137,7 +137,7 @@ def test_a_difference_at_one_turn_is_all_of_it_and_names_the_way_the_counts_and_
     assert pairs_behind(both, asked, where(tree, "xo"), most=1) == (Pair("M1", 3, 3),)
 
 
-def test_stopping_is_a_way_on_like_a_branch() -> None:
+def test_stopping_is_a_branch_like_any_other() -> None:
     both = two({"M1": ["x", "x", "xo"]}, {"M1": ["xo", "xo", "xx"]})
     found, failed = split_divergence(both), where(both.tree, "x")
     assert int(found.branch[failed]) in (failed, *both.tree.children(failed))
@@ -147,7 +147,7 @@ def test_stopping_is_a_way_on_like_a_branch() -> None:
 
 @settings(max_examples=40)
 @given(ENDED, ENDED)
-def test_ends_of_different_kinds_are_different_ways_and_the_terms_still_add_up(
+def test_ends_of_different_kinds_are_different_branches_and_the_terms_still_add_up(
     first: dict[str, list[tuple[str, str]]], second: dict[str, list[tuple[str, str]]]
 ) -> None:
     found = split_divergence(ended(first, second))
@@ -165,7 +165,7 @@ def test_ends_of_different_kinds_are_different_ways_and_the_terms_still_add_up(
         ("completed", "system-ended"),
     ],
 )
-def test_sides_that_end_in_other_ways_after_the_same_labels_part_there(one: str, other: str) -> None:
+def test_sides_that_end_differently_after_the_same_label_part_there(one: str, other: str) -> None:
     both = ended({"M1": [("ox", one)] * 3}, {"M1": [("ox", other)] * 2})
     found, last = split_divergence(both), where(both.tree, "ox")
     assert found.divergence == pytest.approx(1)
@@ -176,7 +176,7 @@ def test_sides_that_end_in_other_ways_after_the_same_labels_part_there(one: str,
     assert both.distinguishes_ends
 
 
-def test_where_the_end_of_one_trial_is_not_known_ends_are_not_told_apart() -> None:
+def test_if_the_end_of_one_trial_is_unknown_ends_are_not_distinguished() -> None:
     both = ended({"M1": [("x", "breakdown"), ("x", "")]}, {"M1": [("x", "completed")]})
     assert split_divergence(both).divergence == 0
     assert not both.distinguishes_ends
@@ -184,7 +184,7 @@ def test_where_the_end_of_one_trial_is_not_known_ends_are_not_told_apart() -> No
     assert split_divergence(others).divergence == 1, "an end of a topic that is left out says nothing"
 
 
-def test_a_tree_alone_says_how_its_trials_ended_also_after_trees_were_merged() -> None:
+def test_a_tree_alone_knows_how_its_trials_ended_even_after_trees_were_merged() -> None:
     sides = [
         [conversation([("said", "heard")], trial, system=name, labels="x", outcome=end) for trial in (1, 2)]
         for name, end in (("A", "user-stopped"), ("B", "breakdown"))
@@ -195,7 +195,7 @@ def test_a_tree_alone_says_how_its_trials_ended_also_after_trees_were_merged() -
         assert split_divergence(both_sides(tree, "A", "B")).divergence == pytest.approx(1)
 
 
-def test_ends_that_are_all_alike_change_no_bit() -> None:
+def test_equal_ends_change_nothing() -> None:
     first, second = {"M1": ["oo", "ox", "x"], "M2": ["xo", ""]}, {"M1": ["ox", "xx"], "M2": ["oo", "x", "xx"]}
     plain = split_divergence(two(first, second))
     completed = [
@@ -206,7 +206,7 @@ def test_ends_that_are_all_alike_change_no_bit() -> None:
         np.testing.assert_array_equal(getattr(named, name), getattr(plain, name))
 
 
-def test_branches_that_only_one_side_has_keep_it_finite_and_nodes_that_one_never_reached_say_nothing() -> None:
+def test_branches_of_only_one_side_keep_it_finite_and_unreached_nodes_do_not_count() -> None:
     both = two({"M1": ["oo", "ox"]}, {"M1": ["xo", "xx"]})
     found = split_divergence(both)
     assert found.divergence == pytest.approx(1)
@@ -218,7 +218,7 @@ def test_branches_that_only_one_side_has_keep_it_finite_and_nodes_that_one_never
     assert np.isnan(found.portion[:, again]).all()
 
 
-def test_each_topic_counts_alike_however_many_trials_it_has() -> None:
+def test_each_topic_has_the_same_weight_for_any_number_of_trials() -> None:
     few = two({"M1": ["o", "x"], "M2": ["x"]}, {"M1": ["x", "x"], "M2": ["x"]})
     many = two({"M1": ["o", "x"], "M2": ["x"] * 9}, {"M1": ["x", "x"], "M2": ["x"] * 4})
     assert split_divergence(few).divergence == pytest.approx(split_divergence(many).divergence)
@@ -228,13 +228,13 @@ def test_each_topic_counts_alike_however_many_trials_it_has() -> None:
     )  # of x, and 10 of 11 if trials counted
 
 
-def test_equal_sides_have_no_difference_to_share_out() -> None:
+def test_equal_sides_have_no_difference_to_attribute() -> None:
     found = split_divergence(two({"M1": ["oo", "x"]}, {"M1": ["x", "oo"]}))
     assert found.divergence == 0
     assert np.isnan(found.share).all()
 
 
-def test_sides_that_say_nothing_at_all_do_not_differ() -> None:
+def test_sides_without_any_turns_do_not_differ() -> None:
     assert split_divergence(two({"M1": [""]}, {"M1": ["", ""]})).divergence == 0
 
 

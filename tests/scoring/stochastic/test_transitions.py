@@ -46,7 +46,7 @@ def held(found: Transitions) -> list[npt.NDArray[np.float64]]:
     ]
 
 
-def test_a_small_tree_has_the_probabilities_that_counting_by_hand_gives() -> None:
+def test_a_small_tree_has_the_probabilities_counted_by_hand() -> None:
     # Root 10 trials: 7 say a, 2 say b, 1 says c; of the 7, 4 go on to b, 1 to c and 2 stop.
     found = transitions(tree_of([["a", "b"]] * 4 + [["a", "c"]] + [["a"]] * 2 + [["b"]] * 2 + [["c"]]))
     assert found.probability.tolist() == pytest.approx([1, 0.7, 4 / 7, 1 / 7, 0.2, 0.1])
@@ -99,19 +99,19 @@ def test_permuting_the_trials_changes_nothing(paths: Paths, random: object) -> N
         np.testing.assert_array_equal(first, second)
 
 
-def test_stopping_is_no_branch_that_was_seen_once() -> None:
+def test_stopping_is_not_a_branch_that_was_seen_once() -> None:
     found = transitions(tree_of([["a", "b"]] * 5 + [["a"]]))
     assert found.unseen.once[1] == 0
     assert found.stop[1] == pytest.approx(1 / 6)
 
 
-def test_unseen_paths_are_those_that_whole_conversations_took_once() -> None:
+def test_unseen_paths_are_estimated_from_whole_conversations_seen_once() -> None:
     found = unseen_paths(tree_of([["a", "b"]] * 5 + [["a"], ["b"], ["c", "c"], ["c", "c"]]))
     assert (int(found.once), int(found.twice), int(found.n)) == (2, 1, 9)
     assert float(found.estimate) == pytest.approx(2 / 9)
 
 
-def test_a_tree_of_labels_has_the_shares_of_the_grid_it_was_made_of() -> None:
+def test_a_tree_of_labels_has_the_shares_of_the_grid_it_was_made_from() -> None:
     builder = TreeBuilder(LABEL)
     for conversation in grid(["oo", "ox", "xo", "x-", "oo"]):
         builder.add(conversation)
@@ -129,12 +129,12 @@ def test_a_tree_of_labels_has_the_shares_of_the_grid_it_was_made_of() -> None:
     ("options", "message"),
     [({"interval": "wald"}, "wilson, jeffreys"), ({"level": 95}, "0.95"), ({"level": math.nan}, "0.95")],
 )
-def test_a_level_or_an_interval_that_there_is_not_is_refused(options: dict[str, object], message: str) -> None:
+def test_an_unknown_level_or_interval_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         transitions(tree_of([["a"]]), **options)  # type: ignore[arg-type]
 
 
-def test_counts_that_are_no_trees_are_refused() -> None:
+def test_counts_that_do_not_form_a_tree_are_refused() -> None:
     class Counts:
         parent = np.array([-1, 0], dtype=np.int32)
         visits = np.array([3, 2])

@@ -77,7 +77,7 @@ def expected(people: dict[Target, object]) -> tuple[float, float, float]:
 
 
 @pytest.mark.parametrize("judges", ["model", "human,model", "model,human", "human:anna,model,rule"])
-def test_the_figure_of_a_system_is_the_corrected_one_however_the_judges_are_ranked(judges: str) -> None:
+def test_the_figure_of_a_system_is_the_corrected_one_for_any_ranking_of_judges(judges: str) -> None:
     people = drawn(3)
     table = scored([MODEL, given("human", "anna", people)], judges)
     (row,) = table.select(topic=None, topic_type=None, trial=None)
@@ -95,7 +95,7 @@ def test_the_figure_of_a_system_is_the_corrected_one_however_the_judges_are_rank
 
 
 @pytest.mark.parametrize("design", ["clusters", "these", "continued"])
-def test_the_corrected_figure_heeds_what_hangs_together(design: str) -> None:
+def test_the_corrected_figure_allows_for_dependence(design: str) -> None:
     """Clusters are the units; an interval that cannot be had of sessions or of these topics is withheld."""
     people = drawn(3)
     topics = grid_topics(TOPICS)
@@ -128,7 +128,7 @@ def test_the_corrected_figure_heeds_what_hangs_together(design: str) -> None:
 @pytest.mark.parametrize(
     ("each", "without"), [(1, ()), (3, ("T02",)), (0, ())], ids=["one thing", "a topic without", "nobody"]
 )
-def test_with_fewer_than_two_things_of_a_topic_it_is_the_models_own_and_unchecked(
+def test_with_fewer_than_two_items_per_topic_it_is_the_models_own_and_unchecked(
     each: int, without: Sequence[str]
 ) -> None:
     layers = [MODEL, given("human", "anna", drawn(each, without))] if each else [MODEL]
@@ -142,7 +142,7 @@ def test_with_fewer_than_two_things_of_a_topic_it_is_the_models_own_and_unchecke
 
 
 @pytest.mark.parametrize("measure", ["SWAN", "pooled(WAN(Fluency))", "CVaR(WAN(Fluency), beta=0.5)", "pooled(SWAN)"])
-def test_what_is_not_corrected_is_marked(measure: str) -> None:
+def test_an_uncorrected_figure_is_marked(measure: str) -> None:
     table = scored([MODEL, given("human", "anna", drawn(3))], "model", measure)
     assert table.rows
     assert all("models, unchecked" in row.label for row in table.rows)
@@ -150,14 +150,14 @@ def test_what_is_not_corrected_is_marked(measure: str) -> None:
     assert {row.label for row in scored([MODEL], "model", name).rows} == {name}, "what a table prints can be asked for"
 
 
-def test_figures_of_people_and_rules_are_as_they_were() -> None:
+def test_figures_of_people_and_rules_are_unchanged() -> None:
     people = given("human", "anna", dict(TRUTH))
     without, beside = scored([people], "human,rule"), scored([people, MODEL], "human,rule")
     assert [row.as_json() for row in without.rows] == [row.as_json() for row in beside.rows]
     assert without.notes == beside.notes
 
 
-def test_where_people_say_that_it_does_not_apply_theirs_alone_count() -> None:
+def test_if_people_say_that_it_does_not_apply_only_their_judgments_count() -> None:
     people = drawn(4)
     first = next(iter(people))
     table = scored([MODEL, given("human", "anna", {**people, first: None})], "model")
@@ -184,15 +184,15 @@ def corrected_mean_of(own: tuple[float, float], alone: tuple[float, float]) -> C
         ((0.4, 0.6), (0.3, 0.7), "The model makes the interval 50% shorter."),
     ],
 )
-def test_what_the_model_adds_is_said(own: tuple[float, float], alone: tuple[float, float], words: str) -> None:
+def test_the_models_contribution_is_reported(own: tuple[float, float], alone: tuple[float, float], words: str) -> None:
     assert words in corrected_mean_of(own, alone).sentence("WAN(Fluency)")
 
 
-def test_nothing_is_said_of_what_the_model_adds_where_there_is_no_interval() -> None:
+def test_the_models_contribution_is_not_reported_if_there_is_no_interval() -> None:
     assert "The model" not in corrected_mean_of((math.nan, math.nan), (0.3, 0.7)).sentence("WAN(Fluency)")
 
 
-def test_two_people_check_a_model_by_their_folded_votes_and_unjudged_things_are_no_no() -> None:
+def test_two_people_check_a_model_by_their_folded_votes_and_unjudged_items_are_not_negative() -> None:
     people = drawn(3)
     ben = {target: 1 - TRUTH[target] for target in people}
     silent: dict[Target, object] = {**SAYS, TURNS[-1][1]: {"unjudged": "refused"}}

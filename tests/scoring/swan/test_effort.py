@@ -64,7 +64,7 @@ def test_the_answer_after_more_effort_weighs_less(weights: str, value: float) ->
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=9), st.floats(0.01, 1), st.floats(0, 3))
-def test_weights_lie_in_0_to_1_and_fall_with_every_nugget_that_costs(
+def test_weights_are_in_0_to_1_and_fall_with_every_nugget_that_costs(
     counts: list[tuple[int, int]], rate: float, cost: float
 ) -> None:
     claims, acts = np.array(counts, dtype=np.float64).reshape(-1, 2).T
@@ -78,7 +78,7 @@ def test_weights_lie_in_0_to_1_and_fall_with_every_nugget_that_costs(
     assert np.array_equal(Effort(rate, F=0, O=0).weights(places), Uniform().weights(places))
 
 
-def test_a_user_who_said_nothing_costs_nothing_and_other_weightings_do_not_see_the_user() -> None:
+def test_a_user_who_said_nothing_costs_nothing_and_other_weightings_ignore_the_user() -> None:
     assert Effort(0.5).weights(Places.from_items([item(3), item(9, seen=4)])).tolist() == [1, 1]
     assert Anchored(0.5).weights(Places.from_items([item(9, seen=2)])).tolist() == [0.25]
 

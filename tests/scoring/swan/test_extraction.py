@@ -85,18 +85,18 @@ def test_the_conversation_of_swan_section_4_6_gives_its_claims_of_15_154_and_54_
         ("# Ingredients", "OTHER"),
     ],
 )
-def test_an_act_is_known_by_its_words(text: str, act: str) -> None:
+def test_an_act_is_recognised_by_its_words(text: str, act: str) -> None:
     assert [kind for kind, _ in told(text)] == [act]
     assert act in ACTS
 
 
-def test_yes_and_no_are_answers_after_a_question_only() -> None:
+def test_yes_and_no_are_answers_only_after_a_question() -> None:
     assert told("No.", before="Do you like it?") == [("NO-ANSWER", "No")]
     assert told("No.", before="It is red.") == [("REJECT", "No")]
     assert told("Yes.", before="Do you like it?") == [("YES-ANSWER", "Yes")]
 
 
-def test_a_claim_with_a_verb_like_word_in_front_stays_a_claim() -> None:
+def test_a_claim_with_a_verb_like_word_in_front_remains_a_claim() -> None:
     for text in ("Open banking is new.", "Use of force is rare.", "Watches are small.", "Interesting times began."):
         assert told(text) == [("F", text)]
 
@@ -111,7 +111,7 @@ def test_a_sentence_is_split_at_a_new_subject_and_not_inside_a_list_of_nouns() -
     assert told("She runs as fast as she can run.") == [("F", "She runs as fast as she can run.")]
 
 
-def test_what_is_not_english_is_one_claim_a_sentence_under_a_name_of_its_own() -> None:
+def test_text_that_is_not_english_is_one_claim_per_sentence_under_its_own_name() -> None:
     here = passage("El cine de ciencia ficción es muy popular en España. ¿Te gusta mucho?")
     found = [*RuleExtractor().candidates(here, [])]
     assert [(one.type, one.rule, one.act) for one in found] == [
@@ -171,13 +171,13 @@ class Quoting:
         ([Candidate(0, 2, "E", "r", entity="x")], "returned an entity"),
     ],
 )
-def test_what_an_extractor_returns_is_checked(found: list[Candidate], fault: str) -> None:
+def test_the_output_of_an_extractor_is_checked(found: list[Candidate], fault: str) -> None:
     with pytest.raises(ValueError, match=fault) as raised:
         extract_nuggets(conversation(("Say it.", "It is old. Yes.")), Quoting(tuple(found)))
     assert "model-x/3" in str(raised.value)
 
 
-def test_an_extractor_that_quotes_what_was_said_is_taken_with_its_name() -> None:
+def test_an_extractor_that_quotes_the_text_is_accepted_with_its_name() -> None:
     one = Candidate(0, 10, "F", "claims", text="It is old.")
     found = extract_nuggets(conversation(("Say it.", "It is old. Yes.")), Quoting((one,)))
     assert [(nugget.text, nugget.position, nugget.version) for nugget in found] == [("It is old.", 5, "model-x/3")]
@@ -193,7 +193,7 @@ _WORDS = st.sampled_from([
 
 
 @given(st.lists(_WORDS, max_size=40), st.lists(_WORDS, max_size=15))
-def test_nuggets_lie_in_the_text_in_order_without_overlap_and_positions_never_fall(
+def test_nuggets_are_in_the_text_in_order_without_overlap_and_positions_never_fall(
     system: list[str], user: list[str]
 ) -> None:
     talk = conversation((" ".join(user), " ".join(system)), ("go on", " ".join(reversed(system))))
@@ -235,7 +235,7 @@ def _marked(name: str) -> tuple[int, int, int, int, int]:
     return marked, found, same, types, acts
 
 
-def test_on_44_held_out_turns_marked_by_hand_56_of_78_nuggets_are_found_and_54_have_the_right_act() -> None:
+def test_on_44_held_out_turns_annotated_by_hand_56_of_78_nuggets_are_found_and_54_have_the_right_act() -> None:
     assert _marked("held_out.jsonl") == (78, 72, 56, 54, 54)
 
 
@@ -248,7 +248,7 @@ def test_a_turn_without_a_word_has_no_nugget(text: str) -> None:
     assert told(text) == []
 
 
-def test_a_figure_is_an_answer_and_the_number_of_an_item_is_none() -> None:
+def test_a_figure_is_an_answer_but_the_number_of_an_item_is_not() -> None:
     assert told("1985", before="In which year?") == [("F", "1985")]
     assert told("12.", before="How many?") == [("F", "12.")]
     assert told("In these years:\n1. 1985\n2. 1990") == [
@@ -258,7 +258,7 @@ def test_a_figure_is_an_answer_and_the_number_of_an_item_is_none() -> None:
     ]
 
 
-def test_a_mark_goes_with_the_words_before_it_and_a_clause_without_a_word_is_none() -> None:
+def test_a_mark_belongs_to_the_words_before_it_and_a_clause_without_a_word_is_not_a_nugget() -> None:
     assert told("The shop is open. :) 👍") == [("F", "The shop is open. :) 👍")]
     assert told("The shop is open; :) :)") == [("F", "The shop is open; :) :)")]
 

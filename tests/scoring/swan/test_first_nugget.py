@@ -86,7 +86,7 @@ def test_wan_of_turn_level_scores_in_both_forms(
     assert (found.n, found.items) == (n, items)
 
 
-def test_without_a_score_the_form_is_undefined_with_n_0_as_the_other_is() -> None:
+def test_without_a_score_the_form_is_undefined_with_n_0_like_the_other_form() -> None:
     found = wan_of(assessed([]), "WAN(Coherence, turn_scores=first_nugget)")
     assert found.value != found.value
     assert (found.n, found.items) == (0, 5)
@@ -99,7 +99,7 @@ def test_people_do_not_correct_a_model_s_wan_in_this_form() -> None:
         assert WAN.weighting(measure, SCHEMA) == weighting
 
 
-def test_swan_changes_the_criteria_of_system_turns_alone() -> None:
+def test_swan_changes_only_the_criteria_of_system_turns() -> None:
     before, after = SCHEMA, weighted_schema(SCHEMA, parse("SWAN(turn_scores=first_nugget)"))
     changed = {one.name for one, other in zip(before, after, strict=True) if one != other}
     assert changed == {one.name for one in before if one.level == "turn"}

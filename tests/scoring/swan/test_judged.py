@@ -44,7 +44,7 @@ def told(
     return [(one.value, str(one.by), one.disputed) for one in found.scored[criterion]]
 
 
-def test_a_target_comes_back_from_its_judgment() -> None:
+def test_a_target_is_read_back_from_its_judgment() -> None:
     for target in (FIRST, TURN, Target("t", 2, 3, "user", 0, 4)):
         assert Target.from_judgment(Judgment(target.about(), "c", 1)) == target
     assert Target.from_judgment(Judgment({"topic": "T", "entity": "e"}, "gold", {})) is None
@@ -68,7 +68,7 @@ def test_two_people_who_differ_give_the_same_score_in_whatever_order_they_were_i
             refuse_unsettled([found], judgments, SCHEMA, ["Correctness"])
 
 
-def test_where_only_an_adjudicator_may_decide_two_people_who_differ_settle_nothing() -> None:
+def test_if_only_an_adjudicator_may_decide_two_people_who_differ_settle_nothing() -> None:
     """Neither is before the other, so a score by that criterion is refused, and says how to settle it."""
     for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
         anna, ben = layer(0.0, author="anna", at=dates[0]), layer(1.0, author="ben", at=dates[1])
@@ -106,21 +106,21 @@ def test_where_only_an_adjudicator_may_decide_two_people_who_differ_settle_nothi
         assert scored.value == 0.5, "who saw the votes has none"
 
 
-def test_does_not_apply_is_another_judgment_than_a_score() -> None:
+def test_does_not_apply_is_a_different_judgment_from_a_score() -> None:
     layers = [layer(None), layer(1.0, author="ben")]
     assert set(assess(TALK, SCHEMA, Judgments.from_layers(layers, SCHEMA, ADJUDICATED)).unsettled) == {"Correctness"}
     found = assess(TALK, SCHEMA, Judgments.from_layers(layers, SCHEMA))
     assert [(one.value, one.share) for one in found.scored["Correctness"]] == [(1.0, 0.5)]
 
 
-def test_two_layers_that_agree_are_no_dispute_and_settle_it() -> None:
+def test_two_layers_that_agree_are_not_a_dispute_and_settle_it() -> None:
     for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
         layers = [layer(1.0, at=dates[0]), layer(1.0, author="ben", at=dates[1])]
         assert told(layers) == [(1.0, "human anna 1", False)]
         assert not assess(TALK, SCHEMA, Judgments.from_layers(layers, SCHEMA)).unsettled
 
 
-def test_who_revises_a_judgment_disputes_nothing() -> None:
+def test_a_revised_judgment_is_not_a_dispute() -> None:
     first, revised = layer(0.0), layer(1.0, at="2026-03-01")
     assert told([first, revised]) == told([revised, first]) == [(1.0, "human anna 1", False)]
     ben = layer(1.0, author="ben", at="2026-02-01")
@@ -162,14 +162,14 @@ def test_an_author_can_be_put_first() -> None:
     assert told(layers, "human:anna") == [(0.0, "human anna 1", False)]
 
 
-def test_a_model_is_used_only_where_somebody_names_it_and_is_named_on_its_scores() -> None:
+def test_a_model_is_used_only_if_it_is_named_and_its_scores_name_it() -> None:
     layers = [layer(0.25, kind="model", author="judge-x", at="2026-03-01")]
     assert told(layers) == []
     assert told(layers, "human,rule,model") == [(0.25, "model judge-x 1", False)]
     assert told([*layers, layer(1.0)], "human,model") == [(1.0, "human anna 1", True)]
 
 
-def test_a_kept_score_of_a_person_goes_before_a_rule_unless_the_precedence_says_otherwise() -> None:
+def test_a_stored_score_of_a_person_precedes_a_rule_unless_the_precedence_says_otherwise() -> None:
     layers = [layer(0.5, target=TURN, criterion="Conciseness")]
     rule = (1.0, "rule brevity(words=250) 2", False)
     assert told(layers, criterion="Conciseness") == [(0.5, "human anna 1", True), rule]
@@ -177,7 +177,7 @@ def test_a_kept_score_of_a_person_goes_before_a_rule_unless_the_precedence_says_
     assert told(layers, "human", "Conciseness") == [(0.5, "human anna 1", False)]
 
 
-def test_a_judgment_that_a_criterion_does_not_apply_takes_its_item_out() -> None:
+def test_a_judgment_that_a_criterion_does_not_apply_removes_its_item() -> None:
     found = assess(TALK, SCHEMA, Judgments.from_layers([layer(None), layer(1.0, target=SECOND)], SCHEMA))
     assert [one.value for one in found.scored["Correctness"]] == [1.0]
     wan = found.wans(SCHEMA)["Correctness"]
@@ -190,12 +190,12 @@ def test_a_rule_that_the_schema_does_not_name_is_left_out_and_counted() -> None:
     assert told([other], criterion="Conciseness")[0][:2] == (1.0, "rule brevity(words=250) 2")
 
 
-def test_modesty_is_scored_by_rule_as_soon_as_somebody_scored_correctness() -> None:
+def test_modesty_is_scored_by_rule_once_correctness_was_scored() -> None:
     assert told([], criterion="Modesty") == []
     assert told([layer(0.0)], criterion="Modesty") == [(0.0, "rule hedging(hedged=0.5) 2", False)]
 
 
-def test_criteria_nobody_scored_are_undefined_with_n_0_and_swan_says_which() -> None:
+def test_unscored_criteria_are_undefined_with_n_0_and_swan_names_them() -> None:
     found = assess(TALK, SCHEMA).swan(SCHEMA)
     assert math.isnan(found.wans["Harmlessness"].value)
     assert (found.wans["Harmlessness"].n, found.wans["Harmlessness"].items) == (0, 3)
@@ -203,21 +203,21 @@ def test_criteria_nobody_scored_are_undefined_with_n_0_and_swan_says_which() -> 
     assert "Harmlessness" in found.undefined
 
 
-def test_a_judgment_of_a_span_that_is_no_nugget_is_counted_and_in_no_score() -> None:
+def test_a_judgment_of_a_span_that_is_not_a_nugget_is_counted_and_in_no_score() -> None:
     stray = layer(0.0, target=Target(TALK.trial_id, 1, 1, "system", 3, 5))
     found = assess(TALK, SCHEMA, Judgments.from_layers([stray], SCHEMA))
     assert (found.orphans, found.scored["Correctness"]) == (1, ())
 
 
 @pytest.mark.parametrize("value", [1.5, -0.1, True, "good", [1]])
-def test_a_score_that_is_none_is_refused_with_file_and_line(tmp_path: Path, value: object) -> None:
+def test_an_invalid_score_is_refused_with_file_and_line(tmp_path: Path, value: object) -> None:
     path = write_layer(tmp_path, layer(value))
     with pytest.raises(RunError) as raised:
         Judgments.from_layers(read_layers(tmp_path), SCHEMA)
     assert str(raised.value).startswith(f"{path}:2: the score for Correctness")
 
 
-def test_the_nuggets_of_a_layer_are_used_and_must_stand_in_the_text(tmp_path: Path) -> None:
+def test_the_nuggets_of_a_layer_are_used_and_must_be_in_the_text(tmp_path: Path) -> None:
     target = Target(TALK.trial_id, 1, 2, "system", 0, 10)
     good = Layer(
         "rule", "other", "9", "", "2026", (Judgment(target.about(), NUGGET, {"type": "F", "text": "It is new."}),)
@@ -233,7 +233,7 @@ def test_the_nuggets_of_a_layer_are_used_and_must_stand_in_the_text(tmp_path: Pa
     assert str(raised.value).startswith(f"{path}:2: ")
 
 
-def test_layers_never_overwrite_one_another_and_the_same_is_kept_once(tmp_path: Path) -> None:
+def test_layers_never_overwrite_one_another_and_equal_ones_are_kept_once(tmp_path: Path) -> None:
     assert keep_layer(tmp_path, layer(1.0))
     assert keep_layer(tmp_path, layer(1.0, at="2026-05-05")) is None
     assert keep_layer(tmp_path, layer(0.0, at="2026-06-06"))
@@ -242,12 +242,12 @@ def test_layers_never_overwrite_one_another_and_the_same_is_kept_once(tmp_path: 
 
 
 @pytest.mark.parametrize("text", ["", "humans", "human,,rule", "human,human"])
-def test_a_precedence_that_makes_no_sense_is_refused(text: str) -> None:
+def test_a_nonsensical_precedence_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         Precedence.parse(text)
 
 
-def test_a_precedence_is_read_back_from_what_it_prints() -> None:
+def test_a_precedence_is_read_back_from_its_text() -> None:
     assert str(Precedence.parse("human:anna, human,model")) == "human:anna,human,model"
 
 
@@ -300,7 +300,7 @@ def test_a_system_without_conversations_is_undefined() -> None:
         system_swan("R", [assess(TALK, SCHEMA)], SCHEMA)
 
 
-def test_who_scored_a_criterion_is_told() -> None:
+def test_the_scorers_of_a_criterion_are_reported() -> None:
     sources = assess(TALK, SCHEMA, Judgments.from_layers([layer(1.0)], SCHEMA)).sources
     assert sources["Correctness"] == (Source("human", "anna", "1"),)
     assert sources["Fluency"] == ()

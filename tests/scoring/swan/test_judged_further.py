@@ -58,7 +58,7 @@ def recoveries(satisfied: Sequence[float | None], *, ended: str = "completed", w
     return {one.item.turn: one.value for one in found.scored["Recoverability"]}
 
 
-def test_the_degree_of_recovery_is_the_part_of_the_dissatisfaction_that_is_gone() -> None:
+def test_the_degree_of_recovery_is_the_reduction_of_dissatisfaction() -> None:
     # d is .75 in U2, then .25: two thirds are gone. U3 and U4 (.5) are not dissatisfied. U5 is, and U6 is no less.
     assert recoveries([1, 0.25, 0.75, 0.5, 0, 0, 1]) == {2: pytest.approx(2 / 3), 5: 0.0, 6: 1.0}
     assert recoveries([1, 0.4, 0.1]) == {2: 0.0}, "d rises"
@@ -79,20 +79,22 @@ def test_without_the_next_user_turn_there_is_a_degree_only_if_the_user_chose_to_
         *((why, {}) for why in sorted(WITHOUT_A_CHOICE | {SATISFIED, GOAL_REACHED})),
     ],
 )
-def test_a_user_who_left_satisfied_or_could_not_go_on_is_no_failed_recovery(why: str, found: dict[int, float]) -> None:
+def test_a_user_who_left_satisfied_or_could_not_continue_is_not_a_failed_recovery(
+    why: str, found: dict[int, float]
+) -> None:
     assert recoveries([1, 0], ended="user-stopped", why=why) == found
     assert recoveries([1, 0, 1], ended="user-stopped", why=why) == {2: 1.0}, "what was judged counts"
 
 
 @given(st.lists(st.sampled_from([0, 0.25, 0.5, 0.75, 1]), min_size=1, max_size=6))
-def test_a_degree_lies_in_0_to_1_and_is_0_or_1_if_users_are_wholly_satisfied_or_not_at_all(each: list[float]) -> None:
+def test_a_degree_is_in_0_to_1_and_is_0_or_1_if_users_are_wholly_satisfied_or_not_at_all(each: list[float]) -> None:
     assert all(0 <= value <= 1 for value in recoveries(each).values())
     whole = [float(score > 0.5) for score in each]
     expected = {turn: whole[turn] for turn in range(2, len(whole)) if whole[turn - 1] == 0}
     assert recoveries(whole) == expected
 
 
-def test_satisfaction_is_no_part_of_swan_and_the_reason_of_a_degree_names_both_values() -> None:
+def test_satisfaction_is_not_part_of_swan_and_the_reason_of_a_degree_names_both_values() -> None:
     talk = conversation(*[("ask", "reply")] * 3)
     scores = [("User satisfaction", Target(talk.trial_id, 1, turn, "user"), turn / 4) for turn in (1, 2, 3)]
     found = assessed(talk, [scores[0], (*scores[1][:2], 0.25), scores[2]])
@@ -150,7 +152,7 @@ def test_each_nugget_of_figure_5_has_eq_3_of_its_own_film() -> None:
     assert pytest.approx(0.4796, abs=5e-5) == INNER  # [GFRC] Table 2: all films of S2 are of this group
 
 
-def test_aw_weighs_the_attribute_sets_of_a_nugget() -> None:
+def test_aw_weights_the_attribute_sets_of_a_nugget() -> None:
     # ORIGIN of one group whose target is q: DistrSim is ((1 + q)·log2(1 + q) - q·log2(q)) / 2.
     q = 26.5 / 237
     origin = ((1 + q) * math.log2(1 + q) - q * math.log2(q)) / 2
@@ -193,12 +195,12 @@ def test_a_nugget_of_two_films_has_their_mean_and_one_without_a_relevant_film_ha
         ("recovery(sign=mood)", "`sign` must be label, user or judged"),
     ],
 )
-def test_a_wrong_parameter_is_refused(text: str, fault: str) -> None:
+def test_an_invalid_parameter_is_refused(text: str, fault: str) -> None:
     with pytest.raises(ValueError, match=re.escape(fault)):
         parse_rule(text)
 
 
-def test_the_names_of_rules_come_back_from_their_notation() -> None:
+def test_rules_are_read_back_from_their_notation() -> None:
     for text in ("fair_exposure", "fair_exposure(of=nugget)", "correct_and_brief(words=80)", "recovery(sign=judged)"):
         assert str(parse_rule(text)) == text
     assert parse_rule("fair_exposure(of=turn)") == parse_rule("fair_exposure")

@@ -46,7 +46,7 @@ def test_two_claims_agree_differ_or_cannot_be_compared(one: str, other: str, agr
 
 
 @given(st.text(max_size=200))
-def test_no_text_breaks_the_form_and_no_claim_contradicts_itself(text: str) -> None:
+def test_any_text_has_a_normal_form_and_no_claim_contradicts_itself(text: str) -> None:
     form = claim_form(text)
     assert len(form.values) == sum(word.startswith("#") for word in form.words)
     assert compare_claims(form, form) is not False

@@ -30,20 +30,20 @@ def scores(criterion: str, *exchanges: tuple[str, str]) -> list[ScoredItem]:
     return list(assess(conversation(*exchanges, labels="?" * len(exchanges)), SCHEMA).scored[criterion])
 
 
-def test_a_score_stands_with_its_reason_and_the_words_it_rests_on() -> None:
+def test_a_score_comes_with_its_reason_and_its_words() -> None:
     (one,) = scores("Sufficiency", ("Please name three films.", "Primer and Looper."))
     assert one.value == pytest.approx(2 / 3)
     assert one.note == "2 of 3 asked for (user turn 1, characters 12-23)"
     assert "Please name three films."[12:23] == "three films"
 
 
-def test_nothing_to_look_at_is_undefined_and_says_why() -> None:
+def test_without_anything_to_judge_it_is_undefined_and_says_why() -> None:
     assert scores("Sufficiency", ("Who wrote Emma?", "Jane Austen.")) == []
     assert math.isnan(wan([], "Sufficiency", SCHEMA["Sufficiency"].weighting).value)
     assert "asked_count: the user turn asks for no number of things" in SCHEMA["Sufficiency"].reasons_without_score
 
 
-def test_the_first_rule_with_a_say_gives_the_score() -> None:
+def test_the_first_rule_that_applies_gives_the_score() -> None:
     (one,) = scores("Conciseness", ("In one word: who wrote Emma?", "It was written by Jane Austen."))
     assert one.by.author == "asked_length"
     assert one.value == pytest.approx(math.exp(-5))
@@ -58,7 +58,7 @@ def test_quotations_code_and_addresses_are_not_a_speakers_own_words() -> None:
     assert blank_quotations("It's Anna’s") == "It's Anna's"
 
 
-def test_of_a_range_the_lower_end_is_asked_for_and_a_bound_is_no_request() -> None:
+def test_the_lower_end_of_a_range_is_the_request_and_a_bound_is_not_a_request() -> None:
     ask = requested_count("Give me 2 or 3 names.")
     assert ask is not None
     assert ask.count == 2
@@ -69,11 +69,11 @@ def test_of_a_range_the_lower_end_is_asked_for_and_a_bound_is_no_request() -> No
     ("text", "count"),
     [("", 0), ("- a\n  - b\n- c", 2), ("a, b and c", 3), ("| n |\n|---|\n| 1 |", 1), ("One thing.", 1)],
 )
-def test_things_given(text: str, count: int) -> None:
+def test_given_items(text: str, count: int) -> None:
     assert things_given(text) == count
 
 
-def test_a_text_of_so_many_words_may_be_a_fifth_longer() -> None:
+def test_a_text_with_a_requested_length_may_be_a_fifth_longer() -> None:
     limit = requested_limit("Write an essay of 500 words.")
     assert limit is not None
     assert (limit.most, limit.unit) == (600, "words")
@@ -86,7 +86,7 @@ def test_a_contradiction_names_both_nuggets() -> None:
     assert one.note == "otherwise than in turn 1 (system turn 1, characters 0-29)"
 
 
-def test_a_link_is_opened_only_by_a_fetcher_that_is_handed_in() -> None:
+def test_a_link_is_opened_only_by_a_given_fetcher() -> None:
     opened: list[str] = []
 
     def fetch(url: str) -> bool | None:
@@ -125,7 +125,7 @@ _SAID = st.text(max_size=80) | st.lists(
 
 
 @given(st.lists(st.tuples(_SAID, _SAID), min_size=1, max_size=3))
-def test_no_text_breaks_a_rule_and_every_score_is_from_0_to_1_with_its_words_in_the_text(
+def test_any_text_can_be_judged_and_every_score_is_from_0_to_1_with_its_words_in_the_text(
     turns: list[tuple[str, str]],
 ) -> None:
     talk = conversation(*turns, system="A [x]")

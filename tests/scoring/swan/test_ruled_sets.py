@@ -44,7 +44,7 @@ def scored(
     return score(talks, topics, None, Settings(), rng, measures=parse_all(measures), only=True, judged=judged)
 
 
-def test_each_topic_counts_once_and_says_who_scored_it() -> None:
+def test_each_topic_counts_once_and_names_its_scorer() -> None:
     table = scored(TALKS, ROBUSTNESS)
     by_topic = {row.topic: (row.value, row.n) for row in table.rows if row.topic or not row.topic_type}
     assert by_topic == {None: (0.5, 2), "T01": (1, 1), "T02": (0, 1)}
@@ -55,7 +55,7 @@ def test_each_topic_counts_once_and_says_who_scored_it() -> None:
     assert [row.measure for row in one if row.value == row.value and "no value" in row.note] == []
 
 
-def test_people_go_before_rules_and_rules_count_only_where_they_are_named() -> None:
+def test_people_precede_rules_and_rules_count_only_if_they_are_named() -> None:
     layer = Layer(
         "human", "anna", judgments=(Judgment({"system": "A", "topic": "T02"}, "Robustness to input variations", 0.8),)
     )
@@ -65,7 +65,7 @@ def test_people_go_before_rules_and_rules_count_only_where_they_are_named() -> N
     assert (alone.value, alone.n) == (0.8, 1)
 
 
-def test_groups_of_one_system_are_set_beside_each_other() -> None:
+def test_groups_of_one_system_are_compared() -> None:
     talks = [
         talk("It is.", trial, system=f"A [{group}]", labels=label)
         for group, label in (("old", "x"), ("young", "o"))

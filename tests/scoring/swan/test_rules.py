@@ -60,7 +60,7 @@ POEM = "The sea is wide and the wind is cold tonight. The ships are late."
 COPY = "The sea is wide and the wind is cold, and nobody sings of it."
 
 
-def test_what_stands_in_a_field_of_the_topic_is_copied_too() -> None:
+def test_text_from_a_field_of_the_topic_counts_as_copied_too() -> None:
     """The first 9 of the copy's 14 words are in the poem."""
     topic = replace(M002, fields=MappingProxyType({"poem": POEM}))
     rule = parse_rule("copied(field=poem)")
@@ -75,7 +75,7 @@ def test_what_stands_in_a_field_of_the_topic_is_copied_too() -> None:
 
 
 @pytest.mark.parametrize("numbers", [(1985, 1986), (1_234_567, 1_234_568), (33_000_001, 33_000_002)])
-def test_giving_way_to_two_corrections_is_seen_in_numbers_of_any_size(numbers: tuple[int, int]) -> None:
+def test_giving_way_to_two_corrections_is_recognised_in_numbers_of_any_size(numbers: tuple[int, int]) -> None:
     """Section 4.6 of [SWAN]: 154 pages, then 54, both agreed to."""
     first, second = numbers
     talk = conversation(
@@ -93,12 +93,12 @@ def test_label_is_1_for_o_0_for_x_and_silent_without_a_label() -> None:
     assert given_by(LABEL, talk) == {1: 1.0, 2: 0.0}
 
 
-def test_brevity_is_1_up_to_its_words_then_falls_as_bleus_penalty_and_silent_on_nothing() -> None:
+def test_brevity_is_1_up_to_its_words_then_falls_like_bleus_penalty_and_is_silent_without_words() -> None:
     talk = conversation(("a", filler(250)), ("a", filler(500)), ("a", " "))
     assert given_by(brevity_rule(250), talk) == {1: 1.0, 2: pytest.approx(math.exp(-1))}
 
 
-def test_breakdown_is_what_the_detector_leaves_over_for_no_breakdown_and_half_of_a_possible_one() -> None:
+def test_breakdown_is_one_minus_its_probability_and_half_of_a_possible_breakdown() -> None:
     said = (("Do you like films?", "I like Primer."), ("Which film do you like?", "I don't know. I don't know."))
     talk = conversation(*said)
     turns = [one for user, system in said for one in (Utterance("U", user), Utterance("S", system))]
@@ -114,7 +114,7 @@ def test_recovery_by_label_scores_only_turns_after_an_x() -> None:
     assert given_by(recovery_rule(), talk) == {3: 0.0, 4: 1.0}
 
 
-def test_recovery_by_the_user_follows_section_4_11_and_is_silent_where_the_protocol_ended_it() -> None:
+def test_recovery_by_the_user_follows_section_4_11_and_is_silent_if_the_protocol_ended_it() -> None:
     rule = recovery_rule("user")
     bad = ("That is not what I asked.", "Sorry. Here.")
     assert given_by(rule, conversation(("a", "b"), bad, ("Great, thanks.", "Bye."))) == {2: 1.0}
@@ -124,7 +124,7 @@ def test_recovery_by_the_user_follows_section_4_11_and_is_silent_where_the_proto
     assert given_by(rule, replace(ended, outcome=Outcome("user-stopped"))) == {2: 0.0}
 
 
-def test_dissatisfaction_is_told_by_words() -> None:
+def test_dissatisfaction_is_recognised_by_words() -> None:
     assert is_dissatisfied("That's wrong.")
     assert is_dissatisfied("What made you say 15 pages??? The paper is 154 pages long")
     assert not is_dissatisfied("Can you name a few more?")
@@ -141,7 +141,7 @@ def test_hedging_needs_correctness_and_punishes_flat_falsehood_and_needless_doub
     assert not has_hedge("It opened on May 4.")
 
 
-def test_repetition_is_0_for_what_was_given_before_and_1_for_a_new_entity_from_turn_2_on() -> None:
+def test_repetition_is_0_for_a_repeated_entity_and_1_for_a_new_one_from_turn_2_on() -> None:
     talk = conversation(
         ("list", f"- Alien {movie(1)}\n- Heat {movie(2)}\nBoth are old."),
         ("more", f"- Alien {movie(1)}\n- Ran {movie(3)}\nBoth are old.\nOne is new."),
@@ -166,7 +166,7 @@ def test_fair_exposure_over_one_set_is_the_distrsim_that_gfrc_has_for_the_turn()
     assert found[2] == pytest.approx(0.4796, abs=1e-4)
 
 
-def test_fair_exposure_of_figure_5_is_the_mean_of_its_two_sets_and_silent_where_no_entity_is_relevant() -> None:
+def test_fair_exposure_of_figure_5_is_the_mean_of_its_two_sets_and_silent_if_no_entity_is_relevant() -> None:
     found = given_by(FAIR_EXPOSURE, paper_b1())
     assert found[1] == pytest.approx((0.6773 + 0.4303) / 2, abs=1e-4)  # [GFRC] Table 2, combined by [SWAN] Eq. 3
     assert given_by(FAIR_EXPOSURE, conversation(("list", "None."))) == {}
@@ -196,9 +196,7 @@ _REPLY = st.lists(
 
 
 @given(st.lists(st.tuples(_REPLY, _REPLY), min_size=1, max_size=4), st.text("ox?", min_size=4, max_size=4))
-def test_every_rule_gives_scores_in_0_to_1_to_items_of_its_criterion_once(
-    turns: list[tuple[str, str]], labels: str
-) -> None:
+def test_every_rule_scores_the_items_of_its_criterion_once_in_0_to_1(turns: list[tuple[str, str]], labels: str) -> None:
     talk = conversation(*turns, labels=labels)
     found = assess(talk, SCHEMA, ground=GROUND)
     for criterion in SCHEMA:

@@ -62,7 +62,7 @@ def test_the_20_plus_1_criteria_of_table_1_of_swan_come_with_harvest_under_their
     assert shipped_schemas() == (*shipped, "sakai-2023-table-1", "structured-answers", "useful")
 
 
-def test_the_schema_of_exactly_table_1_has_every_rule_and_what_is_beyond_it_is_apart() -> None:
+def test_the_schema_of_exactly_table_1_has_every_rule_and_additions_are_kept_apart() -> None:
     table, rules, beyond = map(load_schema, ("sakai-2023-table-1", "sakai-2023-rules", "beyond-table-1"))
     assert [(one.number, one.name) for one in table] == [(n, name) for n, name in enumerate(TABLE_1)]
     assert all(one.weight == 1 and one.weighting == Uniform() for one in table)
@@ -79,7 +79,7 @@ def test_a_criterion_is_found_by_name_or_number_and_a_near_miss_is_named() -> No
         schema["Modestly"]
 
 
-def test_what_is_not_in_the_papers_table_weighs_nothing_in_a_swan_of_its_name() -> None:
+def test_criteria_outside_the_papers_table_have_no_weight_in_a_swan_of_its_name() -> None:
     """[SWAN] Table 1 has the criteria 0 to 20; a WAN of the others there may be."""
     for name in ("sakai-2023", "sakai-2023-rules"):
         schema = load_schema(name)
@@ -95,7 +95,7 @@ def test_what_is_not_in_the_papers_table_weighs_nothing_in_a_swan_of_its_name() 
     assert math.isnan(alone.value)
 
 
-def test_a_schema_of_ones_own_sets_weights_and_scorers(tmp_path: Path) -> None:
+def test_a_custom_schema_sets_weights_and_scorers(tmp_path: Path) -> None:
     text = ONE + "    weight: 2.5\n    weighting: linear(L=100)\n"
     (one,) = load_schema(written(tmp_path, text)).criteria
     assert (one.weight, one.weighting, one.judges, one.rules) == (2.5, Linear(100), ("human",), ())
@@ -103,7 +103,7 @@ def test_a_schema_of_ones_own_sets_weights_and_scorers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
+def test_a_rule_is_read_back_from_its_text(name: str) -> None:
     rule = parse_rule(name)
     assert parse_rule(str(rule)) == rule
     assert rule.limits
@@ -163,7 +163,7 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
         ("harvest-schema/1", "harvest-schema/2", "1:9", "format"),
     ],
 )
-def test_what_is_wrong_with_a_schema_is_said_with_line_and_column(
+def test_a_fault_of_a_schema_is_reported_with_line_and_column(
     tmp_path: Path, old: str, new: str, where: str, what: str
 ) -> None:
     path = written(tmp_path, ONE.replace(old, new))
@@ -187,7 +187,7 @@ def test_what_is_wrong_with_a_schema_is_said_with_line_and_column(
         ("[human]", "[human]\n    weight: 2", "10:13", "a criterion with values cannot have this key"),
     ],
 )
-def test_what_is_wrong_with_the_values_of_a_criterion_is_said_with_line_and_column(
+def test_a_fault_in_the_values_of_a_criterion_is_reported_with_line_and_column(
     tmp_path: Path, old: str, new: str, where: str, what: str
 ) -> None:
     with pytest.raises(InputError) as raised:
@@ -213,9 +213,7 @@ def test_what_is_wrong_with_the_values_of_a_criterion_is_said_with_line_and_colu
         ("U-shape of_it", "U-shape_of_it"),
     ],
 )
-def test_a_criterion_of_any_name_is_found_by_its_name_and_by_the_name_that_measures_write(
-    name: str, written_name: str
-) -> None:
+def test_a_criterion_of_any_name_is_found_by_its_name_and_by_the_name_in_measures(name: str, written_name: str) -> None:
     schema = read_schema(parse_document(ONE.replace("Correctness", f'"{name}"'), "mine.yaml"))
     (criterion,) = schema
     assert criterion.name == name
@@ -249,7 +247,7 @@ def test_a_blank_in_the_name_of_a_criterion_may_be_written_as_an_underscore(tmp_
         load_schema(written(tmp_path, ONE.replace("name: Correctness", "name: fact_check") + again))
 
 
-def test_two_criteria_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_criteria_with_one_name_are_refused(tmp_path: Path) -> None:
     again = ONE[ONE.index("  - number") :].replace("number: 3", "number: 4").replace("Correctness", "correctness")
     with pytest.raises(InputError, match="criterion 1 of the file has the same"):
         load_schema(written(tmp_path, ONE + again))
@@ -268,12 +266,12 @@ def test_two_criteria_of_one_name_are_refused(tmp_path: Path) -> None:
         ("[" * 5000, "nested deeper"),
     ],
 )
-def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str, what: str) -> None:
+def test_an_invalid_schema_file_is_refused(tmp_path: Path, text: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
         load_schema(written(tmp_path, text))
 
 
-def test_a_schema_that_does_not_exist_is_told_apart_from_a_file() -> None:
+def test_a_missing_schema_is_distinguished_from_a_missing_file() -> None:
     with pytest.raises(InputError, match="did you mean 'sakai-2023'"):
         load_schema("sakai-2032")
     with pytest.raises(InputError, match="no such file"):
@@ -288,7 +286,7 @@ def test_a_schema_that_does_not_exist_is_told_apart_from_a_file() -> None:
         ("{de: {question: Wie, values: {bad: schlecht}}}", "schema.yaml:5", "bad is not a value of Tone"),
     ],
 )
-def test_translations_are_of_the_values_there_are(tmp_path: Path, translations: str, place: str, what: str) -> None:
+def test_translations_are_of_the_existing_values(tmp_path: Path, translations: str, place: str, what: str) -> None:
     file = tmp_path / "schema.yaml"
     criterion = "{number: 0, name: Tone, level: turn, scorers: [human], question: How, translations: "
     file.write_text(f"format: harvest-schema/1\nname: own\nabout: x\ncriteria:\n  - {criterion}{translations}}}\n")

@@ -43,7 +43,7 @@ def labels(table: ScoreTable, **wanted: object) -> set[str]:
     return {row.label for row in table.select(**wanted)}
 
 
-def test_a_swan_without_peoples_judgments_is_one_of_rules_by_its_name() -> None:
+def test_a_swan_without_peoples_judgments_has_the_name_of_one_by_rules() -> None:
     table = scored("SWAN, SWAN(weights=linear(L=1250)), CVaR(SWAN, beta=0.5), pooled(SWAN)")
     assert labels(table) == {
         "SWAN(rules)",
@@ -60,7 +60,7 @@ def test_a_swan_without_peoples_judgments_is_one_of_rules_by_its_name() -> None:
     assert {row.as_json()["scorers"] for row in table.rows} == {"rules"}
 
 
-def test_the_scorers_are_those_of_the_conversations_that_a_figure_is_over() -> None:
+def test_the_scorers_are_those_of_the_conversations_in_the_figure() -> None:
     table = scored("SWAN", [layer(1.0, target=TARGET)])
     assert labels(table, system="A", topic="T01") == {"SWAN(people, rules)"}
     assert labels(table, system="A", topic="T02") == {"SWAN(rules)"}
@@ -68,7 +68,7 @@ def test_the_scorers_are_those_of_the_conversations_that_a_figure_is_over() -> N
     assert labels(table, system="B") == {"SWAN(rules)"}
 
 
-def test_what_a_table_prints_can_be_asked_for() -> None:
+def test_every_name_in_a_table_can_be_requested() -> None:
     for text in ("SWAN(rules)", "CVaR(SWAN(rules), beta=0.5)", "pooled(SWAN(people, rules))"):
         plain = text.replace("(rules)", "").replace("(people, rules)", "")
         assert [row.as_json() for row in scored(text).rows] == [row.as_json() for row in scored(plain).rows]
@@ -76,7 +76,7 @@ def test_what_a_table_prints_can_be_asked_for() -> None:
         scored("SWAN(everybody)")
 
 
-def test_a_wan_says_who_scored_it_in_the_conversations_that_it_is_over() -> None:
+def test_a_wan_names_the_scorers_of_its_conversations() -> None:
     people = [layer(0.0, target=TURN, criterion="Conciseness")]
     table = scored("WAN(Conciseness), CVaR(WAN(Conciseness), beta=0.5), pooled(WAN(Conciseness))", people)
     assert labels(table, system="A", topic=None) == {
@@ -94,7 +94,7 @@ def test_a_wan_says_who_scored_it_in_the_conversations_that_it_is_over() -> None
     assert {row.scorers for row in scored("WAN(Fluency)").rows} == {None}
 
 
-def test_the_wan_that_a_table_prints_can_be_asked_for() -> None:
+def test_the_wan_in_a_table_can_be_requested() -> None:
     for text in (
         "WAN(Conciseness, rules)",
         "pooled(WAN(8, people, rules))",
@@ -120,7 +120,7 @@ def test_a_criterion_scored_by_people_and_rules_is_called_a_mixture_above_the_fi
     assert not [one for one in scored("SWAN", apart).coverage if "mixture" in one], "each criterion has one judge"
 
 
-def test_with_the_judges_human_a_pooled_wan_is_the_plain_mean_of_what_people_scored() -> None:
+def test_with_the_judges_human_a_pooled_wan_is_the_plain_mean_of_peoples_scores() -> None:
     people = [
         layer(value, target=Target(TALKS[0].trial_id, 1, turn), criterion="Conciseness", at=f"2026-01-0{turn}")
         for turn, value in ((1, 0.25), (2, 0.5))
@@ -130,7 +130,7 @@ def test_with_the_judges_human_a_pooled_wan_is_the_plain_mean_of_what_people_sco
     assert (row.value, row.n) == (0.375, 2)
 
 
-def test_what_a_swan_covers_is_printed_above_it_and_once() -> None:
+def test_the_criteria_of_a_swan_are_printed_above_it_once() -> None:
     table = scored("SWAN", [layer(1.0, target=TARGET)])
     material = Material(
         grid_topics(2), ("A", "B"), tuple(TALKS), {(s, f"T{n:02d}"): 2 for s in "AB" for n in (1, 2)},

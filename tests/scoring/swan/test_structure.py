@@ -140,5 +140,5 @@ def test_a_line_is_a_claim_unless_it_only_performs_acts() -> None:
         ("値段は300円です。", "値段は300円です", True),
     ],
 )
-def test_lines_with_the_same_words(one: str, other: str, same: bool) -> None:
+def test_lines_with_equal_words(one: str, other: str, same: bool) -> None:
     assert (same_words_key(one) == same_words_key(other)) == same

@@ -81,12 +81,12 @@ def test_the_reason_says_between_which_days_the_system_adapted() -> None:
         [("2026-05-04", OLD)],  # between .9 and 0
     ],
 )
-def test_runs_that_cannot_tell_give_no_score(talks: list[tuple[str, str]]) -> None:
+def test_undecided_runs_give_no_score(talks: list[tuple[str, str]]) -> None:
     assert verdict(*talks) is None
 
 
 @pytest.mark.parametrize("fields", [{"changed_on": "in May"}, {"now": " | "}, {"before": ""}])
-def test_a_topic_that_does_not_say_what_changed_gives_no_score(fields: dict[str, str]) -> None:
+def test_a_topic_without_a_recorded_change_gives_no_score(fields: dict[str, str]) -> None:
     assert verdict(("2026-05-04", OLD), ("2026-05-07", NEW), **fields) is None
 
 

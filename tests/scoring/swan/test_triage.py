@@ -15,7 +15,7 @@ from scoring.swan.triage import TRIAGE, find_flaws, find_harms
 from tests.support.scoring_examples import conversation
 
 
-def test_a_flag_says_why_and_stands_at_the_words() -> None:
+def test_a_flag_gives_its_reason_and_is_at_the_words() -> None:
     text = 'He said: "go to hell". It\'s fine.'
     (flag,) = find_harms(text)
     assert (flag.reason, text[flag.start : flag.end]) == ("insults", "go to hell")
@@ -23,7 +23,7 @@ def test_a_flag_says_why_and_stands_at_the_words() -> None:
     assert (flag.reason, flag.start, flag.end) == ("markup", 6, 9)
 
 
-def test_code_is_passed_over() -> None:
+def test_code_is_skipped() -> None:
     assert not list(find_harms("`kill yourself`"))
     assert not list(find_flaws("```html\n<p>Hello</p>\n```"))
     assert [flag.reason for flag in find_flaws("```python\nx = 1")] == ["cut off"]
@@ -38,11 +38,11 @@ def test_code_is_passed_over() -> None:
         "Nobody will miss the train.", "The shops shut up to an hour early.", "Dispute the bill for $100.",
     ],
 )  # fmt: skip
-def test_words_in_another_sense_are_passed_over(text: str) -> None:
+def test_words_in_another_sense_are_skipped(text: str) -> None:
     assert not list(find_harms(text))
 
 
-def test_letters_that_are_written_as_figures_are_read_and_the_place_is_that_of_the_text() -> None:
+def test_letters_written_as_digits_are_read_and_the_place_is_that_of_the_text() -> None:
     text = "Hm, y0u are an id1ot!"
     (flag,) = find_harms(text)
     assert text[flag.start : flag.end] == "y0u are an id1ot"
@@ -50,7 +50,7 @@ def test_letters_that_are_written_as_figures_are_read_and_the_place_is_that_of_t
 
 
 @pytest.mark.parametrize("text", ["A" * 20_000, "A'" * 10_000, "a" * 20_000, "no, not " * 2_000, "1" * 20_000])
-def test_no_text_takes_long(text: str) -> None:
+def test_any_text_is_quick_to_read(text: str) -> None:
     """A pattern that looks ahead from every character would take minutes here."""
     begun = process_time()
     assert not list(find_harms(text))
@@ -66,7 +66,7 @@ def test_every_flag_lies_within_its_text(criterion: str, text: str) -> None:
         assert 0 <= flag.start < flag.end <= len(text)
 
 
-def test_no_rule_scores_what_is_triaged_nor_what_only_people_or_gold_can_tell() -> None:
+def test_no_rule_scores_triaged_criteria_or_those_only_for_people_or_gold() -> None:
     schema = load_schema("sakai-2023-rules")
     scored = {one.name for one in schema if one.may_score("rule")}
     assert not scored & {*TRIAGE, "Correctness", "Sensibleness", "Explainability"}

@@ -40,7 +40,7 @@ def told(given: Sequence[Vote], folding: str) -> tuple[Value, float] | None:
         ((None, None), (None, 1.0), (None, 1.0), (None, 1.0)),
     ],
 )
-def test_every_folding_on_votes_that_are_worked_out_by_hand(
+def test_every_folding_of_votes_agrees_with_a_hand_calculation(
     values: tuple[Value, ...], distribution: object, mean: object, majority: object
 ) -> None:
     for order in permutations(votes(*values)):
@@ -48,7 +48,7 @@ def test_every_folding_on_votes_that_are_worked_out_by_hand(
 
 
 @given(st.lists(st.none() | scores, min_size=1, max_size=5), st.sampled_from(FOLDINGS), st.randoms())
-def test_no_folding_knows_a_first_and_no_vote_is_lost(values: list[Value], folding: str, random: object) -> None:
+def test_no_folding_depends_on_the_order_and_no_vote_is_lost(values: list[Value], folding: str, random: object) -> None:
     every = votes(*values)
     found = combine_votes(every, folding)
     assert found is not None
@@ -63,7 +63,7 @@ def test_no_folding_knows_a_first_and_no_vote_is_lost(values: list[Value], foldi
 
 
 @given(st.lists(st.none() | scores, min_size=1, max_size=5))
-def test_the_distribution_is_what_a_judge_drawn_at_random_is_expected_to_say(values: list[Value]) -> None:
+def test_the_distribution_is_the_expected_answer_of_a_random_judge(values: list[Value]) -> None:
     found = combine_votes(votes(*values), DEFAULT_FOLDING)
     assert found is not None
     worth = 0.0 if found.value is None else found.share * found.value
@@ -75,7 +75,7 @@ def test_judges_who_agree_are_one_judge(value: float, judges: int, folding: str)
     assert told(votes(*[value] * judges), folding) == (value, 1.0)
 
 
-def test_one_judge_by_name_and_of_those_ranked_alike_only_the_first_rank() -> None:
+def test_one_judge_by_name_and_only_the_first_rank_of_those_ranked_alike() -> None:
     every = votes(0.0, 1.0)
     model = Vote(0.5, Source("model", "anna"), 1, Place("m"))
     assert told([*every, model], "ben") == (1.0, 1.0)
@@ -85,7 +85,7 @@ def test_one_judge_by_name_and_of_those_ranked_alike_only_the_first_rank() -> No
     assert told([*every, model], DEFAULT_FOLDING) == (0.5, 1.0)
 
 
-def test_who_adjudicates_decides_if_adjudicated_and_has_no_vote_otherwise() -> None:
+def test_an_adjudicator_decides_if_adjudicated_and_has_no_vote_otherwise() -> None:
     referee = Vote(0.25, Source("human", "zoe"), 0, Place("z"), adjudicates=True)
     every = [*votes(0.0, 1.0), referee]
     assert told(every, "adjudicated") == (0.25, 1.0)

@@ -63,13 +63,13 @@ def test_swan_reduces_to_plain_means_under_uniform_weights_as_section_3_says() -
     assert swan({"Correctness": found, "Fluency": other}, {}).value == 0.75
 
 
-def test_wan_over_nothing_is_undefined_with_n_0() -> None:
+def test_wan_over_no_items_is_undefined_with_n_0() -> None:
     found = wan([], "Correctness", Uniform(), items=4)
     assert math.isnan(found.value)
     assert (found.n, found.items) == (0, 4)
 
 
-def test_wan_is_undefined_where_nothing_scored_has_any_weight_and_n_says_so() -> None:
+def test_wan_is_undefined_if_nothing_scored_has_weight_and_n_says_so() -> None:
     found = wan(scored((1251, 1.0)), "Correctness", Linear(1250))
     assert math.isnan(found.value)
     assert found.n == 1
@@ -88,7 +88,7 @@ def test_swan_leaves_undefined_criteria_out_and_names_them() -> None:
     assert math.isnan(swan({"b": empty}, {}).value)
 
 
-def test_criterion_weights_weigh_and_a_weight_of_0_takes_a_criterion_out() -> None:
+def test_criterion_weights_apply_and_a_weight_of_0_removes_a_criterion() -> None:
     one, other = Wan("a", 1.0, 1.0, 1, 1), Wan("b", 0.0, 1.0, 1, 1)
     assert swan({"a": one, "b": other}, {"a": 3.0}).value == 0.75
     assert swan({"a": one, "b": other}, {"b": 0.0}).covered == ("a",)
@@ -96,7 +96,7 @@ def test_criterion_weights_weigh_and_a_weight_of_0_takes_a_criterion_out() -> No
         swan({"a": one}, {"a": -1.0})
 
 
-def test_pooled_weighs_long_sessions_more_and_the_mean_per_session_does_not() -> None:
+def test_pooled_gives_long_sessions_more_weight_and_the_mean_per_session_does_not() -> None:
     long, short = Wan("a", 9.0, 10.0, 10, 10), Wan("a", 0.0, 1.0, 1, 1)
     assert pool_wans([long, short]).value == pytest.approx(9 / 11)
     assert mean_per_session([long.value, short.value, math.nan]) == mean_per_session([0.9, 0.0])
@@ -109,7 +109,7 @@ def test_pooling_two_criteria_is_refused() -> None:
         pool_wans([Wan("a", 0, 0, 0, 0), Wan("b", 0, 0, 0, 0)])
 
 
-def test_weights_are_what_their_sentences_say() -> None:
+def test_weights_are_those_in_their_descriptions() -> None:
     items = Places.from_items([item(1), item(626, seen=1), item(1251, seen=2, final=True)])
     assert Uniform().weights(items).tolist() == [1, 1, 1]
     assert Linear(1250).weights(items).tolist() == [1, 0.5, 0]
@@ -119,7 +119,7 @@ def test_weights_are_what_their_sentences_say() -> None:
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)
-def test_a_weighting_is_read_back_from_what_it_prints(weighting: Weighting) -> None:
+def test_a_weighting_is_read_back_from_its_text(weighting: Weighting) -> None:
     assert parse_weighting(str(weighting)) == weighting
 
 
@@ -138,14 +138,14 @@ def test_a_weighting_is_read_back_from_what_it_prints(weighting: Weighting) -> N
         "*",
     ],
 )
-def test_what_is_no_weighting_is_refused_with_what_is_allowed(text: str) -> None:
+def test_an_invalid_weighting_is_refused_with_the_allowed_ones(text: str) -> None:
     with pytest.raises(ValueError, match=r"allowed: uniform, linear\(L=1250\)"):
         parse_weighting(text)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)
 @given(items=st.lists(ITEMS, max_size=20))
-def test_weights_lie_in_0_to_1_one_for_each_item_whatever_their_order(weighting: Weighting, items: list) -> None:  # type: ignore[type-arg]
+def test_weights_are_in_0_to_1_with_one_for_each_item_in_any_order(weighting: Weighting, items: list) -> None:  # type: ignore[type-arg]
     found = weighting.weights(Places.from_items(items))
     assert found.shape == (len(items),)
     assert ((found >= 0) & (found <= 1)).all()
@@ -154,7 +154,7 @@ def test_weights_lie_in_0_to_1_one_for_each_item_whatever_their_order(weighting:
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)
 @given(found=SCORED)
-def test_wan_lies_between_the_lowest_and_the_highest_score_and_order_changes_nothing(
+def test_wan_is_between_the_lowest_and_the_highest_score_and_order_changes_nothing(
     weighting: Weighting, found: list[ScoredItem]
 ) -> None:
     value = wan(found, "c", weighting).value
@@ -186,7 +186,7 @@ def test_wans_of_many_conversations_are_those_of_each_to_the_last_bit(
     assert wans(sessions, "c", weighting, items) == each
 
 
-def test_wans_of_more_conversations_than_are_taken_at_once() -> None:
+def test_wans_of_more_conversations_than_fit_in_one_block() -> None:
     rng = np.random.default_rng(3)
     sizes = [0, 9_000, 1, 0, *rng.integers(0, 40, 700).tolist(), 0]
     sessions = [
@@ -197,6 +197,6 @@ def test_wans_of_more_conversations_than_are_taken_at_once() -> None:
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
-def test_of_many_scores_one_outside_of_0_to_1_is_refused_as_of_few(value: float) -> None:
+def test_one_score_outside_0_to_1_among_many_is_refused_as_among_few(value: float) -> None:
     with pytest.raises(ValueError, match="a score for Fluency is"):
         wans([scored((1, 1.0)), scored((1, value))], "Fluency", Uniform(), [1, 1])

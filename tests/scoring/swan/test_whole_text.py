@@ -93,7 +93,7 @@ def judged(name: str, of: str | None = None) -> tuple[Assessment, Judgments]:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_the_conversation_of_section_4_6_has_the_nuggets_positions_and_swan_worked_by_hand(name: str) -> None:
+def test_the_conversation_of_section_4_6_has_the_nuggets_positions_and_swan_computed_by_hand(name: str) -> None:
     found, _ = judged(name)
     assert [(one.turn, one.text, one.type, one.position) for one in found.nuggets if one.speaker == "system"] == [
         row[:4] for row in TABLES[name]
@@ -118,7 +118,7 @@ def test_the_table_in_the_docs_is_that_of_section_4_6(name: str) -> None:
     assert f"| `{name}` | {row} |" in (DOCS / "swan.md").read_text(encoding="utf-8")
 
 
-def test_scores_of_other_words_are_orphans_except_where_the_words_are_the_same() -> None:
+def test_scores_of_other_words_are_orphans_unless_the_words_are_the_same() -> None:
     found, _ = judged("sentences", of="rules")
     # Of 12 scores of pieces, two each are of the claims of S2 and S3, which are whole sentences.
     assert [(one.item.turn, one.value) for one in found.scored["Correctness"]] == [(2, 1.0), (3, 0.0)]
@@ -148,7 +148,7 @@ def told(unit: str, *exchanges: tuple[str, str]) -> list[tuple[str, str, str]]:
     return [(one.speaker, one.act or one.type, one.text) for one in found]
 
 
-def test_what_claims_nothing_has_the_act_of_its_longest_piece() -> None:
+def test_text_without_a_claim_has_the_act_of_its_longest_piece() -> None:
     asked = "Hi, can you give me a summary? Thanks!"
     assert told("sentences", (asked, "No.")) == [
         ("user", "ACTION-DIRECTIVE", "Hi, can you give me a summary?"),
@@ -176,7 +176,7 @@ _TEXT = st.text(max_size=60) | st.lists(st.sampled_from([
 
 
 @given(_TEXT, _TEXT)
-def test_sentences_and_turns_hold_every_piece_of_the_rules_once(user: str, system: str) -> None:
+def test_sentences_and_turns_contain_every_piece_of_the_rules_once(user: str, system: str) -> None:
     talk = conversation((user, system), (system, user))
     pieces = extract_nuggets(talk)
     for unit in ("sentences", "turns"):

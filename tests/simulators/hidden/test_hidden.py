@@ -79,7 +79,7 @@ def hidden_user() -> HiddenUser:
     return build(options.model_copy(update={"words": words}))
 
 
-def test_two_planted_classes_are_found_and_foreseen_with_a_persons_dialogues_together() -> None:
+def test_two_planted_classes_are_found_and_predicted_from_a_persons_dialogues_together() -> None:
     """The share is of leaving or staying: .569 bits together, .594 each alone and .600 by turn and act when this was
     written (in another such world .584, .618 and .623 were found by another program)."""
     rng = np.random.default_rng(1)
@@ -104,7 +104,7 @@ def _bits(model: HiddenModel, dialogues: list[Dialogue], together: bool) -> floa
 
 
 @pytest.mark.parametrize("folds", [2, pytest.param(4, marks=pytest.mark.soak)])
-def test_one_kind_of_people_gets_no_class_that_pays(folds: int) -> None:
+def test_people_of_one_kind_get_no_useful_second_class(folds: int) -> None:
     rng = np.random.default_rng(3)
     same = two_classes(120, rng)
     order = rng.permutation(len(same))
@@ -115,7 +115,7 @@ def test_one_kind_of_people_gets_no_class_that_pays(folds: int) -> None:
 
 
 @pytest.mark.parametrize("folds", [2, pytest.param(4, marks=pytest.mark.soak)])
-def test_a_state_that_an_answer_leads_to_is_learnt(folds: int) -> None:
+def test_a_state_that_follows_an_answer_is_learnt(folds: int) -> None:
     people, others = (moody(600, np.random.default_rng(seed)) for seed in (4, 5))
     found = candidates([*people, *others][:400], answers="labels", folds=folds)
     assert found.chosen == HIDDEN
@@ -128,7 +128,7 @@ def test_a_state_that_an_answer_leads_to_is_learnt(folds: int) -> None:
         )
 
 
-def test_what_is_played_has_the_likelihood_of_what_was_fitted(hidden_user: HiddenUser) -> None:
+def test_the_played_user_has_the_fitted_likelihood(hidden_user: HiddenUser) -> None:
     others = moody(40, np.random.default_rng(8))
     people = people_of(others, "labels")
     exact = -float(log_likelihoods(hidden_user.model, people, together=False).sum()) / math.log(2)
@@ -210,7 +210,7 @@ def test_a_fit_is_the_same_again_and_does_not_depend_on_the_order_of_people(pers
     assert learn_hidden(people, seed=5) != first
 
 
-def test_an_act_that_nobody_did_in_the_training_keeps_a_probability() -> None:
+def test_an_act_unseen_in_training_keeps_a_probability() -> None:
     model = fit_hidden(
         [(ActSequence(("a", "b"), ("-", "-")),)] * 4, ("a", "b", "c"), Recipe(), np.random.default_rng(1)
     )
@@ -229,7 +229,7 @@ def test_an_act_that_nobody_did_in_the_training_keeps_a_probability() -> None:
         [(ActSequence(("a",) * 200, ("o",) * 200),), (ActSequence(("b",), ("x",)), ActSequence(("a",), ("-",), False))],
     ],
 )
-def test_hardly_any_people_are_fitted_all_the_same(people: list[tuple[ActSequence, ...]]) -> None:
+def test_very_few_people_are_fitted_nevertheless(people: list[tuple[ActSequence, ...]]) -> None:
     rng = np.random.default_rng(1)
     model = fit_hidden(people, ("a", "b"), choose_recipe(people, ("a", "b"), rng), rng)
     assert np.isfinite(log_likelihoods(model, people)).all()
@@ -263,9 +263,7 @@ def test_a_file_with_hidden_states_is_read_back_and_played_whole_and_by_class(tm
         ({"words": {"b": ("b",), "c": ("c",)}}, "the act 'c' has words but is not in the table"),
     ],
 )
-def test_what_a_user_with_hidden_states_cannot_play_is_refused(
-    tmp_path: Path, options: dict[str, object], fault: str
-) -> None:
+def test_options_unfit_for_hidden_states_are_refused(tmp_path: Path, options: dict[str, object], fault: str) -> None:
     people = [Dialogue(str(n), (ActTurn("b"),), True) for n in range(4)]
     path = tmp_path / "u.yaml"
     path.write_text(fit_hidden_user(people, name="u").text(), encoding="utf-8")
@@ -285,7 +283,7 @@ def test_what_a_user_with_hidden_states_cannot_play_is_refused(
         ("acts: [b]", "acts: [b, c]", "opening: the table must have 4 × 2 numbers"),
     ],
 )
-def test_a_spoilt_file_is_refused(tmp_path: Path, old: str, new: str, fault: str) -> None:
+def test_a_damaged_file_is_refused(tmp_path: Path, old: str, new: str, fault: str) -> None:
     text = fit_hidden_user([Dialogue(str(n), (ActTurn("b"),), True) for n in range(4)], name="u").text()
     assert old in text
     path = tmp_path / "u.yaml"
@@ -295,7 +293,7 @@ def test_a_spoilt_file_is_refused(tmp_path: Path, old: str, new: str, fault: str
 
 
 @pytest.mark.soak
-def test_people_of_iard_are_foreseen_better_than_by_the_default() -> None:
+def test_people_of_iard_are_predicted_better_than_by_the_default() -> None:
     """Five folds: golden from this code; findings measured .073 [.049, .099] with another program (8 states, 10
     folds)."""
     found = candidates(iard(), folds=5)
@@ -308,7 +306,7 @@ def test_people_of_iard_are_foreseen_better_than_by_the_default() -> None:
 
 
 @pytest.mark.parametrize("folds", [5, pytest.param(10, marks=pytest.mark.soak)])
-def test_thirty_five_searchers_are_foreseen_better_for_sure_only_with_the_table(folds: int) -> None:
+def test_thirty_five_searchers_are_clearly_better_predicted_only_with_the_table(folds: int) -> None:
     """Hidden states alone gain more, but some people lose much by them: 10 folds have .077 [-.003, .161] alone and .068
     [.017, .127] with the table."""
     found = candidates(read_dialogues(SIM4IA).kept, folds=folds)
@@ -320,7 +318,7 @@ def test_thirty_five_searchers_are_foreseen_better_for_sure_only_with_the_table(
     assert "cannot be fitted" in found.left_out["geometric"]
 
 
-def test_a_table_within_hidden_states_foresees_what_the_table_does(hidden_user: HiddenUser) -> None:
+def test_a_table_within_hidden_states_predicts_like_the_table(hidden_user: HiddenUser) -> None:
     people, others = moody(150, np.random.default_rng(2)), moody(30, np.random.default_rng(9))
     both = with_table(hidden_user.model, people, answers="labels", smoothing=None)
     table = HiddenModel(both.acts, (replace(both.parts[-1], weight=1.0),))
@@ -365,5 +363,5 @@ def test_with_few_people_the_default_is_played() -> None:
     assert candidates(moody(1, np.random.default_rng(1))).held_out == {}
 
 
-def test_another_kind_of_file_is_still_another_kind(tmp_path: Path) -> None:
+def test_another_kind_of_file_keeps_its_kind(tmp_path: Path) -> None:
     assert isinstance(fit_hidden_user(two_classes(4, np.random.default_rng(1)), name="u"), HiddenFile)

@@ -25,7 +25,7 @@ async def sampled(address: str, **options: Any) -> Sample:
         await endpoint.close()
 
 
-async def test_words_come_as_they_are(litellm: str) -> None:
+async def test_words_arrive_unchanged(litellm: str) -> None:
     assert await sampled(litellm) == Sample(TEXT, "stop")
 
 
@@ -34,7 +34,9 @@ async def test_an_answer_without_words_is_a_sample_without_words(litellm: str) -
 
 
 @pytest.mark.parametrize("options", [{"model": "busy"}, {"model": "broken"}, {"model": "none"}, {"key": "sk-wrong"}])
-async def test_what_the_proxy_refuses_is_a_failure_of_the_endpoint(litellm: str, options: dict[str, Any]) -> None:
+async def test_a_request_that_the_proxy_refuses_is_a_failure_of_the_endpoint(
+    litellm: str, options: dict[str, Any]
+) -> None:
     with pytest.raises(EndpointError) as caught:
         await sampled(litellm, **options)
     assert caught.value.reason == "endpoint-failed"

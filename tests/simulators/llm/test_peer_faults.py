@@ -38,7 +38,7 @@ async def test_an_exception_never_becomes_an_apology_that_is_sent_as_the_users_w
     assert one.turns[1].worded == "policy: endpoint-failed"
 
 
-def test_an_apology_that_a_model_makes_is_not_sent_either() -> None:
+def test_an_apology_made_by_a_model_is_not_sent_either() -> None:
     words = Words("I apologize for the inconvenience. Any films?", "Sorry, I meant films.", "any films?")
     (action,), _ = talk(SuppliedUser(build(PLAIN, build_agenda(AgendaOptions())), words), SCENARIO, [], RNG)
     assert action == Say("any films?", "ask", 1)
@@ -64,7 +64,7 @@ async def test_a_fixed_seed_reaches_the_model_too(tmp_path: Path) -> None:
     assert len(set(first)) == 3
 
 
-def test_a_question_is_not_deleted_because_its_words_were_asked_for_twice() -> None:
+def test_a_question_is_not_deleted_because_its_words_were_requested_twice() -> None:
     """The user is asked again once the words are there; its agenda goes on once, and only with an answer."""
     user = build(PLAIN, build_agenda(AgendaOptions.model_validate({"stop": None, "initiative": 0.0})))
     state = user.start(SCENARIO, RNG.at(0))
@@ -89,7 +89,7 @@ async def test_ten_repeats_ask_the_model_ten_times_with_ten_seeds(tmp_path: Path
     assert len({asked.json["seed"] for asked in openings}) == 10
 
 
-def test_the_first_turn_is_not_said_again_for_ever() -> None:
+def test_the_first_turn_is_not_repeated_for_ever() -> None:
     words = Words("any films?")
     inner = build_agenda(AgendaOptions.model_validate({"stop": None, "patience": 100}))
     user = SuppliedUser(build(PLAIN, inner), words)
@@ -98,7 +98,7 @@ def test_the_first_turn_is_not_said_again_for_ever() -> None:
     assert [one.worded for one in actions if isinstance(one, Say)] == ["", *["policy: repeats-itself 4"] * 5]
 
 
-async def test_the_models_failure_is_not_counted_as_the_systems(tmp_path: Path) -> None:
+async def test_the_models_failure_does_not_count_as_the_systems(tmp_path: Path) -> None:
     denied = response("401 Unauthorized", '{"error": {"message": "no such key"}}')
     async with serving(saying(denied)) as server:
         run, left = await played(load_audit(str(audit_file(tmp_path, server.url, trials=12))), tmp_path / "run")
@@ -124,7 +124,7 @@ async def test_the_words_of_the_system_are_not_said_as_the_users_own(tmp_path: P
     assert [action.text for action in actions if isinstance(action, Say)] == ["any films?", "and the oldest?"]
 
 
-def test_the_model_is_shown_nothing_that_a_user_may_not_see() -> None:
+def test_the_model_is_shown_nothing_hidden_from_its_user() -> None:
     """Gold and attributes stand beside topics; a model that is shown them would ask for the right answers."""
     words = Words("any films?", "who made the first?")
     inner = build_agenda(AgendaOptions.model_validate({"stop": None}))

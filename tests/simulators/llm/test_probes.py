@@ -99,7 +99,7 @@ def _verdicts(model: Words | None, remembers: int) -> list[tuple[str, str, str |
 
 @pytest.mark.parametrize("remembers", [99, 1])
 @pytest.mark.parametrize("name", MODELS)
-def test_no_model_changes_what_is_found_of_a_system(name: str, remembers: int) -> None:
+def test_no_model_changes_the_findings_about_a_system(name: str, remembers: int) -> None:
     own = _verdicts(None, remembers)
     assert {verdict for act, _, verdict in own if act == "ask"} == {"right" if remembers > 1 else "neither"}
     assert _verdicts(MODELS[name], remembers) == own

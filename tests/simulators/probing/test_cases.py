@@ -45,7 +45,7 @@ def test_a_planted_fact_is_retained_if_the_answer_is_right_and_an_undecided_answ
 
 
 @pytest.mark.parametrize("act", ["challenge-wrongly", "challenge-neutrally", "repair", "false-premise"])
-def test_what_was_disputed_repaired_or_taken_for_something_else_is_no_longer_what_was_planted(act: str) -> None:
+def test_a_disputed_repaired_or_confused_fact_is_no_longer_the_planted_one(act: str) -> None:
     turns = found(("plant", None), ("ask", "right"), (act, "right"), ("ask-again", "right"))
     assert len(of("retentiveness(distance=2)", turns)) == 1
     assert not of("consistency", turns)
@@ -53,7 +53,7 @@ def test_what_was_disputed_repaired_or_taken_for_something_else_is_no_longer_wha
     assert len(of("retentiveness(distance=2)", again)) == 2, "told once more, it counts again"
 
 
-def test_a_fact_that_was_not_planted_is_a_question_of_accuracy() -> None:
+def test_a_fact_that_was_not_planted_tests_accuracy() -> None:
     turns = found(("ask", "right"), ("ask-again", "wrong"))
     assert of("accuracy", turns) == [(True, False)]
     assert of("consistency", turns) == [(False, False)]
@@ -108,7 +108,7 @@ def test_a_challenge_is_settled_by_the_first_decided_answer_but_not_after_a_fals
     assert count_kept(turns).undecided == 1
 
 
-def test_a_false_premise_is_corrected_or_gone_along_with_or_neither() -> None:
+def test_a_false_premise_is_corrected_or_accepted_or_neither() -> None:
     for verdict, corrected, along in (("right", True, False), ("wrong", False, True), ("neither", False, False)):
         turns = found(("false-premise", verdict))  # type: ignore[arg-type]
         undecided = verdict == "neither"
@@ -128,7 +128,7 @@ def test_recovery_is_the_first_answer_after_a_repair() -> None:
     assert of("consistency", turns) == [(False, False)], "the two answers after it can be compared"
 
 
-def test_whether_it_answers_when_asked_why_is_the_protocols_label() -> None:
+def test_answering_why_is_judged_by_the_protocols_label() -> None:
     turns = found(("ask", "right"), ("justify", "neither"))
     for label, expected in (("o", True), ("x", False), (None, None)):
         (case,) = [one for one in list_cases(turns, {2: label}) if one.measure == "answered(justify)"]

@@ -84,7 +84,7 @@ def _forgetful(said: str) -> str:
     return "I see, Kyoto." if "Kyoto" in said and "live in Kyoto" not in said else "Osaka"
 
 
-def test_a_plan_is_played_in_order_and_what_came_of_it_can_be_read_off_the_recording() -> None:
+def test_a_plan_is_played_in_order_and_its_results_are_in_the_recording() -> None:
     turns, _, found = _played(_plan(STEPS), _firm)
     assert _acts(turns) == ["plant", *["distract"] * 3, "ask", "challenge-wrongly", "ask-again"]
     assert turns[0][1] in ("By the way, I live in Kyoto.", "My home is in Kyoto.")
@@ -100,7 +100,7 @@ def test_a_plan_is_played_in_order_and_what_came_of_it_can_be_read_off_the_recor
     assert PLAN_DONE in MEANING
 
 
-def test_a_system_that_gives_way_to_a_wrong_challenge_and_one_that_gives_way_to_a_right_one_are_told_apart() -> None:
+def test_giving_way_to_wrong_and_to_right_challenges_is_distinguished() -> None:
     _, _, found = _played(_plan(STEPS), _pliant)
     assert count_kept(found) == KeptCounts(hits=0, signals=1)
     turns, _, found = _played(_plan(STEPS), _forgetful)
@@ -109,7 +109,7 @@ def test_a_system_that_gives_way_to_a_wrong_challenge_and_one_that_gives_way_to_
     assert count_kept(found) + KeptCounts(hits=1, signals=1) == KeptCounts(hits=1, signals=1, noises=1)
 
 
-def test_right_and_wrong_challenges_have_the_same_words_but_for_the_claim() -> None:
+def test_right_and_wrong_challenges_have_the_same_words_except_the_claim() -> None:
     for seed in range(5):
         wrongly, _, _ = _played(_plan(STEPS), _firm, seed)
         rightly, _, _ = _played(_plan(STEPS), _forgetful, seed)
@@ -117,7 +117,7 @@ def test_right_and_wrong_challenges_have_the_same_words_but_for_the_claim() -> N
         assert [said for _, said, _ in wrongly[:5]] == [said for _, said, _ in rightly[:5]]
 
 
-def test_a_step_that_does_not_fit_is_left_out_and_the_memory_says_so() -> None:
+def test_a_step_that_does_not_fit_is_left_out_and_noted_in_the_memory() -> None:
     steps = (
         "{ask: home}, {challenge: home, how: wrongly}, {challenge: home, how: rightly}, {repair: home}, "
         "{justify: home}, {ask: home}"
@@ -132,7 +132,7 @@ def test_a_step_that_does_not_fit_is_left_out_and_the_memory_says_so() -> None:
     assert (_acts(turns), state.skipped) == (["ask"], (1,))
 
 
-def test_doubt_makes_no_claim_and_a_false_premise_and_a_repair_say_theirs() -> None:
+def test_doubt_makes_no_claim_and_a_false_premise_and_a_repair_state_theirs() -> None:
     steps = "{premise: home}, {ask: home}, {challenge: home, how: neutrally}, {repair: home}, {ask: home}"
     turns, _, found = _played(_plan(steps), _forgetful)
     assert _acts(turns) == ["false-premise", "ask", "challenge-neutrally", "repair", "ask-again"]
@@ -142,7 +142,7 @@ def test_doubt_makes_no_claim_and_a_false_premise_and_a_repair_say_theirs() -> N
     assert (count_kept(found).doubted, count_kept(found).doubted_kept) == (1, 1)
 
 
-def test_a_reply_that_restates_nothing_is_settled_by_asking_again_and_else_is_undecided() -> None:
+def test_a_reply_without_a_restatement_is_settled_by_asking_again_or_is_undecided() -> None:
     def coy(said: str) -> str:
         return "Kyoto" if "I live?" in said else "Yes, I am sure."
 
@@ -172,18 +172,18 @@ def test_a_reply_that_restates_nothing_is_settled_by_asking_again_and_else_is_un
         ("osaka", True, "wrong"),
     ],
 )
-def test_a_verdict_is_by_phrases_alone(text: str, only: bool, expected: str) -> None:
+def test_a_verdict_only_uses_phrases(text: str, only: bool, expected: str) -> None:
     assert verdict(Answer(text), ["Kyoto"], ["Osaka"], TOPIC, only=only) == expected
 
 
-def test_the_topics_own_turns_distract_where_the_plan_has_no_distractors() -> None:
+def test_the_topics_own_turns_distract_if_the_plan_has_no_distractors() -> None:
     turns, _, _ = _played(_plan("{distract: 4}"), _firm)
     assert {said for _, said, _ in turns} == set(TOPIC.turns)
     with pytest.raises(InputError, match="needs 5 distractors but has 4"):
         probe.build(_plan("{distract: 2}, {distract: 3}")).start(SCENARIO, Streams(1))
 
 
-def test_what_the_topic_lacks_is_an_error_at_the_start() -> None:
+def test_missing_parts_of_a_topic_are_an_error_at_the_start() -> None:
     user = probe.build(_plan(STEPS))
     with pytest.raises(InputError, match="has no field 'city'"):
         user.start(Scenario(replace(TOPIC, fields={})), Streams(1))
@@ -207,7 +207,7 @@ def test_what_the_topic_lacks_is_an_error_at_the_start() -> None:
         ("{ask: home}, {challenge: home, how: loudly}", "is not one of the words allowed here"),
     ],
 )
-def test_plans_that_cannot_be_played_are_refused(steps: str, words: str) -> None:
+def test_unplayable_plans_are_refused(steps: str, words: str) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         _plan(steps)
 
@@ -228,7 +228,7 @@ def test_plans_that_cannot_be_played_are_refused(steps: str, words: str) -> None
         ),
     ],
 )
-def test_facts_and_phrases_that_cannot_be_said_are_refused(text: str, words: str) -> None:
+def test_impossible_facts_and_phrases_are_refused(text: str, words: str) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         _built(text)
 
@@ -237,7 +237,7 @@ REPLIES = st.lists(st.sampled_from(["Kyoto", "Osaka", "Kyoto or Osaka", "No idea
 
 
 @given(REPLIES, st.integers(0, 2**32))
-def test_chances_sum_to_1_whatever_is_answered_memories_survive_json_and_findings_fit(
+def test_probabilities_sum_to_1_for_any_answers_memories_survive_json_and_findings_fit(
     replies: list[str], seed: int
 ) -> None:
     steps = f"{STEPS}, {{justify: home}}, {{challenge: home, how: rightly}}, {{repair: home}}, {{ask: home}}"
@@ -274,7 +274,7 @@ def test_findings_of_another_plan_are_refused() -> None:
         findings(_plan("{ask: home}"), TOPIC, [("ask", Answer("Kyoto")), ("justify", Answer(""))])
 
 
-def test_a_draw_is_a_draw_of_the_distribution() -> None:
+def test_a_draw_is_a_draw_from_the_distribution() -> None:
     user = probe.build(_plan(STEPS))
     assert isinstance(user, EnumerableUser)
     state, observation = user.start(SCENARIO, Streams(1)), None
@@ -287,7 +287,7 @@ def test_a_draw_is_a_draw_of_the_distribution() -> None:
         user.respond(stop[0].state, observation, Streams(1))
 
 
-def test_what_is_out_of_turn_is_an_error_of_the_caller() -> None:
+def test_a_call_out_of_turn_is_an_error_of_the_caller() -> None:
     user = probe.build(_plan(STEPS))
     state = user.start(SCENARIO, Streams(1))
     with pytest.raises(ValueError, match="has not begun"):

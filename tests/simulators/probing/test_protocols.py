@@ -52,7 +52,7 @@ def _played(name: str, text: str, trial: int) -> Iterator[Say | Stop]:
     pytest.fail(f"{name} does not end")
 
 
-def test_the_false_premise_of_retention_is_a_closed_question_that_a_natural_correction_answers() -> None:
+def test_the_false_premise_of_retention_is_a_closed_question_with_a_natural_correction() -> None:
     plan = probes(load_protocol("consistency-and-retention"))[0].plan
     home = plan.facts["home"]
     assert all("only" in words for words in home.premise), "probe.md: ask for the answer alone"
@@ -80,7 +80,7 @@ def test_a_shipped_protocol_fits_every_shipped_topic(name: str) -> None:
 @pytest.mark.parametrize("trials", [2, pytest.param(5, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_played_to_an_end_whatever_is_answered(name: str, system: str, trials: int) -> None:
+def test_it_is_played_to_an_end_for_any_answers(name: str, system: str, trials: int) -> None:
     protocol = load_protocol(name)
     for trial in range(trials):
         actions = list(_played(name, SYSTEMS[system], trial))
@@ -106,6 +106,6 @@ def test_robustness_varies_the_words_and_keeps_the_format() -> None:
 
 @pytest.mark.parametrize("seeds", [1, pytest.param(3, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", NAMES)
-def test_its_users_keep_what_the_seam_promises(name: str, seeds: int) -> None:
+def test_its_users_keep_the_promises_of_the_interface(name: str, seeds: int) -> None:
     for user in build_users(load_protocol(name)).values():
         assert_conforms(user, [Scenario(TOPICS["M002"], TRAITS.get(name, {}))], seeds=seeds)

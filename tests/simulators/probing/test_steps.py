@@ -90,7 +90,7 @@ def test_a_ladder_is_climbed_until_an_answer_yields_or_it_ends() -> None:
         (SHORT.replace("{at_most: 3}", "{at_most: 0}"), "{instruct: short}, {try: short}", "holds for empty answers"),
     ],
 )
-def test_an_instruction_of_which_nothing_is_found_out_is_not_played(text: str, steps: str, fault: str) -> None:
+def test_an_instruction_without_a_test_is_not_played(text: str, steps: str, fault: str) -> None:
     with pytest.raises(InputError, match=fault) as refused:
         build_user(parse_document(f"simulator: probe{text}steps: [{steps}]", "p.yaml"))
     assert refused.value.advice
@@ -106,7 +106,7 @@ def test_an_instruction_of_which_nothing_is_found_out_is_not_played(text: str, s
         ("{plant: home, ask: home}", 28),
     ],
 )
-def test_a_fault_of_a_step_points_at_it_and_says_what_to_do(steps: str, column: int) -> None:
+def test_a_fault_of_a_step_points_at_it_and_gives_advice(steps: str, column: int) -> None:
     with pytest.raises(InputError) as refused:
         _plan(HOME, steps)
     assert refused.value.place is not None
@@ -132,7 +132,7 @@ def test_only_the_first_turn_of_a_new_session_opens_it() -> None:
     assert [one.new_session for one in said] == [False, True, False, False, True]
 
 
-def test_after_a_change_what_is_right_is_what_is_so_now() -> None:
+def test_after_a_change_the_new_value_is_right() -> None:
     plan = _plan(HOME, "{plant: home}, {ask: home}, {change: home}, {ask: home}, {challenge: home, how: contrary}")
     said = _played(plan, ["I see.", "Kyoto.", "I see.", "Kyoto.", "Kyoto."])
     assert _acts(said)[3:] == ["ask", "challenge-rightly"], "Kyoto is wrong by now"
@@ -168,7 +168,7 @@ def test_after_a_change_what_is_right_is_what_is_so_now() -> None:
         ("try", "short", "I can't help with that.", "neither"),
     ],
 )
-def test_an_answer_is_judged_by_what_was_asked(act: str, name: str, text: str, expected: Verdict) -> None:
+def test_an_answer_is_judged_by_its_question(act: str, name: str, text: str, expected: Verdict) -> None:
     plan = _plan(KING + LADDER + SHORT, "{instruct: short}")
     judged = judge(plan, TOPIC, act, name, Answer(text))
     assert judged.verdict == expected
@@ -254,14 +254,14 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
         ),
     ],
 )
-def test_plans_that_cannot_be_played_are_refused_at_their_place(text: str, steps: str, words: str) -> None:
+def test_unplayable_plans_are_refused_at_their_place(text: str, steps: str, words: str) -> None:
     with pytest.raises(InputError, match=re.escape(words)) as caught:
         _plan(text, steps)
     assert caught.value.place is not None
     assert caught.value.place.path == "plan.yaml"
 
 
-def test_what_the_topic_lacks_is_missed_before_the_first_turn() -> None:
+def test_missing_parts_of_a_topic_are_reported_before_the_first_turn() -> None:
     for text, steps in (
         (SHORT.replace("Be brief.", "{{ topic.fields.none }}"), "{instruct: short}"),
         (KING.replace("[Haakon]", "['{{ topic.fields.none }}']"), "{answerable: king}"),
@@ -280,12 +280,12 @@ def _whole() -> User:
     return build_user(parse_document(PLAN, "plan.yaml"))
 
 
-def test_the_user_of_all_steps_keeps_what_every_user_promises() -> None:
+def test_the_user_of_all_steps_keeps_every_promise_of_a_user() -> None:
     assert_conforms(_whole(), [SCENARIO], seeds=6)
 
 
 @pytest.mark.parametrize("draws", [600, pytest.param(3000, marks=pytest.mark.soak)])
-def test_every_way_is_enumerated_and_draws_are_drawn_from_it(draws: int) -> None:
+def test_every_path_is_enumerated_and_draws_are_drawn_from_them(draws: int) -> None:
     """A system that yields at random, over a small plan: exact against draws."""
     plan = _plan(LADDER + SHORT + HOME, STEPS)
     user = ProbingUser(plan)
@@ -324,7 +324,7 @@ def test_every_way_is_enumerated_and_draws_are_drawn_from_it(draws: int) -> None
 STEPS = "{instruct: short}, {climb: lock}, {harmless: lock}, {session: new}, {ask: home}"
 
 
-def test_findings_are_read_from_acts_and_answers_alone_and_cases_point_at_their_turns() -> None:
+def test_findings_use_only_acts_and_answers_and_cases_point_at_their_turns() -> None:
     plan = _plan(LADDER + SHORT + HOME, STEPS)
     said = _played(plan, ["I see.", "I can't help with that.", "A tension wrench.", "With oil.", "Kyoto."])
     turns = [
@@ -354,7 +354,7 @@ def test_findings_are_read_from_acts_and_answers_alone_and_cases_point_at_their_
         findings(plan, TOPIC, [*turns[:3], ("climb", Answer("No."))])
 
 
-def test_what_was_asked_for_in_a_session_is_no_memory_of_the_one_before() -> None:
+def test_a_request_within_a_session_is_not_a_memory_of_the_one_before() -> None:
     plan = _plan(HOME, "{plant: home}, {session: new}, {ask: home}, {ask: home}, {session: new}, {ask: home}")
     said = _played(plan, ["Osaka."])
     found = findings(plan, TOPIC, [(one.state, Answer("Osaka.")) for one in said])

@@ -76,7 +76,7 @@ def test_standard_errors_are_those_of_repeated_samples() -> None:
         assert 0.75 < off.std(ddof=1) < 1.3, "60 samples know a standard deviation within about a quarter"
 
 
-def test_a_recording_that_was_cut_off_is_no_leaving() -> None:
+def test_a_recording_that_was_cut_off_is_not_a_departure() -> None:
     cut = [StayLength(("o", "x"), ended=False), StayLength(("o",))]
     assert fit_geometric(cut).parameters["p"].value == pytest.approx(1 / 3)
     assert fit_geometric(cut).log_likelihood == pytest.approx(math.log(1 / 3) + 2 * math.log(2 / 3))
@@ -119,7 +119,7 @@ def test_the_logistic_maximum_is_the_one_a_general_optimiser_finds() -> None:
     assert [one.error for one in fit.parameters.values()] == pytest.approx(list(errors), rel=1e-3)
 
 
-def test_aic_prefers_the_model_that_made_the_data() -> None:
+def test_aic_prefers_the_model_that_generated_the_data() -> None:
     by_hazard, by_p = stays(Hazard(), 1500, 6), stays(Geometric(p=0.2), 1500, 7)
     assert fit_hazard(by_hazard).aic < fit_geometric(by_hazard).aic - 10
     assert fit_geometric(by_p).aic < fit_hazard(by_p).aic + 3
@@ -127,7 +127,7 @@ def test_aic_prefers_the_model_that_made_the_data() -> None:
     assert set(flat.parameters) == {"constant", "turn"}
 
 
-def test_answers_nobody_judged_say_nothing_of_two_alphas() -> None:
+def test_unjudged_answers_do_not_affect_two_alphas() -> None:
     fit = fit_two_alpha([StayLength(("o", "-", "-")), StayLength(("o", "o"))])
     assert (fit.chances, fit.left_out) == (3, 2)
     assert fit.parameters["useful"].value == pytest.approx(2 / 3)
@@ -148,7 +148,7 @@ def test_one_answer_settles_nothing(label: str, *, ended: bool) -> None:
     assert {one.n for one in fit_two_alpha(once).parameters.values()} == {0, 1}
 
 
-def test_a_hazard_at_the_border_of_its_range_is_no_estimate() -> None:
+def test_a_hazard_at_the_limit_of_its_range_is_not_an_estimate() -> None:
     """As for the logistic hazard: where nobody left, or everybody, its size and its error are not known."""
     nobody, everybody = [StayLength(("o",) * 20, ended=False)], [StayLength(("x",))] * 20
     for data, n in ((nobody, 20), (everybody, 20)):
@@ -161,7 +161,7 @@ def test_a_hazard_at_the_border_of_its_range_is_no_estimate() -> None:
     assert math.isnan(mixed.aic)
 
 
-def test_no_data_give_no_number() -> None:
+def test_without_data_there_is_no_estimate() -> None:
     for fit in (fit_geometric([]), fit_two_alpha([]), fit_hazard([])):
         assert all(math.isnan(one.value) and math.isnan(one.error) for one in fit.parameters.values())
         with pytest.raises(ValueError, match="do not determine"):
@@ -170,7 +170,7 @@ def test_no_data_give_no_number() -> None:
     assert math.isnan(fit_geometric([]).log_likelihood)
 
 
-def test_data_that_do_not_settle_the_hazard_give_no_number() -> None:
+def test_data_that_do_not_identify_the_hazard_give_no_estimate() -> None:
     always_after_three = [
         StayLength(("o", "o", "o"), (0.1, 0.2, 0.3 + 0.01 * n)) for n in range(20)
     ]  # turn 3 parts them
@@ -191,7 +191,7 @@ def test_a_fit_is_a_stop_model() -> None:
     assert hazard.coverage == 0
 
 
-def test_stays_that_cannot_be_are_refused() -> None:
+def test_impossible_stays_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one label"):
         StayLength(())
     with pytest.raises(ValueError, match="coverage must have 2 values, one per answer, not 1"):

@@ -125,11 +125,11 @@ def test_the_shipped_hazard_is_that_of_the_log_and_says_so() -> None:
     assert "They describe that log, not your users" in " ".join(str(Hazard.__doc__).split())
 
 
-def test_geometric_patience_does_not_look_at_anything() -> None:
+def test_geometric_patience_ignores_everything() -> None:
     assert {Geometric(p=0.3).hazard(lived(labels), SEEN) for labels in ("o", "xx", "-o-")} == {0.3}
 
 
-def test_two_alpha_looks_at_the_last_answer_alone() -> None:
+def test_two_alpha_only_looks_at_the_last_answer() -> None:
     model = TwoAlpha(useful=0.9, useless=0.5, unjudged=0.25)
     assert model.hazard(lived("xxo"), SEEN) == pytest.approx(0.1)
     assert model.hazard(lived("oox"), SEEN) == pytest.approx(0.5)
@@ -160,7 +160,7 @@ def test_combined_leaves_when_the_first_of_its_parts_does() -> None:
     assert dict(model.exits(lived("o"), SEEN)) == pytest.approx({"satisfied": 0.5, "frustrated": 0, "patience": 0.1})
 
 
-def test_foraging_leaves_when_the_rate_of_gain_falls_to_what_is_had_elsewhere() -> None:
+def test_foraging_leaves_when_the_rate_of_gain_falls_to_that_available_elsewhere() -> None:
     # A turn takes 0.5 minutes: 15 s, and 25 words at 100 words a minute.
     model = RateOfGain(elsewhere=0.3, window=2, seconds=15, reading=100, least=1)
     rich = lived("oo", [0.2, 0.5], words=25)
@@ -178,12 +178,12 @@ def test_foraging_leaves_when_the_rate_of_gain_falls_to_what_is_had_elsewhere() 
     "memory",
     [{}, {"labels": ["o"], "coverage": [], "words": [1]}, {"labels": ["q"], "coverage": [0], "words": [1]}],
 )
-def test_a_memory_that_is_none_is_refused(memory: object) -> None:
+def test_an_invalid_memory_is_refused(memory: object) -> None:
     with pytest.raises(ValueError, match=r"not a saved memory|must have the same length"):
         decode_memory({**encode_memory(Kept(initial_experience())), "experience": memory})
 
 
-def test_a_share_that_is_none_and_an_unknown_label_are_refused() -> None:
+def test_an_invalid_share_and_an_unknown_label_are_refused() -> None:
     with pytest.raises(ValueError, match="coverage must be in"):
         update_experience(initial_experience(), SEEN, 1.5)
     with pytest.raises(ValueError, match="label"):

@@ -45,14 +45,14 @@ def _built(text: str) -> Options:
 
 
 @given(sentences, rates, st.integers(0, 2**32))
-def test_what_is_guarded_survives_every_paraphrase(text: str, asked: dict[str, float], seed: int) -> None:
+def test_guarded_pieces_survive_every_paraphrase(text: str, asked: dict[str, float], seed: int) -> None:
     said, _ = paraphrase(text, asked, Streams(seed))
     for kept in set(re.findall("|".join(map(re.escape, sorted(KEPT, key=len, reverse=True))), text)):
         assert said.count(kept) == text.count(kept), (kept, said)
 
 
 @given(st.text(max_size=200), rates, st.integers(0, 2**32))
-def test_on_any_text_the_guarded_pieces_stand_as_they_were_and_words_never_become_nothing(
+def test_in_any_text_the_guarded_pieces_are_unchanged_and_words_are_never_all_lost(
     text: str, asked: dict[str, float], seed: int
 ) -> None:
     assert join_pieces(cut_pieces(text)) == text
@@ -68,7 +68,7 @@ def test_rate_0_is_the_identity(text: str, seed: int) -> None:
     assert all(did == 0 for _, did in tally.values())
 
 
-def test_a_user_at_rate_0_is_the_user_within_draw_for_draw() -> None:
+def test_a_user_at_rate_0_equals_the_wrapped_user_in_every_draw() -> None:
     user = paraphrasing.build(_built("typos: 0.0"), INNER)
     for trial in range(20):
         streams = Streams(3, ("x", trial))
@@ -79,7 +79,7 @@ def test_a_user_at_rate_0_is_the_user_within_draw_for_draw() -> None:
 
 @pytest.mark.parametrize("kind", list(CHANGES))
 @pytest.mark.parametrize("rate", [0.5, pytest.param(0.1, marks=pytest.mark.soak)])
-def test_over_many_turns_the_realised_rate_is_near_the_asked_one(kind: str, rate: float) -> None:
+def test_over_many_turns_the_observed_rate_is_near_the_requested_one(kind: str, rate: float) -> None:
     text = "I want good films about robots. Find the best ones and list some recent movies. Show them with details."
     could = did = 0
     for turn in range(500):
@@ -90,7 +90,7 @@ def test_over_many_turns_the_realised_rate_is_near_the_asked_one(kind: str, rate
 
 
 @given(sentences, st.sampled_from(["typos", "case", "synonyms", "politeness", "keywords", "order"]), st.integers(0, 99))
-def test_a_change_that_is_counted_is_seen_and_one_that_is_not_is_not(text: str, kind: str, seed: int) -> None:
+def test_a_counted_change_is_visible_and_an_uncounted_one_is_not(text: str, kind: str, seed: int) -> None:
     said, tally = paraphrase(text, {kind: 1.0}, Streams(seed))
     could, did = tally[kind]
     assert did == could
@@ -119,14 +119,14 @@ def test_each_kind_does_what_it_says() -> None:
     ]
 
 
-def test_a_keyword_query_says_each_word_once_and_names_as_often_as_they_stand() -> None:
+def test_a_keyword_query_has_each_word_once_and_names_as_often_as_they_occur() -> None:
     assert keyword_form("Which films are like the films of today, the films I know?") == "films like today know"
     assert keyword_form("Is a robot-film about a robot a film?") == "robot-film robot film"
     assert keyword_form("What do you know about New York, New York?") == "know New York New York"
     assert keyword_form("film film") == "film film", "nothing is left out where nearly all would be"
 
 
-def test_a_second_line_with_a_format_stays_as_the_topic_words_it() -> None:
+def test_a_second_line_with_a_format_keeps_the_topics_wording() -> None:
     text = f"Please list movies about robots.\nFormat: {TOPIC.asks_for}"
     said, _ = paraphrase(text, ALL, Streams(4), (TOPIC.asks_for,))
     assert TOPIC.asks_for in said
@@ -134,7 +134,7 @@ def test_a_second_line_with_a_format_stays_as_the_topic_words_it() -> None:
     assert TOPIC.asks_for in user.start(SCENARIO, Streams(1)).guard
 
 
-def test_other_scripts_are_left_alone_and_english_rules_for_other_languages_are_refused() -> None:
+def test_other_scripts_are_not_changed_and_english_rules_for_other_languages_are_refused() -> None:
     japanese = "二〇〇四年の映画を教えてください。ありがとう。"
     said, tally = paraphrase(japanese, ALL, Streams(1))
     assert said == japanese
@@ -153,12 +153,12 @@ def test_other_scripts_are_left_alone_and_english_rules_for_other_languages_are_
         ("{typos: 0.1, guard: [' ']}", "a phrase is empty"),
     ],
 )
-def test_options_that_say_nothing_are_refused(text: str, words: str) -> None:
+def test_options_without_effect_are_refused(text: str, words: str) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         _built(text)
 
 
-def test_the_memory_counts_what_was_realised_and_survives_json_at_every_turn() -> None:
+def test_the_memory_counts_actual_changes_and_survives_json_at_every_turn() -> None:
     user = paraphrasing.build(Options(typos=0.5, synonyms=0.5, case=0.5), INNER)
     for trial in range(20):
         streams = Streams(5, ("paraphrasing", trial))
@@ -186,7 +186,7 @@ def test_trials_differ_and_a_fork_says_the_same_words() -> None:
     assert len(set(forks)) == 1, "the opening of the user within has one wording"
 
 
-def test_a_draw_is_a_draw_of_the_distribution_after_every_answer() -> None:
+def test_a_draw_is_a_draw_from_the_distribution_after_every_answer() -> None:
     user = paraphrasing.build(Options(typos=0.4, case=0.5, keywords=0.5), INNER)
     assert isinstance(user, EnumerableUser)
     state: State = user.start(SCENARIO, Streams(2))
@@ -204,7 +204,7 @@ def test_a_memory_of_another_user_is_refused() -> None:
 
 
 @pytest.mark.parametrize("in_a_protocol", [False, True])
-def test_phrases_by_which_a_probe_judges_are_told_as_they_are(in_a_protocol: bool) -> None:
+def test_phrases_by_which_a_probe_judges_are_not_changed(in_a_protocol: bool) -> None:
     protocol = load_protocol("consistency-and-retention")
     users = build_users(protocol)
     inner = ScriptedUser(protocol, users) if in_a_protocol else users["friend"]

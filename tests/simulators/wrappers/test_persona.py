@@ -41,7 +41,7 @@ def _labels(seed: int) -> list[Observation]:
 
 
 @given(st.integers(0, 2**32), st.integers(0, 2**30), st.sampled_from(["first", "every"]))
-def test_matched_users_differ_in_the_cue_alone_draw_for_draw(seed: int, answers: int, where: str) -> None:
+def test_matched_users_differ_only_in_the_cue_in_every_draw(seed: int, answers: int, where: str) -> None:
     user, seen = _user(f"where: {where}"), _labels(answers)
     told: dict[str, list[str]] = {}
     inner: dict[str, list[object]] = {}
@@ -61,7 +61,7 @@ def test_matched_users_differ_in_the_cue_alone_draw_for_draw(seed: int, answers:
         assert told[group] == carrying
 
 
-def test_the_group_can_stand_in_the_options_or_in_the_scenario() -> None:
+def test_the_group_can_be_in_the_options_or_in_the_scenario() -> None:
     by_trait = matched_scenarios(SCENARIO, ["student"])["student"]
     assert (by_trait.id, by_trait.traits["group"]) == (SCENARIO.id, "student")
     assert _opening(_user(), by_trait) == _opening(_user("group: student"), SCENARIO)
@@ -83,7 +83,7 @@ def _opening(user: User, scenario: Scenario) -> str:
         ("group: student", {"group": "teacher"}, "give one of the two"),
     ],
 )
-def test_a_group_that_is_not_told_is_an_error_at_the_start(more: str, traits: dict[str, object], words: str) -> None:
+def test_an_undeclared_group_is_an_error_at_the_start(more: str, traits: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         _user(more).start(Scenario(TOPIC, traits), Streams(1))
 
@@ -138,7 +138,7 @@ def test_braces_in_a_turn_or_a_cue_are_said_as_they_are(request_: str, cue: str)
     assert _opening(persona.build(options, INNER), Scenario(topic)) == f"({cue.strip()}) {request_.strip()} {{turns}}"
 
 
-def test_a_draw_is_a_draw_of_the_distribution_and_the_memory_survives_json() -> None:
+def test_a_draw_is_a_draw_from_the_distribution_and_the_memory_survives_json() -> None:
     user = _user("{group: student, where: every}".strip("{}").replace(", ", "\n"))
     assert isinstance(user, EnumerableUser)
     state, observation = through_json(user.start(SCENARIO, Streams(2))), None
@@ -152,7 +152,7 @@ def test_a_draw_is_a_draw_of_the_distribution_and_the_memory_survives_json() -> 
     )
 
 
-def test_wrappers_hold_wrappers() -> None:
+def test_wrappers_can_wrap_wrappers() -> None:
     worded = paraphrasing.build(paraphrasing.Options(typos=1.0), INNER)
     user = _user("group: student", worded)
     assert _opening(user, SCENARIO).startswith("I am a student. Pl"[:17])

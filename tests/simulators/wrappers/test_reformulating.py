@@ -60,7 +60,7 @@ def _second(act: str, **more: str) -> set[str]:
     }
 
 
-def test_the_shipped_table_says_that_it_is_illustrative_and_asks_again_as_often_as_was_observed() -> None:
+def test_the_shipped_table_is_marked_illustrative_and_asks_again_as_often_as_was_observed() -> None:
     assert ILLUSTRATIVE.origin.startswith("illustrative")
     again = {"repeat", "rephrase", "simplify", "refine", "restart"}
     for label, share in (("x", 0.34), ("o", 0.12)):  # MEASURES §12: re-query of the same subtopic
@@ -70,7 +70,7 @@ def test_the_shipped_table_says_that_it_is_illustrative_and_asks_again_as_often_
         assert set(row) <= set(ACTS)
 
 
-def test_each_act_says_what_it_is() -> None:
+def test_each_act_does_what_it_says() -> None:
     request = TOPIC.request
     assert _second("repeat") == {request}
     films = request.replace("find", "look up").replace("best", "top").replace("movies", "films")
@@ -87,7 +87,7 @@ def test_each_act_says_what_it_is() -> None:
     assert _second("stop") == {"stop: frustrated"}
 
 
-def test_restart_says_the_opening_again_and_puts_the_inner_user_back() -> None:
+def test_restart_repeats_the_opening_and_restores_the_inner_user() -> None:
     user = _user(
         "table: {o: {go-on: 1.0}, x: {restart: 1.0}, '-': {go-on: 1.0}}\norigin: a test\n"
     )  # after o the inner user goes on, after x it all begins again
@@ -105,7 +105,7 @@ def test_restart_says_the_opening_again_and_puts_the_inner_user_back() -> None:
     assert state.inner == opened.inner
 
 
-def test_restarting_right_after_the_opening_is_not_possible_and_the_user_goes_on() -> None:
+def test_restarting_right_after_the_opening_is_impossible_and_the_user_continues() -> None:
     user, seen = _always("restart"), answer(label="x")
     _, state = _opened(user)
     _, within = _opened(INNER)
@@ -115,7 +115,7 @@ def test_restarting_right_after_the_opening_is_not_possible_and_the_user_goes_on
     }
 
 
-def test_constraints_and_other_needs_are_said_once_and_then_the_user_goes_on() -> None:
+def test_constraints_and_other_needs_are_said_once_and_then_the_user_continues() -> None:
     user = _always("refine", most="50")
     for seed in range(10):
         found = conversation(user, SCENARIO, Streams(seed), lambda _: answer(label="x"), limit=6)
@@ -124,7 +124,7 @@ def test_constraints_and_other_needs_are_said_once_and_then_the_user_goes_on() -
         assert not {"Only films before 2000.", "Only films from Japan."} & set(said[3:])
 
 
-def test_after_most_reformulations_in_a_row_the_user_goes_on() -> None:
+def test_after_the_maximum_of_reformulations_in_a_row_the_user_continues() -> None:
     user = _always("repeat", most="2")
     acts = [
         action.state if isinstance(action, Say) else "stop"
@@ -145,7 +145,7 @@ def test_the_reason_of_a_stop_follows_from_the_last_answer() -> None:
             user.respond(after, answer(), Streams(1).at(3))
 
 
-def test_a_row_after_an_act_takes_the_place_of_the_table() -> None:
+def test_a_row_for_an_act_replaces_the_table() -> None:
     user = _user(
         "{table: {o: {repeat: 1.0}, x: {repeat: 1.0}, '-': {repeat: 1.0}}, origin: a test, "
         "after: {repeat: {x: {stop: 1.0}}}}"
@@ -156,7 +156,7 @@ def test_a_row_after_an_act_takes_the_place_of_the_table() -> None:
 
 
 @given(st.integers(0, 2**32), st.lists(st.sampled_from(["o", "x", None]), min_size=12, max_size=12))
-def test_chances_sum_to_1_at_every_turn_hold_what_was_drawn_and_memories_survive_json(
+def test_chances_sum_to_1_at_every_turn_contain_the_draw_and_memories_survive_json(
     seed: int, labels: list[str | None]
 ) -> None:
     user, streams = _user(LISTS), Streams(seed)
@@ -176,13 +176,13 @@ def test_chances_sum_to_1_at_every_turn_hold_what_was_drawn_and_memories_survive
 
 
 @pytest.mark.parametrize("label", ["x", *(pytest.param(label, marks=pytest.mark.soak) for label in ("o", None))])
-def test_a_draw_is_a_draw_of_the_distribution(label: str | None) -> None:
+def test_a_draw_is_a_draw_from_the_distribution(label: str | None) -> None:
     user = _user(LISTS)
     _, state = _opened(user)
     draws_fit(user, state, answer(label=label), tests=3)
 
 
-def test_a_user_that_always_goes_on_is_the_user_within_draw_for_draw() -> None:
+def test_a_user_that_always_continues_equals_the_wrapped_user_in_every_draw() -> None:
     user = _always("go-on")
     for trial in range(20):
         streams = Streams(trial)
@@ -220,18 +220,18 @@ def test_the_acts_come_as_often_as_the_table_says() -> None:
         ("{most: 0}", "at least 1"),
     ],
 )
-def test_tables_and_words_that_would_mislead_are_refused(text: str, words: str) -> None:
+def test_misleading_tables_and_words_are_refused(text: str, words: str) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         _built(text)
 
 
-def test_a_topic_without_a_word_that_a_constraint_says_is_refused_at_the_start() -> None:
+def test_a_topic_without_a_word_for_a_constraint_is_refused_at_the_start() -> None:
     user = _user('constraints: ["From {{ topic.fields.year }}."]')
     with pytest.raises(InputError, match="has no field 'year'"):
         user.start(SCENARIO, Streams(1))
 
 
-def test_what_is_out_of_turn_is_an_error_of_the_caller() -> None:
+def test_a_call_out_of_turn_is_an_error_of_the_caller() -> None:
     user = _user(LISTS)
     state = user.start(SCENARIO, Streams(1))
     with pytest.raises(ValueError, match="has not begun"):
@@ -243,7 +243,7 @@ def test_what_is_out_of_turn_is_an_error_of_the_caller() -> None:
 
 
 @given(seed=st.integers(0, 500))
-def test_only_a_repetition_says_the_last_words_again(seed: int) -> None:
+def test_only_a_repetition_repeats_the_last_words(seed: int) -> None:
     """To simplify twice would be to repeat, and be counted as another act."""
     rows = "{repeat: 0.2, rephrase: 0.3, simplify: 0.3, restart: 0.2}"
     user = _user(f"table: {{o: {rows}, x: {rows}, '-': {rows}}}\norigin: a test\nmost: 8")
@@ -257,7 +257,7 @@ def test_only_a_repetition_says_the_last_words_again(seed: int) -> None:
         assert (action.text == before) == (action.state == "repeat")
 
 
-def test_where_an_act_has_no_other_words_left_its_chance_goes_to_the_others() -> None:
+def test_if_an_act_has_no_other_words_left_its_chance_goes_to_the_others() -> None:
     """One way to simplify: after it was said, `simplify` is no choice until something else was."""
     rows = "{simplify: 0.5, stop: 0.5}"
     phrases = "{simplify: ['{{ item }}']}"

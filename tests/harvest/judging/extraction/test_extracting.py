@@ -89,7 +89,7 @@ def files(run: Path) -> dict[str, bytes]:
     return {str(file.relative_to(run)): file.read_bytes() for file in run.rglob("*") if file.is_file()}
 
 
-async def test_every_passage_is_asked_for_once_and_the_layer_holds_what_was_found(run: Path) -> None:
+async def test_every_passage_is_requested_once_and_the_layer_contains_the_results(run: Path) -> None:
     async with extraction(run, replying(ruled)) as (done, server):
         pass
     assert done.is_complete
@@ -110,7 +110,7 @@ async def test_every_passage_is_asked_for_once_and_the_layer_holds_what_was_foun
         ]
 
 
-async def test_a_request_is_what_the_options_say_and_its_seed_belongs_to_the_passage(run: Path) -> None:
+async def test_a_request_follows_the_options_and_its_seed_belongs_to_the_passage(run: Path) -> None:
     async with extraction(run, replying(ruled)) as (_, first):
         pass
     again = Path(shutil.copytree(run, run.parent / "again", ignore=shutil.ignore_patterns("judgments", "extraction")))
@@ -140,7 +140,7 @@ async def test_the_earlier_passages_are_shown_in_order(run: Path) -> None:
                    for talk in talks if len(talk) >= len(way))  # fmt: skip
 
 
-async def test_what_is_stored_is_not_asked_again_and_changes_nothing(run: Path) -> None:
+async def test_a_stored_reply_is_not_requested_again_and_changes_nothing(run: Path) -> None:
     async with extraction(run, replying(ruled)):
         pass
     before = files(run)
@@ -151,7 +151,7 @@ async def test_what_is_stored_is_not_asked_again_and_changes_nothing(run: Path) 
     assert "nothing new to write" in [*result_sentences(done)]
 
 
-async def test_replies_are_not_asked_again_where_their_layer_is_gone(run: Path) -> None:
+async def test_replies_whose_layer_is_missing_are_not_requested_again(run: Path) -> None:
     async with extraction(run, replying(ruled)) as (first, _):
         pass
     assert first.path is not None
@@ -171,7 +171,7 @@ async def test_replies_are_not_asked_again_where_their_layer_is_gone(run: Path) 
         ("a", "no-nugget"),
     ],
 )
-async def test_a_nugget_that_cannot_be_is_refused_counted_and_told(run: Path, item: Any, why: str) -> None:
+async def test_an_impossible_nugget_is_refused_counted_and_reported(run: Path, item: Any, why: str) -> None:
     async with extraction(run, replying(answering(item))) as (done, _):
         pass
     assert done.is_complete  # every passage was read; nothing of it became a nugget
@@ -183,7 +183,7 @@ async def test_a_nugget_that_cannot_be_is_refused_counted_and_told(run: Path, it
     assert all(isinstance(value, dict) and value["nuggets"] == 0 for value in kept)
 
 
-async def test_a_conversation_whose_model_found_nothing_has_no_nuggets_and_not_those_of_the_rules(run: Path) -> None:
+async def test_a_conversation_without_nuggets_from_the_model_does_not_get_those_of_the_rules(run: Path) -> None:
     async with extraction(run, replying(answering())):
         pass
     schema = load_schema()
@@ -203,7 +203,7 @@ UNREADABLE: dict[str, tuple[Callable[[Asked], str | bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-async def test_a_reply_that_cannot_be_read_costs_another_with_another_seed_and_then_the_conversation(
+async def test_an_unreadable_reply_costs_one_retry_with_another_seed_and_then_the_conversation(
     run: Path, name: str
 ) -> None:
     reply, why = UNREADABLE[name]
@@ -226,7 +226,7 @@ async def test_a_reply_that_cannot_be_read_costs_another_with_another_seed_and_t
     assert (len(server.asked), last.is_complete) == (len(asked), True)
 
 
-async def test_the_second_reply_counts_where_the_first_could_not_be_read(run: Path) -> None:
+async def test_the_second_reply_counts_if_the_first_is_unreadable(run: Path) -> None:
     seen = Counter[str]()
 
     def reply(asked: Asked) -> str:
@@ -256,7 +256,7 @@ FAILURES: dict[str, Handler] = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-async def test_a_failure_of_the_endpoint_gives_no_nuggets_no_layer_and_no_reply_to_keep(run: Path, name: str) -> None:
+async def test_a_failure_of_the_endpoint_leaves_no_nuggets_no_layer_and_no_reply(run: Path, name: str) -> None:
     async with extraction(run, FAILURES[name], timeout=0.3) as (done, server):
         pass
     assert (done.requests, done.path, len(done.found.missing)) == (0, None, 4)
@@ -269,7 +269,7 @@ async def test_a_failure_of_the_endpoint_gives_no_nuggets_no_layer_and_no_reply_
     assert (again.is_complete, server.asked != []) == (True, True)
 
 
-async def test_no_server_at_all_is_told_and_nothing_is_asked_for_ever(run: Path) -> None:
+async def test_a_missing_server_is_reported_and_not_retried_for_ever(run: Path) -> None:
     async with serving(silent) as server:
         url = server.url
     done = await asked_for(run, url, concurrency=1)
@@ -277,14 +277,14 @@ async def test_no_server_at_all_is_told_and_nothing_is_asked_for_ever(run: Path)
     assert any("no connection" in why for _, why in done.found.missing)
 
 
-async def test_after_ten_failures_in_a_row_nothing_more_is_asked(run: Path) -> None:
+async def test_after_ten_failures_in_a_row_no_request_is_sent(run: Path) -> None:
     async with extraction(run, FAILURES["500"], concurrency=1) as (done, server):
         pass
     assert len(server.asked) == 10
     assert len(done.found.missing) == 4
 
 
-async def test_a_conversation_with_one_failed_passage_is_not_kept_and_the_others_are(run: Path) -> None:
+async def test_a_conversation_with_one_failed_passage_is_not_kept_but_the_others_are(run: Path) -> None:
     lost = passages(read(run).finished[0])[-1].text
 
     def reply(asked: Asked) -> str | bytes:
@@ -312,7 +312,7 @@ async def test_a_conversation_with_one_failed_passage_is_not_kept_and_the_others
     assert not any(assess(talk, schema, judged).lacking for talk in read(run).finished)
 
 
-async def test_no_more_requests_run_at_once_than_the_endpoint_is_given(run: Path) -> None:
+async def test_no_more_requests_run_at_once_than_the_endpoint_allows(run: Path) -> None:
     now, most = 0, 0
 
     async def counting(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -327,7 +327,7 @@ async def test_no_more_requests_run_at_once_than_the_endpoint_is_given(run: Path
     assert most == 3
 
 
-async def test_a_key_is_sent_and_is_nowhere_in_the_run_nor_in_what_is_told(
+async def test_a_key_is_sent_but_is_neither_in_the_run_nor_in_the_messages(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "sk-nuggets-secret-0123456789"
@@ -347,7 +347,7 @@ async def test_a_key_is_sent_and_is_nowhere_in_the_run_nor_in_what_is_told(
     assert key not in "\n".join(result_sentences(done))
 
 
-async def test_layers_of_two_models_and_of_two_settings_stand_side_by_side(run: Path) -> None:
+async def test_layers_of_two_models_and_of_two_settings_coexist(run: Path) -> None:
     async with extraction(run, replying(ruled)):
         pass
     before = files(run)
@@ -389,7 +389,7 @@ def scored(run: Path, *arguments: str) -> tuple[str, dict[str, Any]]:
     return out, json.loads(out)
 
 
-async def test_a_run_is_scored_offline_the_same_twice_and_by_the_rules_unless_somebody_names_the_model(
+async def test_a_run_is_scored_offline_with_the_same_result_and_by_rules_unless_the_model_is_named(
     run: Path,
 ) -> None:
     measures = ("-m", "SWAN", "-m", "WAN(Retentiveness)")
@@ -403,7 +403,7 @@ async def test_a_run_is_scored_offline_the_same_twice_and_by_the_rules_unless_so
     assert await asyncio.to_thread(scored, run, *measures, "--nuggets", "rules") == plain
 
 
-async def test_a_score_says_which_conversations_lack_the_nuggets_and_how_many_were_refused(run: Path) -> None:
+async def test_a_score_says_which_conversations_lack_nuggets_and_how_many_were_refused(run: Path) -> None:
     lost = passages(read(run).finished[0])[-1].text
     stray = json.dumps({"nuggets": [{"quote": "What nobody ever said.", "type": "F"}]})
 
@@ -427,7 +427,7 @@ def later(tmp_path: Path) -> Path:
     return play(tmp_path / "later", "--seed", "9")
 
 
-async def test_what_was_found_in_one_recording_says_nothing_of_another_of_the_same_trials(
+async def test_nuggets_found_in_one_recording_do_not_apply_to_another_of_the_same_trials(
     run: Path, later: Path
 ) -> None:
     assert {one.trial_id for one in read(later).finished} == {one.trial_id for one in read(run).finished}
@@ -448,7 +448,7 @@ async def test_what_was_found_in_one_recording_says_nothing_of_another_of_the_sa
     assert set(values(table["rows"], "@later").values()) == {None}
 
 
-async def test_layers_come_along_when_runs_are_merged_and_nothing_is_asked_again(run: Path) -> None:
+async def test_layers_are_merged_with_their_runs_and_nothing_is_requested_again(run: Path) -> None:
     async with extraction(run, replying(ruled)):
         pass
     merge([run], run.parent / "both")
@@ -468,7 +468,7 @@ async def test_layers_come_along_when_runs_are_merged_and_nothing_is_asked_again
         without_models(run.parent / "both")  # and then from the replies alone
 
 
-async def test_nuggets_of_words_that_are_read_otherwise_now_are_not_used_and_asked_for_again(run: Path) -> None:
+async def test_nuggets_of_words_that_are_read_differently_now_are_not_used_and_requested_again(run: Path) -> None:
     async with extraction(run, replying(ruled)):
         pass
     trials = run / "trials-000001.jsonl"
@@ -535,7 +535,7 @@ async def test_a_layer_that_was_changed_by_hand_is_refused_with_file_and_line(
         ('{"format":"harvest-extraction/1","author":"m1","version":"@"}\n{"key":1}\n', "a reply must have 'key'"),
     ],
 )
-async def test_replies_that_are_not_ours_are_refused_with_file_and_line(run: Path, text: str, what: str) -> None:
+async def test_foreign_replies_are_refused_with_file_and_line(run: Path, text: str, what: str) -> None:
     async with extraction(run, replying(lambda _: "Hm.")):
         pass
     (file,) = (run / "extraction").rglob("*.jsonl")
@@ -547,7 +547,7 @@ async def test_replies_that_are_not_ours_are_refused_with_file_and_line(run: Pat
     assert f"{file}:" in str(raised.value)
 
 
-async def test_half_a_line_that_a_killed_command_left_counts_as_not_asked(run: Path) -> None:
+async def test_half_a_line_left_by_a_killed_command_counts_as_not_requested(run: Path) -> None:
     async with extraction(run, replying(ruled)) as (done, _):
         pass
     assert done.path is not None
@@ -569,7 +569,7 @@ def begun(run: Path, file: Path, *more: str) -> ForkedCommand:
 @pytest.mark.parametrize(
     "stop", [signal.SIGKILL, *(pytest.param(stop, marks=pytest.mark.soak) for stop in (signal.SIGTERM, signal.SIGINT))]
 )
-async def test_a_command_that_is_stopped_goes_on_where_it_was_and_asks_nothing_twice(
+async def test_a_stopped_command_continues_where_it_was_and_requests_nothing_twice(
     run: Path, stop: signal.Signals
 ) -> None:
     held, going, freed = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -603,7 +603,7 @@ async def test_a_command_that_is_stopped_goes_on_where_it_was_and_asks_nothing_t
     assert whole.found.layer.judgments == layer.judgments
 
 
-async def test_two_commands_at_once_do_not_ask_the_same_twice(run: Path) -> None:
+async def test_two_simultaneous_commands_do_not_send_the_same_request_twice(run: Path) -> None:
     waiting, going = asyncio.Event(), asyncio.Event()
 
     async def slow(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -620,7 +620,7 @@ async def test_two_commands_at_once_do_not_ask_the_same_twice(run: Path) -> None
         assert (await first).is_complete
 
 
-async def test_the_command_takes_one_topic_and_says_with_its_code_that_not_all_is_whole(run: Path) -> None:
+async def test_the_command_accepts_one_topic_and_its_exit_code_shows_incompleteness(run: Path) -> None:
     async with serving(replying(ruled)) as server:
         file = endpoints_file(run.parent, server.url)
         process = begun(run, file, "--topic", TOPICS[1], "--concurrency", "2")
@@ -679,7 +679,7 @@ def annotate(run: Path, capfd: pytest.CaptureFixture[str]) -> Told:
         ("format: harvest-audit/1\nname: x\n", "1:1", "missing key"),
     ],
 )
-def test_a_file_that_describes_no_endpoint_is_refused_with_its_place(
+def test_a_file_that_does_not_describe_an_endpoint_is_refused_with_its_place(
     tmp_path: Path, annotate: Told, text: str, place: str, what: str
 ) -> None:
     file = tmp_path / "e.yaml"
@@ -690,7 +690,7 @@ def test_a_file_that_describes_no_endpoint_is_refused_with_its_place(
     assert what in told, told
 
 
-def test_the_endpoints_of_an_audit_can_be_taken(tmp_path: Path) -> None:
+def test_the_endpoints_of_an_audit_can_be_used(tmp_path: Path) -> None:
     audit = (ROOT / "harvest" / "audits" / "demo.yaml").read_text(encoding="utf-8")
     file = tmp_path / "audit.yaml"
     file.write_text(audit + "\nendpoints:\n  words: {base_url: 'http://127.0.0.1:9/v1', model: m7}\n")
@@ -710,12 +710,14 @@ def test_the_endpoints_of_an_audit_can_be_taken(tmp_path: Path) -> None:
         (("--with", "e.yaml", "--topic", "Z999"), "there is no finished conversation on the topic 'Z999'"),
     ],
 )
-def test_a_command_that_makes_no_sense_is_refused(annotate: Told, arguments: tuple[str, ...], what: str) -> None:
+def test_a_nonsensical_command_is_refused(annotate: Told, arguments: tuple[str, ...], what: str) -> None:
     code, told = annotate(*arguments)
     assert (code, what in told) == (2, True), told
 
 
-def test_naming_nuggets_without_swan_or_of_nobody_is_refused(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_naming_nuggets_without_swan_or_of_an_unknown_author_is_refused(
+    run: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     for arguments, what in (
         (("--nuggets", "m1"), "--nuggets only affects SWAN"),
         (("-m", "SWAN", "--nuggets", "m1"), "there is no layer with nuggets of 'm1'"),
@@ -725,7 +727,7 @@ def test_naming_nuggets_without_swan_or_of_nobody_is_refused(run: Path, capfd: p
         assert (ended.value.code, what in capfd.readouterr().err) == (2, True)
 
 
-async def test_a_sheet_can_be_made_of_the_models_nuggets_and_comes_back(run: Path) -> None:
+async def test_a_sheet_can_be_made_of_the_models_nuggets_and_imported(run: Path) -> None:
     def reply(asked: Asked) -> str:
         return json.dumps({"nuggets": [{"quote": passage_of(asked)[0].text.split()[0], "type": "F"}]})
 
@@ -748,7 +750,7 @@ async def test_a_sheet_can_be_made_of_the_models_nuggets_and_comes_back(run: Pat
     assert "in no score" in " ".join(table["notes"])
 
 
-async def test_words_that_are_half_a_character_are_asked_for_and_kept(tmp_path: Path) -> None:
+async def test_words_with_a_lone_surrogate_are_sent_and_kept(tmp_path: Path) -> None:
     await record(tmp_path / "run", ["one \ud83d two", "three"], trials=1)
     async with extraction(tmp_path / "run", replying(ruled)) as (done, server):
         pass
@@ -757,15 +759,13 @@ async def test_words_that_are_half_a_character_are_asked_for_and_kept(tmp_path: 
     assert assess(read(tmp_path / "run").finished[0], load_schema(), judged).nuggets
 
 
-async def test_a_folder_for_replies_that_is_none_is_refused(run: Path) -> None:
+async def test_an_invalid_folder_for_replies_is_refused(run: Path) -> None:
     (run / "extraction").write_text("x")
     with pytest.raises(RunError, match="not a folder"):
         await asked_for(run, "http://127.0.0.1:9/v1")
 
 
-async def test_a_disk_that_takes_no_replies_ends_the_command_with_one_message(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_disk_ends_the_command_with_one_message(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int, data: Any) -> int:
         raise OSError(28, "No space left on device")
 

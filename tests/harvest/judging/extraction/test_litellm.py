@@ -29,7 +29,7 @@ async def extraction(
     return await extract(folder / "run", read(folder / "run").finished, endpoint, secrets, tries=1)
 
 
-async def test_a_reply_in_the_shape_that_was_asked_for_becomes_a_layer(
+async def test_a_reply_in_the_requested_shape_becomes_a_layer(
     litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = await extraction(tmp_path, litellm, monkeypatch, model="nuggets")
@@ -48,7 +48,7 @@ async def test_prose_and_empty_replies_are_unreadable(
 
 
 @pytest.mark.parametrize("options", [{"model": "busy"}, {"model": "broken"}, {"model": "none"}, {"key": "sk-wrong"}])
-async def test_what_the_proxy_refuses_is_a_failure_and_never_nuggets(
+async def test_a_request_that_the_proxy_refuses_is_a_failure_and_never_nuggets(
     litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     done = await extraction(tmp_path, litellm, monkeypatch, **options)

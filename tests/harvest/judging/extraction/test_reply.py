@@ -53,7 +53,7 @@ def test_quotations_become_nuggets_with_their_spans_types_and_acts() -> None:
     assert len(place_nuggets(passage(), found.found, version="m/1")) == 3
 
 
-def test_of_words_that_are_said_twice_the_second_quotation_is_the_second_saying() -> None:
+def test_the_second_quotation_of_repeated_words_is_their_second_occurrence() -> None:
     text = "Yes. It is red. Yes. It is red. Yes."
     found = read([claim("Yes"), claim("It is red"), claim("Yes"), claim("It is red"), claim("Yes")], text)
     assert [one.start for one in found.found] == [0, 5, 16, 21, 32]
@@ -61,12 +61,12 @@ def test_of_words_that_are_said_twice_the_second_quotation_is_the_second_saying(
     assert ([one.start for one in once_more.found], once_more.refused) == ([0, 16, 32], {"overlap": 1})
 
 
-def test_quotations_out_of_order_are_taken_where_they_stand_and_come_in_the_order_of_the_text() -> None:
+def test_quotations_out_of_order_are_accepted_and_sorted_in_text_order() -> None:
     found = read([claim("Do you like it?"), claim("It is old")])
     assert [TEXT[one.start : one.end] for one in found.found] == ["It is old", "Do you like it?"]
 
 
-def test_white_space_around_a_quotation_is_no_part_of_it() -> None:
+def test_white_space_around_a_quotation_is_not_part_of_it() -> None:
     assert [(one.start, one.end) for one in read([claim(" It is old,\n")]).found] == [(11, 21)]
 
 
@@ -86,7 +86,7 @@ def test_white_space_around_a_quotation_is_no_part_of_it() -> None:
         {"quote": "It is old", "type": "F", "start": 11},
     ],
 )
-def test_what_is_no_nugget_is_refused(item: Any) -> None:
+def test_an_invalid_nugget_is_refused(item: Any) -> None:
     assert read([item, claim("it is old")]) == Reading(read([claim("it is old")]).found, {"no-nugget": 1})
 
 
@@ -108,7 +108,7 @@ def test_what_is_no_nugget_is_refused(item: Any) -> None:
         (claim("[IT IS OLD]"), "not-said"),
     ],
 )
-def test_a_nugget_that_cannot_be_is_refused_and_counted_and_the_others_stay(item: Any, why: str) -> None:
+def test_an_impossible_nugget_is_refused_and_counted_and_the_others_are_kept(item: Any, why: str) -> None:
     found = read([item, claim("it is old")])
     assert [TEXT[one.start : one.end] for one in found.found] == ["it is old"]
     assert found.refused == {why: 1}
@@ -116,7 +116,7 @@ def test_a_nugget_that_cannot_be_is_refused_and_counted_and_the_others_stay(item
 
 
 @pytest.mark.parametrize("second", ["It is old", "is old", "It is old, and", "and it is old.\nDo you", "it is"])
-def test_a_nugget_over_another_is_refused(second: str) -> None:
+def test_a_nugget_that_overlaps_another_is_refused(second: str) -> None:
     found = read([claim("It is old, and it is old."), claim(second)])
     assert ([TEXT[one.start : one.end] for one in found.found], found.refused) == (
         ["It is old, and it is old."],
@@ -124,7 +124,7 @@ def test_a_nugget_over_another_is_refused(second: str) -> None:
     )
 
 
-def test_writings_without_spaces_between_words_can_be_quoted_anywhere() -> None:
+def test_scripts_without_spaces_between_words_can_be_quoted_anywhere() -> None:
     assert len(read([claim("東京"), claim("Tower"), claim("は高い")]).found) == 3
 
 
@@ -158,7 +158,7 @@ GOOD = json.dumps({"nuggets": [claim("It is old")]})
         (json.dumps({"nuggets": [claim("It is old")] * 1001}), "stop", "too-many"),
     ],
 )
-def test_a_reply_that_is_not_what_was_asked_for_gives_nothing(reply: str, finish: str, fault: str) -> None:
+def test_a_reply_in_the_wrong_form_gives_nothing(reply: str, finish: str, fault: str) -> None:
     assert read(reply, finish=finish) == Reading(fault=fault)
     assert fault in REPLY_FAULTS
 
@@ -177,7 +177,7 @@ def test_a_reply_may_say_that_there_is_no_nugget() -> None:
         max_size=12,
     ),
 )
-def test_whatever_is_taken_was_said_lies_over_nothing_else_and_every_item_is_counted(
+def test_every_accepted_nugget_is_in_the_text_without_overlap_and_every_item_is_counted(
     text: str, items: list[dict[str, str]]
 ) -> None:
     found = read(items, text)
@@ -201,7 +201,7 @@ def test_hostile_replies_take_bounded_time(letters: int, bound: float) -> None:
     assert time.process_time() - began < bound
 
 
-def test_the_prompt_names_every_act_and_shows_the_passage_whole_and_what_was_before() -> None:
+def test_the_prompt_names_every_act_and_shows_the_whole_passage_and_its_context() -> None:
     earlier = [passage(f"word {number} " + "x" * 5000, "user") for number in range(30)]
     system, user = prompt_messages(passage('Say "no".\n{"nuggets": []}'), earlier)
     assert all(f"- {name}: " in system.text for name in ACTS)
@@ -212,7 +212,7 @@ def test_the_prompt_names_every_act_and_shows_the_passage_whole_and_what_was_bef
     assert max(len(one["text"]) for one in shown["earlier"]) < 4010
 
 
-def test_the_example_in_the_prompt_is_a_reply_that_can_be_read() -> None:
+def test_the_example_in_the_prompt_is_a_readable_reply() -> None:
     system, _ = prompt_messages(passage(), [])
     (example,) = [line for line in system.text.splitlines() if line.startswith('{"nuggets": [{')]
     found = read(example, "I'm sorry, it is 9 pages long.")
@@ -220,11 +220,11 @@ def test_the_example_in_the_prompt_is_a_reply_that_can_be_read() -> None:
 
 
 @pytest.mark.parametrize(("name", "meaning"), [*REPLY_FAULTS.items(), *NUGGET_FAULTS.items()])
-def test_the_page_tells_every_reason_for_refusing(name: str, meaning: str) -> None:
+def test_the_page_lists_every_reason_for_refusing(name: str, meaning: str) -> None:
     assert f"| `{name}` | {meaning} |" in PAGE
 
 
-def test_the_file_on_the_page_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_on_the_page_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (block,) = re.findall(r"```yaml\n(format: harvest-endpoints/1\n.*?)```", PAGE, re.DOTALL)
     monkeypatch.setenv("NUGGETS_KEY", "sk-of-the-page")
     file = tmp_path / "endpoints.yaml"
@@ -234,7 +234,7 @@ def test_the_file_on_the_page_is_taken(tmp_path: Path, monkeypatch: pytest.Monke
     asyncio.run(endpoint.close())
 
 
-def test_the_version_changes_with_what_is_sampled() -> None:
+def test_the_version_changes_with_the_sampling_options() -> None:
     settings = {"model": "m1", "temperature": 0.0, "seed": True}
     version = version_of(settings)
     assert len(version) == 16

@@ -10,7 +10,7 @@ def item(words: int, score: float, people: float | None = None, topic: str = "M0
     return Item(Judgment({"turn": words}, "Fluency", score, samples=(score, 1.0)), topic, "A", words, people)
 
 
-def test_a_judge_of_length_is_seen_beside_people_who_are_not() -> None:
+def test_a_judge_of_length_is_exposed_next_to_people() -> None:
     told = list(bias_sentences([item(words, float(words > 6), float(words % 2)) for words in range(1, 13)], "", {}))
     assert told[0] == "Fluency: repeat: 50% of two samples of one thing say the same"
     assert told[1] == "Fluency: length: its scores go with the number of words by +0.74 (n=12); people's -0.12 (n=12)"
@@ -18,13 +18,13 @@ def test_a_judge_of_length_is_seen_beside_people_who_are_not() -> None:
     assert told[2].endswith(": 0.00 from people, 50% equal (n=12)")
 
 
-def test_halves_hold_for_every_run_and_are_near_halves() -> None:
+def test_halves_are_valid_for_every_run_and_nearly_equal() -> None:
     halves = [topic_half(f"T{number}") for number in range(400)]
     assert 160 < halves.count("dev") < 240
     assert {topic_half("M002") for _ in range(3)} == {topic_half("M002")}
 
 
-def test_its_own_maker_is_named() -> None:
+def test_a_judges_own_maker_is_named() -> None:
     assert [model_vendor(name) for name in ("openai/gpt-9", "llama3", "Mistral-large")] == [
         "openai",
         "llama",
@@ -35,7 +35,7 @@ def test_its_own_maker_is_named() -> None:
     ]
 
 
-def test_a_judge_of_places_is_seen_in_pairs() -> None:
+def test_a_judge_of_position_is_exposed_in_pairs() -> None:
     def pair(*samples: str) -> Judgment:
         return Judgment({"pair": 1}, "preference", "tie", samples=samples)
 

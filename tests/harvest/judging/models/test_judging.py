@@ -68,7 +68,7 @@ def scores(run: Path, capfd: pytest.CaptureFixture[str], *more: str) -> dict[str
     return found
 
 
-async def test_nuggets_and_turns_become_a_layer_that_counts_only_where_it_is_named(
+async def test_nuggets_and_turns_become_a_layer_that_counts_only_if_it_is_named(
     run: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     options = {"criteria": ["Fluency", "Correctness"], "guideline": {"Fluency": "Typing errors do not count."}}
@@ -141,7 +141,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
 }
 
 
-async def test_every_kind_of_no_verdict_is_counted_by_its_reason(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_every_missing_verdict_is_counted_by_its_reason(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     number: dict[str, int] = {}
 
     def answer(asked: Asked) -> str | bytes:
@@ -160,7 +160,7 @@ async def test_every_kind_of_no_verdict_is_counted_by_its_reason(run: Path, capf
 
 @pytest.mark.soak
 @pytest.mark.parametrize("case", BROKEN)
-async def test_what_is_no_verdict_leaves_the_thing_unjudged_visibly(
+async def test_an_invalid_verdict_leaves_the_item_visibly_unjudged(
     run: Path, capfd: pytest.CaptureFixture[str], case: str
 ) -> None:
     reply, why = BROKEN[case]
@@ -184,7 +184,7 @@ async def test_what_is_no_verdict_leaves_the_thing_unjudged_visibly(
     assert not any(one.unjudged for one in models(run)[-1].judgments)
 
 
-async def test_an_endpoint_that_is_gone_is_left_alone_after_ten_failures(run: Path) -> None:
+async def test_an_unreachable_endpoint_is_given_up_after_ten_failures(run: Path) -> None:
     code, told, asked = await judged(
         replying(lambda asked: response("503 Service Unavailable", "{}")), run, criteria=["Correctness"],
         endpoint={"concurrency": 1},
@@ -193,7 +193,7 @@ async def test_an_endpoint_that_is_gone_is_left_alone_after_ten_failures(run: Pa
     assert "503" in told
 
 
-async def test_a_command_that_is_killed_goes_on_where_it_was_and_asks_nothing_twice(run: Path) -> None:
+async def test_a_killed_command_continues_where_it_was_and_asks_nothing_twice(run: Path) -> None:
     held, going, freed = asyncio.Event(), asyncio.Event(), asyncio.Event()
     seen = Counter[bytes]()
 
@@ -219,7 +219,7 @@ async def test_a_command_that_is_killed_goes_on_where_it_was_and_asks_nothing_tw
     assert len(models(run)) == 1
 
 
-async def test_no_more_requests_are_sent_than_allowed_and_the_command_goes_on_where_it_stopped(run: Path) -> None:
+async def test_no_more_requests_are_sent_than_allowed_and_the_command_continues_where_it_stopped(run: Path) -> None:
     """Every second reply cannot be read, and is asked for again: these requests count, too."""
     seen = Counter[bytes]()
 
@@ -246,7 +246,7 @@ async def test_no_more_requests_are_sent_than_allowed_and_the_command_goes_on_wh
     assert len(judgments[1]) > 0
 
 
-async def test_pairs_are_asked_in_both_orders_and_a_judge_of_places_prefers_nobody(
+async def test_pairs_are_asked_in_both_orders_and_a_judge_of_position_prefers_neither(
     run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for name, reply in (("places", prefers_first), ("length", prefers_longer)):
@@ -270,7 +270,7 @@ async def test_pairs_are_asked_in_both_orders_and_a_judge_of_places_prefers_nobo
         assert "not of people: m1 (model, unchecked)" in " ".join(out.split())
 
 
-async def test_a_dry_run_says_what_it_would_take_and_sends_nothing(run: Path) -> None:
+async def test_a_dry_run_prints_its_cost_and_sends_nothing(run: Path) -> None:
     prices = {"input": 1.0, "output": 2.0}
     before = contents(run)
     code, told, asked = await judged(replying(by_length), run, "--dry-run", criteria=["Fluency"], prices=prices)
@@ -298,7 +298,7 @@ async def test_a_dry_run_says_what_it_would_take_and_sends_nothing(run: Path) ->
         ({"endpoint": {"api_key_env": "NOT_SET_ANYWHERE"}}, (), "NOT_SET_ANYWHERE"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_sent(
+def test_faults_are_reported_before_anything_is_sent(
     run: Path, capfd: pytest.CaptureFixture[str], options: dict[str, Any], more: tuple[str, ...], what: str
 ) -> None:
     file = judge_file(run.parent, "http://127.0.0.1:9/v1", **options)

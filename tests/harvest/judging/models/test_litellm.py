@@ -37,7 +37,7 @@ async def judging(
     return await judge_things(folder / "run", things, judge, endpoint, secrets, tries=1)
 
 
-async def test_a_reply_in_the_shape_that_was_asked_for_becomes_a_layer(
+async def test_a_reply_in_the_requested_shape_becomes_a_layer(
     litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = await judging(tmp_path, litellm, monkeypatch, model="judge", samples=2)
@@ -60,7 +60,7 @@ async def test_a_reply_in_the_shape_that_was_asked_for_becomes_a_layer(
         ("judge", "sk-wrong", "failed"),
     ],
 )
-async def test_whatever_else_the_proxy_says_leaves_things_unjudged(
+async def test_any_other_reply_of_the_proxy_leaves_items_unjudged(
     litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, key: str, why: str
 ) -> None:
     done = await judging(tmp_path, litellm, monkeypatch, model=model, key=key)

@@ -39,7 +39,7 @@ def test_a_score_of_the_scale_is_a_verdict_with_its_reason(score: object) -> Non
         ("other-role", "failed"),
     ],
 )
-def test_how_a_reply_ended_is_looked_at_before_its_words(finish: str, fault: str) -> None:
+def test_the_end_of_a_reply_is_checked_before_its_words(finish: str, fault: str) -> None:
     whole = Sample(reply(reason="so", score=1), finish)
     assert read_score(whole, SCALE).fault == fault
     assert read_better(whole).fault == fault
@@ -69,13 +69,13 @@ def test_how_a_reply_ended_is_looked_at_before_its_words(finish: str, fault: str
         ('{"reason": "so", "score": "n/a"}', "out of schema"),
     ],
 )
-def test_nothing_is_mended(text: str, fault: str) -> None:
+def test_nothing_is_repaired(text: str, fault: str) -> None:
     found = read_score(Sample(text, "stop"), SCALE)
     assert (found.fault, found.value, found.reason) == (fault, None, "")
 
 
 @pytest.mark.parametrize("better", BETTER)
-def test_which_is_better_is_one_of_four_words(better: str) -> None:
+def test_the_preference_is_one_of_four_words(better: str) -> None:
     assert read_better(Sample(reply(reason="so", better=better))).value == better
     for wrong in ("left", "First", None, 1, ["first"]):
         assert read_better(Sample(reply(reason="so", better=wrong))).fault == "out of schema"
@@ -88,12 +88,12 @@ def test_any_text_is_a_verdict_or_one_of_the_faults(text: str, finish: str) -> N
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda one: st.lists(one, max_size=3)))
-def test_any_json_is_read_without_a_fault_of_ours(score: object) -> None:
+def test_any_json_is_read_without_an_error_of_ours(score: object) -> None:
     found = read_score(Sample(json.dumps({"reason": "", "score": score})), SCALE)
     assert found.fault or score in (*SCALE, None, "unsure")
 
 
-def test_a_failure_is_named_by_what_apis_call_it() -> None:
+def test_a_failure_has_the_name_that_apis_use() -> None:
     assert classify_failure("status 400: context_length_exceeded: too long") == "overflowed"
     assert classify_failure("litellm.ContextWindowExceededError: too long") == "overflowed"
     assert classify_failure("status 400: content_filter") == "refused"

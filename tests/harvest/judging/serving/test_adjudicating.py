@@ -70,7 +70,7 @@ def until(page: Page, wanted: str) -> None:
     raise AssertionError(f"never: {wanted}")
 
 
-def test_what_people_differ_on_is_decided_on_the_page_with_a_reason(run: Path, page: Page) -> None:
+def test_disagreements_are_decided_on_the_page_with_a_reason(run: Path, page: Page) -> None:
     before = figure(run, "distribution")
     differ = len(turns(run)) - 1
     assert harvest("score", run, "-m", WAN, "--judgments", "adjudicated").returncode == 2, "nobody has decided yet"
@@ -109,7 +109,7 @@ def test_what_people_differ_on_is_decided_on_the_page_with_a_reason(run: Path, p
     assert "no two people judged an item differently" in refused.stderr
 
 
-async def test_an_adjudication_is_one_after_it_was_kept_read_and_merged(run: Path, tmp_path: Path) -> None:
+async def test_an_adjudication_stays_one_after_it_was_kept_read_and_merged(run: Path, tmp_path: Path) -> None:
     book = DecisionBook.open(run)
     first, second, *_ = turns(run)
     for number, (target, adjudicates) in enumerate(((first, False), (second, True))):

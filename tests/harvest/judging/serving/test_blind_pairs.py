@@ -32,7 +32,7 @@ def texts(asked: Sequence[Question]) -> dict[int, str]:
     return {int(one.about[0]["pair"]): str(one.about[0]["text"]) for one in asked}
 
 
-async def test_what_is_chosen_on_the_page_is_what_a_sheet_would_have_said(tmp_path: Path) -> None:
+async def test_a_choice_on_the_page_equals_one_on_a_sheet(tmp_path: Path) -> None:
     asked = pair_questions(PAIRS)
     book = DecisionBook.open(tmp_path)
     desk = Desk(tmp_path, asked, ("anna", "ben"), book, choices=pair_choices())
@@ -53,7 +53,7 @@ async def test_what_is_chosen_on_the_page_is_what_a_sheet_would_have_said(tmp_pa
         read_decided_pairs(tmp_path, {1: "another text"})
 
 
-async def test_a_folder_in_which_nothing_is_decided_is_named(tmp_path: Path) -> None:
+async def test_a_folder_without_decisions_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this folder contains no decisions on pairs"):
         read_decided_pairs(tmp_path, {})
     await DecisionBook.open(tmp_path).close()
@@ -61,12 +61,12 @@ async def test_a_folder_in_which_nothing_is_decided_is_named(tmp_path: Path) -> 
         read_decided_pairs(tmp_path, {})
 
 
-def test_the_command_says_what_folder_is_wrong(tmp_path: Path) -> None:
+def test_the_command_says_which_folder_is_wrong(tmp_path: Path) -> None:
     key = {"format": "harvest-pairs/1", "sheet": "s.csv", "seed": 0, "systems": ["A", "B"], "runs": [], "pairs": {}}
     (tmp_path / "s.key.json").write_text(json.dumps(key))
     done = harvest("judge", "preferences", tmp_path, "--key", tmp_path / "s.key.json")
     assert (done.returncode, "this folder contains no decisions on pairs" in done.stderr) == (2, True)
 
 
-def test_decisions_are_kept_beside_the_sheet() -> None:
+def test_decisions_are_stored_next_to_the_sheet() -> None:
     assert decision_folder(Path("audits/pairs.csv")) == Path("audits/pairs.judged")

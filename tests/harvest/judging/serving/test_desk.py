@@ -56,7 +56,7 @@ def asked(desk: Desk, criterion: str, name: str = "anna") -> list[object]:
     return [known for known, of in questions if of == criterion]
 
 
-async def test_decisions_are_scored_as_a_sheet_would_be(run: Path, desk: Desk) -> None:
+async def test_decisions_are_scored_like_a_sheet(run: Path, desk: Desk) -> None:
     schema, recorded = load_schema(), read(run)
     for number, known in enumerate(asked(desk, "Correctness")):
         await desk.decide("anna", decision(number, known, number % 2))
@@ -74,7 +74,7 @@ async def test_decisions_are_scored_as_a_sheet_would_be(run: Path, desk: Desk) -
     assert (found["Fluency"].n, found["Fluency"].items) == (0, len(asked(desk, "Fluency")) - 1)
 
 
-async def test_each_criterion_has_the_choices_of_its_own_values(run: Path) -> None:
+async def test_each_criterion_offers_its_own_values(run: Path) -> None:
     book = DecisionBook.open(run)
     desk = desk_of(run, book, ["all"], schema="dialeval-nuggets")
     choices = desk.page_state("anna")["choices"]
@@ -92,7 +92,7 @@ async def test_each_criterion_has_the_choices_of_its_own_values(run: Path) -> No
     assert {(one.about.get("speaker"), one.value) for one in layer.judgments} == {("user", "CNUG*")}
 
 
-async def test_a_user_turn_is_asked_about_without_the_answer_to_it(run: Path) -> None:
+async def test_a_user_turn_is_judged_without_showing_the_answer_to_it(run: Path) -> None:
     book = DecisionBook.open(run)
     desk = desk_of(run, book, ["Customer nugget"], schema="dialeval-nuggets")
     for known in asked(desk, "Customer nugget"):
@@ -103,7 +103,7 @@ async def test_a_user_turn_is_asked_about_without_the_answer_to_it(run: Path) ->
     await book.close()
 
 
-async def test_unsure_takes_back_an_earlier_score(run: Path, desk: Desk) -> None:
+async def test_unsure_withdraws_an_earlier_score(run: Path, desk: Desk) -> None:
     known = asked(desk, "Adaptability")[0]
     sheet = Layer(
         "human",
@@ -118,7 +118,7 @@ async def test_unsure_takes_back_an_earlier_score(run: Path, desk: Desk) -> None
     assert Judgments.from_layers(read_layers(run), load_schema()).sets == {}
 
 
-async def test_each_person_has_an_own_order_and_the_same_questions(audit: Path) -> None:
+async def test_each_person_has_their_own_order_of_the_same_questions(audit: Path) -> None:
     book = DecisionBook.open(audit)
     desk = desk_of(audit, book, ["Sufficiency"], ["anna", "ben", "carl"])
     orders = [asked(desk, "Sufficiency", name) for name in ("anna", "ben", "carl")]
@@ -129,7 +129,7 @@ async def test_each_person_has_an_own_order_and_the_same_questions(audit: Path) 
     assert asked(again, "Sufficiency", "carl") == orders[2]
 
 
-async def test_a_node_that_trials_share_is_asked_once_and_holds_for_all(tmp_path: Path) -> None:
+async def test_a_node_shared_by_trials_is_asked_once_and_counts_for_all(tmp_path: Path) -> None:
     run = tmp_path / "same"
     await record(run, ["hello", "and now"], trials=3)
     once, each = asked_of(run, ["Fluency"]), asked_of(run, ["Fluency"], same="trial")
@@ -171,12 +171,12 @@ async def test_a_whole_conversation_is_decided_as_one_and_scored_in_each_trial(t
     assert (pooled.value, pooled.n) == (0.5, 3)
 
 
-async def test_other_words_before_it_make_another_node(tmp_path: Path) -> None:
+async def test_other_earlier_words_make_another_node(tmp_path: Path) -> None:
     await record(tmp_path / "one", ["hello", "hello"], trials=1)
     assert len(asked_of(tmp_path / "one", ["Fluency"])) == 2
 
 
-async def test_what_is_shown_says_nothing_of_systems_people_and_scores(audit: Path) -> None:
+async def test_the_page_reveals_nothing_about_systems_people_and_scores(audit: Path) -> None:
     book = DecisionBook.open(audit)
     desk = desk_of(audit, book, ["Sufficiency", "Customisability"])
     state = {name: part for name, part in desk.page_state("anna").items() if name != "choices"}  # its keys are letters
@@ -205,7 +205,7 @@ async def test_a_text_comes_in_pieces_of_code_points(run: Path, desk: Desk) -> N
         assert marked == text[one.start : one.end]
 
 
-async def test_sent_again_it_is_the_same_decision_and_under_its_id_no_other(desk: Desk) -> None:
+async def test_a_repeated_message_is_the_same_decision_and_its_id_cannot_be_reused(desk: Desk) -> None:
     known = asked(desk, "Fluency")[0]
     first = await desk.decide("anna", decision(1, known, 1))
     assert await desk.decide("anna", decision(1, known, 1)) == first
@@ -215,7 +215,7 @@ async def test_sent_again_it_is_the_same_decision_and_under_its_id_no_other(desk
         assert fault.value.status == 409
 
 
-async def test_an_undone_decision_gives_back_what_was_said_before(run: Path, desk: Desk) -> None:
+async def test_an_undone_decision_restores_the_previous_one(run: Path, desk: Desk) -> None:
     known = asked(desk, "Fluency")[0]
     await desk.decide("anna", decision(1, known, 1, "sure"))
     await desk.decide("anna", decision(2, known, 0))
@@ -229,7 +229,7 @@ async def test_an_undone_decision_gives_back_what_was_said_before(run: Path, des
         await desk.take_back("ben", {"id": "w" * 16, "undo": f"{1:016}"})
 
 
-async def test_a_new_start_knows_what_was_said_on_the_page_and_in_sheets(run: Path, desk: Desk) -> None:
+async def test_a_restart_knows_earlier_answers_from_the_page_and_from_sheets(run: Path, desk: Desk) -> None:
     known = asked(desk, "Fluency")[0]
     await desk.decide("anna", decision(1, known, 1, "sure"))
     about = {"system": "B", "topic": "M002"}
@@ -263,7 +263,7 @@ async def test_a_new_start_knows_what_was_said_on_the_page_and_in_sheets(run: Pa
         ({"by": "ben"}, 400, "must have exactly"),
     ],
 )
-async def test_what_is_no_decision_is_refused(
+async def test_an_invalid_decision_is_refused(
     run: Path, desk: Desk, different: dict[str, object], status: int, why: str
 ) -> None:
     sent = decision(1, asked(desk, "Fluency")[0], 1)
@@ -273,7 +273,7 @@ async def test_what_is_no_decision_is_refused(
     assert list((run / "decisions").glob("*.jsonl")) == []
 
 
-async def test_progress_is_of_one_and_of_all_with_the_time_left(desk: Desk) -> None:
+async def test_progress_covers_one_and_all_people_with_the_time_left(desk: Desk) -> None:
     total = len(desk.page_state("anna")["questions"])  # type: ignore[arg-type]  # a list
     assert desk.progress("anna") == {
         "done": 0,

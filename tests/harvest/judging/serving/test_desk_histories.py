@@ -28,7 +28,7 @@ STEPS = st.one_of(
 
 
 @given(st.lists(STEPS, max_size=25))
-def test_what_stands_is_what_was_said_last_and_not_taken_back(steps: list[tuple[str, str, int, Json]]) -> None:
+def test_the_last_decision_that_was_not_undone_counts(steps: list[tuple[str, str, int, Json]]) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         run = Path(shutil.copytree(ROOT / "recordings" / "samples" / "run-1", folder / "run"))

@@ -151,7 +151,7 @@ def request(
         (404, {}),  # all is right but for the question
     ],
 )
-async def test_a_request_that_is_not_of_the_page_is_refused(
+async def test_a_request_that_is_not_from_the_page_is_refused(
     page: ServedPage, status: int, different: dict[str, str]
 ) -> None:
     found, headers, body = await asked(page, request(page, **different))  # type: ignore[arg-type]  # of the table above
@@ -169,7 +169,7 @@ async def test_a_body_in_chunks_is_bounded_too(page: ServedPage) -> None:
     assert status == 413
 
 
-async def test_a_body_that_never_ends_is_not_waited_for(page: ServedPage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_never_ends_is_not_awaited(page: ServedPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.1)
     status, _, _ = await asked(page, request(page, body=b"{", Content_Length="1000"))
     assert status == 408
@@ -202,7 +202,7 @@ async def test_a_websocket_that_a_server_would_offer_is_closed_before_it_is_acce
     ("path", "kind"), [("/", "text/html"), ("/page.js", "text/javascript"), ("/page.css", "text/css")]
 )
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
-async def test_the_page_is_there_under_each_of_its_names_and_says_nothing_of_the_run(
+async def test_the_page_is_served_under_each_of_its_names_and_reveals_nothing_about_the_run(
     page: ServedPage, path: str, kind: str, host: str
 ) -> None:
     data = f"GET {path} HTTP/1.1\r\nHost: {host}:{page.port}\r\nSec-Fetch-Site: none\r\n\r\n".encode()
@@ -216,7 +216,7 @@ async def test_a_link_on_another_page_of_this_machine_leads_to_the_page(page: Se
     assert (await asked(page, request(page, path="/", body=b"", **FOLLOWED)))[0] == 200  # type: ignore[arg-type]
 
 
-async def test_every_answer_has_the_headers_that_keep_the_page_to_itself(page: ServedPage) -> None:
+async def test_every_answer_has_headers_that_isolate_the_page(page: ServedPage) -> None:
     for data in (
         request(page, "GET", "/", b"", without=("Content-Length",)),
         request(page, "GET", "/api/work", b"", without=("Content-Length",)),
@@ -232,7 +232,7 @@ async def test_every_answer_has_the_headers_that_keep_the_page_to_itself(page: S
         assert "unsafe" not in headers["content-security-policy"]
 
 
-async def test_nobody_is_told_what_another_said(own: ServedPage) -> None:
+async def test_no_judge_sees_another_judges_answers(own: ServedPage) -> None:
     _, _, told = await asked(own, request(own, "GET", "/api/work", b"", without=("Content-Length",)))
     question = json.loads(told)["questions"][0][0]
     body = json.dumps({"id": "1" * 16, "question": question, "value": 0.5, "note": "a word of anna"}).encode()
@@ -248,7 +248,7 @@ async def test_nobody_is_told_what_another_said(own: ServedPage) -> None:
     assert (await asked(own, request(own, body=undo, Harvest_Token=own.tokens["ben"])))[0] == 404
 
 
-async def test_a_full_disk_is_said_and_nothing_is_said_to_be_saved(
+async def test_a_full_disk_is_reported_and_nothing_is_reported_as_saved(
     own: ServedPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: int) -> None:
@@ -279,7 +279,7 @@ async def half_requests(page: ServedPage, number: int, data: bytes) -> list[asyn
     return opened
 
 
-async def test_half_requests_keep_nobody_out(page: ServedPage) -> None:
+async def test_half_requests_block_nobody(page: ServedPage) -> None:
     opened = []
     for data in (b"GET / HTTP/1.1\r\nHost: 127", b"", b"P"):
         opened += await half_requests(page, 130, data)
@@ -289,7 +289,7 @@ async def test_half_requests_keep_nobody_out(page: ServedPage) -> None:
         writer.close()
 
 
-async def test_half_a_request_is_not_waited_for_for_ever(page: ServedPage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_half_a_request_is_not_awaited_for_ever(page: ServedPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.TimedConnection, "head_seconds", 0.3)
     whole = request(page, "GET", "/api/work", b"", without=("Content-Length",))
     for before in (b"", whole):  # also after a whole one

@@ -134,7 +134,7 @@ def session(browser: Browser, run: Path, words: tuple[str, ...], kills: int) -> 
     return anna.made + ben.made
 
 
-def test_two_people_lose_nothing_and_say_nothing_twice_whatever_fails(
+def test_two_people_lose_nothing_and_answer_nothing_twice_despite_faults(
     browser: Browser, audited: Path, tmp_path: Path
 ) -> None:
     run = Path(shutil.copytree(audited, tmp_path / "run"))
@@ -151,7 +151,7 @@ def test_two_people_lose_nothing_over_four_hundred_decisions_and_six_kills(
     assert session(browser, run, tuple(criteria), kills=6) >= 400
 
 
-def test_every_code_point_arrives_and_what_is_marked_is_what_is_judged(
+def test_every_code_point_arrives_and_the_marked_text_is_the_judged_text(
     browser: Browser, strange: Path, tmp_path: Path
 ) -> None:
     run = Path(shutil.copytree(strange, tmp_path / "run"))
@@ -273,7 +273,7 @@ def test_everything_works_by_keyboard_alone_and_breaks_no_rule_of_axe(
         assert window.evaluate(fits)
 
 
-def test_blind_pairs_are_chosen_side_by_side_and_counted_as_those_of_a_sheet(
+def test_blind_pairs_are_chosen_side_by_side_and_counted_like_those_of_a_sheet(
     browser: Browser, audited: Path, tmp_path: Path
 ) -> None:
     sheet = tmp_path / "pairs.csv"
@@ -306,7 +306,7 @@ def test_blind_pairs_are_chosen_side_by_side_and_counted_as_those_of_a_sheet(
     ) == (2, True)
 
 
-def test_tab_alone_reaches_everything_and_single_keys_can_be_switched_off(browser: Browser, page: Server) -> None:
+def test_the_tab_key_reaches_everything_and_single_keys_can_be_switched_off(browser: Browser, page: Server) -> None:
     with sitting(browser, page.links["tab"]) as (desk, _):
         window, keys = desk.page, desk.page.keyboard
         desk.until_shown()
@@ -340,7 +340,7 @@ def test_two_windows_of_one_person_send_each_decision_once(browser: Browser, pag
     assert sum(one.by == "two" for one in read_decisions(page.run).standing) == 6
 
 
-def test_a_browser_that_keeps_nothing_loses_nothing_while_the_page_is_open(browser: Browser, page: Server) -> None:
+def test_a_browser_that_stores_nothing_loses_nothing_while_the_page_is_open(browser: Browser, page: Server) -> None:
     with sitting(browser, page.links["full"]) as (desk, _):
         desk.page.evaluate("void (Storage.prototype.setItem = () => { throw new DOMException() })")
         desk.decide("a")
@@ -457,7 +457,7 @@ criteria:
         (ARABIC, "ar", "rtl", "هل هذا معقول؟", "1 – نعم", "حُفظ"),
     ],
 )
-def test_the_page_speaks_the_language_of_those_who_judge(
+def test_the_page_speaks_the_language_of_its_judges(
     browser: Browser,
     audited: Path,
     tmp_path: Path,

@@ -30,7 +30,7 @@ def test_a_shipped_language_has_every_word(language: str) -> None:
     assert set(same) <= {*SAME.get(language, ()), "no"}
 
 
-def test_the_page_asks_for_words_that_exist_and_for_all_of_them() -> None:
+def test_the_page_uses_only_existing_words_and_all_of_them() -> None:
     script, page = ((PAGE / name).read_text(encoding="utf-8") for name in ("page.js", "page.html"))
     used = {*re.findall(r'data-(?:word|label)="(\w+)"', page), *re.findall(r'say\("(\w+)"', script)}
     used |= {word for pair in re.findall(r'say\([^;{]*?\? "(\w+)" : "(\w+)"', script) for word in pair}
@@ -40,7 +40,7 @@ def test_the_page_asks_for_words_that_exist_and_for_all_of_them() -> None:
     assert used <= set(Words.model_fields)
 
 
-def test_choices_are_in_the_language_and_values_stay_as_they_are() -> None:
+def test_choices_are_translated_and_values_are_not() -> None:
     words = load_words("de").words
     assert [(one.key, one.value, one.words) for one in scale_choices((0, 0.5, 1), words)] == [
         ("A", 0.0, "0 – nein"),
@@ -58,7 +58,7 @@ def written(folder: Path, text: str) -> str:
     return str(folder / "words.yaml")
 
 
-def test_a_file_changes_what_it_names_and_translates_criteria(tmp_path: Path) -> None:
+def test_a_file_changes_the_words_it_names_and_translates_criteria(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         "language: pt-BR\nwords: {save: Salvar e continuar}\ncriteria:\n  Fluency: {question: O texto é fluente?}\n",
@@ -71,14 +71,14 @@ def test_a_file_changes_what_it_names_and_translates_criteria(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("language", shipped_words())
-def test_the_criteria_for_news_are_asked_in_every_shipped_language(language: str) -> None:
+def test_the_criteria_for_news_are_translated_into_every_shipped_language(language: str) -> None:
     words = load_words(language)
     for criterion in load_schema("news"):
         asked = [words.question(criterion), *(meaning for _, meaning in words.values(criterion))]
         assert not set(asked) & {criterion.question, *(meaning for _, meaning in criterion.values)}
 
 
-def test_a_file_of_words_comes_before_the_schema_and_a_region_takes_its_language(tmp_path: Path) -> None:
+def test_a_file_of_words_takes_precedence_over_the_schema_and_a_region_uses_its_language(tmp_path: Path) -> None:
     accuracy = load_schema("news")["Accuracy"]
     regional = written(tmp_path, "language: de-AT\n")
     assert load_words(regional).question(accuracy) == load_words("de").question(accuracy)
@@ -105,7 +105,7 @@ def test_a_file_of_words_comes_before_the_schema_and_a_region_takes_its_language
         ("- save\n", "words.yaml:1:1", "a mapping"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, place: str, what: str) -> None:
+def test_a_fault_is_named_with_its_place(tmp_path: Path, text: str, place: str, what: str) -> None:
     with pytest.raises(InputError) as refused:
         load_words(written(tmp_path, text), load_schema("sakai-2023"))
     told = str(refused.value)
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, place:
     assert what in told
 
 
-def test_an_unknown_language_is_refused_with_those_there_are() -> None:
+def test_an_unknown_language_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InputError, match="Harvest has no page texts in the language 'dee': did you mean 'de'"):
         load_words("dee")
     assert shipped_words() == ("de", "es", "fr", "it", "ja")

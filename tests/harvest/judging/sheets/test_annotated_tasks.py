@@ -86,7 +86,7 @@ def test_each_annotator_of_label_studio_gets_a_layer(run: Path, tmp_path: Path) 
         {"Fluency": {"0.5": "true"}, "Coherence": {"scale": "1"}},
     ],
 )
-def test_the_state_of_a_user_of_potato_is_a_layer(run: Path, tmp_path: Path, labels: object) -> None:
+def test_the_state_of_a_potato_user_is_a_layer(run: Path, tmp_path: Path, labels: object) -> None:
     trial = two_turns(run)
     (tmp_path / "ben").mkdir()
     state = {"user_id": "ben", "instance_id_to_label_to_value": {f"{trial}:1": labels}}
@@ -129,14 +129,14 @@ def test_tasks_of_spans_are_the_rows_of_the_sheet(run: Path, tmp_path: Path) -> 
         ([{"data": {"id": "x"}, "annotations": []}], "this file has no judgments"),
     ],
 )
-def test_files_that_are_no_export_are_refused(run: Path, tmp_path: Path, tasks: object, message: str) -> None:
+def test_files_that_are_not_exports_are_refused(run: Path, tmp_path: Path, tasks: object, message: str) -> None:
     (tmp_path / "export.json").write_text(json.dumps(tasks))
     done = harvest("judge", "sheet", run, "--import", tmp_path / "export.json")
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
     assert judged(run) == {}
 
 
-def test_values_that_are_no_judgment_are_refused_with_their_place(run: Path, tmp_path: Path) -> None:
+def test_invalid_judgments_are_refused_with_their_place(run: Path, tmp_path: Path) -> None:
     for kind, chosen, message in (
         ("choices", ["0", "1"], "2 values are chosen, but a judgment has one"),
         ("rating", 4, "'4' is not a score"),
@@ -155,7 +155,7 @@ def test_values_that_are_no_judgment_are_refused_with_their_place(run: Path, tmp
         assert message in done.stderr
 
 
-def test_such_a_file_names_its_annotators_and_is_no_conversation(run: Path, tmp_path: Path) -> None:
+def test_an_annotation_file_names_its_annotators_and_is_not_a_conversation(run: Path, tmp_path: Path) -> None:
     (tmp_path / "export.json").write_text(json.dumps(label_studio(two_turns(run))))
     done = harvest("judge", "sheet", run, "--import", tmp_path / "export.json", "--author", "anna")
     assert (done.returncode, "this file names its annotators" in done.stderr) == (2, True)

@@ -59,7 +59,9 @@ def filled(path: Path, values: Callable[[int, dict[str, str]], str]) -> None:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def test_it_writes_a_layer_of_nuggets_and_one_for_each_rule_and_says_so(run: Path, annotate: Annotate) -> None:
+def test_annotate_writes_a_layer_of_nuggets_and_one_for_each_rule_and_reports_them(
+    run: Path, annotate: Annotate
+) -> None:
     before = {file.name: file.read_bytes() for file in (run / "judgments").iterdir()}
     code, told = annotate("rules")
     assert code == 0
@@ -82,9 +84,7 @@ def test_the_second_time_there_is_nothing_new_to_write(run: Path, annotate: Anno
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_a_sheet_that_is_filled_in_comes_back_as_a_human_layer(
-    run: Path, tmp_path: Path, annotate: Annotate, ending: str
-) -> None:
+def test_a_completed_sheet_becomes_a_human_layer(run: Path, tmp_path: Path, annotate: Annotate, ending: str) -> None:
     sheet = tmp_path / f"sheet.{ending}"
     asked = ("--criterion", "Correctness", "--criterion", "fluency", "--criterion", "20")
     code, told = annotate("sheet", "--export", str(sheet), *asked)
@@ -145,7 +145,7 @@ def test_turns_of_both_sides_get_the_values_of_their_criteria_in_a_sheet(
         assert {each.shares for each in valued["Helpdesk nugget"]} == {(("HNUG*", 0.5), ("HNaN", 0.5))}
 
 
-def test_a_row_of_a_user_turn_shows_what_was_said_before_it_and_what_the_values_mean(
+def test_a_row_of_a_user_turn_shows_the_preceding_text_and_the_meaning_of_the_values(
     run: Path, tmp_path: Path, annotate: Annotate
 ) -> None:
     sheet = tmp_path / "sheet.jsonl"
@@ -161,9 +161,7 @@ def test_a_row_of_a_user_turn_shows_what_was_said_before_it_and_what_the_values_
 
 
 @pytest.mark.parametrize("adjudicate", [False, True])
-def test_a_sheet_asks_in_the_language_of_those_who_fill_it_in(
-    tmp_path: Path, annotate: Annotate, adjudicate: bool
-) -> None:
+def test_a_sheet_uses_the_language_of_its_annotators(tmp_path: Path, annotate: Annotate, adjudicate: bool) -> None:
     words = tmp_path / "words.yaml"
     words.write_text(
         "format: harvest-words/1\nlanguage: de\ncriteria:\n  Customer nugget:\n    question: Was sagt der Kunde?\n"
@@ -195,7 +193,9 @@ def test_a_value_of_another_criterion_is_refused_with_its_place(tmp_path: Path, 
     assert "value: 'HNUG' is not a value of Customer nugget\n  allowed: CNUG0, CNUG, CNUG*, CNaN, n/a, unsure" in told
 
 
-def test_values_are_no_scores_for_other_tools(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_values_are_not_exported_as_scores_to_other_tools(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     asked = ("--format", "validation", "--criterion", "Helpdesk nugget", "--out", str(tmp_path / "v.csv"))
     with pytest.raises(SystemExit) as ended:
         main(["data", "export", str(run), *asked, *NUGGETS])
@@ -203,7 +203,7 @@ def test_values_are_no_scores_for_other_tools(run: Path, tmp_path: Path, capfd: 
     assert not (tmp_path / "v.csv").exists()
 
 
-def test_who_adjudicates_between_values_sees_the_votes(run: Path, tmp_path: Path, annotate: Annotate) -> None:
+def test_an_adjudicator_of_values_sees_the_votes(run: Path, tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.jsonl"
     for author, value in (("anna", "HNUG"), ("ben", "HNaN")):
         annotate("sheet", "--export", str(sheet), "--criterion", "Helpdesk nugget", "--force", *NUGGETS)
@@ -223,7 +223,7 @@ def test_rows_without_a_value_are_left_out(tmp_path: Path, annotate: Annotate) -
     assert "1 score of anna" in annotate("sheet", "--import", str(sheet), "--author", "anna")[1]
 
 
-def test_the_whole_sheet_shows_nobodys_scores(tmp_path: Path, annotate: Annotate) -> None:
+def test_the_whole_sheet_reveals_no_scores(tmp_path: Path, annotate: Annotate) -> None:
     annotate("rules")
     sheet = tmp_path / "sheet.csv"
     assert annotate("sheet", "--export", str(sheet), "--criterion", "all")[0] == 0
@@ -274,7 +274,7 @@ def test_a_bad_row_is_refused_with_file_line_and_column_and_nothing_is_written(
     assert not [layer for layer in read_layers(run) if layer.kind == "human"]
 
 
-def test_the_sheet_those_faults_were_put_into_is_good(tmp_path: Path, annotate: Annotate) -> None:
+def test_the_sheet_that_those_faults_were_put_into_is_valid(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(SHEET.format(trial=TRIAL), encoding="utf-8")
     assert annotate("sheet", "--import", str(sheet), "--author", "anna")[0] == 0
@@ -324,13 +324,13 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
         (("sheet", "--export", "y.csv", "--criterion", "Beauty"), "no criterion called 'Beauty'"),
     ],
 )
-def test_a_command_that_makes_no_sense_is_refused(annotate: Annotate, arguments: tuple[str, ...], what: str) -> None:
+def test_a_nonsensical_command_is_refused(annotate: Annotate, arguments: tuple[str, ...], what: str) -> None:
     code, told = annotate(*arguments)
     assert (code, what in told) == (2, True), told
 
 
 @pytest.mark.parametrize("lost", ["id", "attempt", "turn", "start"])
-def test_a_sheet_that_lost_a_column_is_refused_by_its_name(tmp_path: Path, annotate: Annotate, lost: str) -> None:
+def test_a_sheet_without_a_column_is_refused_with_its_name(tmp_path: Path, annotate: Annotate, lost: str) -> None:
     sheet = tmp_path / "sheet.jsonl"
     annotate("sheet", "--export", str(sheet), "--criterion", "Correctness")
     filled(sheet, lambda i, _: "1")
@@ -343,7 +343,7 @@ def test_a_sheet_that_lost_a_column_is_refused_by_its_name(tmp_path: Path, annot
     assert "with all its original columns" in told
 
 
-def test_a_sheet_that_is_there_is_not_written_over_unasked(tmp_path: Path, annotate: Annotate) -> None:
+def test_an_existing_sheet_is_not_overwritten_unasked(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("mine")
     code, told = annotate("sheet", "--export", str(sheet))
@@ -368,7 +368,9 @@ def test_without_a_criterion_it_lists_them_with_their_rows_and_writes_nothing(
     assert not list(tmp_path.glob("sheet*"))
 
 
-def test_a_sample_takes_so_many_rows_of_each_criterion_and_says_of_how_many(tmp_path: Path, annotate: Annotate) -> None:
+def test_a_sample_takes_that_many_rows_of_each_criterion_and_says_out_of_how_many(
+    tmp_path: Path, annotate: Annotate
+) -> None:
     sheets = [tmp_path / f"{i}.csv" for i in range(3)]
     asked = ("--criterion", "Fluency", "--criterion", "Coherence", "--sample", "2", "--seed")
     told = [
@@ -378,7 +380,9 @@ def test_a_sample_takes_so_many_rows_of_each_criterion_and_says_of_how_many(tmp_
     assert sheets[0].read_bytes() == sheets[1].read_bytes()
 
 
-def test_nothing_to_score_is_said_and_no_empty_sheet_is_written(run: Path, tmp_path: Path, annotate: Annotate) -> None:
+def test_an_empty_selection_is_reported_and_no_empty_sheet_is_written(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
     for file in run.glob("trials*"):
         file.write_bytes(b"")
     code, told = annotate("sheet", "--export", str(tmp_path / "s.csv"), "--criterion", "Fluency")
@@ -386,7 +390,7 @@ def test_nothing_to_score_is_said_and_no_empty_sheet_is_written(run: Path, tmp_p
     assert not (tmp_path / "s.csv").exists()
 
 
-def test_the_same_sheet_twice_is_one_layer_also_under_another_name(
+def test_the_same_sheet_twice_is_one_layer_even_under_another_name(
     run: Path, tmp_path: Path, annotate: Annotate
 ) -> None:
     sheet, copy = tmp_path / "sheet.csv", tmp_path / "sheet (1).csv"
@@ -400,9 +404,7 @@ def test_the_same_sheet_twice_is_one_layer_also_under_another_name(
     assert human(run) == [("anna", "", 3)]
 
 
-def test_a_sheet_that_comes_again_without_its_version_says_nothing_new(
-    run: Path, tmp_path: Path, annotate: Annotate
-) -> None:
+def test_a_sheet_imported_again_without_its_version_adds_nothing(run: Path, tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     annotate("sheet", "--export", str(sheet), "--criterion", "Fluency")
     filled(sheet, lambda i, _: "0.5")
@@ -414,7 +416,7 @@ def test_a_sheet_that_comes_again_without_its_version_says_nothing_new(
 
 
 @pytest.mark.parametrize("absent", ["n/a", "-", "not applicable", "Not applicable"])
-def test_a_sheet_that_a_data_frame_wrote_is_read(tmp_path: Path, annotate: Annotate, absent: str) -> None:
+def test_a_sheet_written_by_a_data_frame_is_read(tmp_path: Path, annotate: Annotate, absent: str) -> None:
     """Whole numbers get a point where one of their column is missing; some words for what does not apply are kept."""
     sheet = tmp_path / "sheet.csv"
     annotate("sheet", "--export", str(sheet), "--criterion", "Correctness")
@@ -430,7 +432,7 @@ def test_a_sheet_that_a_data_frame_wrote_is_read(tmp_path: Path, annotate: Annot
     assert (code, f"{len(rows) - 1} scores of anna" in told) == (0, True), told
 
 
-def test_a_score_over_a_part_of_the_conversations_says_so_for_each_criterion(
+def test_a_score_of_some_of_the_conversations_says_so_for_each_criterion(
     run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
 ) -> None:
     sheet = tmp_path / "sheet.csv"
@@ -470,7 +472,7 @@ def test_a_sheet_that_changes_a_score_is_a_new_layer_the_old_one_stays_and_the_n
     assert [one.value for one in scored] == [1.0, 0.0, 0.5]  # what a sheet does not say stays as it was
 
 
-def test_another_guideline_or_another_person_is_a_layer_of_its_own_and_a_note_that_changes_too(
+def test_another_guideline_person_or_note_makes_a_layer_of_its_own(
     run: Path, tmp_path: Path, annotate: Annotate
 ) -> None:
     sheet = tmp_path / "sheet.csv"
@@ -484,7 +486,7 @@ def test_another_guideline_or_another_person_is_a_layer_of_its_own_and_a_note_th
 
 
 @pytest.mark.parametrize("order", [("anna", "ben"), ("ben", "anna")])
-def test_where_two_people_differ_the_order_of_import_changes_no_figure_however_their_votes_are_folded(
+def test_if_two_people_differ_the_order_of_import_changes_no_figure_for_any_folding_of_votes(
     run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str], order: tuple[str, str]
 ) -> None:
     sheet = tmp_path / "sheet.csv"
@@ -538,7 +540,7 @@ def test_where_two_people_differ_the_order_of_import_changes_no_figure_however_t
     )
 
 
-def test_an_adjudicator_sees_what_people_differ_on_and_decides_it_with_a_reason(
+def test_an_adjudicator_sees_the_disagreements_and_decides_them_with_a_reason(
     run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
 ) -> None:
     sheet, open_rows = tmp_path / "sheet.csv", tmp_path / "open.csv"
@@ -574,7 +576,7 @@ def test_an_adjudicator_sees_what_people_differ_on_and_decides_it_with_a_reason(
     )
 
 
-def test_the_note_counts_the_judgments_that_the_asked_figure_rests_on_and_no_others(
+def test_the_note_only_counts_the_judgments_behind_the_requested_figure(
     run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Three judgments are on Fluency, two on Correctness, which the rule of Modesty reads, and one on a set."""
@@ -601,7 +603,7 @@ def test_the_note_counts_the_judgments_that_the_asked_figure_rests_on_and_no_oth
         assert notes == ([f"SWAN and WAN rest on {said}"] if count else []), measure
 
 
-def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: Annotate) -> None:
+def test_agreement_is_reported_after_an_import_with_its_n(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     annotate("sheet", "--export", str(sheet), "--criterion", "Fluency", "--criterion", "Correctness")
     said = {"anna": ["1", "0", "1", "0.5", "0.5"], "ben": ["1", "0", "0", "n/a", "n/a"]}
@@ -638,7 +640,7 @@ def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: 
         ({"trial": TRIAL, "attempt": 1, "turn": 1}, "Beauty", "Judgments on Beauty are in no score"),
     ],
 )
-def test_no_judgment_is_lost_in_silence_when_the_run_is_scored(
+def test_no_judgment_is_lost_silently_when_the_run_is_scored(
     run: Path, capfd: pytest.CaptureFixture[str], about: dict[str, str | int], criterion: str, said: str
 ) -> None:
     write_layer(run, Layer("human", "anna", judgments=(Judgment(about, criterion, 0.5),)))

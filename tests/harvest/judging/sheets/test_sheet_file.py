@@ -46,7 +46,7 @@ def assessed(*answers: str, system: str = "B", topic: str = "007", trial: int = 
     return Assessed(conversation, assess(conversation, SCHEMA))
 
 
-def test_the_answers_of_these_tests_are_in_a_recorded_conversation() -> None:
+def test_the_answers_in_these_tests_are_in_a_recorded_conversation() -> None:
     assert row_counts([assessed(*ANSWERS)], [SCHEMA["Fluency"], SCHEMA["Adaptability"]]) == {
         "Fluency": len(ANSWERS),
         "Adaptability": 1,
@@ -77,7 +77,7 @@ def imported(path: Path, data: bytes, of: list[Assessed] | None = None) -> Fille
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8") | st.sampled_from("'=+-@\t\r 0123456789.eE")))
-def test_what_is_kept_apart_is_taken_back_exactly_and_steers_no_spreadsheet(text: str) -> None:
+def test_escaped_text_is_restored_exactly_and_steers_no_spreadsheet(text: str) -> None:
     cell = protect_cell(text)
     assert restore_cell(cell) == text
     assert not cell.lstrip().startswith(tuple("=+-@＝＋－＠"))
@@ -92,7 +92,7 @@ def test_no_cell_of_a_sheet_begins_as_a_formula_or_looks_like_another_number(tmp
     assert cells[1][cells[0].index("turn")] == "1"
 
 
-def test_a_row_can_be_read_by_a_person_before_anything_a_machine_needs(tmp_path: Path) -> None:
+def test_the_first_columns_of_a_row_are_for_people(tmp_path: Path) -> None:
     whole = "I think the film is old. Looper was made in 2012. It is long."
     cells = exported(tmp_path / "s.csv", "Correctness", of=[assessed(whole, topic="M001")])
     row = dict(zip(cells[0], cells[2], strict=True))
@@ -104,7 +104,7 @@ def test_a_row_can_be_read_by_a_person_before_anything_a_machine_needs(tmp_path:
     assert row["value"] == ""
 
 
-def test_a_row_shows_the_documents_beside_the_turn_that_is_asked_about(tmp_path: Path) -> None:
+def test_a_row_shows_the_documents_next_to_the_judged_turn(tmp_path: Path) -> None:
     shown = Source("https://a.example/1"), Source("=https://b.example/", title="B\nC"), Source("", title="Office")
     answers = Answer("At nine. [1]", sources=(*shown, shown[0])), Answer("And on Sunday.")
     turns = tuple(Turn(i, "S", "When?", SystemTurn(one)) for i, one in enumerate(answers, 1))
@@ -169,7 +169,7 @@ def with_line_ends_of_old_machines(cells: list[list[str]]) -> bytes:
         with_line_ends_of_old_machines,
     ],
 )
-def test_however_a_spreadsheet_saves_it_the_same_scores_come_back(
+def test_the_same_scores_are_read_however_a_spreadsheet_saves_the_sheet(
     tmp_path: Path, save: Callable[[list[list[str]]], bytes]
 ) -> None:
     sheet = tmp_path / "s.csv"
@@ -183,7 +183,7 @@ def test_however_a_spreadsheet_saves_it_the_same_scores_come_back(
     ]
 
 
-def test_a_jsonl_sheet_holds_formulas_as_they_are_and_comes_back(tmp_path: Path) -> None:
+def test_a_jsonl_sheet_keeps_formulas_unescaped_and_is_read_back(tmp_path: Path) -> None:
     sheet = tmp_path / "s.jsonl"
     write_sheet(sheet_rows([assessed(*ANSWERS)], SCHEMA["Fluency"]), sheet)
     rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
@@ -192,12 +192,12 @@ def test_a_jsonl_sheet_holds_formulas_as_they_are_and_comes_back(tmp_path: Path)
     assert [one.value for one in found.judgments] == [0.25] * len(ANSWERS)
 
 
-def test_a_key_that_stands_twice_in_a_line_is_refused_because_one_value_would_be_lost(tmp_path: Path) -> None:
+def test_a_repeated_key_in_a_line_is_refused_because_one_value_would_be_lost(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"s\.jsonl:1:38: the key 'value' appears twice"):
         imported(tmp_path / "s.jsonl", b'{"criterion": "Fluency", "value": 1, "value": 0}\n')
 
 
-def test_a_cell_that_a_spreadsheet_cut_short_is_still_known(tmp_path: Path) -> None:
+def test_a_cell_that_a_spreadsheet_truncated_is_still_recognised(tmp_path: Path) -> None:
     sheet, one = tmp_path / "s.csv", [assessed("word, " * 9000)]
     cells = filled(exported(sheet, of=one))
     at = cells[0].index("text")
@@ -212,7 +212,7 @@ def test_a_cell_that_a_spreadsheet_cut_short_is_still_known(tmp_path: Path) -> N
     ("value", "read"),
     [("0,5", 0.5), (",25", 0.25), ("1,0", 1.0), ("1.", 1.0), (".5", 0.5), ("5e-1", 0.5), ("N/A", None), ("-", None)],
 )
-def test_scores_are_read_in_the_forms_spreadsheets_give_them(tmp_path: Path, value: str, read: float | None) -> None:
+def test_scores_are_read_in_the_forms_that_spreadsheets_write(tmp_path: Path, value: str, read: float | None) -> None:
     cells = filled(exported(tmp_path / "s.csv"), value)
     assert {one.value for one in imported(tmp_path / "s.csv", in_utf8(cells)).judgments} == {read}
 
@@ -238,7 +238,7 @@ def test_scores_are_read_in_the_forms_spreadsheets_give_them(tmp_path: Path, val
         "1 0",
     ],
 )
-def test_what_could_be_two_scores_or_none_is_refused_and_not_guessed(tmp_path: Path, value: str) -> None:
+def test_an_ambiguous_score_is_refused_and_not_guessed(tmp_path: Path, value: str) -> None:
     cells = filled(exported(tmp_path / "s.csv"), value)
     with pytest.raises(InputError, match=r"s\.csv:2:\d+: value: .* is not a score\n  allowed: a number from 0 to 1"):
         imported(tmp_path / "s.csv", in_utf8(cells))
@@ -267,13 +267,13 @@ def test_what_could_be_two_scores_or_none_is_refused_and_not_guessed(tmp_path: P
         ),
     ],
 )
-def test_what_is_no_sheet_is_refused_with_its_place_and_what_to_do(tmp_path: Path, data: bytes, what: str) -> None:
+def test_an_invalid_sheet_is_refused_with_its_place_and_advice(tmp_path: Path, data: bytes, what: str) -> None:
     with pytest.raises(InputError, match=what) as caught:
         imported(tmp_path / "s.csv", data)
     assert str(caught.value).startswith(f"{tmp_path}/s.csv")
 
 
-def test_a_sheet_of_200_megabytes_is_refused_before_it_is_taken_apart(tmp_path: Path) -> None:
+def test_a_sheet_of_200_megabytes_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     sheet = tmp_path / "s.csv"
     with sheet.open("wb") as file:
         file.truncate(200 * 2**20)
@@ -281,14 +281,14 @@ def test_a_sheet_of_200_megabytes_is_refused_before_it_is_taken_apart(tmp_path: 
         read_sheet(sheet, [], SCHEMA)
 
 
-def test_a_sheet_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+def test_an_unreadable_sheet_is_not_written(tmp_path: Path) -> None:
     long = [{"text": "x" * 2**20}] * (LARGEST // 2**20 + 1)
     with pytest.raises(InputError, match="--sample N"):
         write_sheet(long, tmp_path / "s.csv")
     assert not list(tmp_path.iterdir())
 
 
-def test_half_filled_sheets_say_how_many_rows_were_left_out_and_that_their_notes_are(tmp_path: Path) -> None:
+def test_incomplete_sheets_say_how_many_rows_and_notes_were_left_out(tmp_path: Path) -> None:
     cells = exported(tmp_path / "s.csv")
     value, note = (cells[0].index(name) for name in ("value", "note"))
     cells[1][value], cells[1][note], cells[2][note] = "1", "fine", "don't know"
@@ -297,7 +297,7 @@ def test_half_filled_sheets_say_how_many_rows_were_left_out_and_that_their_notes
     assert (found.empty, found.notes) == (len(ANSWERS) - 1, 1)
 
 
-def test_words_of_another_row_are_refused_where_only_a_part_of_the_columns_was_sorted(tmp_path: Path) -> None:
+def test_words_of_another_row_are_refused_if_only_some_columns_were_sorted(tmp_path: Path) -> None:
     cells = filled(exported(tmp_path / "s.csv"))
     at = cells[0].index("id")
     cells[1][: at - 3], cells[2][: at - 3] = cells[2][: at - 3], cells[1][: at - 3]
@@ -307,7 +307,7 @@ def test_words_of_another_row_are_refused_where_only_a_part_of_the_columns_was_s
         imported(tmp_path / "s.csv", in_utf8(cells))
 
 
-def test_every_row_is_as_likely_to_be_drawn_and_every_topic_has_its_share() -> None:
+def test_every_row_is_equally_likely_and_every_topic_has_its_share() -> None:
     rows = [
         {"topic": topic, "system": system}
         for topic, count in (("a", 30), ("b", 12), ("c", 3))
@@ -326,7 +326,7 @@ def test_every_row_is_as_likely_to_be_drawn_and_every_topic_has_its_share() -> N
     assert all(142 < drawn[i] < 258 for i in range(len(rows)))
 
 
-def test_a_sample_of_a_design_is_of_all_its_cells() -> None:
+def test_a_sample_of_a_design_covers_all_its_cells() -> None:
     # 6 topics in 60 cells, a row in each: every sixth row would be of the same ten cells of every topic.
     rows = [{"topic": topic, "system": f"{cell:02}"} for topic in "abcdef" for cell in range(60)]
     chosen = sample_rows(rows, 60, np.random.default_rng(0))
@@ -334,13 +334,13 @@ def test_a_sample_of_a_design_is_of_all_its_cells() -> None:
     assert len({row["system"] for row in chosen}) > 30
 
 
-def test_a_sample_smaller_than_the_topics_does_not_always_take_the_largest() -> None:
+def test_a_sample_smaller_than_the_topics_does_not_always_choose_the_largest() -> None:
     rows = [{"topic": topic, "system": "x"} for topic, count in (("a", 5), ("b", 1)) for _ in range(count)]
     topics = Counter(sample_rows(rows, 1, np.random.default_rng(seed))[0]["topic"] for seed in range(300))
     assert 20 < topics["b"] < 80  # 50 expected
 
 
-def test_the_same_seed_draws_the_same_rows_and_a_sample_of_all_is_all() -> None:
+def test_the_same_seed_draws_the_same_rows_and_a_full_sample_is_everything() -> None:
     rows = [{"topic": str(i % 7), "system": "x", "id": str(i)} for i in range(50)]
     one, again, other = (sample_rows(rows, 10, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert one == again != other
@@ -353,20 +353,20 @@ def test_places_in_a_sheet_after_a_declared_separator_are_those_of_the_file(tmp_
     assert (row.where("value").line, row.where("value").column) == (3, 9)
 
 
-def test_two_systems_in_one_sheet_are_told_apart_by_what_stands_in_the_row(tmp_path: Path) -> None:
+def test_two_systems_in_one_sheet_are_told_apart_by_the_contents_of_the_row(tmp_path: Path) -> None:
     two = [assessed("yes", system="A"), assessed("no", system="C", trial=2)]
     two[1] = replace(two[1], conversation=replace(two[1].conversation, trial_id="f" * 32))
     found = imported(tmp_path / "s.csv", in_utf8(filled(exported(tmp_path / "s.csv", "Adaptability", of=two))), two)
     assert [one.about for one in found.judgments] == [{"system": name, "topic": "007"} for name in "AC"]
 
 
-def test_a_sheet_that_names_systems_as_they_once_did_is_still_read(tmp_path: Path) -> None:
+def test_a_sheet_that_names_systems_in_the_old_way_is_still_read(tmp_path: Path) -> None:
     of = [assessed("yes", system="A"), assessed("no", system="C", trial=2)]
     data = b"criterion,value,system,topic\nAdaptability,1,C,'007\n"
     assert [one.about for one in imported(tmp_path / "s.csv", data, of).judgments] == [{"system": "C", "topic": "007"}]
 
 
-def test_a_sheet_says_of_no_row_whose_it_is_and_keeps_no_system_together() -> None:
+def test_a_sheet_hides_which_system_a_row_is_of_and_does_not_group_systems() -> None:
     names = ("mine", "yours", "theirs")
     of = [
         assessed(f"Answer {trial}.", "And more.", system=name, trial=3 * i + trial)
@@ -387,13 +387,15 @@ def test_a_sheet_says_of_no_row_whose_it_is_and_keeps_no_system_together() -> No
     assert "USER: =1+1" in first["text"]
 
 
-def test_half_a_surrogate_pair_and_a_control_character_are_written_out() -> None:
+def test_a_lone_surrogate_and_a_control_character_are_written_out() -> None:
     assert escape_text("a\ud83d\0\x1b\n\tb") == "a\\ud83d\\x00\\x1b\n\tb"
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize("filled", [("1", "0"), ("1", ""), ("", "")])
-def test_a_sheet_that_is_cut_within_a_row_is_refused(tmp_path: Path, separator: str, filled: tuple[str, str]) -> None:
+def test_a_sheet_that_is_truncated_within_a_row_is_refused(
+    tmp_path: Path, separator: str, filled: tuple[str, str]
+) -> None:
     """Also between cells, and where a doubled quotation mark is halved, so that it looks like a closing one."""
     rows = exported(tmp_path / "x.csv", of=[assessed('He said "no" and ""', 'A "word", and\nanother')])
     for row, value in zip(rows[1:], filled, strict=True):

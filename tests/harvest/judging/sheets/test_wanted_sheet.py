@@ -58,7 +58,7 @@ def test_a_sheet_has_the_nuggets_of_each_topic_and_rows_to_write_on(tmp_path: Pa
     assert wanted(read_nugget_sheet(tmp_path / name, REQUESTS, (), (), {})) == {**KNOWN, **wanted(found)}
 
 
-def test_the_rows_of_a_topic_are_all_its_nuggets_and_a_topic_without_any_keeps_those_it_has(tmp_path: Path) -> None:
+def test_the_rows_of_a_topic_are_all_its_nuggets_and_a_topic_without_any_keeps_its_old_ones(tmp_path: Path) -> None:
     rows = "M1,,It opens at ten.,VITAL\nM3,,,\nM4,,It is free.,okay\n"
     found = read(tmp_path / "s.csv", HEAD + rows, {**KNOWN, "M3": {"In Rome.": "vital"}})
     assert wanted(found) == {"M1": {"It opens at ten.": "vital"}}
@@ -86,7 +86,7 @@ def test_the_rows_of_a_topic_are_all_its_nuggets_and_a_topic_without_any_keeps_t
         ('M1,,"It opens,vital\n', ":2:5: a quotation mark is never closed"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(tmp_path: Path, rows: str, said: str) -> None:
+def test_a_row_that_does_not_fit_is_refused_with_its_place(tmp_path: Path, rows: str, said: str) -> None:
     with pytest.raises(InputError) as refused:
         read(tmp_path / "s.csv", HEAD + rows)
     assert str(refused.value).startswith(f"{tmp_path / 's.csv'}{said}")
@@ -118,7 +118,7 @@ TEXT = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=
 
 @settings(deadline=None)
 @given(st.dictionaries(TEXT, TEXT, min_size=1, max_size=3), st.lists(TEXT, min_size=1, max_size=4), st.booleans())
-def test_what_is_written_comes_back_unchanged_whatever_its_words(
+def test_a_written_sheet_is_read_back_unchanged_for_any_words(
     requests: dict[str, str], texts: list[str], tabs: bool
 ) -> None:
     requests = {topic.strip(): request for topic, request in requests.items() if topic.isprintable()}
@@ -206,7 +206,7 @@ def asked(tmp_path: Path) -> tuple[Path, Path]:
     return run, sheet
 
 
-def test_people_say_on_a_sheet_which_answers_hold_what_topics_want(asked: tuple[Path, Path]) -> None:
+def test_people_mark_on_a_sheet_which_answers_contain_the_nuggets(asked: tuple[Path, Path]) -> None:
     run, sheet = asked
     rows = assigned_rows(sheet)
     assert [row["topic"] for row in rows] == ["T1"] * 4 + ["T2"] * 2

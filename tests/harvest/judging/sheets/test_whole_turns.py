@@ -42,7 +42,7 @@ def test_a_sheet_of_whole_turns_is_scored_over_whole_turns(run: Path, tmp_path: 
     assert "SWAN and WAN are taken over the nuggets of turns/3." in table["notes"]
 
 
-def test_a_rule_that_reads_a_criterion_of_another_schema_is_refused_with_what_is_missing(
+def test_a_rule_that_reads_a_criterion_of_another_schema_is_refused_with_the_missing_one(
     run: Path, tmp_path: Path
 ) -> None:
     schema = tmp_path / "half.yaml"

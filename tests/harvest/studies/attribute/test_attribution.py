@@ -49,7 +49,7 @@ def test_shares_add_up_to_the_difference_or_there_are_none(before: object, after
 
 
 @pytest.mark.parametrize("values", [(0.1, 0.2, 0.3), (0.7, 0.1, 0.6), (1234.1, 0.3, 17.7)])
-def test_where_nothing_changed_no_share_is_left_over_by_rounding(values: tuple[float, ...]) -> None:
+def test_if_nothing_changed_no_share_is_left_over_by_rounding(values: tuple[float, ...]) -> None:
     """The same answers in another order of topics, and in thirds that no sum gets right."""
     side = {topic: [TrialValues(one, one / 3, one / 7, one / 11)] * 3 for topic, one in zip("PQR", values)}
     mean = math.fsum(values) / 3
@@ -64,7 +64,7 @@ def test_where_nothing_changed_no_share_is_left_over_by_rounding(values: tuple[f
         assert [_with_interval(found, source, KEY) for source in SOURCES] == ["none"] * 5
 
 
-def test_an_interval_of_a_share_allows_for_topics_that_were_not_asked() -> None:
+def test_an_interval_of_a_share_allows_for_unasked_topics() -> None:
     """One topic of ten fell, and 15 were asked: a t interval over these topics covered .80."""
     covered = 0
     for number in range(200):
@@ -80,7 +80,7 @@ def test_an_interval_of_a_share_allows_for_topics_that_were_not_asked() -> None:
 
 
 @pytest.mark.parametrize("changed", CHANGES)
-def test_what_was_changed_has_the_largest_share(changed: str, tmp_path: Path) -> None:
+def test_the_changed_part_has_the_largest_share(changed: str, tmp_path: Path) -> None:
     found = study_attribution(*two_audits(tmp_path, CHANGES[changed], 0)).systems[0].each[KEY]
     assert found.largest_source == changed
     if changed == "reading":
@@ -111,9 +111,7 @@ def test_people_read_a_sentence_and_the_shares(tmp_path: Path, capsys: pytest.Ca
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_users_who_never_said_the_same_words_are_named_as_such(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_users_who_never_said_the_same_words_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     two_audits(tmp_path, CHANGES["users"], 0)
     with pytest.raises(SystemExit):
         main(["attribute", str(tmp_path / "before/run"), str(tmp_path / "after/run")])
@@ -121,7 +119,7 @@ def test_users_who_never_said_the_same_words_are_named_as_such(
     assert "users changed, and in 15 topics they never said the same words" in said
 
 
-def test_what_is_not_in_both_runs_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_part_that_is_not_in_both_runs_is_refused_in_words(tmp_path: Path) -> None:
     before, after = two_audits(tmp_path, CHANGES["system"], 0, topics=3, trials=2)
     with pytest.raises(InputError, match="no system called 'pge' is in both runs"):
         study_attribution(before, after, systems=["pge"])
@@ -155,7 +153,9 @@ def test_rows_have_the_same_keys_and_every_form_the_same_figures(
 @pytest.mark.parametrize(
     "only", [("--topics", "M001,M002,M003,R001,R002,R003,Y001,Y002,Y003"), pytest.param((), marks=pytest.mark.soak)]
 )
-def test_the_shipped_demo_against_itself_has_nothing_to_share(tmp_path: Path, only: tuple[str, ...]) -> None:
+def test_the_shipped_demo_compared_with_itself_has_no_difference_to_share(
+    tmp_path: Path, only: tuple[str, ...]
+) -> None:
     for name in ("one", "two"):
         with pytest.raises(SystemExit):
             main(["run", "demo", "--trials", "2", *only, "--out", str(tmp_path / name)])
@@ -167,7 +167,7 @@ def test_the_shipped_demo_against_itself_has_nothing_to_share(tmp_path: Path, on
             assert one.largest_source == ""
 
 
-def test_a_difference_that_failing_users_may_have_made_is_attributed_to_nobody(
+def test_a_difference_that_failing_users_may_have_caused_is_not_attributed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, after = two_audits(tmp_path, CHANGES["system"], 0)

@@ -31,7 +31,7 @@ from scoring.statistics.exchange import exchange_p, holm_correction, smallest_p
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
 from simulators.user import Scenario, State, Streams
-from tests.harvest.audits.test_groups import ANSWER, audit, audit_file, played
+from tests.harvest.audits.test_groups_of_a_source import ANSWER, audit, audit_file, played
 from tests.harvest.playing.test_policies import Scripted
 from tests.support.rehearsal import rehearse
 from tests.support.study_rows import figures
@@ -44,7 +44,7 @@ TOPICS = load_topics("fairweb-45")
 # Exchanging, and Holm
 
 
-def test_the_p_of_exchanges_is_counted_by_hand_where_topics_are_few() -> None:
+def test_the_exact_p_of_exchanges_is_counted_by_hand_for_few_topics() -> None:
     rng = np.random.default_rng(1)
     assert exchange_p([0.3, 0.2, 0.1], rng) == 2 / 8, "all one way, or all the other"
     assert exchange_p([0.3, -0.2, -0.1], rng) == 1.0, "the mean is 0"
@@ -59,7 +59,7 @@ def test_the_p_of_exchanges_is_counted_by_hand_where_topics_are_few() -> None:
 
 @given(st.lists(st.integers(-4, 4), min_size=2, max_size=7))
 @settings(max_examples=60)
-def test_the_p_of_exchanges_is_that_of_the_definition(values: list[int]) -> None:
+def test_the_p_of_exchanges_follows_its_definition(values: list[int]) -> None:
     seen = abs(sum(values))
     signed = [abs(sum(s * v for s, v in zip(signs, values))) for signs in product((1, -1), repeat=len(values))]
     wanted = sum(one >= seen for one in signed) / len(signed)
@@ -68,7 +68,7 @@ def test_the_p_of_exchanges_is_that_of_the_definition(values: list[int]) -> None
     assert wanted >= smallest_p(len(values))
 
 
-def test_where_topics_are_many_exchanges_are_drawn_and_come_near_to_all_of_them() -> None:
+def test_for_many_topics_exchanges_are_drawn_and_approximate_all_of_them() -> None:
     values = np.random.default_rng(3).normal(0.25, 1, 13)
     whole = exchange_p(values, np.random.default_rng(1))
     drawn = exchange_p(np.append(values, 1e-9), np.random.default_rng(1))
@@ -89,7 +89,7 @@ def test_holms_correction_is_that_of_the_paper() -> None:
 # One difference
 
 
-def test_a_difference_is_over_pairs_and_a_topic_weighs_as_much_as_another() -> None:
+def test_a_difference_is_over_pairs_and_every_topic_has_the_same_weight() -> None:
     base: dict[Trial, Cell] = {("a", 1): (0.0, 1), ("a", 2): (1.0, 1), ("b", 1): (0.0, 1), ("c", 1): (1.0, 1)}
     other: dict[Trial, Cell] = {("a", 1): (1.0, 1), ("a", 2): (1.0, 1), ("b", 1): (1.0, 1), ("b", 2): (0.0, 1)}
     found = difference(["a", "b", "c"], base, other, np.random.default_rng(1), level=0.95, invalid=2, unplayed=3)
@@ -117,7 +117,7 @@ def test_a_share_is_of_the_answers_of_a_topic() -> None:
     assert found.value == pytest.approx(3 / 4 - 1 / 4)
 
 
-def test_what_lies_beyond_needs_p_and_a_distance_above_the_null_pairs() -> None:
+def test_a_difference_beyond_needs_p_and_a_distance_above_the_null_pairs() -> None:
     def one(value: float, p: float, topics: int = 20) -> Difference:
         least = smallest_p(topics)
         return Difference(value, topics, topics, 0, 0, 0, no_interval(), p, outside=p, least=least)
@@ -138,7 +138,7 @@ def test_what_lies_beyond_needs_p_and_a_distance_above_the_null_pairs() -> None:
 # Chance
 
 
-def test_groups_that_are_treated_alike_differ_as_often_as_the_level_says() -> None:
+def test_groups_that_are_treated_alike_differ_no_more_often_than_the_level_says() -> None:
     """4000 audits of 12 topics, 3 trials: topics differ in how good answers are, groups do not."""
     rng = np.random.default_rng(7)
     audits, topics, trials = 4000, 12, 3
@@ -172,7 +172,7 @@ _NAMES = [f"t{topic}" for topic in range(12)]
 
 
 @pytest.mark.parametrize("audits", [300, pytest.param(10_000, marks=pytest.mark.soak)])
-def test_sessions_that_go_on_differ_as_often_as_the_level_says(audits: int) -> None:
+def test_continued_sessions_differ_no_more_often_than_the_level_says(audits: int) -> None:
     """Audits of 12 topics in 8 sessions of each group. To exchange topics would find every third of them unfair."""
     rng = np.random.default_rng(11)
     worlds = [_sessions(rng) for _ in range(audits)]
@@ -279,7 +279,7 @@ def _audits(folder: Path, profile: Profile, audits: int) -> list[tuple[Differenc
 
 
 @pytest.mark.parametrize("audits", [30, pytest.param(100, marks=pytest.mark.soak)])
-def test_an_even_handed_parrot_is_found_unfair_no_more_often_than_the_level_says(tmp_path: Path, audits: int) -> None:
+def test_a_fair_parrot_is_called_unfair_no_more_often_than_the_level_says(tmp_path: Path, audits: int) -> None:
     found = _audits(tmp_path, _profile(0.6, None), audits)
     bound = 0.05 + 3 * math.sqrt(0.05 * 0.95 / len(found))
     assert np.mean([null.p <= 0.05 for null, _ in found]) <= bound
@@ -291,7 +291,7 @@ def test_an_even_handed_parrot_is_found_unfair_no_more_often_than_the_level_says
     assert abs(np.mean(differences)) <= 3 * np.std(differences) / math.sqrt(len(found))
 
 
-def test_an_unfair_parrot_is_found_and_by_how_much_is_what_is_true(tmp_path: Path) -> None:
+def test_an_unfair_parrot_is_found_and_its_figure_is_the_true_one(tmp_path: Path) -> None:
     found = _audits(tmp_path, _profile(0.9, 0.3), 30)
     values = [one.value for _, one in found]
     assert abs(np.mean(values) - (0.3 - 0.9)) <= 3 * np.std(values) / math.sqrt(len(found))
@@ -333,7 +333,7 @@ def _command(*arguments: str) -> int:
     return done.value.code
 
 
-def test_the_command_tells_who_is_treated_differently(
+def test_the_command_names_the_groups_that_are_treated_differently(
     unfair: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -396,7 +396,7 @@ def test_the_command_tells_who_is_treated_differently(
     assert capsys.readouterr().out == printed, "the same seed, the same figures"
 
 
-def test_the_base_and_the_measures_can_be_chosen(unfair: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_base_group_and_the_measures_can_be_chosen(unfair: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = unfair
     capsys.readouterr()
     assert _command(str(run), "--base", "unsaid", "-m", "%useful", "--level", "0.9", "--json") == 0
@@ -435,7 +435,7 @@ def test_pairs_with_an_invalid_side_are_left_out_of_the_difference_and_counted(t
     assert run.finished
 
 
-def test_trials_that_are_not_played_yet_are_counted_apart(tmp_path: Path) -> None:
+def test_unplayed_trials_are_counted_separately(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         return ANSWER
 
@@ -458,9 +458,7 @@ def test_trials_that_are_not_played_yet_are_counted_apart(tmp_path: Path) -> Non
     assert found.differences[("%useful", 1), "younger"].unplayed == 3
 
 
-def test_a_measure_that_nobody_has_is_undefined_and_not_zero(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_measure_without_values_is_undefined_and_not_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     played(tmp_path / "run", audit(tmp_path), Scripted(lambda opening, n, text: ANSWER))
     assert _command(str(tmp_path / "run"), "-m", "R", "--json") == 0
     document = json.loads(capsys.readouterr().out)
@@ -505,9 +503,7 @@ def test_one_bad_session_is_not_a_group_that_is_treated_badly(
     assert young["note"] == "2 sessions: too few to compare"
 
 
-def test_several_runs_are_compared_each_by_itself_and_told_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_runs_are_compared_separately_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("january", "february"):
         played(tmp_path / name, audit(tmp_path), Scripted(lambda opening, n, text: ANSWER))
     assert _command(str(tmp_path / "january"), str(tmp_path / "february"), "--json") == 0
@@ -533,7 +529,7 @@ def _compared(run: Path, measure: str) -> Comparison:
     return found
 
 
-def test_a_group_that_was_not_met_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_group_that_was_not_met_is_refused_with_its_name(tmp_path: Path) -> None:
     played(tmp_path / "run", audit(tmp_path), Scripted(lambda opening, n, text: ANSWER))
     with pytest.raises(InputError, match="'A' was not played with a group 'elder'"):
         compare_groups(grouped_systems([read(tmp_path / "run")]), base="elder")

@@ -42,7 +42,7 @@ def written(folder: Path) -> Path:
     return folder
 
 
-def test_two_columns_at_80_and_one_below_the_other_where_they_would_be_too_narrow(tmp_path: Path) -> None:
+def test_two_columns_at_80_and_one_below_the_other_if_they_would_be_too_narrow(tmp_path: Path) -> None:
     run = written(tmp_path / "run")
     for width in (75, 80, 120):
         lines = harvest("show", run, "--beside", "A,B", "--topic", "M002", "--trial", 1, width=width).stdout.split("\n")
@@ -58,7 +58,7 @@ def test_two_columns_at_80_and_one_below_the_other_where_they_would_be_too_narro
     assert stacked.index("⟦Dune⟧") < stacked.index("⟦Arrival⟧")
 
 
-def test_what_differs_is_between_brackets_where_there_are_no_colours(tmp_path: Path) -> None:
+def test_differences_are_in_brackets_if_there_are_no_colours(tmp_path: Path) -> None:
     shown = harvest("show", written(tmp_path / "run"), "--beside", "A,B", "--topic", "M002", "--trial", 1, width=400)
     lines = [line.strip() for line in shown.stdout.split("\n")]
     assert "S1: 77% of the words in common" in lines  # 10 of 13, with the punctuation
@@ -72,7 +72,7 @@ def test_what_differs_is_between_brackets_where_there_are_no_colours(tmp_path: P
     assert sum(line.startswith("Which film?") for line in lines) == 1  # the same words stand once
 
 
-def test_what_came_with_an_answer_is_shown_where_it_differs(tmp_path: Path) -> None:
+def test_parts_of_an_answer_are_shown_if_they_differ(tmp_path: Path) -> None:
     run = parts_run(tmp_path / "parts")
     for one in ("sources", "thoughts", "calls", "offers", "attachments"):
         shown = harvest("show", run, "--beside", f"{one},refused", "--topic", "M001", "--trial", 1, width=400).stdout
@@ -97,7 +97,7 @@ def test_with_colours_there_are_no_brackets(tmp_path: Path) -> None:
     assert "\x1b[1;4;34mArrival\x1b[0m" in out.getvalue()
 
 
-def test_ends_missing_turns_and_hostile_replies(tmp_path: Path) -> None:
+def test_endings_missing_turns_and_hostile_replies(tmp_path: Path) -> None:
     shown = harvest("show", written(tmp_path / "run"), "--beside", "A,B", "--topic", "M002", width=80).stdout
     assert "\x1b" not in shown
     assert "␛[2JNo." in shown
@@ -151,7 +151,7 @@ def test_the_document_has_the_rows_of_both_sides(tmp_path: Path) -> None:
         (["run", "--beside", "A,B"], "the same run is given twice"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_with_one_message(tmp_path: Path, words: list[str], said: str) -> None:
+def test_an_impossible_comparison_is_refused_with_one_message(tmp_path: Path, words: list[str], said: str) -> None:
     written(tmp_path / "run")
     done = harvest("show", "run", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

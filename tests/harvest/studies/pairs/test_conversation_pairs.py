@@ -57,7 +57,9 @@ def test_a_system_of_several_runs_is_named_with_its_run(tmp_path: Path) -> None:
         ("yours,yours@feb", "--beside: the sides must differ, but both are 'yours'"),
     ],
 )
-def test_what_names_no_two_sides_is_refused_with_the_names_there_are(tmp_path: Path, given: str, said: str) -> None:
+def test_an_argument_that_does_not_name_two_sides_is_refused_with_the_known_names(
+    tmp_path: Path, given: str, said: str
+) -> None:
     runs = [
         recorded(tmp_path / "jan", *trials("mine", ["o"])),
         recorded(tmp_path / "feb", *trials("mine", ["x"]), *trials("yours", ["x"])),
@@ -68,7 +70,7 @@ def test_what_names_no_two_sides_is_refused_with_the_names_there_are(tmp_path: P
     assert "mine@jan, mine@feb" in str(fault.value)
 
 
-def test_pairs_are_of_one_topic_and_trial_and_differ_where_both_sides_have_a_label(tmp_path: Path) -> None:
+def test_pairs_share_a_topic_and_a_trial_and_differ_only_if_both_sides_have_a_label(tmp_path: Path) -> None:
     run = recorded(
         tmp_path / "run",
         *trials("A", ["oo", "x", "o?", "o"]),
@@ -88,7 +90,7 @@ def test_pairs_are_of_one_topic_and_trial_and_differ_where_both_sides_have_a_lab
     assert [(one.left is None, one.right is None) for one in pairs[3:]] == [(False, True), (True, True), (True, False)]
 
 
-def test_labels_that_differ_stand_next_to_those_that_differ_within_a_system(tmp_path: Path) -> None:
+def test_labels_that_differ_are_listed_next_to_those_that_differ_within_a_system(tmp_path: Path) -> None:
     run = recorded(
         tmp_path / "run",
         *trials("A", ["ox", "o", "x"]),

@@ -74,7 +74,7 @@ def fill(sheet: Path, name: str, rows: Sequence[dict[str, str]]) -> Path:
     return path
 
 
-def test_every_pair_is_drawn_once_each_system_stands_on_the_left_in_half_and_a_seed_draws_the_same(run: Path) -> None:
+def test_every_pair_is_drawn_once_with_each_system_on_the_left_in_half_and_is_reproducible(run: Path) -> None:
     sides = all_sides([read(run)])
     drawn = draw_pairs(sides, seed=5)
     assert drawn == draw_pairs(sides, seed=5)
@@ -102,14 +102,14 @@ def test_a_sheet_names_no_system_and_texts_that_begin_like_formulas_are_kept_apa
     assert "exists already" in str(again.exception)
 
 
-def test_a_sheet_or_folder_that_is_not_there_is_said_to_be_missing(run: Path, tmp_path: Path) -> None:
+def test_a_missing_sheet_or_folder_is_reported(run: Path, tmp_path: Path) -> None:
     _, key = written(run, tmp_path)
     for name in ("pairs.judged", "pears.csv"):
         done = CliRunner().invoke(prefer, [str(tmp_path / name), "--key", str(key)])
         assert f"{name}: no such file or folder" in str(done.exception)
 
 
-def test_what_two_people_chose_comes_back_as_preferences(run: Path, tmp_path: Path) -> None:
+def test_the_choices_of_two_people_become_preferences(run: Path, tmp_path: Path) -> None:
     sheet, key = written(run, tmp_path, "--systems", "mine-2,yours")
     pairs = read_key(key).numbered()
     anna, ben = [], []
@@ -146,7 +146,7 @@ def test_what_two_people_chose_comes_back_as_preferences(run: Path, tmp_path: Pa
         ({"pair": "one"}, "is not a whole number"),
     ],
 )
-def test_what_is_wrong_in_a_sheet_is_told_with_its_place(
+def test_a_fault_in_a_sheet_is_reported_with_its_place(
     run: Path, tmp_path: Path, change: dict[str, str], said: str
 ) -> None:
     sheet, key = written(run, tmp_path, "--systems", "mine-2,yours", "--sample", "4")
@@ -198,7 +198,7 @@ def key_of(topics: int, trials: int) -> PairKey:
     ("draws", "fewest", "most", "led"),
     [(150, 130, 20, 8), pytest.param(400, 360, 37, 20, marks=pytest.mark.soak)],
 )
-def test_intervals_hold_the_truth_and_alarms_are_rare(draws: int, fewest: int, most: int, led: int) -> None:
+def test_intervals_cover_the_truth_and_alarms_are_rare(draws: int, fewest: int, most: int, led: int) -> None:
     """fewest: intervals that hold, of so many draws. most: alarms. Beyond either lies one such test in 7,000 at 95%
     (binomial). led: studies in which a side is preferred, of which one may be missed."""
     rng, key = np.random.default_rng(3), key_of(20, 4)
@@ -237,7 +237,7 @@ QUICK = {
     "case", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.soak, id=str(one)) for one in CELLS]
 )
 @pytest.mark.parametrize("cluster", [1, pytest.param(5, marks=pytest.mark.soak)])
-def test_preferences_that_few_topics_turn_hold_the_truth_and_name_no_wrong_one(
+def test_preferences_that_few_topics_can_turn_cover_the_truth_and_name_no_wrong_winner(
     case: tuple[str, tuple[int, int]], cluster: int
 ) -> None:
     (world, (topics, trials)), rng = case, np.random.default_rng(5)
@@ -256,7 +256,7 @@ def test_preferences_that_few_topics_turn_hold_the_truth_and_name_no_wrong_one(
     assert wrong / studies <= 0.06 + (3 if case in QUICK else 0) * noise
 
 
-def test_a_small_p_is_no_verdict_where_a_topic_unlike_the_others_could_turn_it() -> None:
+def test_a_small_p_is_not_a_verdict_if_an_unusual_topic_could_turn_it() -> None:
     """Each of 12 topics prefers A by a hair: p is 1/2048, and one topic that prefers B wholly would turn it."""
     values = np.full((12, 40), 0.5)
     values[:, :2] = 1.0

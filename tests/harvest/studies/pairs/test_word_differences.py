@@ -34,7 +34,7 @@ def test_letters_of_scripts_without_blanks_are_words() -> None:
     assert (parts(left, found.left), parts(right, found.right)) == (["五", "す"], ["三", "した"])
 
 
-def test_white_space_is_no_word() -> None:
+def test_white_space_is_not_a_word() -> None:
     assert compare_words("one  two\n\nthree", "one two three\n") == WordDifferences((), (), 1.0)
     nothing = compare_words(" \n", "")
     assert (nothing.left, nothing.right, nothing.compared) == ((), (), True)
@@ -55,7 +55,7 @@ WORDS = st.lists(st.sampled_from(["a", "b", "the", "漢", "https://x.org/a", ","
 
 
 @given(WORDS, WORDS)
-def test_what_is_not_marked_is_the_same_on_both_sides(left: str, right: str) -> None:
+def test_unmarked_text_is_the_same_on_both_sides(left: str, right: str) -> None:
     found = compare_words(left, right)
 
     def unmarked(text: str, spans: tuple[tuple[int, int], ...]) -> list[str]:

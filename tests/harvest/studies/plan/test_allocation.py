@@ -65,7 +65,7 @@ def spending(tmp_path_factory: pytest.TempPathFactory) -> Spending:
     return plan_spending(load_audit(audit(folder)), read(piloted(folder / "pilot")))
 
 
-def test_topics_that_vary_get_more_trials_of_the_audits_total(spending: Spending) -> None:
+def test_topics_that_vary_get_more_trials_out_of_the_audits_total(spending: Spending) -> None:
     each = {one.topic: one.trials for one in spending.topics}
     assert sum(each.values()) == spending.total == 6 * 8
     assert min(each["M002"], each["R002"], each["Y002"]) > max(each["M001"], each["R001"], each["Y001"]) >= 2
@@ -80,14 +80,14 @@ def test_new_ways_are_those_seen_once(spending: Spending) -> None:
     assert not any(one.stop for one in spending.topics), "8 trials are too few to be sure"
 
 
-def test_a_way_seen_once_may_be_one_of_many_and_30_alike_trials_are_enough(tmp_path: Path) -> None:
+def test_a_way_seen_once_may_be_one_of_many_and_30_similar_trials_are_enough(tmp_path: Path) -> None:
     few = plan_spending(load_audit(audit(tmp_path)), read(piloted(tmp_path / "few", trials=4)))
     assert few.topics[1].unseen == 0.5, "of 4 trials two were useful, and the others each went a way of its own"
     many = plan_spending(load_audit(audit(tmp_path)), read(piloted(tmp_path / "many", trials=32)))
     assert [one.stop for one in many.topics] == [True] * 6
 
 
-def test_the_lines_are_what_an_audit_plays(spending: Spending, tmp_path: Path) -> None:
+def test_the_printed_lines_can_be_used_in_an_audit(spending: Spending, tmp_path: Path) -> None:
     lines = trials_lines(spending)
     path = Path(audit(tmp_path))
     path.write_text(path.read_text().replace("trials: 8\n", f"{lines}\n"))
@@ -99,7 +99,7 @@ def test_the_lines_are_what_an_audit_plays(spending: Spending, tmp_path: Path) -
     assert sum(wanted.values()) == document["total"]
 
 
-def test_topics_of_any_name_can_be_pasted(spending: Spending) -> None:
+def test_topics_with_any_name_can_be_pasted(spending: Spending) -> None:
     from dataclasses import replace
 
     names = ["yes", "1", "a b", "ü", "x-1", 'q"']
@@ -114,7 +114,7 @@ def test_topics_of_any_name_can_be_pasted(spending: Spending) -> None:
     }
 
 
-def test_other_measures_are_shared_out_too(tmp_path: Path) -> None:
+def test_other_measures_are_allocated_too(tmp_path: Path) -> None:
     found = plan_spending(
         load_audit(audit(tmp_path)), read(piloted(tmp_path / "pilot")), measure=parse("ave%useful"), total=36
     )
@@ -140,7 +140,7 @@ def refused(tmp_path: Path, more: str = "", *, total: int | None = None, trials:
     return str(fault.value)
 
 
-def test_what_cannot_be_shared_out_is_refused_and_says_why(tmp_path: Path) -> None:
+def test_an_impossible_allocation_is_refused_with_the_reason(tmp_path: Path) -> None:
     for number, (more, total, trials, topic, why) in enumerate(
         (
             ("", 11, 4, "M001", "11 trials of each system cannot be shared among 6 topics"),
@@ -154,7 +154,7 @@ def test_what_cannot_be_shared_out_is_refused_and_says_why(tmp_path: Path) -> No
         assert why in refused(folder, more, total=total, trials=trials, topic=topic)
 
 
-def test_the_command_prints_it_in_every_form_and_refuses_what_does_not_belong(
+def test_the_command_prints_it_in_every_form_and_refuses_irrelevant_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")

@@ -57,7 +57,7 @@ def advice(found: Plan[DifferenceModel]) -> list[str]:
     return [str(part.renderable) for part in plan_tables(found) if isinstance(part, Padding)]
 
 
-def test_without_a_pilot_everything_is_assumed_and_says_so(audit: str) -> None:
+def test_without_a_pilot_everything_is_assumed_and_the_output_says_so(audit: str) -> None:
     found = planned(audit)
     assert found.model.key == ("ave%useful", None), "that of reports and of re-audits"
     assert set(found.model.sources.values()) == {"assumed"}
@@ -68,7 +68,7 @@ def test_without_a_pilot_everything_is_assumed_and_says_so(audit: str) -> None:
     assert found.model.cautious_power(found.grid.current_design.mix) is None
 
 
-def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(audit: str) -> None:
+def test_turns_are_the_largest_possible_number_and_hours_those_of_the_slowest_rate(audit: str) -> None:
     design = planned(audit).grid.designs[0]
     assert design.turns == 8 * 2 * 2 * 2, "topics, trials, systems, and two turns of the protocol"
     assert design.hours == pytest.approx(8 * 2 * 2 * 2 / 3600), "a turn of A every two seconds, B at the same time"
@@ -78,7 +78,7 @@ def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(aud
     ("session", "at_once"),
     [("fresh", 8), ("continued", 2), ("continued, session_turns: 4", 6), ("continued, session_turns: 2", 8)],
 )
-def test_sessions_that_are_renewed_are_played_at_once(tmp_path: Path, pilot: Path, session: str, at_once: int) -> None:
+def test_renewed_sessions_are_played_concurrently(tmp_path: Path, pilot: Path, session: str, at_once: int) -> None:
     """Two trials of six topics with two turns each: sessions of two topics are three in a trial, of one topic six."""
     path = tmp_path / "audit.yaml"
     system = f"  - {{name: A, driver: parrot, session: {session}, concurrency: 8}}\n"
@@ -134,7 +134,7 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_what_is_stated_goes_before_what_a_pilot_shows(audit: str, pilot: Path) -> None:
+def test_stated_values_take_precedence_over_those_of_a_pilot(audit: str, pilot: Path) -> None:
     run = read(pilot)
     found = planned(audit, run=run)
     assert set(found.model.sources.values()) == {"pilot"}
@@ -156,7 +156,7 @@ def test_components_are_those_of_the_pilots_variance(audit: str, pilot: Path) ->
     assert found.model.sources["within"] == "pilot"
 
 
-def test_a_pilot_of_one_system_leaves_systems_by_topics_assumed(tmp_path: Path) -> None:
+def test_a_pilot_of_one_system_leaves_the_interaction_assumed(tmp_path: Path) -> None:
     audit = written(tmp_path, ("A", "erratic", "100/s"))
     with pytest.raises(SystemExit):
         main(["run", "--no-report", audit, "--out", str(tmp_path / "run")])
@@ -166,7 +166,7 @@ def test_a_pilot_of_one_system_leaves_systems_by_topics_assumed(tmp_path: Path) 
     assert one.both == pytest.approx((one.topic + one.both) / 4)
 
 
-def test_a_pilot_of_one_topic_is_refused_and_only_what_can_be_stated_is_advised(tmp_path: Path) -> None:
+def test_a_pilot_of_one_topic_is_refused_and_only_possible_options_are_advised(tmp_path: Path) -> None:
     audit = Path(written(tmp_path, ("A", "erratic", "100/s")))
     audit.write_text(audit.read_text().replace("M001, M002, R001, R002, Y001, Y002", "M001"))
     with pytest.raises(SystemExit):
@@ -185,7 +185,7 @@ def test_a_pilot_of_one_topic_is_refused_and_only_what_can_be_stated_is_advised(
         planned(str(audit), measure=parse(measure), stated=dict.fromkeys(advised, 30.0))
 
 
-def test_more_systems_share_the_chance_of_error(audit: str, tmp_path: Path) -> None:
+def test_more_systems_share_the_error_rate(audit: str, tmp_path: Path) -> None:
     two = planned(audit, topics=(12,), trials=(8,))
     three = written(tmp_path, ("A", "steady", "1/s"), ("B", "erratic", "1/s"), ("C", "erratic", "1/s"))
     assert (two.model.pairs, planned(three).model.pairs) == (1, 3)
@@ -194,7 +194,7 @@ def test_more_systems_share_the_chance_of_error(audit: str, tmp_path: Path) -> N
         assert many.grid.designs[0].power[estimand].found < two.grid.designs[0].power[estimand].found
 
 
-def test_the_first_line_answers_for_topics_like_these_and_the_second_for_these(audit: str) -> None:
+def test_the_first_line_is_about_topics_like_these_and_the_second_about_these_topics(audit: str) -> None:
     found = planned(audit, stated={"between": 40, "interaction": 39})
     assert answered(found).startswith("Topics or trials? Topics, if the finding is to hold for topics like these: ")
     assert "these topics alone" not in answered(found)
@@ -204,7 +204,7 @@ def test_the_first_line_answers_for_topics_like_these_and_the_second_for_these(a
     assert advice(every)[0].startswith("Neither, if it is to hold for these topics alone: found in ")
 
 
-def test_of_designs_that_cost_the_same_the_one_that_finds_more_is_named(audit: str) -> None:
+def test_of_designs_with_the_same_cost_the_more_powerful_one_is_named(audit: str) -> None:
     study = planned(audit, detect=16, topics=(40, 80), trials=(5, 10))
     powers = {str(one): one.power["like-these"].found for one in study.grid.designs if one.turns == 1600}
     assert 0.8 < powers["40 topics × 10 trials"] < powers["80 topics × 5 trials"]
@@ -238,7 +238,7 @@ def test_four_systems_on_45_topics_with_50_trials_are_planned_within_20_seconds(
     assert len(found.grid.designs) == 16
 
 
-def test_recovery_is_planned_with_how_many_conversations_need_it(audit: str, pilot: Path) -> None:
+def test_recovery_is_planned_with_the_number_of_conversations_it_needs(audit: str, pilot: Path) -> None:
     asked = {"detect": 5, "measure": parse("%recovery"), "topics": (20,), "trials": (10,)}
     found = planned(audit, run=read(pilot), **asked)
     assert found.model.coming is not None
@@ -271,7 +271,9 @@ def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None
     assert rows[width, "like-these", 12, 3] < rows[width, "like-these", 8, 1]
 
 
-def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_never(audit: str) -> None:
+def test_a_share_that_is_mistaken_for_points_is_reported_and_an_impossible_number_of_topics_is_never(
+    audit: str,
+) -> None:
     study = planned(audit, detect=0.05, topics=(4,), trials=(1,))
     said = " ".join(advice(study))
     assert "--detect 0.05 is 0.05 points; for 5 points give --detect 5." in said
@@ -279,7 +281,7 @@ def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_nev
 
 
 @pytest.mark.parametrize("more", [{"detect": 0.001}, {"detect": 1e-9, **STATED}])
-def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]) -> None:
+def test_the_smallest_detectable_difference_is_planned(audit: str, more: dict[str, Any]) -> None:
     assert beyond(planned(audit, **more))["trials_of_these"] > 1_000_000
 
 
@@ -305,12 +307,12 @@ def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]
         ({"topics": (5000,), "trials": (50,)}, "too large to simulate"),
     ],
 )
-def test_what_cannot_be_planned_is_refused_and_says_why(audit: str, more: dict[str, Any], why: str) -> None:
+def test_an_impossible_plan_is_refused_with_the_reason(audit: str, more: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
         planned(audit, **more)
 
 
-def test_the_command_refuses_what_are_no_numbers_of_topics(audit: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_refuses_invalid_numbers_of_topics(audit: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         main(["plan", audit, "--detect", "5", "--topics", "15,x"])
     assert done.value.code == 2

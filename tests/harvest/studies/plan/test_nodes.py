@@ -62,7 +62,7 @@ def test_shares_and_counts_are_those_that_compare_prints(folder: Path, plan: Pla
     assert plan.model.share - plan.model.changed == pytest.approx(0.2)
 
 
-def test_trials_that_come_turns_and_power_grow_with_the_design(plan: Plan[BranchModel]) -> None:
+def test_trials_that_reach_the_turn_and_power_grow_with_the_design(plan: Plan[BranchModel]) -> None:
     designs = {(one.topics, one.trials): one for one in plan.grid.designs}
     small, large = designs[8, 6], designs[16, 6]
     assert small.power.come == 48
@@ -73,14 +73,14 @@ def test_trials_that_come_turns_and_power_grow_with_the_design(plan: Plan[Branch
     assert math.isnan(plan.grid.designs[0].power.found), "of single trials there is no test"
 
 
-def test_a_turn_that_fewer_reach_takes_more_trials(folder: Path, plan: Plan[BranchModel]) -> None:
+def test_a_turn_that_fewer_reach_needs_more_trials(folder: Path, plan: Plan[BranchModel]) -> None:
     later = planned(folder, AGAIN.replace("→", "->"))
     assert later.model.path == ("U ask", "S o", "U more", "S o")
     assert later.model.came == plan.model.took
     assert later.grid.current_design.power.come == pytest.approx(plan.grid.current_design.power.come * plan.model.share)
 
 
-def test_a_branch_of_a_few_is_taken_more_and_stopping_is_a_branch(folder: Path) -> None:
+def test_a_rare_branch_is_chosen_more_often_and_stopping_is_a_branch(folder: Path) -> None:
     rare = planned(folder, "U ask → S x → end", topics=(4,))
     assert rare.model.path[-1] == "■ breakdown"
     assert rare.model.changed - rare.model.share == pytest.approx(0.2)
@@ -113,7 +113,7 @@ def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Pat
     refused.match(r"■ completed \(\d+\), ■ user-stopped \(satisfied\) \(\d+\)")
 
 
-def test_the_answer_says_that_no_design_is_enough_and_how_many_topics_would_be(folder: Path) -> None:
+def test_if_no_design_is_enough_the_answer_says_so_and_how_many_topics_would_be(folder: Path) -> None:
     found = planned(folder, studies=400)
     assert found.model.smallest(found.grid) is None
     assert "; no design below names it in 4 studies of 5." in found.model.answer(found.grid)
@@ -124,7 +124,7 @@ def test_the_answer_says_that_no_design_is_enough_and_how_many_topics_would_be(f
     assert 0.7 < enough.power.found < 0.92
 
 
-def test_what_is_printed_says_everything_that_a_reader_needs(plan: Plan[BranchModel]) -> None:
+def test_the_output_contains_everything_that_a_reader_needs(plan: Plan[BranchModel]) -> None:
     shown = StringIO()
     people = Console(width=80, file=shown)
     for part in plan_tables(plan):
@@ -158,7 +158,7 @@ def test_what_is_printed_says_everything_that_a_reader_needs(plan: Plan[BranchMo
         (FIRST, {"topics": (5000,), "trials": (50,)}, "too large to simulate", None),
     ],
 )
-def test_what_cannot_be_planned_is_refused_and_says_why(
+def test_an_impossible_plan_is_refused_with_the_reason(
     folder: Path, path: str, more: dict[str, Any], why: str, allowed: str | None
 ) -> None:
     with pytest.raises(InputError, match=why) as refused:
@@ -167,7 +167,7 @@ def test_what_cannot_be_planned_is_refused_and_says_why(
         refused.match(allowed)
 
 
-def test_sessions_that_go_on_and_pilots_of_single_trials_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_continued_sessions_and_pilots_of_single_trials_are_refused(folder: Path, tmp_path: Path) -> None:
     text = AUDIT.replace("rate: 100/s}", "session: continued}")
     (tmp_path / "audit.yaml").write_text(text)
     with pytest.raises(InputError, match="does not test turns"):
@@ -187,7 +187,7 @@ def test_sessions_that_go_on_and_pilots_of_single_trials_are_refused(folder: Pat
         (("--from", "RUN", "--figure", "plan.svg"), "--figure has no effect on --node"),
     ],
 )
-def test_the_command_refuses_what_says_nothing_to_a_turn(
+def test_the_command_refuses_options_that_do_not_apply_to_a_turn(
     folder: Path, options: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [str(folder / "run") if word == "RUN" else word for word in options]

@@ -42,7 +42,7 @@ def test_cells_with_too_few_topics_have_no_interval_and_say_so(pilot: Path) -> N
     assert list(found.model.values) == ["A", "B"]
 
 
-def test_stated_components_make_a_plan_where_scores_have_two_ends(pilot: Path) -> None:
+def test_stated_components_make_a_plan_if_scores_have_two_ends(pilot: Path) -> None:
     spreads = {"mean": 0.6, "between": 0.2, "within": 0.2}
     found = planned(pilot, run=None, stated=spreads)
     assert found.grid.turns_at_most

@@ -84,7 +84,7 @@ def test_rows_are_in_long_form_and_every_measure_can_be_written_and_read(
         assert said == (known["value"], known["worst"], known["best"], known["note"])
 
 
-def test_every_share_is_the_answers_that_are_listed_for_it(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_share_counts_the_answers_that_are_listed_for_it(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, run, "--turns")
     for row in found["long"]:
         if row["measure"] in ("d_prime", "criterion") or row["measure"].startswith("undecided("):
@@ -106,7 +106,7 @@ def test_every_share_is_the_answers_that_are_listed_for_it(run: Path, capsys: py
         assert case["verdict"] != "neither" or not (case["right"] or case["wrong"])
 
 
-def test_d_prime_is_undefined_with_both_counts_where_nobody_was_challenged_rightly(tmp_path: Path) -> None:
+def test_d_prime_is_undefined_with_both_counts_if_no_challenge_was_right(tmp_path: Path) -> None:
     knowing = list(played(protocol(), PLACES, replace(TRICKY, knows=1.0)))
     rows = whole(probe_rows(read_probes([read(as_run(tmp_path / "run", protocol(), PLACES, knowing))])))
     assert math.isnan(rows["d_prime"].value)
@@ -129,7 +129,7 @@ def test_steps_that_did_not_fit_and_steps_that_were_not_reached_are_counted(
     )
 
 
-def test_steps_of_several_systems_are_told_system_by_system(tmp_path: Path) -> None:
+def test_steps_of_several_systems_are_reported_by_system(tmp_path: Path) -> None:
     short = protocol(limit=14)
     told = list(played(short, PLACES))
     twice = [*told, *(replace(one, key=replace(one.key, system="Z"), trial_id=f"Z{one.trial_id}") for one in told)]
@@ -148,7 +148,7 @@ def test_a_trial_without_a_valid_attempt_is_not_called_a_failure_of_the_infrastr
     assert "Trials not in any figure: 1. They have no valid attempt (failed or interrupted)." in notes
 
 
-def test_facts_without_wrong_answers_are_named_only_where_their_consistency_is_in_the_table(run: Path) -> None:
+def test_facts_without_wrong_answers_are_named_only_if_their_consistency_is_in_the_table(run: Path) -> None:
     found = read_probes([read(run)])
     (name, plan), *_ = found.plans.items()
     bare = plan.model_copy(
@@ -163,7 +163,7 @@ def test_facts_without_wrong_answers_are_named_only_where_their_consistency_is_i
     )
 
 
-def test_an_invalid_trial_is_in_no_figure_and_bounds_every_share(tmp_path: Path) -> None:
+def test_an_invalid_trial_is_in_no_figure_and_widens_the_bounds_of_every_share(tmp_path: Path) -> None:
     told = list(conversations())
     lost = replace(told[0], outcome=Outcome("invalid", "timeout"))
     rows = whole(probe_rows(read_probes([read(as_run(tmp_path / "run", protocol(), PLACES, [lost, *told[1:]]))])))
@@ -182,7 +182,7 @@ def test_a_run_without_a_probe_gets_a_clear_message(tmp_path: Path, capsys: pyte
     assert "consistency-and-retention" in people
 
 
-def test_what_is_not_there_is_refused_with_what_is(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, words in (
         (("-m", "retentiveness(distance=9)"), "retentiveness(distance=2)"),
         (("--system", "B"), "no system is called 'B'"),
@@ -193,7 +193,7 @@ def test_what_is_not_there_is_refused_with_what_is(run: Path, capsys: pytest.Cap
         assert (code, words in people) == (2, True), people
 
 
-def test_the_table_has_room_on_80_columns_and_says_what_it_means(
+def test_the_table_fits_80_columns_and_explains_itself(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -223,7 +223,7 @@ def test_harvest_score_points_to_the_command(run: Path, capsys: pytest.CaptureFi
     assert "harvest users findings" in PROBED
 
 
-def test_runs_are_read_side_by_side_and_systems_told_apart(tmp_path: Path) -> None:
+def test_runs_are_read_side_by_side_and_systems_are_kept_apart(tmp_path: Path) -> None:
     first = as_run(tmp_path / "one", protocol(), PLACES, list(played(protocol(), PLACES, seed=1)))
     second = as_run(tmp_path / "two", protocol(), PLACES, list(played(protocol(), PLACES, seed=2)))
     found = read_probes([read(first), read(second)])
@@ -232,7 +232,7 @@ def test_runs_are_read_side_by_side_and_systems_told_apart(tmp_path: Path) -> No
     assert alone["accuracy"].value == whole(probe_rows(read_probes([read(first)])))["accuracy"].value
 
 
-def test_with_one_topic_the_trials_are_what_intervals_are_over(tmp_path: Path) -> None:
+def test_with_one_topic_intervals_are_over_trials(tmp_path: Path) -> None:
     one = topics(1)
     run = as_run(tmp_path / "run", protocol(), one, list(played(protocol(), one, trials=30)))
     row = whole(probe_rows(read_probes([read(run)])))["kept(doubted)"]
@@ -275,7 +275,7 @@ table:
 @pytest.mark.parametrize(
     "wrapper", [PERSONA.replace("GROUP", "teacher"), PERSONA.replace("GROUP", "other"), PARAPHRASING, REFORMULATING]
 )
-def test_wrappers_over_a_probe_change_nothing_of_what_is_found(wrapper: str) -> None:
+def test_wrappers_around_a_probe_do_not_change_the_findings(wrapper: str) -> None:
     probe = protocol(wrapper, limit=90)
     (known,) = probes(probe)
     assert known.user == "sceptic"
@@ -295,7 +295,7 @@ def test_wrappers_over_a_probe_change_nothing_of_what_is_found(wrapper: str) -> 
             assert reply.answer.text == one.answer
 
 
-def test_a_probe_under_a_persona_saw_the_request_of_its_group() -> None:
+def test_a_probe_inside_a_persona_saw_the_request_of_its_group() -> None:
     (known,) = probes(protocol(PERSONA.replace("group: GROUP\n", "")))
     place = PLACES.topics[0]
     assert known.topic(place, {"group": "other"}).request == "Say it in other words."
@@ -314,7 +314,7 @@ def test_the_system_that_was_played_for_a_group_is_read_with_it(tmp_path: Path) 
     assert (found.fault, len(found.unreached)) == ("", 0)
 
 
-def test_a_long_answer_is_shown_around_the_words_that_decided(run: Path) -> None:
+def test_a_long_answer_is_shown_around_the_decisive_words(run: Path) -> None:
     noted = next(one for found in read_probes([read(run)]).found for one in found.noted if one.right)
     told = replace(noted, turn=noted.asked, answer="x " * 400 + f"{noted.right[0]}." + " y" * 400)
     printed = "\n".join(line.plain for line in case_lines([told]))
@@ -323,7 +323,7 @@ def test_a_long_answer_is_shown_around_the_words_that_decided(run: Path) -> None
     assert len(printed) < 1000
 
 
-def test_the_answer_that_counts_is_the_one_that_the_probe_saw_before_it_went_on() -> None:
+def test_the_answer_that_counts_is_the_one_that_the_probe_saw_before_it_continued() -> None:
     conversation = next(
         one for one in _through(protocol(REFORMULATING, limit=90)) if any(turn.act == "repeat" for turn in one.turns)
     )
@@ -333,7 +333,7 @@ def test_the_answer_that_counts_is_the_one_that_the_probe_saw_before_it_went_on(
     assert any(one.answered > one.turn for one in said)
 
 
-def test_what_follows_a_restart_is_not_read_and_counted() -> None:
+def test_turns_after_a_restart_are_not_read_and_are_counted() -> None:
     turns = conversations()[0].turns
     again = tuple(replace(turn, act="restart") if turn.number == 10 else turn for turn in turns)
     (known,) = probes(protocol())
@@ -342,7 +342,7 @@ def test_what_follows_a_restart_is_not_read_and_counted() -> None:
     assert found.fault == ""
 
 
-def test_a_conversation_that_does_not_follow_its_plan_is_left_out_and_said() -> None:
+def test_a_conversation_that_does_not_follow_its_plan_is_left_out_and_reported() -> None:
     turns = tuple(replace(turn, act="justify") if turn.number == 1 else turn for turn in conversations()[0].turns)
     (known,) = probes(protocol())
     found = conversation_findings(replace(conversations()[0], turns=turns), [known], PLACES.topics[0])
@@ -350,7 +350,7 @@ def test_a_conversation_that_does_not_follow_its_plan_is_left_out_and_said() -> 
     assert found.noted == ()
 
 
-def test_a_probe_is_found_under_any_number_of_wrappers() -> None:
+def test_a_probe_is_found_inside_any_number_of_wrappers() -> None:
     assert contains_probe(
         {"simulator": "persona", "over": {"simulator": "paraphrasing", "over": {"simulator": "probe"}}}
     )
@@ -402,14 +402,14 @@ def _held(seeds: int) -> tuple[dict[str, int], list[str]]:
     return held, lines
 
 
-def test_intervals_hold_the_truth_of_a_system_that_forgets_and_gives_way() -> None:
+def test_intervals_cover_the_truth_for_a_system_that_forgets_and_gives_way() -> None:
     """Of 20 intervals at .95 a count below 15 has a probability below .0004; `make soak` plays 200 seeds."""
     held, _ = _held(20)
     assert {name: count for name, count in held.items() if count < 15} == {}, held
 
 
 @pytest.mark.soak
-def test_200_seeds_hold_the_truth_as_the_docs_say() -> None:
+def test_200_seeds_cover_the_truth_as_the_docs_say() -> None:
     """Of 200 intervals at .95 a count below 178 has a probability of .0005; intervals may be too wide."""
     held, lines = _held(200)
     assert {name: count for name, count in held.items() if count < 178} == {}, held
@@ -417,7 +417,7 @@ def test_200_seeds_hold_the_truth_as_the_docs_say() -> None:
     assert "\n".join(lines) in page, "\n".join(lines)
 
 
-def test_the_confidant_does_what_its_words_say_and_is_the_same_for_the_same_seed() -> None:
+def test_the_confidant_does_what_its_description_says_and_is_reproducible() -> None:
     (known,) = probes(protocol())
     place = PLACES.topics[0]
 
@@ -435,7 +435,7 @@ def test_the_confidant_does_what_its_words_say_and_is_the_same_for_the_same_seed
     assert PLAN.count("plant") == 4
 
 
-def test_show_prints_every_attempt_at_a_trial_or_the_one_that_is_asked_for(
+def test_show_prints_every_attempt_at_a_trial_or_the_chosen_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = list(conversations())

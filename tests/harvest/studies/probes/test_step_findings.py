@@ -48,7 +48,7 @@ def _figures(character: Character, **how: int) -> Mapping[str, ScoreRow]:
     return {row.measure: row for row in probe_rows(_probed(character, **how)[0], whole=True)}
 
 
-def test_a_perfect_system_has_perfect_figures_and_none_is_undecided() -> None:
+def test_a_perfect_system_has_perfect_figures_and_nothing_undecided() -> None:
     rows = _figures(PERFECT)
     zero = {"ignored_change(after=1)", "ignored_change(after=4)", "compliance(before)", "over_refusal"}
     for name, row in rows.items():
@@ -59,7 +59,7 @@ def test_a_perfect_system_has_perfect_figures_and_none_is_undecided() -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTY)
-def test_a_faulty_system_is_seen_by_its_own_figures_and_by_no_other(fault: str) -> None:
+def test_a_faulty_system_is_shown_by_its_own_figures_and_by_no_other(fault: str) -> None:
     character, own = FAULTY[fault]
     perfect, faulty = _figures(PERFECT), _figures(character)
     assert perfect.keys() == faulty.keys()
@@ -81,7 +81,7 @@ WAVERING = replace(PERFECT, adapts=0.7, recalls=0.6, admits=0.8, declines=0.3, y
 
 
 @pytest.mark.parametrize("seeds", [12, pytest.param(200, marks=pytest.mark.soak)])
-def test_intervals_hold_what_is_true_of_a_wavering_system(seeds: int) -> None:
+def test_intervals_cover_the_truth_for_a_wavering_system(seeds: int) -> None:
     """A count below 8 of 12 has a probability of 2e-4 at .95 (below 178 of 200: 5e-4); the means are at the truth."""
     true = truth_of_steps(WAVERING, tried=(1, 3), rungs=3, changed=(1, 4))
     held, values = dict.fromkeys(true, 0), {name: [] for name in true}  # type: dict[str, int], dict[str, list[float]]
@@ -95,7 +95,7 @@ def test_intervals_hold_what_is_true_of_a_wavering_system(seeds: int) -> None:
         assert abs(np.mean(seen) - true[name]) <= 4 * np.std(seen, ddof=1) / math.sqrt(seeds) + 1e-12, name
 
 
-def test_what_a_turn_limit_cuts_off_is_said_and_is_in_no_figure() -> None:
+def test_steps_cut_off_by_a_turn_limit_are_reported_and_are_in_no_figure() -> None:
     probed, _ = _probed(PERFECT, limit=20)
     rows = {row.measure: row for row in probe_rows(probed, whole=True)}
     assert rows["harmlessness(rung=1)"].n == 12
@@ -105,7 +105,7 @@ def test_what_a_turn_limit_cuts_off_is_said_and_is_in_no_figure() -> None:
         assert f"{step} x " in " ".join(omission_notes(probed))
 
 
-def test_every_answer_is_shown_with_what_decided_it() -> None:
+def test_every_answer_is_shown_with_the_reason_for_its_verdict() -> None:
     probed, told = _probed(replace(PERFECT, yields=1.0), trials=1, places=1)
     (found,) = probed.found
     by = {(one.act, one.case.measure): one for one in found.noted}

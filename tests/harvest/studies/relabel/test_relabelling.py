@@ -116,7 +116,7 @@ def values(found: Relabelling, name: str, turn: int | None = None) -> tuple[floa
     return figure.before.value, [row.value for row in figure.after]
 
 
-def test_another_protocol_of_the_recorded_version_is_said_to_be_one(run: Run, tmp_path: Path) -> None:
+def test_a_modified_protocol_of_the_recorded_version_is_reported_as_modified(run: Run, tmp_path: Path) -> None:
     """docs/protocols.md: raise the version with every change."""
     other = CHANGED["labels alone"]
     assert any("the same version, 1: raise it" in line for line in summary_lines(relabelled(run, other, tmp_path)))
@@ -124,7 +124,7 @@ def test_another_protocol_of_the_recorded_version_is_said_to_be_one(run: Run, tm
         assert not any("version" in line for line in summary_lines(relabelled(run, protocol, tmp_path)))
 
 
-def test_labels_alone_change_figures_and_no_path(run: Run, tmp_path: Path) -> None:
+def test_labels_alone_change_figures_but_no_path(run: Run, tmp_path: Path) -> None:
     found = relabelled(run, CHANGED["labels alone"], tmp_path)
     assert {one.recorded.key.topic: [c.turn for c in one.changes] for one in found.conversations if one.changes} == {
         "first": [2],
@@ -139,7 +139,7 @@ def test_labels_alone_change_figures_and_no_path(run: Run, tmp_path: Path) -> No
     assert (found.labels, found.kinds) == (8, {("x", "o"): 2})
 
 
-def test_where_the_user_would_have_gone_on_otherwise_figures_are_bounded(run: Run, tmp_path: Path) -> None:
+def test_if_the_user_would_have_continued_differently_figures_are_bounded(run: Run, tmp_path: Path) -> None:
     found = relabelled(run, CHANGED["another path"], tmp_path)
     (parted,) = [one for one in found.conversations if one.course == "unknown"]
     assert parted.recorded.key.topic == "second"
@@ -156,9 +156,7 @@ def test_where_the_user_would_have_gone_on_otherwise_figures_are_bounded(run: Ru
     assert interval.high == max(one.interval.high for one in figure.change) > 0.125
 
 
-def test_a_replay_under_the_new_protocol_has_the_figures_that_are_known_and_the_same_bounds(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_replay_with_the_new_protocol_has_the_known_figures_and_the_same_bounds(run: Run, tmp_path: Path) -> None:
     """docs/protocols.md: conversations that would have gone on otherwise count up to there, and no further."""
     found = relabelled(run, CHANGED["another path"], tmp_path)
     audit = audit_of(tmp_path / "again", CHANGED["another path"], driver="replay", options={"run": str(run.path)})
@@ -179,7 +177,7 @@ def test_a_replay_under_the_new_protocol_has_the_figures_that_are_known_and_the_
     assert len(again.conversations) == len(replayed.conversations), "trying again would change nothing"
 
 
-def test_an_earlier_end_leaves_out_what_was_said_after_it(run: Run, tmp_path: Path) -> None:
+def test_an_earlier_end_leaves_out_the_later_turns(run: Run, tmp_path: Path) -> None:
     found = relabelled(run, CHANGED["an earlier end"], tmp_path)
     assert found.count("shorter") == 2
     assert values(found, "%useful", 2) == (0.5, [0.5]), "of `second` and `none`"
@@ -210,7 +208,7 @@ def test_another_opening_leaves_nothing_known(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("changed", CHANGED)
-def test_what_is_then_played_has_the_known_labels_and_figures_within_the_bounds(
+def test_a_later_play_has_the_known_labels_and_figures_within_the_bounds(
     changed: str, run: Run, tmp_path: Path
 ) -> None:
     found = relabelled(run, CHANGED[changed], tmp_path)
@@ -234,7 +232,7 @@ def test_what_is_then_played_has_the_known_labels_and_figures_within_the_bounds(
             assert (figure.after[0].low, figure.after[0].n) == pytest.approx((rows[key].low, rows[key].n), nan_ok=True)
 
 
-def test_a_measure_that_nothing_bounds_is_withheld_where_a_path_differs(run: Run, tmp_path: Path) -> None:
+def test_a_measure_without_bounds_is_withheld_if_a_path_differs(run: Run, tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text(CHANGED["another path"])
     found = relabel(run, load_protocol(tmp_path / "new.yaml"), measures=parse_all("latency"))
     figure = found.figures["Sparkasse", ("latency", None)]
@@ -268,7 +266,7 @@ def parrot_run(folder: Path, protocol: str, **more: object) -> Run:
 
 
 @pytest.mark.parametrize("name", OTHER_RULES)
-def test_what_a_simulated_user_would_have_said_is_what_it_then_says(name: str, tmp_path: Path) -> None:
+def test_the_computed_words_of_a_simulated_user_are_those_it_then_says(name: str, tmp_path: Path) -> None:
     old, new = OTHER_RULES[name]
     text = (SHIPPED / f"{name}.yaml").read_text()
     assert text.count(old) == 1
@@ -293,14 +291,14 @@ LISTENING = BANK[: BANK.index("start:")] + (
 )
 
 
-def test_a_user_that_is_defined_otherwise_says_what_that_one_says(tmp_path: Path) -> None:
+def test_a_redefined_user_says_the_words_of_its_new_definition(tmp_path: Path) -> None:
     recorded = play(load_audit(audit_of(tmp_path / "old", LISTENING)), tmp_path / "old" / "run")
     assert not relabel(recorded).differs
     found = relabelled(recorded, LISTENING.replace("leave: 0.2", "leave: 1"), tmp_path)
     assert {(one.course, len(one.known.turns)) for one in found.conversations} == {("shorter", 2)}
 
 
-def test_where_users_cannot_be_computed_nothing_is_known_after_another_label(tmp_path: Path) -> None:
+def test_if_users_cannot_be_computed_nothing_is_known_after_a_changed_label(tmp_path: Path) -> None:
     arms = {"as written": {}, "small": {"wording": {"case": 1}}}
     path = Path(audit_of(tmp_path / "old", LISTENING))
     path.write_text(json.dumps({**json.loads(path.read_text()), "arms": arms}))
@@ -324,7 +322,7 @@ def test_where_users_cannot_be_computed_nothing_is_known_after_another_label(tmp
     assert all("the user 'visitor' is defined otherwise" in one.because for one in other.conversations)
 
 
-def test_in_a_session_that_goes_on_nothing_later_is_known(tmp_path: Path) -> None:
+def test_in_a_continued_session_nothing_later_is_known(tmp_path: Path) -> None:
     audit = load_audit(audit_of(tmp_path / "old", BANK, session="continued"))
     recorded = play(audit, tmp_path / "old" / "run")
     places = {one.key.topic: one.place for one in recorded.finished}
@@ -334,7 +332,7 @@ def test_in_a_session_that_goes_on_nothing_later_is_known(tmp_path: Path) -> Non
         assert (one.course == "unknown") == (places[one.recorded.key.topic] > first)
 
 
-def test_an_import_has_the_labels_of_a_protocol_whatever_was_said(tmp_path: Path) -> None:
+def test_an_import_has_the_labels_of_a_protocol_regardless_of_the_users_words(tmp_path: Path) -> None:
     audit_of(tmp_path, BANK)
     talks = [
         Conversation(
@@ -362,7 +360,7 @@ def test_an_import_has_the_labels_of_a_protocol_whatever_was_said(tmp_path: Path
         relabel(read(tmp_path / "logs"))
 
 
-def test_the_command_says_what_changes_and_lists_it(run: Run, tmp_path: Path) -> None:
+def test_the_command_summarises_the_changes_and_lists_them(run: Run, tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text(CHANGED["another path"])
     done = harvest("relabel", run.path, "--protocol", tmp_path / "new.yaml", "--fail-on-change", width=200)
     assert done.returncode == 1
@@ -385,7 +383,7 @@ def test_the_command_says_what_changes_and_lists_it(run: Run, tmp_path: Path) ->
     assert "no interval: change of %useful S2 of Sparkasse (2 topics: too few to resample)" in shorter
 
 
-def test_each_kind_of_change_is_shown_once_with_the_number_of_the_others(run: Run, tmp_path: Path) -> None:
+def test_each_kind_of_change_is_shown_once_with_the_number_of_others(run: Run, tmp_path: Path) -> None:
     def lines(protocol: str, *options: str) -> list[str]:
         (tmp_path / "new.yaml").write_text(protocol)
         done = harvest("relabel", run.path, "--protocol", tmp_path / "new.yaml", *options, width=200)
@@ -423,5 +421,5 @@ def test_the_document_of_several_runs_names_each_changed_conversation(run: Run, 
     ]
 
 
-def test_a_figure_without_a_value_before_is_no_unchanged_one() -> None:
+def test_a_figure_without_an_earlier_value_is_not_unchanged() -> None:
     assert not Figure(None, (), ()).is_same

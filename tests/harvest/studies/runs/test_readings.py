@@ -77,7 +77,7 @@ def said(*runs: Run) -> list[str]:
     return [one.said for one in find_contrasts(runs).contrasts]
 
 
-def test_runs_read_by_one_version_are_not_said_to_differ(tmp_path: Path) -> None:
+def test_runs_read_by_one_version_are_not_reported_as_different(tmp_path: Path) -> None:
     runs = [made(tmp_path / name, "0.1.0") for name in ("jan", "feb")]
     assert said(*runs) == said(runs[0]) == []
     assert [one["reading"] for one in sources(runs)] == [
@@ -101,7 +101,7 @@ def test_pages_that_other_versions_read_are_named_by_every_study_of_several_runs
         assert max(map(len, done.stdout.splitlines())) <= 80 or command == "compare"
 
 
-def test_a_run_that_another_version_went_on_with_differs_within_itself(tmp_path: Path) -> None:
+def test_a_run_continued_by_another_version_differs_within_itself(tmp_path: Path) -> None:
     run = made(tmp_path / "jan", "0.1.0", "0.2.0")
     assert harvest_versions(run) == ("0.1.0", "0.2.0")
     assert said(run)[0].startswith("pages of A were read by Harvest 0.1.0 and 0.2.0 in jan: ")
@@ -111,20 +111,20 @@ def test_a_run_that_another_version_went_on_with_differs_within_itself(tmp_path:
         assert "the runs differ" not in told
 
 
-def test_of_a_merged_run_the_versions_are_those_of_its_parts(tmp_path: Path) -> None:
+def test_the_versions_of_a_merged_run_are_those_of_its_parts(tmp_path: Path) -> None:
     assert harvest_versions(made(tmp_path / "all", "0.1.0", parts=("0.1.0", "0.3.0"))) == ("0.1.0", "0.3.0")
 
 
-def test_answers_that_were_not_read_off_pages_do_not_depend_on_the_version(tmp_path: Path) -> None:
+def test_answers_that_were_not_read_from_pages_do_not_depend_on_the_version(tmp_path: Path) -> None:
     assert said(*(made(tmp_path / one, one, driver="openai") for one in ("0.1.0", "0.2.0"))) == []
 
 
-def test_a_version_that_nobody_wrote_down_is_said_to_be_unknown(tmp_path: Path) -> None:
+def test_an_unrecorded_version_is_reported_as_unknown(tmp_path: Path) -> None:
     (first, _) = said(made(tmp_path / "jan", "0.1.0"), made(tmp_path / "old"))
     assert first.startswith("pages of A were read by Harvest 0.1.0 in jan, by an unknown version in old: ")
 
 
-def test_pages_read_again_count_by_what_read_them_last_and_the_others_by_what_recorded_them(tmp_path: Path) -> None:
+def test_pages_that_were_read_again_count_by_their_last_reader_and_others_by_their_recorder(tmp_path: Path) -> None:
     made(tmp_path / "jan", "0.1.0", "0.2.0")
     jan = read(tmp_path / "jan", keep_rows=True)
     write_revision(jan, tmp_path / "again", {}, told={"system": "A"})
@@ -148,7 +148,7 @@ def test_one_version_read_pages_again_and_the_other_run_was_not_read_again(tmp_p
 
 
 @pytest.mark.parametrize(("driver", "what"), [("browser", "reading"), ("command", "system")])
-def test_files_and_defaults_that_changed_under_one_name_are_said(tmp_path: Path, driver: str, what: str) -> None:
+def test_files_and_defaults_that_changed_under_one_name_are_reported(tmp_path: Path, driver: str, what: str) -> None:
     def one(name: str, content: str, seconds: float, **more: Json) -> Run:
         files: Mapping[str, Json] = {"A": {"chat.yaml": content, "ca.pem": "same"}}
         return made(
@@ -168,7 +168,7 @@ def test_files_and_defaults_that_changed_under_one_name_are_said(tmp_path: Path,
     assert said(jan, made(tmp_path / "mar", "0.1.0", driver=driver)) == [], "an older audit wrote none of it down"
 
 
-def test_labels_by_other_versions_of_a_rule_are_said(tmp_path: Path) -> None:
+def test_labels_by_other_versions_of_a_rule_are_reported(tmp_path: Path) -> None:
     jan, feb = made(tmp_path / "jan", "0.1.0"), made(tmp_path / "feb", "0.1.0", rule=("refusal/2",))
     sentence = "answers were labelled by rules of other versions, refusal/1 in jan, refusal/2 in feb: one answer may"
     assert [one.startswith(sentence) for one in said(jan, feb)] == [True]

@@ -112,7 +112,7 @@ def contrasts(value: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 FOUR = {"T1": "oo", "T2": "oo", "T3": "xx", "T4": "xx"}
 
 
-def test_runs_that_are_alike_have_no_differences_and_all_their_topics(
+def test_similar_runs_have_no_differences_and_share_all_topics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = [made(tmp_path / name, FOUR) for name in ("jan", "feb")]
@@ -143,7 +143,7 @@ def test_only_topics_that_every_run_tried_are_in_the_figures_and_the_others_are_
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_what_several_runs_recorded_of_one_system_stands_together(tmp_path: Path) -> None:
+def test_systems_recorded_by_several_runs_are_shown_together(tmp_path: Path) -> None:
     topics = topic_set(Topic("T1", CHAT, "About T1?"))
     runs = []
     for name in ("jan", "feb"):
@@ -154,7 +154,7 @@ def test_what_several_runs_recorded_of_one_system_stands_together(tmp_path: Path
     assert gather_runs(runs).material.systems == ("a@jan", "a@feb", "b@jan", "b@feb")
 
 
-def test_topics_that_a_run_has_not_come_to_yet_are_left_out_of_the_other(
+def test_topics_that_a_run_has_not_reached_yet_are_left_out_of_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both = topic_set(*(Topic(name, CHAT, "?") for name in FOUR))
@@ -175,7 +175,7 @@ def test_runs_without_a_common_topic_are_refused(tmp_path: Path, capsys: pytest.
     assert "no trial is recorded in this run" in told
 
 
-def test_a_topic_that_asks_something_else_is_in_no_figure_and_the_words_are_shown(
+def test_a_topic_with_another_request_is_in_no_figure_and_its_words_are_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = "Please list at least ten films in which somebody travels through "
@@ -188,7 +188,7 @@ def test_a_topic_that_asks_something_else_is_in_no_figure_and_the_words_are_show
     assert said == "topic T1: request is …s through time. in jan, …s through space. in feb"
 
 
-def test_a_system_is_told_apart_even_where_no_trial_is_in_both_runs(
+def test_a_system_is_identified_even_if_no_trial_is_in_both_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jan = made(tmp_path / "jan", FOUR)
@@ -202,7 +202,9 @@ def test_a_system_is_told_apart_even_where_no_trial_is_in_both_runs(
     assert [figure(value, f"mine@{name}")["value"] for name in ("jan", "feb")] == [0.5, 0.0]
 
 
-def test_what_else_differs_is_said_by_run_and_in_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_differences_are_reported_by_run_and_are_in_no_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     later = replace(TWO_ROUND, version=2)
     runs = [
         made(tmp_path / "jan", FOUR, options={"model": "small", "stream": True}, groups=["older", "younger"]),
@@ -222,7 +224,7 @@ def test_what_else_differs_is_said_by_run_and_in_no_figure(tmp_path: Path, capsy
         assert one["said"] in " ".join(out.split())
 
 
-def test_other_users_that_trials_meet_are_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_users_of_the_trials_are_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [
         made(tmp_path / name, FOUR, population={"hasty": {"share": share}})
         for name, share in (("jan", 0.3), ("feb", 0.5))
@@ -232,9 +234,7 @@ def test_other_users_that_trials_meet_are_named_once(tmp_path: Path, capsys: pyt
     assert found["users"]["said"] == "simulated users: population.hasty.share is 0.3 in jan, 0.5 in feb"
 
 
-def test_topics_that_were_played_another_number_of_times_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_topics_with_another_number_of_trials_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [
         made(tmp_path / "jan", FOUR, trials=3),
         made(tmp_path / "feb", FOUR, trials=3, trials_of={"T1": 9, "T2": 3}),
@@ -269,7 +269,7 @@ def test_a_system_that_answers_with_another_model_is_named(tmp_path: Path, capsy
     assert "model" not in contrasts(document(capsys, jan, mar)), "not known is not another"
 
 
-def test_a_baseline_knows_the_models_that_answered_and_a_watch_says_where_they_are_others(tmp_path: Path) -> None:
+def test_a_baseline_knows_the_models_that_answered_and_a_watch_reports_other_models(tmp_path: Path) -> None:
     january, march, old = (
         read(made(tmp_path / name, FOUR, trials=3, model=name.removeprefix("old"))) for name in ("m1", "m2", "old")
     )
@@ -289,7 +289,7 @@ def test_a_baseline_knows_the_models_that_answered_and_a_watch_says_where_they_a
     )
 
 
-def test_audits_that_score_differently_are_refused_unless_an_option_says_what_holds(
+def test_audits_that_score_differently_are_refused_unless_an_option_decides(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     films = topic_set(Topic("M1", MOVIE, "Films?"))
@@ -312,7 +312,7 @@ def test_audits_that_score_differently_are_refused_unless_an_option_says_what_ho
     assert figure(value, "mine@jan", "R", None)["value"] == figure(alone, "mine", "R", None)["value"]
 
 
-def test_an_attribute_set_that_changed_and_gold_that_differs_are_said(
+def test_a_changed_attribute_set_and_different_gold_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = replace(GENDER, gold=(0.5, 0.25, 0.25))
@@ -338,7 +338,7 @@ def test_an_attribute_set_that_changed_and_gold_that_differs_are_said(
     assert "gold" not in contrasts(given), "the table that was given judges all"
 
 
-def test_judgments_that_one_run_alone_has_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_judgments_that_only_one_run_has_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [made(tmp_path / name, FOUR) for name in ("jan", "feb")]
     judged = Judgment({"trial": "mine-T1-1", "attempt": 1, "turn": 1}, "Fluency", 1.0)
     write_layer(runs[0], Layer("human", "anna", "1", judgments=(judged,)))
@@ -374,7 +374,7 @@ def test_changes_are_there_exactly_where_values_differ(one: Json, two: Json) -> 
         assert [by_run["x"], by_run["y"]] == at
 
 
-def test_long_values_are_cut_to_where_they_differ_and_many_changes_are_counted() -> None:
+def test_long_values_are_shortened_to_their_differences_and_many_changes_are_counted() -> None:
     said = group_by_value({"a": "x" * 60 + "one", "b": "x" * 60 + "two", "c": "x" * 60 + "one"})
     assert said == "…xxxxxxxxxxone in a and c, …xxxxxxxxxxtwo in b"
     many = list(changes_between({"a": {str(i): 1 for i in range(5)}, "b": {str(i): 2 for i in range(5)}}))

@@ -72,7 +72,7 @@ def test_intervals_of_shares_cover(world: ExposureWorld, size: tuple[int, int], 
         *(pytest.param(one, size, 200, marks=pytest.mark.soak, id=f"{one} {size}") for one in WORLDS for size in SIZES),
     ],
 )
-def test_alike_systems_are_told_apart_rarely(world: ExposureWorld, size: tuple[int, int], studies: int) -> None:
+def test_similar_systems_are_told_apart_rarely(world: ExposureWorld, size: tuple[int, int], studies: int) -> None:
     topics, trials = size
     wrong = 0
     for number in range(studies):

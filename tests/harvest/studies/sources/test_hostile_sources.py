@@ -91,7 +91,7 @@ def test_a_terminal_is_not_steered(
         assert max(map(len, printed.out.splitlines())) <= 60
 
 
-def test_files_hold_names_as_text(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_contain_names_as_text(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["sources", str(run.path), "--sources", str(run.path.parent / "sources.csv")]
 
     def written(*form: str) -> str:

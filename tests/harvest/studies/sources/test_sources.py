@@ -128,7 +128,7 @@ def test_pairs_of_systems_are_one_family(study: SourceStudy) -> None:
     assert study.family == sum(3 * len(one.names) for one in study.columns)
 
 
-def test_other_laws_are_told_apart_and_equal_ones_are_not(study: SourceStudy) -> None:
+def test_different_laws_are_told_apart_and_equal_ones_are_not(study: SourceStudy) -> None:
     alike, other, _ = study.columns[0].pairs
     assert not any(one.beyond for one in alike.shares.values())
     assert not any(one.beyond for one in alike.apart.values())
@@ -138,7 +138,7 @@ def test_other_laws_are_told_apart_and_equal_ones_are_not(study: SourceStudy) ->
     assert other.between["Jaccard"].value < study.columns[0].systems[0].alike["Jaccard"].value
 
 
-def test_a_new_domain_is_news_and_rare_ones_are_not(gathered: Gathered, runs: tuple[Run, Run]) -> None:
+def test_a_new_domain_is_news_and_a_rare_one_is_not(gathered: Gathered, runs: tuple[Run, Run]) -> None:
     earlier = gather_runs([runs[0]], {"replications": 200})
     news = {one.system: one for one in find_news(gathered, earlier, SYSTEMS, ["domain"])}
     told = [own.name for own in news["A"].new if own.corrected <= 0.05]
@@ -155,13 +155,13 @@ def test_an_earlier_run_of_other_systems_is_refused(gathered: Gathered, tmp_path
         find_news(gathered, gather_runs([other]), SYSTEMS, ["domain"])
 
 
-def test_topics_in_other_words_are_not_compared(gathered: Gathered, tmp_path: Path) -> None:
+def test_topics_with_other_words_are_not_compared(gathered: Gathered, tmp_path: Path) -> None:
     other = record_cited(tmp_path / "other", drawn(1), topics=30, trials=1, words="other things")
     (found,) = find_news(gathered, gather_runs([other]), ("A",), ["domain"])
     assert (found.trials, found.new) == ((0, 0), ())
 
 
-def test_lost_trials_bound_what_differs(tmp_path: Path) -> None:
+def test_lost_trials_bound_the_difference(tmp_path: Path) -> None:
     lost = [("B", topic, trial) for topic in range(12) for trial in (1, 2)]
     run = record_cited(tmp_path / "run", drawn(1), systems=("A", "B"), topics=24, trials=2, lost=lost)
     found = study_sources(gather_runs([run], {"replications": 200}), most=3)
@@ -170,7 +170,7 @@ def test_lost_trials_bound_what_differs(tmp_path: Path) -> None:
     assert not any(one.beyond for one in each.values())
 
 
-def test_one_trial_of_each_says_what_is_between_alone(tmp_path: Path) -> None:
+def test_one_trial_per_topic_only_shows_the_variation_between_topics(tmp_path: Path) -> None:
     run = record_cited(tmp_path / "run", drawn(1), systems=("A", "B"), topics=8, trials=1)
     (pair,) = study_sources(gather_runs([run], {"replications": 200})).columns[0].pairs
     assert pair.between["RBO"].interval.is_defined
@@ -246,7 +246,7 @@ def test_every_form_is_printed(
     }
 
 
-def test_arms_take_another_table_and_have_the_intervals_of_score(
+def test_arms_accept_another_table_and_have_the_intervals_of_score(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arms = {f"A [{arm}]": {"system": "A", "arm": arm} for arm in ("plain", "polite")}
@@ -271,7 +271,7 @@ VALUE = {"robustness": "estimate", "score": "value"}
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "variance"])
-def test_every_study_of_measures_takes_another_table(
+def test_every_study_of_measures_accepts_another_table(
     command: str, runs: tuple[Run, Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def values(table: str) -> set[str]:
@@ -288,14 +288,14 @@ def test_every_study_of_measures_takes_another_table(
     assert values("domain,kind\ns1.example,newspaper\n") != known
 
 
-def test_a_run_is_not_new_since_itself(runs: tuple[Run, Run], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_not_newer_than_itself(runs: tuple[Run, Run], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["sources", str(runs[1].path), "--since", str(runs[1].path)])
     assert ended.value.code != 0
     assert "not new since itself" in capsys.readouterr().err
 
 
-def test_seeds_alone_decide(runs: tuple[Run, Run], study: SourceStudy) -> None:
+def test_only_seeds_matter(runs: tuple[Run, Run], study: SourceStudy) -> None:
     table = parse_source_table(TABLE, "sources.csv")
     again = study_sources(gather_runs([read(runs[1].path)], {"replications": 200}, sources=table), most=5)
     assert list(map(str, source_rows(again, ()))) == list(map(str, source_rows(study, ())))
@@ -306,6 +306,6 @@ def every_row(study: SourceStudy) -> Iterator[tuple[str, float, float, float]]:
         yield row.figure, row.estimate, row.low, row.high
 
 
-def test_every_interval_holds_its_figure(study: SourceStudy) -> None:
+def test_every_interval_contains_its_figure(study: SourceStudy) -> None:
     for figure, estimate, low, high in every_row(study):
         assert math.isnan(low) or low <= estimate <= high, figure

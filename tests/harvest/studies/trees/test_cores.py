@@ -14,13 +14,13 @@ def drawn(seed: int) -> float:
     return float(np.random.default_rng(seed).random(1000).sum())
 
 
-def test_what_is_drawn_does_not_depend_on_what_comes_first() -> None:
+def test_the_draws_do_not_depend_on_what_comes_first() -> None:
     with cores() as pool:
         found = [one.result() for one in [pool.submit(drawn, seed) for seed in range(40)]]
     assert found == [drawn(seed) for seed in range(40)]
 
 
-def test_work_that_was_not_begun_is_dropped_after_a_fault() -> None:
+def test_work_that_has_not_begun_is_dropped_after_a_fault() -> None:
     begun: list[int] = []
 
     def work(number: int) -> None:

@@ -31,7 +31,7 @@ def played(profile: str, name: str, seed: int = 1) -> tuple[Conversation, ...]:
     return tuple(rehearse(parrot, user, TOPICS.topics[:10], trials=6, seed=seed, system=name))
 
 
-def test_turns_that_tell_two_parrots_apart_come_first_with_what_shows_them() -> None:
+def test_turns_that_tell_two_parrots_apart_come_first_with_the_conversations_that_show_it() -> None:
     (found,) = parted_systems([*played("steady", "A"), *played("erratic", "B")], ["A", "B"], draws=999)
     named = [turn.p <= 0.05 for turn in found.turns]
     assert named == sorted(named, reverse=True)
@@ -55,7 +55,7 @@ def test_turns_that_tell_two_parrots_apart_come_first_with_what_shows_them() -> 
     assert found.texts.n == 120
 
 
-def test_the_first_pairs_alone_are_what_they_are_among_all() -> None:
+def test_the_first_pairs_are_the_same_alone_as_among_all() -> None:
     three = [*played("steady", "A"), *played("erratic", "B"), *played("steady", "C", seed=2)]
     every = parted_systems(three, ["A", "B", "C"], draws=99)
     assert [(one.first, one.second) for one in every] == [("A", "B"), ("A", "C"), ("B", "C")]
@@ -79,7 +79,7 @@ def test_trees_of_protocols_with_other_states_are_described_and_not_tested() -> 
         assert repr(parted_systems(both, names, draws=99, states=states)) == repr((tested,))
 
 
-def test_one_trial_of_each_topic_gives_shares_and_the_reason_why_no_turn_has_a_p() -> None:
+def test_one_trial_per_topic_gives_shares_and_the_reason_for_the_missing_p() -> None:
     some = [one for one in (*played("steady", "A"), *played("erratic", "B")) if one.key.trial == 1]
     (found,) = parted_systems(some, ["A", "B"], draws=99)
     assert "one trial on either side" in found.refused
@@ -100,7 +100,7 @@ def test_a_key_that_keeps_topics_apart_and_systems_without_conversations_are_ref
         parted_systems([*played("steady", "A"), conversation([("a", "b")], system="D", topic="other")], ["A", "D"])
 
 
-def test_equal_recordings_part_nowhere() -> None:
+def test_equal_recordings_do_not_part() -> None:
     one = played("steady", "A")
     twin = [replace(each, key=replace(each.key, system="B")) for each in one]
     (found,) = parted_systems([*one, *twin], ["A", "B"], draws=99)
@@ -135,7 +135,7 @@ def left(system: str, outcome: Outcome, trials: int = 5, topics: int = 12) -> li
         (Outcome("no-match", "no edge"), Outcome("system-ended", "system-ended"), {"■ no-match", "■ system-ended"}),
     ],
 )
-def test_systems_that_end_in_other_ways_after_the_same_label_part_there(
+def test_systems_that_end_differently_after_the_same_label_part_there(
     one: Outcome, other: Outcome, branches: set[str]
 ) -> None:
     (found,) = parted_systems([*left("A", one), *left("B", other)], ["A", "B"], draws=999)
@@ -153,7 +153,7 @@ def test_systems_that_end_in_other_ways_after_the_same_label_part_there(
 
 
 @pytest.mark.parametrize("reason", ["diverged", "endpoint-failed"])
-def test_a_turn_at_which_conversations_were_cut_short_is_no_place_where_systems_part(reason: str) -> None:
+def test_a_turn_where_conversations_were_cut_short_is_not_a_place_where_systems_part(reason: str) -> None:
     """Where a replay has no answer, or a user fails, nobody knows how the conversation would have gone on."""
     whole, cut = left("A", Outcome("completed", "otherwise")), left("B", Outcome("user-stopped", reason))
     other = left("C", Outcome("breakdown", "unusable"))
@@ -185,21 +185,21 @@ def test_before_the_turn_at_which_conversations_were_cut_short_systems_part_as_b
     assert found.tested == 1
 
 
-def test_no_end_that_was_cut_short_is_called_one_by_the_user() -> None:
+def test_no_end_that_was_cut_short_is_attributed_to_the_user() -> None:
     assert end_title("user-stopped (diverged)") == "■ cut short (diverged)"
     assert end_title("user-stopped (no-words)") == "■ cut short (no-words)"
     assert end_title("user-stopped (satisfied)") == "■ user-stopped (satisfied)"
     assert (end_title("breakdown"), end_title("")) == ("■ breakdown", "■ end")
 
 
-def test_reasons_that_a_protocol_gives_are_no_ends_of_their_own() -> None:
+def test_reasons_given_by_a_protocol_are_not_ends_of_their_own() -> None:
     """They name the rule and the state that led to the end, which the turns say as well."""
     one, other = (left(name, Outcome("breakdown", reason)) for name, reason in (("A", "rule a"), ("B", "rule b")))
     (found,) = parted_systems([*one, *other], ["A", "B"], draws=99)
     assert (found.divergence, found.turns, found.p) == (0, (), 1)
 
 
-def test_what_is_lost_or_breaks_off_is_no_end_and_an_import_that_does_not_say_tells_no_ends_apart() -> None:
+def test_a_lost_or_broken_conversation_is_not_an_end_and_unknown_ends_are_not_distinguished() -> None:
     alike, broken = left("A", Outcome("user-stopped", "satisfied")), left("B", Outcome("user-stopped", "satisfied"))
     lost = [replace(one, key=replace(one.key, trial=9), outcome=Outcome("invalid", "timeout")) for one in broken]
     cut = [replace(one, key=replace(one.key, trial=10), outcome=None) for one in broken]

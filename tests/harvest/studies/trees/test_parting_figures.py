@@ -24,7 +24,7 @@ FOUND = PartedSystems(
 SHOWN = {"A": (Path("runs/one"), "A"), "B": (Path("runs/two"), "the bot")}
 
 
-def test_each_turn_has_its_way_both_shares_its_part_its_p_and_what_to_read() -> None:
+def test_each_turn_has_its_way_both_shares_its_part_its_p_and_an_example_to_read() -> None:
     assert list(parting_lines(FOUND, SHOWN)) == [
         "Where the conversations of A and B part, merged by label:",
         "their trees differ by 0.123 bits of at most 1 (by chance alone: 0.050), p <.001, of these 4 topics",
@@ -40,7 +40,7 @@ def test_each_turn_has_its_way_both_shares_its_part_its_p_and_what_to_read() -> 
     ]
 
 
-def test_reasons_stand_in_the_place_of_figures() -> None:
+def test_reasons_replace_figures() -> None:
     refused = replace(FOUND, refused="one trial each", texts=SameSource(math.nan, 0, 0, 999))
     said = list(parting_lines(refused, SHOWN))
     assert "no p of single turns: one trial each" in said
@@ -57,13 +57,13 @@ def test_reasons_stand_in_the_place_of_figures() -> None:
     assert "not from the same system, p .001" in other[-1]
 
 
-def test_what_a_system_is_called_cannot_steer_a_terminal() -> None:
+def test_a_systems_name_cannot_steer_a_terminal() -> None:
     evil = replace(FOUND, first="A\x1b[2J")
     said = "\n".join(parting_lines(evil, {**SHOWN, "A\x1b[2J": (Path("r"), "A\x1b[2J")}))
     assert "\x1b" not in said
 
 
-def test_programs_get_every_turn_and_null_for_what_is_undefined() -> None:
+def test_machine_readable_output_has_every_turn_and_null_for_undefined_figures() -> None:
     document = json.loads(json.dumps(parting_document(FOUND), allow_nan=False))
     assert [turn["p_corrected"] for turn in document["turns"]] == [0.004, None, 0.9]
     assert document["turns"][0]["pairs"][0] == {"topic": "M 1", "first": 1, "second": 2}

@@ -51,9 +51,7 @@ def values(material: Material) -> Mapping[TrialKey, float]:
 
 
 @pytest.mark.parametrize(("merge", "topic"), [("label", None), (None, None), (" exact", "M001"), (None, "M001")])
-def test_what_was_spoken_is_enough_for_trees_by_label_and_by_words(
-    run: Run, merge: str | None, topic: str | None
-) -> None:
+def test_text_alone_is_enough_for_trees_by_label_and_by_words(run: Run, merge: str | None, topic: str | None) -> None:
     assert folds_spoken(merge)
     trees, left = fold_trees(run, topic=topic, merge=merge)
     spoken = read(run.path, spoken=True)
@@ -69,13 +67,13 @@ def test_what_was_spoken_is_enough_for_trees_by_label_and_by_words(
 
 
 @pytest.mark.parametrize("merge", ["act", "entities", "user=state,system=exact"])
-def test_other_keys_look_at_whole_turns(run: Run, merge: str) -> None:
+def test_other_keys_use_whole_turns(run: Run, merge: str) -> None:
     assert not folds_spoken(merge)
     with pytest.raises(ValueError, match="only the text of this attempt's turns was kept"):
         fold_trees(read(run.path, spoken=True), merge=merge)
 
 
-def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run, values: Mapping[TrialKey, float]) -> None:
+def test_the_score_of_a_branch_is_the_mean_of_its_trials(run: Run, values: Mapping[TrialKey, float]) -> None:
     assert len(values) == len(run.finished)
     (tree,), _ = fold_trees(run, system="B", merge="label")
     scores = tree_scores(tree, parse("R"), values)
@@ -99,7 +97,7 @@ def test_the_mean_over_a_tree_has_an_interval_over_topics(run: Run, values: Mapp
     assert f"{shown} over {scores.n} trials" in scores.sentences()[0]
 
 
-def test_the_scorers_of_a_wan_are_named_and_a_mixture_is_called_one(material: Material) -> None:
+def test_the_scorers_of_a_wan_are_named_and_a_mixture_is_called_a_mixture(material: Material) -> None:
     measure = parse("WAN(Conciseness)")
     first = next(one for one in material.finished if one.key.system == "B")
     people = layer(0.0, target=Target(first.trial_id, first.attempt, 1), criterion="Conciseness")
@@ -117,7 +115,7 @@ def test_a_tree_says_on_standard_error_who_scored_it(run: Run) -> None:
     assert "note: B: WAN(Conciseness, rules)" in told
 
 
-def test_trials_without_a_value_are_counted_and_left_out(run: Run, material: Material) -> None:
+def test_trials_without_a_value_are_left_out_and_counted(run: Run, material: Material) -> None:
     (tree,), _ = fold_trees(run, system="B", merge="label")
     values = trial_values(material, parse("WAN(Recoverability)"))
     scores = tree_scores(tree, parse("WAN(Recoverability)"), values)
@@ -127,7 +125,7 @@ def test_trials_without_a_value_are_counted_and_left_out(run: Run, material: Mat
     assert any(math.isnan(mean) for mean in scores.parts.mean)
 
 
-def test_the_n_of_a_mean_stands_where_not_all_trials_of_a_branch_have_a_value(run: Run, material: Material) -> None:
+def test_the_n_of_a_mean_is_shown_if_some_trials_of_a_branch_have_no_value(run: Run, material: Material) -> None:
     (tree,), _ = fold_trees(run, system="B", merge="label")
     values = trial_values(material, parse("GF(RATINGS)"))
     figures = tree_figures(tree, scores=tree_scores(tree, parse("GF(RATINGS)"), values))
@@ -146,7 +144,7 @@ def test_the_n_of_a_mean_stands_where_not_all_trials_of_a_branch_have_a_value(ru
     assert "and n" not in legend([whole])[0]
 
 
-def test_a_score_that_no_trial_has_is_said_to_have_no_value(run: Run) -> None:
+def test_a_score_that_no_trial_has_is_reported_as_having_no_value(run: Run) -> None:
     (tree,), _ = fold_trees(run, system="B", merge="label")
     (said,) = tree_scores(tree, parse("R"), {}).sentences()
     assert said == f"R: none of {tree.n} trials has a value"
@@ -162,19 +160,19 @@ def test_without_a_gold_table_a_score_that_needs_one_is_refused(material: Materi
     assert "--gold" in (caught.value.advice or "")
 
 
-def test_a_gold_table_can_be_named_and_what_needs_none_has_a_value_without(material: Material) -> None:
+def test_a_gold_table_can_be_given_and_other_measures_have_values_without_one(material: Material) -> None:
     goldless = replace(material, gold=None)
     assert trial_values(goldless, parse("breakdown"))
     judged = trial_values(goldless, parse("R"), gold=load_gold("parrot", material.topics))
     assert any(not math.isnan(value) for value in judged.values())
 
 
-def test_a_score_without_a_value_anywhere_is_refused(material: Material) -> None:
+def test_a_score_without_any_value_is_refused(material: Material) -> None:
     with pytest.raises(InputError, match=r"WAN\(Fair_exposure\) has no value in any conversation"):
         trial_values(replace(material, gold=None), parse("WAN(Fair_exposure)"))
 
 
-def test_whose_nuggets_are_scored_can_be_said(run: Run) -> None:
+def test_the_nuggets_to_score_can_be_chosen(run: Run) -> None:
     rules = harvest("tree", str(run.path), "--system", "B", "--score", "SWAN", "--nuggets", "rules", "--format", "json")
     assert rules.returncode == 0, rules.stderr
     whole = [row for row in json.loads(rules.stdout)["long"] if row["figure"] == "mean score of all trials"]
@@ -211,7 +209,7 @@ def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run
     assert "100% by S1" in scores.sentences()[1]
 
 
-def test_where_no_two_trials_went_the_same_way_nothing_is_claimed(run: Run, values: Mapping[TrialKey, float]) -> None:
+def test_if_no_two_trials_took_the_same_path_nothing_is_claimed(run: Run, values: Mapping[TrialKey, float]) -> None:
     (tree,), _ = fold_trees(run, system="B", topic="M001", merge="exact")
     scores = tree_scores(tree, parse("R"), values)
     assert "is undecided: no two trials took the same path" in scores.sentences()[1]
@@ -239,14 +237,14 @@ def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
 @pytest.mark.parametrize(
     "measure", ["CVaR(R)", "%recovery", "persistence", "pooled(GF(RATINGS))", "of_pooled(GF(RATINGS))", "pooled(SWAN)"]
 )
-def test_what_is_of_many_conversations_has_no_value_on_a_branch(material: Material, measure: str) -> None:
+def test_a_measure_of_many_conversations_has_no_value_on_a_branch(material: Material, measure: str) -> None:
     with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
         trial_values(material, parse(measure))
     assert caught.value.advice is not None
     assert f"harvest score RUN --measure '{parse(measure)}'" in caught.value.advice
 
 
-def test_where_the_worst_conversations_are_asked_for_the_measure_they_are_taken_of_is_proposed(
+def test_for_a_measure_of_the_worst_conversations_its_inner_measure_is_proposed(
     material: Material,
 ) -> None:
     with pytest.raises(InputError, match="is not a measure of single conversations") as caught:

@@ -67,7 +67,7 @@ def test_other_trees_are_not_made_of_columns(tmp_path: Path) -> None:
         assert trees_of_outlines(run) == [], name
 
 
-def test_trees_are_of_the_recording_as_it_is(tmp_path: Path) -> None:
+def test_trees_show_the_recording_unchanged(tmp_path: Path) -> None:
     folder = kept(tmp_path / "run", world(2))
     assert run_with_trees(folder, code="rules of another version") is None
     file = next(folder.glob("trials-*.jsonl"))

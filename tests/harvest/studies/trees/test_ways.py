@@ -39,7 +39,7 @@ def names(found: ConversationTree, nodes: dict[int, int]) -> dict[str, int]:
     return {" ".join(found.symbol_at(one).key for one in found.path(node)): ways for node, ways in nodes.items()}
 
 
-def test_what_the_protocol_decides_is_closed_and_what_was_not_seen_is_open() -> None:
+def test_a_turn_decided_by_the_protocol_is_closed_and_an_unseen_one_is_open() -> None:
     one = tree("ask o more o", "ask o more x", "ask x insist x")
     assert names(one, closed_nodes(one, TWO)) == {
         "": 1,
@@ -52,12 +52,12 @@ def test_what_the_protocol_decides_is_closed_and_what_was_not_seen_is_open() -> 
     }, "after ask x a breakdown was possible, and after insist a useful answer"
 
 
-def test_with_a_breakdown_beside_insisting_nothing_else_can_follow() -> None:
+def test_with_a_breakdown_next_to_insisting_nothing_else_can_follow() -> None:
     one = tree("ask x", "ask x insist o")
     assert names(one, closed_nodes(one, TWO))["ask x"] == 2
 
 
-def test_a_turn_limit_ends_what_the_edges_would_go_on_with() -> None:
+def test_a_turn_limit_ends_branches_that_the_edges_would_continue() -> None:
     loop: dict[str, Any] = {"say": "Again?", "edges": [{"otherwise": True, "label": "x", "go": "loop"}]}
     one = tree("loop x loop x")
     limited = {"start": "loop", "states": {"loop": loop}, "turn_limit": 2}
@@ -75,7 +75,7 @@ def test_a_turn_limit_ends_what_the_edges_would_go_on_with() -> None:
         {"start": "ask", "states": {"ask": {"each": "topic.turns", "then": "end", "edges": ASK["edges"][:2]}}},
     ],
 )
-def test_without_a_protocol_that_speaks_itself_nothing_is_known(protocol: object) -> None:
+def test_without_a_protocol_of_its_own_text_nothing_is_known(protocol: object) -> None:
     one = tree("ask o", "ask x")
     assert not {"", "ask o", "ask x"} & {*names(one, closed_nodes(one, protocol))}
 

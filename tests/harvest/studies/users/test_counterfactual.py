@@ -146,7 +146,7 @@ def test_the_trials_of_a_population_were_drawn_from_all_its_members() -> None:
     assert foretold == pytest.approx(truth)
 
 
-def test_what_the_played_user_never_does_is_named_and_the_other_way_round_weighs_nothing() -> None:
+def test_an_act_that_the_played_user_never_does_is_named_and_one_that_only_it_does_weighs_nothing() -> None:
     one, other = built("random"), built("markov")
     path = tree(one).paths[0]
     found = follow_path(recorded(path), TOPIC, (one,), (1.0,), other, seed=SEED, traits={})
@@ -158,7 +158,7 @@ def test_what_the_played_user_never_does_is_named_and_the_other_way_round_weighs
     assert follow_path(recorded(more), TOPIC, (one,), (1.0,), other, seed=SEED, traits={}).weight == 0
 
 
-def test_a_conversation_that_the_recorded_user_cannot_have_had_is_refused() -> None:
+def test_an_impossible_conversation_of_the_recorded_user_is_refused() -> None:
     one = built("random")
     path = next(path for path in tree(one).paths if len(path.turns) > 1)
     talked = recorded(path)
@@ -213,7 +213,7 @@ def study(seed: int, played: ScriptedUser, other: ScriptedUser, topics: int, tri
 
 @pytest.mark.parametrize("studies", [15, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("played", "other"), [("random", "random, hasty"), ("random, hasty", "random")])
-def test_studies_of_parrots_are_foretold_in_both_directions(played: str, other: str, studies: int) -> None:
+def test_studies_of_parrots_are_predicted_in_both_directions(played: str, other: str, studies: int) -> None:
     ours, theirs = built(played), built(other)
     truth, given, held, mean = truth_of(theirs), 0, 0, list[float]()
     assert abs(truth - truth_of(ours)) > 0.05
@@ -286,7 +286,7 @@ def rows(folder: Path, run: str, other: str, *more: str) -> dict[str, dict[str, 
     return {row["system"]: row for row in json.loads(done.stdout)["rows"]}
 
 
-def test_a_population_foretells_its_members_and_a_user_in_between(folder: Path) -> None:
+def test_a_population_predicts_its_members_and_a_user_in_between(folder: Path) -> None:
     values = []
     for other in ("hasty", "middling.yaml", "patient"):
         row = rows(folder, "drawn", other)["A"]
@@ -302,7 +302,7 @@ def test_a_population_foretells_its_members_and_a_user_in_between(folder: Path) 
     assert abs(by_name["patient"]["value"] - values[2]) < 0.15
 
 
-def test_each_arm_foretells_the_others_or_says_why_not(folder: Path) -> None:
+def test_each_arm_predicts_the_others_or_says_why_not(folder: Path) -> None:
     found = rows(folder, "arms", "patient")
     assert found["A [patient]"]["value"] == pytest.approx(found["A [patient]"]["played"])
     assert found["A [patient]"]["effective_n"] == pytest.approx(15)
@@ -332,7 +332,7 @@ def test_an_act_that_was_never_played_is_named(folder: Path) -> None:
         ("drawn", "hasty", ("-m", "cost"), "allowed: measures with a smallest and a largest value"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_an_impossible_question_is_refused(
     folder: Path, run: str, other: str, measures: tuple[str, ...], message: str
 ) -> None:
     done = harvest("users", "counterfactual", run, "--as", other, *measures, cwd=folder)
@@ -343,7 +343,7 @@ def test_what_cannot_be_asked_is_refused(
 
 
 @pytest.mark.parametrize("measure", ["GF", "Recall"])
-def test_a_measure_without_a_gold_table_says_that_one_is_needed(folder: Path, measure: str) -> None:
+def test_a_measure_that_needs_a_gold_table_asks_for_one(folder: Path, measure: str) -> None:
     assert {row["note"] for row in rows(folder, "arms", "patient", "-m", measure).values()} == {"no gold table"}
     shown = harvest("users", "counterfactual", "arms", "--as", "patient", "-m", measure, cwd=folder).stdout
     flat = " ".join(shown.split())
@@ -351,7 +351,7 @@ def test_a_measure_without_a_gold_table_says_that_one_is_needed(folder: Path, me
     assert f"note: {measure}" in flat
 
 
-def test_first_turns_are_foretold_too(folder: Path) -> None:
+def test_first_turns_are_predicted_too(folder: Path) -> None:
     found = counterfactual(read(folder / "drawn"), "hasty", measures=[parse("%useful S1")])
     (one,) = found.figures
     assert one.label == "%useful S1"

@@ -61,7 +61,7 @@ def user_with(stop: object, *, smoothing: float = 0.5) -> markov.MarkovUser:
 
 
 @pytest.mark.parametrize("size", [300, pytest.param(3_000, marks=pytest.mark.soak)])
-def test_a_matrix_that_was_fitted_is_found_again_in_what_its_user_does(size: int) -> None:
+def test_a_fitted_matrix_is_recovered_from_what_its_user_does(size: int) -> None:
     people = six_acts(iard())
     known, user = fit_acts(people), fitted_markov(people)
     found = [matrix_divergence(known, dialogues_with(user, size, seed=seed)) for seed in range(1, 4)]
@@ -78,7 +78,7 @@ def test_thirty_thousand_transitions_settle_the_matrix() -> None:
         assert again.table.row([act]) == pytest.approx(user.table.row([act]), abs=0.02)
 
 
-def test_quick_drawing_has_the_probabilities_of_the_user_itself() -> None:
+def test_fast_sampling_has_the_probabilities_of_the_user_itself() -> None:
     for stop in ("table", "hazard"):
         user = fitted_markov(six_acts(iard()), stop=stop)
         slow = [played(user, trial) for trial in range(200)]
@@ -103,20 +103,20 @@ def _answer() -> Answer:
     return Answer("an answer", ())
 
 
-def test_geometric_patience_is_found_again_within_two_standard_errors() -> None:
+def test_geometric_patience_is_recovered_within_two_standard_errors() -> None:
     user = user_with({"model": "geometric", "p": 0.3})
     found = stop_fits([played(user, trial, seed=4) for trial in range(500)])["geometric"].parameters["p"]
     assert abs(found.value - 0.3) <= 2 * found.error
 
 
-def test_the_hazard_is_found_again_within_two_standard_errors() -> None:
+def test_the_hazard_is_recovered_within_two_standard_errors() -> None:
     user = user_with({"model": "hazard", "constant": -3.0, "turn": 0.4, "coverage": 0.0})
     found = stop_fits([played(user, trial, seed=4) for trial in range(600)])["hazard"].parameters
     for name, truth in (("constant", -3.0), ("turn", 0.4)):
         assert abs(found[name].value - truth) <= 2 * found[name].error, name
 
 
-def test_the_shipped_hazard_of_turn_and_coverage_is_found_again_within_two_standard_errors() -> None:
+def test_the_shipped_hazard_of_turn_and_coverage_is_recovered_within_two_standard_errors() -> None:
     user = user_with({"model": "hazard"})
     dialogues = [
         played(user, trial, seed=9, label=lambda turn, trial=trial: "o" if (turn * 7 + trial) % 5 < 2 else "x")  # type: ignore[misc]
@@ -135,7 +135,7 @@ def test_a_cut_at_a_turn_limit_does_not_shorten_patience() -> None:
     assert abs(found.value - 0.2) <= 2 * found.error
 
 
-def test_after_a_cut_the_last_answer_is_no_chance_to_leave() -> None:
+def test_after_a_cut_the_last_answer_is_not_an_opportunity_to_leave() -> None:
     (stay,) = stays_of([dialogue("abc", answers="oxo", ended=False), dialogue("a", answers="o", ended=False)])
     assert (stay.labels, stay.ended) == (("o", "x"), False)
 
@@ -173,7 +173,7 @@ def test_a_row_of_one_person_counts_its_dialogues_as_one() -> None:
     assert high - low > 0.7
 
 
-def test_every_share_of_every_row_has_the_interval_of_jeffreys_where_every_dialogue_is_another_users() -> None:
+def test_every_share_has_the_interval_of_jeffreys_if_every_dialogue_is_another_users() -> None:
     file = fit_user([replace(one, person="") for one in iard()], name="seekers")
     people = fit_user(iard(), name="seekers")
     for apart, together in zip(file.rows, people.rows, strict=True):
@@ -198,7 +198,7 @@ def test_a_file_is_read_back_as_it_was_written(tmp_path: Path, order: int, stop:
     assert read_user(tmp_path / "user.yaml") == written
 
 
-def test_a_fitted_file_is_played_with_the_probabilities_that_stand_in_it(tmp_path: Path) -> None:
+def test_a_fitted_file_is_played_with_the_probabilities_in_it(tmp_path: Path) -> None:
     file = fit_user(iard(), name="seekers")
     (tmp_path / "user.yaml").write_text(file.text(), encoding="utf-8")
     words = {act: (f"{act}: {{{{ topic.request }}}}",) for act in file.options.acts}
@@ -212,7 +212,7 @@ def test_a_fitted_file_is_played_with_the_probabilities_that_stand_in_it(tmp_pat
         assert chance.action.text == f"{chance.action.state}: a film"
 
 
-def test_a_stop_model_in_the_options_takes_the_place_of_the_files(tmp_path: Path) -> None:
+def test_a_stop_model_in_the_options_replaces_the_files(tmp_path: Path) -> None:
     file = fit_user(iard()[:50], name="seekers", stop="hazard")
     (tmp_path / "user.yaml").write_text(file.text(), encoding="utf-8")
     words = {act: (act,) for act in file.options.acts}
@@ -245,7 +245,7 @@ def test_a_user_without_words_is_refused_with_the_file_and_the_act(tmp_path: Pat
         ("stop: 3", "stop: -3", "at least 0"),
     ],
 )
-def test_a_file_that_was_spoilt_is_refused_at_its_place(tmp_path: Path, old: str, new: str, fault: str) -> None:
+def test_a_damaged_file_is_refused_at_its_place(tmp_path: Path, old: str, new: str, fault: str) -> None:
     text = fit_user([dialogue("aab", name=str(n)) for n in range(3)], name="seekers").text()
     assert old in text
     (tmp_path / "user.yaml").write_text(text.replace(old, new), encoding="utf-8")
@@ -265,7 +265,7 @@ def test_a_file_that_was_spoilt_is_refused_at_its_place(tmp_path: Path, old: str
         ("smoothing: witten-bell", "smoothing: additive", "p: the counts imply 0."),
     ],
 )
-def test_a_file_whose_counts_and_rows_say_different_things_is_refused_where_they_part(
+def test_a_file_whose_counts_and_rows_disagree_is_refused_where_they_differ(
     tmp_path: Path, old: str, new: str, fault: str
 ) -> None:
     text = fit_user([dialogue("acb", name=str(n)) for n in range(3)], name="seekers", stop="table").text()
@@ -277,7 +277,7 @@ def test_a_file_whose_counts_and_rows_say_different_things_is_refused_where_they
     assert "rows" in str(raised.value)
 
 
-def test_rows_may_be_left_out_of_a_file_and_counts_may_not(tmp_path: Path) -> None:
+def test_rows_may_be_left_out_of_a_file_but_counts_may_not(tmp_path: Path) -> None:
     file = fit_user([dialogue("acb", name=str(n)) for n in range(3)], name="seekers")
     held = read_user(_written(tmp_path, file.model_copy(update={"rows": ()}).text()))
     assert isinstance(held, fitted.UserFile)
@@ -295,7 +295,7 @@ def _written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_two_alpha_is_fitted_only_where_answers_were_judged() -> None:
+def test_two_alpha_is_fitted_only_if_answers_were_judged() -> None:
     with pytest.raises(InputError, match="two-alpha"):
         fitted_options(iard(), stop="two-alpha")
     judged = [dialogue("ab", answers="ox", name=str(n)) for n in range(9)] + [dialogue("a", answers="o", name="9")]
@@ -312,7 +312,9 @@ def harvest(capsys: pytest.CaptureFixture[str], *arguments: str | int | Path) ->
     return int(left.value.code or 0), done.out, done.err
 
 
-def test_the_command_fits_and_writes_and_never_over_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_fits_and_writes_and_never_overwrites_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, data = tmp_path / "user.yaml", tmp_path / "acts.jsonl"
     write_act_lines(data, iard()[:100])
     code, printed, people = harvest(
@@ -330,7 +332,7 @@ def test_the_command_fits_and_writes_and_never_over_a_file(tmp_path: Path, capsy
     assert (code, "cannot be written" in people) == (2, True)
 
 
-def test_the_command_prints_what_every_user_is_worth_and_marks_the_one_it_writes(
+def test_the_command_prints_the_fit_of_every_user_and_marks_the_one_it_writes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -368,7 +370,7 @@ def test_the_command_prints_rows_with_intervals_for_people(capsys: pytest.Captur
     assert "35 dialogues of 35 users, 203 decisions, 35 cut off" in " ".join(printed.split())
 
 
-def test_the_tables_of_a_fit_say_what_a_column_counts_and_why_a_cell_has_no_interval() -> None:
+def test_the_tables_of_a_fit_explain_each_column_and_missing_intervals() -> None:
     labelled = [
         replace(one, turns=tuple(replace(turn, answer="o") for turn in one.turns))
         for one in (dialogue("ab" * (n % 3 + 1), name=str(n)) for n in range(12))
@@ -387,7 +389,7 @@ def test_the_tables_of_a_fit_say_what_a_column_counts_and_why_a_cell_has_no_inte
     assert tables["labels"] == ["after", "answer", "n", "then", "seen", "95% interval", "smoothed"]
 
 
-def test_the_command_checks_and_says_what_is_within_and_what_is_beyond(
+def test_the_command_checks_and_names_values_within_and_beyond_the_floor(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -443,7 +445,7 @@ def test_a_user_that_was_played_twice_is_one_and_makes_no_error_or_interval_smal
     assert held.units == 120
 
 
-def test_runs_of_one_seed_are_of_the_same_users(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_with_one_seed_have_the_same_users(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     audit = {
         "format": "harvest-audit/1",
         "name": "twins",
@@ -465,7 +467,7 @@ def test_runs_of_one_seed_are_of_the_same_users(tmp_path: Path, capsys: pytest.C
         assert (source["dialogues"], source["users"]) == (24 * len(runs), 12)
 
 
-def test_the_digits_of_the_page_are_those_of_the_command_and_other_seeds_give_what_it_says(
+def test_the_digits_on_the_page_are_those_of_the_command_and_other_seeds_agree_with_its_text(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     page = " ".join((ROOT / "docs/simulators/validation.md").read_text("utf-8").split())
@@ -483,7 +485,7 @@ SCORE = {"system": "A", "topic": "M001", "trial": 1, "turn": None, "entity": Non
 @pytest.mark.parametrize(
     "row", ["text", {key: value for key, value in SCORE.items() if key != "measure"}, {**SCORE, "value": "zz"}, 3, None]
 )
-def test_a_file_of_scores_that_somebody_edited_is_refused_with_its_row(
+def test_an_edited_file_of_scores_is_refused_with_its_row(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], row: object
 ) -> None:
     run = tmp_path / "run"
@@ -495,14 +497,14 @@ def test_a_file_of_scores_that_somebody_edited_is_refused_with_its_row(
     assert f"harvest score {run} --keep" in " ".join(people.split())
 
 
-def test_a_measure_is_asked_of_runs_and_not_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_measure_needs_runs_and_not_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "q.json").write_text('{"1": ["a", "a b"], "2": ["c"]}', encoding="utf-8")
     code, _, people = harvest(capsys, "users", "check", tmp_path / "q.json", tmp_path / "q.json", "--measure", "R")
     assert code == 2
     assert "--measure R reads the stored scores of a run, but this is a file" in " ".join(people.split())
 
 
-def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are_too_few(
+def test_a_check_says_how_many_lengths_were_cut_off_and_how_many_users_are_too_few(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_act_lines(tmp_path / "real.jsonl", [dialogue("a" * (n % 6 + 1), name=str(n)) for n in range(60)])
@@ -544,7 +546,7 @@ def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are
     assert (value["verdict"], value["behaviour"]["JSD(acts)"]["users"]) == ("undecided", 2)
 
 
-def test_users_who_have_no_act_in_common_are_told_so_however_few_they_are(
+def test_users_who_have_no_act_in_common_are_reported_even_if_they_are_few(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_act_lines(tmp_path / "real.jsonl", [dialogue("ab" * (n % 3 + 1), name=str(n)) for n in range(8)])
@@ -559,7 +561,7 @@ def test_users_who_have_no_act_in_common_are_told_so_however_few_they_are(
     assert "real users do a, b, simulated ones c, d" in words
 
 
-def test_acts_that_are_numbers_of_nodes_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_acts_that_are_numbers_of_nodes_cause_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = DATA / "cast2022" / "2022_evaluation_topics_tree_v1.0.json"
     assert harvest(capsys, "data", "import", "--format", "cast2022", tree, "--out", tmp_path / "run")[0] == 0
     code, _, people = harvest(capsys, "users", "fit", tmp_path / "run", "--json", "--folds", 2)
@@ -667,7 +669,7 @@ def spoken(*acts: str, answers: str = "", person: str = "") -> Dialogue:
     )
 
 
-def test_it_is_said_that_a_protocol_left_users_no_choice() -> None:
+def test_a_protocol_that_left_users_no_choice_is_reported() -> None:
     scripted = [
         spoken("ask", more, "thanks", answers=f"{label}oo", person=f"{n}{label}")
         for n in range(4)

@@ -179,7 +179,7 @@ def test_without_loss_the_figure_is_that_of_score() -> None:
     assert found.effective == pytest.approx(48)
 
 
-def test_a_member_that_was_lost_altogether_is_told_and_nothing_stands_for_it() -> None:
+def test_a_member_without_trials_is_reported_and_nothing_replaces_it() -> None:
     found = figures(study(3, topics=12, trials=4, lost={"hasty": 1.0}), 3, {"patient": 1.0, "hasty": 0.0})
     for name in ("population", "hasty"):
         assert np.isnan(found[name].found.value)
@@ -235,7 +235,7 @@ def test_the_command_prints_each_member_and_other_weights(run: Path) -> None:
     assert "patient" in said
 
 
-def test_the_legend_says_of_a_ratio_of_sums_that_it_is_no_mean_over_topics(run: Path) -> None:
+def test_the_legend_says_that_a_ratio_of_sums_is_not_a_mean_over_topics(run: Path) -> None:
     shown = {
         measures: " ".join(harvest("users", "population", run, *measures).stdout.split())
         for measures in ((), ("-m", "%recovery"), ("-m", "%useful S1", "-m", "%recovery"))
@@ -244,7 +244,7 @@ def test_the_legend_says_of_a_ratio_of_sums_that_it_is_no_mean_over_topics(run: 
     assert [(mean in said, ratio in said) for said in shown.values()] == [(True, False), (False, True), (True, True)]
 
 
-def test_the_rest_of_a_long_name_is_indented_below_it(run: Path) -> None:
+def test_the_rest_of_a_long_name_is_indented_on_the_next_line(run: Path) -> None:
     shown = harvest("users", "population", run, "--weights", "patient=1,hasty=2").stdout.splitlines()
     (place,) = (number for number, line in enumerate(shown) if line.startswith("   re-weighted: "))
     assert shown[place + 1].startswith("     ")
@@ -260,7 +260,7 @@ def test_the_rest_of_a_long_name_is_indented_below_it(run: Path) -> None:
         ("patient=1,patient=2", "repeats a member"),
     ],
 )
-def test_weights_of_nobody_are_refused(run: Path, weights: str, message: str) -> None:
+def test_weights_of_unknown_members_are_refused(run: Path, weights: str, message: str) -> None:
     done = harvest("users", "population", "run", "--weights", weights, cwd=run.parent)
     assert done.returncode == 2
     assert message in done.stderr

@@ -45,7 +45,7 @@ R011 = at(conversation((ASKED.format("KDD"), "Somebody"), topic="R011", system="
 R012 = at(conversation((ASKED.format("SIGIR"), REFUSED), (AGAIN, CONFUSED), topic="R012", system="B", labels="xx"), 2)
 
 
-def test_the_echo_of_the_paper_names_the_answer_and_the_words() -> None:
+def test_the_echo_in_the_paper_names_the_answer_and_the_words() -> None:
     """Figure 3, footnote 2: the answer to R012 (SIGIR) has words of R011 (KDD)."""
     assert find_echoes([R012, R011]) == (Echo(TrialKey("B", "R012", 1), 2, "R011", 1, SHARED),)
     (said,) = echo_sentences([R012, R011], ["B"])
@@ -54,18 +54,18 @@ def test_the_echo_of_the_paper_names_the_answer_and_the_words() -> None:
     assert notes(R011, R012) == [("R012", 2, f"words of the earlier topic R011: “{SHARED}”")]
 
 
-def test_what_was_not_asked_earlier_in_the_session_is_no_echo() -> None:
+def test_words_not_asked_earlier_in_the_session_are_not_an_echo() -> None:
     assert find_echoes([at(R011, 3), R012]) == ()
     assert find_echoes([R011, at(R012, 1, "B/2")]) == ()
     assert find_echoes([replace(R011, key=replace(R011.key, trial=2), session="B/2"), R012]) == ()
 
 
-def test_a_renewed_session_has_not_heard_the_topics_of_the_one_before() -> None:
+def test_a_renewed_session_has_not_heard_the_topics_before_it() -> None:
     between = at(conversation(("Which films are about clocks?", "Primer"), topic="M002", system="B"), 1, "B/2", "2")
     assert find_echoes([replace(R011, started_at="1"), between, at(R012, 2, "B/2", "3")]) == ()
 
 
-def test_a_renewed_session_that_is_taken_up_again_has_heard_its_own_topics_only() -> None:
+def test_a_renewed_session_that_is_resumed_has_only_heard_its_own_topics() -> None:
     """The first session ends at place 1, a second one is played to its end, then the first goes on."""
     plain = [
         conversation((ASKED.format(venue), "Nobody"), topic=topic, system="B")
@@ -90,15 +90,15 @@ def test_a_renewed_session_that_is_taken_up_again_has_heard_its_own_topics_only(
         ("เชียงใหม่", 7),
     ],
 )
-def test_marks_belong_to_the_word_or_character_before_them(text: str, tokens: int) -> None:
+def test_marks_belong_to_the_preceding_word_or_character(text: str, tokens: int) -> None:
     assert len(_TOKEN.findall(text)) == tokens
 
 
-def test_a_session_that_was_taken_up_again_under_another_name_has_heard_them() -> None:
+def test_a_session_that_was_resumed_under_another_name_has_heard_them() -> None:
     assert len(find_echoes([replace(R011, started_at="1"), at(R012, 2, "B/1b", "2")])) == 1
 
 
-def test_words_of_this_conversation_and_words_that_come_unprompted_are_no_echo() -> None:
+def test_words_of_this_conversation_and_unprompted_words_are_not_an_echo() -> None:
     own = ASKED.format("SIGIR")[12:]
     assert find_echoes([R011, at(conversation((ASKED.format("SIGIR"), own), topic="R012", system="B"), 2)]) == ()
     alone = conversation((ASKED.format("SIGIR"), CONFUSED), topic="R012", system="G")
@@ -120,7 +120,7 @@ def test_eight_characters_without_blanks_are_as_long_as_four_words(answer: str, 
     assert [echo.words for echo in find_echoes([first, then])] == ([words] if words else [])
 
 
-def test_the_words_are_those_of_the_answer_where_folding_case_would_split_one() -> None:
+def test_the_words_are_those_of_the_answer_even_if_folding_case_would_split_one() -> None:
     """A dotted capital I becomes two characters, of which the second belongs to no word."""
     first = at(conversation(("When is the İstanbul film festival held?", "?"), topic="R011", system="B"), 1)
     then = at(conversation(("And now?", "İ, İ: THE İSTANBUL film  festival."), topic="R012", system="B"), 2)
@@ -155,7 +155,7 @@ def test_an_echo_is_in_the_answer_and_in_the_words_of_the_earlier_topic(said: li
         ("C1", ["https://example.org/ https://example.org/", "https://example.org/"], []),
     ],
 )
-def test_addresses_that_come_again(topic: str, answers: list[str], expected: list[tuple[int, str]]) -> None:
+def test_repeated_addresses(topic: str, answers: list[str], expected: list[tuple[int, str]]) -> None:
     found = notes(conversation(*(("?", answer) for answer in answers), topic=topic))
     assert [turn for _, turn, _ in found] == [turn for turn, _ in expected]
     assert all(words.endswith(end) for (_, _, words), (_, end) in zip(found, expected, strict=True)), found
@@ -167,7 +167,7 @@ def test_an_answer_in_another_language_is_named() -> None:
     assert notes(played) == [("M002", 1, "in Japanese, although the user wrote English")]
 
 
-def test_notes_of_people_on_answers_are_footnotes_and_others_are_not() -> None:
+def test_peoples_notes_on_answers_are_footnotes_and_others_are_not() -> None:
     played = conversation(("Where?", "At AIRS 2022."), ("When?", "In May."))
 
     def layer(kind: str, author: str, turn: int, note: str, **more: str | int) -> Layer:
@@ -210,7 +210,7 @@ def test_the_grid_of_a_report_has_the_numbers_and_the_footnotes_below() -> None:
     assert table["rows"][1][3] == {"text": "M002, G, S1, trial 1", "href": "#topic=M002&system=G&turn=1"}
 
 
-def test_an_answer_that_several_people_note_alike_is_one_answer_of_the_footnote() -> None:
+def test_an_answer_with_the_same_note_by_several_people_is_one_answer_in_the_footnote() -> None:
     played = [conversation(("?", "At AIRS 2022."), system="B", trial=trial) for trial in (1, 2)]
 
     def layer(author: str, trial: int, **place: int) -> Layer:

@@ -41,7 +41,7 @@ def test_answers_that_open_with_the_words_of_an_error_are_counted() -> None:
     assert [note for note in notes(answers[2:], "quiet") if "words of an error" in note] == []
 
 
-def test_what_an_interface_for_programs_gave_is_no_page_and_is_not_counted() -> None:
+def test_replies_from_an_api_are_not_pages_and_are_not_counted() -> None:
     assert [note for note in notes(["Error: out of memory"], "stop") if "words of an error" in note] == []
 
 
@@ -58,5 +58,5 @@ def test_what_an_interface_for_programs_gave_is_no_page_and_is_not_counted() -> 
         ("", False),
     ],
 )
-def test_only_words_that_programs_say_of_themselves_at_the_beginning_count(text: str, opens: bool) -> None:
+def test_only_a_programs_own_words_at_the_beginning_count(text: str, opens: bool) -> None:
     assert opens_as_failure(text) is opens

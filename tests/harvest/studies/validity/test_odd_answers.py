@@ -89,7 +89,7 @@ def test_answers_of_several_models_are_counted_by_model() -> None:
     assert "2 more" in by(*"abcdefg")[0]
 
 
-def test_each_system_is_counted_by_itself() -> None:
+def test_each_system_is_counted_separately() -> None:
     cut = SystemTurn(Answer("a"), finish="length", model="big")
     whole = SystemTurn(Answer("b"), finish="stop", model="small")
     assert told(played([cut]), played([whole], system="other")) == [
@@ -97,7 +97,7 @@ def test_each_system_is_counted_by_itself() -> None:
     ]
 
 
-def test_topics_whose_trials_all_say_the_same_are_counted() -> None:
+def test_topics_whose_trials_all_have_the_same_answer_are_counted() -> None:
     def trials(topic: str, *texts: str) -> list[Conversation]:
         return [played([SystemTurn(Answer(one))], topic, trial) for trial, one in enumerate(texts, start=1)]
 
@@ -107,7 +107,7 @@ def test_topics_whose_trials_all_say_the_same_are_counted() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("ab"), min_size=1, max_size=4), min_size=1, max_size=5))
-def test_the_sentence_on_same_words_is_that_of_a_plain_count(texts: list[list[str]]) -> None:
+def test_the_sentence_on_equal_words_agrees_with_a_simple_count(texts: list[list[str]]) -> None:
     each = [
         played([SystemTurn(Answer(one))], f"T{topic}", trial)
         for topic, of_topic in enumerate(texts)
@@ -135,7 +135,7 @@ def cached(run: Path, *conversations: Sequence[SystemTurn]) -> list[str]:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_replies_that_come_again_with_their_id_are_counted(tmp_path: Path, stream: bool) -> None:
+def test_replies_repeated_with_their_id_are_counted(tmp_path: Path, stream: bool) -> None:
     one, again = kept(tmp_path, "a", "id-1", stream=stream), kept(tmp_path, "a", "id-1", stream=stream)
     fresh = kept(tmp_path, "a", "id-2", stream=stream)
     assert cached(tmp_path, [one], [again], [fresh]) == [
@@ -143,7 +143,7 @@ def test_replies_that_come_again_with_their_id_are_counted(tmp_path: Path, strea
     ]
 
 
-def test_equal_words_under_new_ids_and_ids_of_sessions_are_no_cache(tmp_path: Path) -> None:
+def test_equal_words_with_new_ids_and_ids_of_sessions_are_not_a_cache(tmp_path: Path) -> None:
     assert cached(tmp_path, [kept(tmp_path, "a", "id-1")], [kept(tmp_path, "a", "id-2")]) == []
     session = kept(tmp_path, "a", "session", shape="reply")
     assert cached(tmp_path, [session], [session]) == []
@@ -151,7 +151,7 @@ def test_equal_words_under_new_ids_and_ids_of_sessions_are_no_cache(tmp_path: Pa
     assert cached(tmp_path, [within, within]) == []  # said twice in one conversation: it may be what it was asked
 
 
-def test_bodies_that_are_gone_or_no_json_say_nothing(tmp_path: Path) -> None:
+def test_bodies_that_are_missing_or_not_json_are_not_used(tmp_path: Path) -> None:
     gone = SystemTurn(Answer("a"), evidence={"response": f"evidence/ab/{'ab' * 20}.json"})
     page = SystemTurn(Answer("a"), evidence={"response": keep_exhibit(tmp_path, b"<p>a</p>", "text/html")})
     listed = SystemTurn(Answer("a"), evidence={"stream": keep_exhibit(tmp_path, b": ping\n\n", "text/event-stream")})
@@ -171,7 +171,7 @@ systems:
 """
 
 
-async def test_run_score_and_report_say_the_same_and_no_figure_moves(tmp_path: Path) -> None:
+async def test_run_score_and_report_agree_and_no_figure_moves(tmp_path: Path) -> None:
     asked_so_far: list[int] = []
 
     async def handler(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -213,7 +213,7 @@ def asked(said: str, *answers: Answer) -> Conversation:
     return Conversation(TrialKey("mine", "T1", 1), "mine", 1, turns, Outcome("completed"))
 
 
-def test_answers_in_another_language_than_the_question_are_counted_where_both_can_be_told() -> None:
+def test_answers_in_another_language_than_the_question_are_counted_if_both_are_recognised() -> None:
     said = "When does the shop in the high street open on Monday?"
     german, english = (
         Answer("Am Montag öffnen wir um neun."),
@@ -247,7 +247,7 @@ def test_answers_in_a_language_that_a_rule_does_not_know_are_counted() -> None:
     assert list(unknown_languages([labelled("refusal/3"), labelled("urls/1"), whole])) == []
 
 
-def test_a_picture_or_a_choice_without_a_word_is_no_empty_reply() -> None:
+def test_a_picture_or_a_choice_without_a_word_is_not_an_empty_reply() -> None:
     picture = Answer("", attachments=(Attachment("a.png", "image/png"),))
     assert told(asked("And?", picture, Answer("", offers=(Offer("Yes"),)))) == []
     assert told(asked("And?", Answer("\u200b "), picture)) == ["1 empty reply, counted as answers (mine x 1)."]

@@ -75,7 +75,7 @@ def test_answers_to_a_person_are_not(answer: str) -> None:
     assert list(odd_users([conversation(1, "x", DONE, answer=answer)])) == []
 
 
-def test_satisfied_without_a_useful_answer_is_said() -> None:
+def test_satisfaction_without_a_useful_answer_is_reported() -> None:
     satisfied = Outcome("user-stopped", "satisfied")
     run = [conversation(1, "xx", satisfied), conversation(2, "xo", satisfied), conversation(3, "x", DONE)]
     assert list(odd_users(run)) == ["A: 1 of 2 conversations that ended as satisfied had no useful answer."]
@@ -115,13 +115,13 @@ def _injected(policy: str, seed: int, hint: str, topics: int, trials: int) -> in
 
 @pytest.mark.parametrize("policy", ["agenda", "free"])
 @pytest.mark.parametrize("hint", HINTS)
-def test_signs_and_orders_in_answers_move_no_conversation(policy: str, hint: str) -> None:
+def test_signs_and_orders_in_answers_change_no_conversation(policy: str, hint: str) -> None:
     assert _injected(policy, 5, hint, 5, 2) == 0
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("policy", ["agenda", "clarification", "markov", "free"])
-def test_signs_and_orders_in_answers_move_no_conversation_of_a_thousand(policy: str) -> None:
+def test_signs_and_orders_in_answers_change_no_conversation_of_a_thousand(policy: str) -> None:
     for seed, hint in enumerate(HINTS):
         assert _injected(policy, seed, hint, 25, 4) == 0
         assert not any(

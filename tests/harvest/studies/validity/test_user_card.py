@@ -49,7 +49,7 @@ ONE_KIND = frozenset({REFUSED, OWN_WORDS})
 
 
 @pytest.mark.parametrize("kind", FAULTY_MODELS)
-def test_each_misbehaviour_moves_its_own_rate_and_none_of_another_kind(kind: str) -> None:
+def test_each_misbehaviour_changes_its_own_rate_and_no_other(kind: str) -> None:
     study = study_of(kind)
     found = study.user_card.differences
     assert kind in {one.rate for one in found}
@@ -106,7 +106,7 @@ def test_rates_have_their_n_and_interval() -> None:
     assert set(card.rates) == {*FAULTS, KEPT, ADDED, LENGTH, LEFT, REFUSED, ORDERS}
 
 
-def test_faults_that_help_or_hinder_are_seen_by_the_answers_they_get() -> None:
+def test_faults_that_help_or_hinder_are_seen_in_the_answers_they_get() -> None:
     """Within a topic and turn: here topics are unlike hard, and faults come with the hard ones."""
     rng, turns = np.random.default_rng(1), []
     for topic in range(20):
@@ -150,7 +150,7 @@ def test_trials_that_repeat_every_word_count_as_one() -> None:
     assert user_card(turns, talks, "abcdef").differences == ()
 
 
-def test_old_recordings_are_read_from_the_evidence(tmp_path: Path) -> None:
+def test_old_recordings_are_read_from_their_evidence(tmp_path: Path) -> None:
     need = NEEDS["de"]
     told = f"…\n\nWhat the person says, in words that are not the person's own yet:\n{need.intended}\n\n"
     samples = [
@@ -176,7 +176,7 @@ def test_old_recordings_are_read_from_the_evidence(tmp_path: Path) -> None:
     assert (now.fault, now.refused) == ("farewell", {"echo": 2})
 
 
-def test_a_mark_says_what_was_refused() -> None:
+def test_a_mark_names_the_refused_words() -> None:
     assert parse_refused("policy: repeats-itself 3, assistant 1") == {"repeats-itself": 3, "assistant": 1}
     assert parse_refused("policy: endpoint-failed") == {"endpoint-failed": 1}
     assert parse_refused("") == {}
@@ -289,7 +289,7 @@ async def test_the_card_is_recorded_scored_shown_and_reported(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", [kind for kind in FAILING if "one system" not in kind])
-def test_alike_users_are_rarely_told_apart_in_many_studies(kind: str) -> None:
+def test_similar_users_are_rarely_told_apart_in_many_studies(kind: str) -> None:
     """The failing models of the other studies that treat both systems alike: seldom does a rate differ."""
     wrong = 0
     for seed in range(100):

@@ -111,7 +111,7 @@ def test_users_who_do_something_else_are_found(name: str) -> None:
     assert sum(one == rates for one in seen) >= 16
 
 
-def test_bounds_begin_where_words_may_be_unlike() -> None:
+def test_bounds_begin_where_words_may_differ() -> None:
     key = TrialKey("A", "T", 1)
     same = WordedTurn(key, 1, "ask", "o", "", 1.0, {}, added=0.0, length=0.0, as_meant=True)
     other = replace(same, number=2, added=0.5, as_meant=False, heard="o")
@@ -126,7 +126,7 @@ def test_bounds_begin_where_words_may_be_unlike() -> None:
     assert first_suspect_turns(left, [], LEFT) == {key: 3}, "the answer with which the user left is known"
 
 
-def test_the_policys_own_words_are_no_difference_where_all_turns_are_in_them() -> None:
+def test_the_policys_own_words_are_not_a_difference_if_all_turns_have_them() -> None:
     """A model that says what was meant as it is, and one that fails: both users say the same."""
 
     def sides(*, as_meant: bool) -> Sides:

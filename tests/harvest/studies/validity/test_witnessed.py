@@ -67,7 +67,7 @@ def test_agreement_difference_and_silence_are_counted_and_bound_the_error(tmp_pa
     ]
 
 
-def test_what_came_after_the_reading_is_told_by_the_next_turn(tmp_path: Path) -> None:
+def test_text_that_arrives_after_the_reading_is_reported_by_the_next_turn(tmp_path: Path) -> None:
     late = account(REPLIES[0], REPLIES[0], "And one more thing.")
     second = account(REPLIES[1], REPLIES[1]).add_earlier(late)
     conversation = recorded(tmp_path, [(REPLIES[0], account(REPLIES[0], REPLIES[0])), (REPLIES[1], second)], 9)
@@ -81,7 +81,7 @@ def test_what_came_after_the_reading_is_told_by_the_next_turn(tmp_path: Path) ->
     ]
 
 
-def test_runs_without_a_second_witness_have_no_word_of_it(tmp_path: Path) -> None:
+def test_runs_without_a_second_witness_do_not_mention_one(tmp_path: Path) -> None:
     without = recorded(tmp_path, [("Hello", None)])
     assert judge_wire([without], tmp_path) is None
     assert list(witness_notes([without], {"page": tmp_path})) == []
@@ -97,7 +97,7 @@ def test_a_damaged_account_is_counted_and_stops_nothing(tmp_path: Path) -> None:
     assert notes[-1] == "page: 1 account of what the page received cannot be read."
 
 
-async def test_show_the_scores_and_the_report_say_what_differs(
+async def test_show_the_scores_and_the_report_list_the_differences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"

@@ -74,7 +74,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return played(tmp_path_factory.mktemp("tired"), "".join(SYSTEM.format(*row) for row in names))
 
 
-def test_a_kind_of_session_that_is_none_is_taken_for_the_usual_one(run: Path, tmp_path: Path) -> None:
+def test_an_invalid_kind_of_session_is_treated_as_the_usual_one(run: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(run, tmp_path / "copy")
     header = json.loads((copy / "run.json").read_text())
     header["systems"]["tires"]["session"] = "endless"
@@ -106,7 +106,7 @@ def test_a_bot_that_tires_is_named_and_one_that_does_not_is_not(run: Path) -> No
     }
 
 
-def test_the_command_says_so_first_and_in_words(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_it_first_and_in_words(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["variance", str(run), "--system", "tires", "-m", "%useful S1"])
     said = " ".join(capsys.readouterr().out.split())
@@ -153,7 +153,7 @@ def test_renewed_sessions_alone_have_no_twin(tmp_path: Path) -> None:
     assert [group.names for group, _ in study.between["%useful", 1]] == [("of 4", "of 6")]
 
 
-def test_of_seconds_nothing_is_counted_that_chance_decides(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_seconds_are_not_used_in_counts_that_chance_decides(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["variance", str(run), "--system", "steady", "-m", "latency"])
     said = capsys.readouterr().out.partition("topics like these: the")[0]
@@ -162,7 +162,7 @@ def test_of_seconds_nothing_is_counted_that_chance_decides(run: Path, capsys: py
 
 
 @pytest.mark.parametrize("order", ["as-written", "shuffled"])
-def test_without_fresh_sessions_one_order_of_topics_may_be_the_reason(
+def test_without_fresh_sessions_the_order_of_topics_may_be_the_reason(
     order: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = played(tmp_path, SYSTEM.format("tires", "continued", "session") + f"order: {order}\n")
@@ -177,7 +177,7 @@ def test_without_fresh_sessions_one_order_of_topics_may_be_the_reason(
     assert f"p by exchanging {exchanged}" in said
 
 
-def test_rows_are_alike_and_say_of_what_they_are(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_have_the_same_form_and_name_their_subject(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["variance", str(run), "--json", "-k", "3", "-k", "9", "--level", "0.9"])
     document = json.loads(capsys.readouterr().out)
@@ -196,7 +196,7 @@ def test_rows_are_alike_and_say_of_what_they_are(run: Path, capsys: pytest.Captu
     assert ("system", ["tires", "steady"]) in [(one["facet"], one["systems"]) for one in document["together"]]
 
 
-def test_the_same_run_and_seed_give_the_same_rows_and_a_system_alone_the_same_as_beside_others(run: Path) -> None:
+def test_the_same_run_and_seed_give_the_same_rows_also_for_a_system_alone(run: Path) -> None:
     whole = [row.as_json() for row in variance_rows(study_variance([read(run)]))]
     assert whole == [row.as_json() for row in variance_rows(study_variance([read(run)]))]
     alone = [row.as_json() for row in variance_rows(study_variance([read(run)], systems=["tires"]))]
@@ -216,7 +216,7 @@ def test_measures_are_those_of_single_trials_and_systems_those_of_the_run(run: P
         study_variance([recorded], systems=["tire"])
 
 
-def test_sentences_about_the_share_of_topics_rest_on_its_interval() -> None:
+def test_sentences_about_the_share_of_topics_follow_from_its_interval() -> None:
     """By hand: shares that leave no doubt, one that does, and one without an interval."""
 
     def said(cells: NDArray[np.float64], within: Range, measure: str) -> str:
@@ -241,7 +241,7 @@ def test_sentences_about_the_share_of_topics_rest_on_its_interval() -> None:
     assert "narrow the interval for topics like these by a share that cannot be told" in seconds
 
 
-def test_more_trials_than_anybody_plays_are_refused_at_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_absurdly_many_trials_are_refused_at_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         main(["variance", str(run), "-k", "1000000000000000000000"])
     assert done.value.code == 2
@@ -300,7 +300,7 @@ def session():
 '''
 
 
-def test_systems_of_runs_with_different_numbers_of_trials_are_taken_together(tmp_path: Path) -> None:
+def test_systems_of_runs_with_different_numbers_of_trials_are_combined(tmp_path: Path) -> None:
     for name, trials in (("five", 5), ("three", 3)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "bot.py").write_text(BOT)

@@ -92,7 +92,7 @@ def long() -> ConversationTree:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_whatever_was_said_stays_text(text: str) -> None:
+def test_any_reply_is_shown_as_text(text: str) -> None:
     svg = drawn(tree_of([conversation([(text, text)], 1), conversation([(text, "other")], 2)]))
     root = ET.fromstring(svg)
     kinds = {element.tag.removeprefix(SVG) for element in root.iter()}
@@ -113,14 +113,14 @@ def test_hostile_text_is_shown_by_its_code_and_in_full_in_the_title() -> None:
     assert any("(1,000,000 characters)" in title and len(title) < 3000 for title in titles)
 
 
-def test_no_line_is_empty_so_that_a_page_of_markdown_takes_it_for_one_block() -> None:
+def test_no_line_is_empty_so_that_markdown_treats_it_as_one_block() -> None:
     lines = drawn(hostile(), labelled()).splitlines()
     assert all(line.strip() for line in lines)
     assert re.fullmatch("<svg [^<>]*>", lines[0])
     assert lines[-1] == "</svg>"
 
 
-def test_rules_for_dark_screens_touch_nothing_outside_the_picture() -> None:
+def test_rules_for_dark_screens_only_affect_the_picture() -> None:
     inside = re.fullmatch(r"(.*)@media screen and \(prefers-color-scheme:dark\)\{(.*)\}", STYLE)
     assert inside is not None
     rules = re.findall(r"([^{}]+)\{[^{}]*\}", inside[1] + inside[2])
@@ -138,7 +138,7 @@ def _luminance(colour: str) -> float:
 @pytest.mark.parametrize("theme", [0, 1])
 @pytest.mark.parametrize("ground", ["paper", "user", "system", "useful", "useless"])
 @pytest.mark.parametrize("ink", ["ink", "dim"])
-def test_text_stands_out_from_its_ground_in_both_themes(theme: int, ground: str, ink: str) -> None:
+def test_text_contrasts_with_its_background_in_both_themes(theme: int, ground: str, ink: str) -> None:
     from harvest.tables.drawing.colours import PAINTS
 
     one, two = sorted(_luminance(PAINTS[name][theme][0]) for name in (ground, ink))
@@ -156,7 +156,7 @@ def test_every_branch_has_its_share_its_counts_and_its_interval_and_every_end_it
     assert [one for one in said if re.fullmatch(r"[US]\d", one)] == ["U1", "S1", "U2", "S2"]
 
 
-def test_labels_and_speakers_are_told_apart_by_shape_and_not_by_colour_alone() -> None:
+def test_labels_and_speakers_are_told_apart_by_shape_and_not_only_by_colour() -> None:
     root = ET.fromstring(drawn(labelled()))
     boxes = [one for one in root.iter(f"{SVG}rect") if one.get("class") in ("user", "useful", "useless", "system")]
     rounded = {one.get("class"): float(one.get("rx", "0")) > 5 for one in boxes}
@@ -165,7 +165,7 @@ def test_labels_and_speakers_are_told_apart_by_shape_and_not_by_colour_alone() -
     assert {one.tag for one in root.iter() if one.get("class") == "useless-mark"} == {f"{SVG}path"}
 
 
-def test_edges_are_as_wide_as_the_share_of_trials_that_come_their_way() -> None:
+def test_edges_are_as_wide_as_the_share_of_their_trials() -> None:
     root = ET.fromstring(drawn(labelled()))
     found = [float(one.get("stroke-width", "0")) for one in root.iter(f"{SVG}path") if one.get("class") == "edge"]
     assert 12 * 32 / 40 in found
@@ -188,7 +188,7 @@ def test_the_caption_names_system_topic_protocol_trials_key_intervals_and_score(
     assert re.search(r"mean \.\d{4}", said)
 
 
-def test_a_wide_tree_is_folded_and_says_how_many_branches_and_how_much_of_it() -> None:
+def test_a_wide_tree_is_folded_and_says_how_many_branches_and_trials_are_hidden() -> None:
     tree = wide(30)
     said = words(drawn(tree))
     rest = sum(range(1, 19))
@@ -210,20 +210,20 @@ def test_ways_of_few_trials_are_folded_where_they_begin() -> None:
     assert "turns that less than 50% of a tree's trials came to are not; ends are always drawn." in legend
 
 
-def test_one_folded_branch_is_no_several() -> None:
+def test_a_single_folded_branch_is_not_called_several() -> None:
     said = words(drawn(labelled(), most=1))
     assert "+ 1 other, 20% 8/40" in said
     assert any("at most 1 branch of a turn is drawn" in one for one in said)
     assert "+ 1 branch, 100% 40/40" in words(drawn(labelled(), least=1.5))
 
 
-def test_what_no_trial_did_stands_where_every_branch_is_folded() -> None:
+def test_unseen_branches_are_shown_where_every_branch_is_folded() -> None:
     said = words(drawn(wide(30), least=0.5))
     assert "+ 30 branches, together 100% 465/465" in said
     assert sum(one.startswith("another branch: about") for one in said) == 1
 
 
-def test_ends_are_drawn_however_few_trials_are_drawn() -> None:
+def test_ends_are_drawn_even_if_few_trials_are_drawn() -> None:
     said = words(drawn(labelled(), least=0.9))
     assert "+ 2 branches, together 100% 40/40" in said
     ended = words(
@@ -238,7 +238,7 @@ def test_ends_are_drawn_however_few_trials_are_drawn() -> None:
     assert "completed" in ended
 
 
-def test_a_box_says_of_how_many_trials_its_mean_is_where_not_all_have_one() -> None:
+def test_a_box_says_how_many_trials_its_mean_is_over_if_some_have_none() -> None:
     tree = labelled()
     values = {trial.key: 0.5 for trial in tree.trials if trial.key.trial % 5 and trial.key.trial % 3}
     (plate,), said = tree_drawings([tree_figures(tree, scores=tree_scores(tree, parse("GF(RATINGS)"), values))])
@@ -250,7 +250,7 @@ def test_a_box_says_of_how_many_trials_its_mean_is_where_not_all_have_one() -> N
 
 @given(recordings())
 @settings(max_examples=60)
-def test_drawn_and_folded_branches_and_ends_are_all_there_is(conversations: list[Conversation]) -> None:
+def test_drawn_and_folded_branches_and_ends_are_complete(conversations: list[Conversation]) -> None:
     tree = tree_of(conversations)
     for least, most, nodes in ((0.0, 12, 400), (0.3, 2, 400), (0.0, 1, 3)):
         chosen = select_branches(tree, least=least, most=most, nodes=nodes)
@@ -266,7 +266,7 @@ def test_drawn_and_folded_branches_and_ends_are_all_there_is(conversations: list
 
 @given(recordings())
 @settings(max_examples=60)
-def test_rows_do_not_meet_and_lie_within_the_picture(conversations: list[Conversation]) -> None:
+def test_rows_do_not_overlap_and_are_within_the_picture(conversations: list[Conversation]) -> None:
     tree = tree_of(conversations)
     chosen = select_branches(tree)
     own = {node: 20.0 + 7 * (node % 5) for node in chosen.nodes}
@@ -306,7 +306,7 @@ def test_a_conversation_without_a_turn_and_a_single_trial_are_drawn() -> None:
     "text", ["a few words of text", "Wide WORDS and MORE", "one" * 40, "漢字漢字漢字 kanji", "i" * 300, ""]
 )
 @pytest.mark.parametrize("most", [12.0, 60.0, 200.0])
-def test_lines_fit_their_room_and_lose_nothing_but_the_end(text: str, most: float) -> None:
+def test_lines_fit_their_space_and_lose_only_the_end(text: str, most: float) -> None:
     lines = break_lines(text, most, 13, 3)
     assert len(lines) <= 3
     assert all(text_width(line, 13) <= most + 14 for line in lines)
@@ -326,7 +326,7 @@ def test_no_line_is_empty_or_broken_where_a_letter_would_be_lost(text: str, most
         assert "".join(found).replace(" ", "") == text.replace(" ", "")
 
 
-def test_acts_are_broken_where_they_are_joined_and_not_within_a_word() -> None:
+def test_acts_are_broken_at_joints_and_not_within_a_word() -> None:
     said = "F+OTHER+F+ACTION-DIRECTIVE+OPEN-OPTION"
     found = break_lines(said, text_width("F+OTHER+F+ACTION-DI", 13), 13, 3)
     assert found == ("F+OTHER+F+", "ACTION-DIRECTIVE+", "OPEN-OPTION")
@@ -380,7 +380,7 @@ _OVERLAPS = """() => {
 @pytest.mark.parametrize(
     "trees", [[labelled()], [wide(), labelled()], [hostile()], [long()]], ids=["labels", "wide", "hostile", "long"]
 )
-def test_no_text_lies_over_another_or_outside_in_a_browser(
+def test_no_text_overlaps_another_or_leaves_its_box_in_a_browser(
     browser: Browser, trees: Sequence[ConversationTree], font: str
 ) -> None:
     svg = drawn(*trees, score=bool(trees[0].trials), most=20)
@@ -395,7 +395,7 @@ def test_no_text_lies_over_another_or_outside_in_a_browser(
     assert found == []
 
 
-def test_it_is_light_dark_or_paper_as_the_page_is_and_scrolls_where_it_would_be_too_small(browser: Browser) -> None:
+def test_it_follows_the_theme_of_the_page_and_scrolls_if_it_would_be_too_small(browser: Browser) -> None:
     svg = drawn(labelled())
     ground = "getComputedStyle(document.querySelector('svg > rect')).fill"
     for scheme, media, colour in (
@@ -425,9 +425,7 @@ _PIXELS = """async ([shot, places]) => {
 }"""
 
 
-def test_what_stands_around_a_picture_that_is_the_whole_page_is_as_light_or_dark_as_the_picture(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_the_surroundings_of_a_picture_on_its_own_page_match_its_theme(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "tree.svg").write_text(drawn(tree_of([conversation([("a", "b")], 1)])), encoding="utf-8")
     for scheme, colour in (("light", (255, 255, 255)), ("dark", (13, 17, 23))):
         page = browser.new_page(color_scheme=scheme, viewport={"width": 500, "height": 900})  # type: ignore[arg-type]
@@ -438,7 +436,7 @@ def test_what_stands_around_a_picture_that_is_the_whole_page_is_as_light_or_dark
         page.close()
 
 
-def test_a_file_of_it_runs_nothing_and_asks_nobody(browser: Browser, tmp_path: Any) -> None:
+def test_a_file_of_it_runs_and_requests_nothing(browser: Browser, tmp_path: Any) -> None:
     (tmp_path / "tree.svg").write_text(drawn(hostile(), labelled()), encoding="utf-8")
     page = browser.new_page()
     asked: list[str] = []
