@@ -1,4 +1,4 @@
-"""Which API does a URL have? The URL itself may say so, or the answers to requests that only read.
+"""Which API does a URL have? The URL itself may show which, or the answers to read-only requests.
 
 A candidate is a driver with the options that are known. `try_candidate` sends one user turn by it.
 """
@@ -28,8 +28,8 @@ _UNREACHABLE = frozenset({"connect", "dns", "proxy", "tls"})
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A driver that may fit, with the options that are known, and why it may fit. `missing` are required options for
-    which `options` has only an example."""
+    """A driver that may fit, with the known options and the reason. `missing` are required options for which `options`
+    has only an example."""
 
     driver: str
     options: Mapping[str, Any]
@@ -47,8 +47,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What is probed. `url` is the address. `key_env` is the environment variable with the key, or None. `given` are
-    options that are known already. `seconds` is the longest time for a turn."""
+    """What is probed. `url` is the address. `key_env` is the environment variable with the key, or None. `given` has
+    the options that are already known. `seconds` is the longest time for a turn."""
 
     url: str
     key_env: str | None = None
@@ -56,7 +56,7 @@ class Probe:
     seconds: float = 60.0
 
     def candidate(self, driver: str, options: Mapping[str, Any], why: str) -> Candidate:
-        """Return the driver as a candidate with these options, those that are given, and the key."""
+        """Return the driver as a candidate with `options`, the given options, and the key."""
         fields = driver_module(driver).Options.model_fields
         known: dict[str, Any] = {**options, **{name: one for name, one in self.given.items() if name in fields}}
         key = _key_option(driver)
@@ -69,7 +69,7 @@ class Probe:
         return Candidate(driver, {name: {**known, **samples}[name] for name in dict.fromkeys(order)}, why, missing)
 
     def exposure(self, candidate: Candidate) -> Exposure:
-        """Return what a turn by this candidate sends, and where."""
+        """Return an exposure of what a turn by this candidate sends, and to which server."""
         module = driver_module(candidate.driver)
         options = module.Options.model_validate(dict(candidate.options))
         further = getattr(module, "further", lambda options, folder: ())(options, Path())
@@ -77,8 +77,8 @@ class Probe:
 
 
 def candidates_by_url(probe: Probe) -> list[Candidate]:
-    """Return the drivers whose API the URL names: by its form, or by the vendor's host. APIs that also others than the
-    vendor serve come first."""
+    """Return the drivers whose API the URL names: by its form, or by the vendor's host. APIs that others than the
+    vendor serve, too, come first."""
     found = []
     for driver in probed_drivers():
         module, host = driver_module(driver), urlsplit(probe.url).hostname or ""
@@ -143,8 +143,7 @@ async def _candidates_by_method(
 
 
 def asked_candidates(probe: Probe, driver: str) -> list[Candidate]:
-    """Return the candidates for a driver that somebody asks for: by the form of the URL, or with each address that its
-    `base_url` may be."""
+    """Return the candidates for a requested driver: by the form of the URL, or with each possible `base_url`."""
     return [one for one in candidates_by_url(probe) if one.driver == driver] or [
         probe.candidate(driver, {"base_url": base}, "it was asked for") for base in _bases(driver, probe.url)
     ]

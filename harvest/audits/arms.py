@@ -89,7 +89,8 @@ def read_arms(
 
 
 def refuse_similar_names(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
-    """Raise InputError at the second of two names that look alike in tables. `loc` is the mapping with these keys."""
+    """Raise InputError at the second of two names that look alike in tables. `loc` is the position of the mapping whose
+    keys are the names."""
     if alike := first_same_names(names):
         raise document.error(
             (*loc, alike[1]),
@@ -113,8 +114,8 @@ def read_arm(
     vantage: Vantage | None = None,
 ) -> Arm:
     """Read an arm. `loc` is its location in the audit. If `grouped`, the users belong to groups, and `check_groups`
-    checks later whether every topic has the values that the users need. `words`, by topic and state, and `vantage` are
-    those of a design. Raises InputError, with its place in the audit, if the arm cannot be played."""
+    checks later whether every topic has the values that the users need. `words` (by topic and state) and `vantage` come
+    from a design. Raises InputError, with its place in the audit, if the arm cannot be played."""
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
     from simulators.wrappers.given_words import WordsByState, replace_user_words
 

@@ -58,9 +58,9 @@ class Audit:
     """An audit with all names resolved, as returned by `load_audit`.
 
     `gold` is None if nothing is judged, and `gold_source` is the name or path of the gold as written, or "". `trials`
-    is the number of trials of each topic with each system, from 1; `trials_of` maps the ids of some topics to
-    different numbers. `max_invalid` is the largest allowed share of invalid attempts, in [0, 1]. `scoring` has the
-    scoring settings in the audit, and `thresholds` the bounds that figures must keep. `secrets` are values to redact.
+    is the number of trials of each topic with each system, from 1; `trials_of` maps the ids of some topics to different
+    numbers. `max_invalid` is the largest allowed share of invalid attempts, in [0, 1]. `scoring` has the scoring
+    settings in the audit, and `thresholds` the bounds that figures must keep. `secrets` are values to redact.
     `drivers`, by system name, are built but not yet opened (see `equipped`). `users` are the simulated users of the
     protocol by name, and `endpoints` the models that word their turns. Every system meets each of the `groups` of
     users. `order` is the order of the topics within a trial. Every system is played in each of the `arms`, with the
@@ -68,8 +68,8 @@ class Audit:
     placebo, a system with known answers. `exposures` describe the effects of each system and each endpoint on this
     machine. `harm` is "declared" if the audit declares that its users ask for harm. `imports` is True if the code that
     the audit names was imported. `shard` is the part of the trials to play on this machine, with this machine's limits,
-    or None for all trials. `caps` is the most that the whole audit may take, or None. `design` has the words
-    and places of its arms, or is None. `plays` counts how often the audit is played.
+    or None for all trials. `caps` limits what the whole audit may use, or is None. `design` has the words and places of
+    its arms, or is None. `plays` counts how often the audit is played.
     """
 
     document: Document
@@ -142,7 +142,7 @@ class Audit:
 
     @property
     def doors(self) -> tuple[System, ...]:
-        """What is asked: every system, and every system from each place of the design."""
+        """The systems to contact: every system, and every system from each place of the design."""
         places = self.design.vantages.values() if self.design is not None else ()
         return (*self.systems, *(system.from_place(place) for system in self.systems for place in places))
 
@@ -190,9 +190,9 @@ class Audit:
         return build_driver(system.driver, system.options, surroundings, document=self.document, loc=loc)
 
     def equipped(self) -> "Audit":
-        """Return the audit with drivers and endpoints for one play, which closes them. The first play gets those that
-        the audit was checked with, and each later one its own: a driver remembers what it learned about its system, and
-        its connections belong to the event loop of one play."""
+        """Return the audit with drivers and endpoints for one play, which closes them. The first play gets the drivers
+        that the audit was checked with, and each later play gets new drivers: a driver remembers what it learned about
+        its system, and its connections belong to the event loop of one play."""
         if next(self.plays) == 0:  # one step, so that two threads cannot both be the first
             return self
         equipped = replace(self, drivers={}, endpoints=self.endpoints.renewed())
@@ -264,13 +264,12 @@ def load_audit(
 ) -> Audit:
     """Read an audit and resolve all names in it. The arguments override the file.
 
-    `name_or_path` is an audit file, or the name of a shipped audit (`demo`). `trials` is the number of trials of
-    every topic with each system, from 1. `seed` is the seed of all random draws. `only` has the ids of the topics to
-    play. `shard` is the part of the trials to play. `caps` is the most that the audit may take of `cost`, `tokens` or
-    `turns`. `keys_in_clear` allows keys to be sent to other machines over
-    plain http. With `imports=False`, which suits callers that play nothing, the code that the audit names is not
-    imported. `show` is called with all exposures of the audit before any of them takes effect. Raises InputError,
-    with file, line and column.
+    `name_or_path` is an audit file, or the name of a shipped audit (`demo`). `trials` is the number of trials of every
+    topic with each system, from 1. `seed` is the seed of all random draws. `only` has the ids of the topics to play.
+    `shard` is the part of the trials to play. `caps` limits the `cost`, `tokens` or `turns` of the audit.
+    `keys_in_clear` allows keys to be sent to other machines over plain http. With `imports=False`, which suits callers
+    that play nothing, the code that the audit names is not imported. `show` is called with all exposures of the audit
+    before any of them takes effect. Raises InputError, with file, line and column.
     """
     document, file = read_audit(name_or_path)
     exposures = read_exposures(document, file)

@@ -231,8 +231,8 @@ def _folder_error(folder: Path) -> InputError:
 
 
 def read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics: TopicSet) -> dict[str, int]:
-    """Return the numbers of trials of the played `topics` that the audit gives one of their own. `known` are all topics
-    of the set. Raises InputError, with its place."""
+    """Return the number of trials of each played topic for which the audit sets a number. `known` are all topics of the
+    set. Raises InputError, with its place."""
     own = file.trials_of or {}
     for topic_id in own:
         with document.add_place(("trials_of", topic_id)):

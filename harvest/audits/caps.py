@@ -22,9 +22,9 @@ def read_caps(
     drivers: Mapping[str, Driver],
 ) -> Caps | None:
     """Return the caps of an audit, or None if it has none. `given` replaces caps of the file, by the kinds of
-    `Amounts`. A system without a price of its own has the prices for scoring, if these are given. Raises InputError,
-    with its place in the audit, for a price of something that the audit does not have, for a missing price, and for a
-    system that does not report the tokens that a cap needs."""
+    `Amounts`. A system without its own price has the prices for scoring, if there are any. Raises InputError, with its
+    place in the audit, for a price of something that the audit does not have, for a missing price, and for a system
+    that does not report the tokens that a cap needs."""
     endpoints = tuple(file.endpoints)
     known = (*(system.name for system in systems), *endpoints)
     for name in file.prices:

@@ -68,7 +68,7 @@ class DesignEntry(StrictModel):
 @dataclass(frozen=True, slots=True)
 class Design:
     """A design whose words are known. `levels` has the factors with several levels, `topics` are those with words in
-    every language, and `left_out` names what is not played. `vantages` are the places by name."""
+    every language, and `left_out` names the topics that are not played. `vantages` are the places by name."""
 
     levels: Mapping[str, tuple[str, ...]]
     topics: tuple[Topic, ...]
@@ -84,7 +84,7 @@ class Design:
         return ("design", _KEYS[factor], at)
 
     def level(self, chosen: Mapping[str, str], factor: str) -> str:
-        """Return the level of a factor in an arm: the only one if the design has no other, or "" if it has none."""
+        """Return the level of a factor in an arm: the only level if the design has just one, or "" if it has none."""
         return chosen.get(factor) or next(iter(getattr(self.entry, _KEYS[factor])), "")
 
     def vantage(self, chosen: Mapping[str, str]) -> Vantage | None:
@@ -121,7 +121,7 @@ class Design:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the header of a run keeps besides the arms."""
+        """Return the values that the header of a run stores in addition to the arms."""
         return {
             "places": {name: one.as_json() for name, one in self.vantages.items()},
             "left_out": list(self.left_out),

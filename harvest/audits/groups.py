@@ -30,8 +30,8 @@ def traits_of(group: str) -> Mapping[str, object]:
 
 
 def null_pairs_of(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the null pairs among `groups`, in their order. The users of both groups of a null pair say the same
-    words, so the system's answers to the two groups differ only by chance."""
+    """Return the null pairs among `groups`, in their order. The users of both groups of a null pair say the same words,
+    so the system's answers to the two groups differ only by chance."""
     if not groups:
         return ()
     from simulators.wrappers.persona import find_persona, null_pairs, read_options

@@ -1,4 +1,4 @@
-"""The files of an audit's topics: whether each system can be sent them, and what they weigh."""
+"""The files of an audit's topics: their sizes, and whether each system can receive them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -41,7 +41,7 @@ def check_sent_files(
 
 
 def sent_file_lines(protocol: Protocol, topics: Sequence[Topic]) -> Iterator[str]:
-    """Yield lines on the files that are sent: how many, how large, and when."""
+    """Yield lines about the files to send: how many, how large, and when."""
     having = [topic for topic in topics if topic.files]
     if not having:
         return

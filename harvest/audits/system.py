@@ -69,7 +69,7 @@ class System:
         return replace(there, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked, loc=self.loc)
 
     def from_place(self, place: Vantage) -> System:
-        """Return the system as it is asked from a place."""
+        """Return the system as it is contacted from a place."""
         name, options = grouped_name(self.asked, place.name), place.options_of(self.asked, self.options)
         return replace(self, name=name, options=options, vantage=place.name, loc=place.loc)
 

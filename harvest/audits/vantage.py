@@ -27,7 +27,7 @@ class PlaceEntry(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Vantage:
-    """A place: its name, what the audit declares `about` it, and how it changes the options of drivers."""
+    """A place: its name, the audit's description of it (`about`), and the options of drivers that it changes."""
 
     name: str
     about: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Vantage:
     systems: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def options_of(self, system: str, own: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options with which a system is asked from this place; `own` are those without a place."""
+        """Return the options with which a system is asked from this place; `own` has the options without a place."""
         return merge_options(merge_options(own, self.options), self.systems.get(system, {}))
 
     @property

@@ -35,7 +35,7 @@ _TRACK = Capabilities(stateful=True)
 
 
 class SystemEntry(StrictModel):
-    """The system that takes the agent's side."""
+    """The system that plays the agent's side."""
 
     name: Name
     driver: str
@@ -65,7 +65,7 @@ class CampaignFile(WireOptions):
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A campaign that was read. `exposures` say what it makes this machine do."""
+    """A campaign that was read. `exposures` lists the servers, variables and code that it uses."""
 
     document: Document
     file: CampaignFile

@@ -1,4 +1,4 @@
-"""The ledger of one run of a campaign: every utterance before it is sent, and every reply of the track.
+"""The ledger of one run of a campaign. It has every utterance before it is sent, and every reply of the track.
 
     {"event": "opened", "format": "harvest-campaign-ledger/1", "run_id": …, "side": …, "system": …, …}
     {"event": "sending", "call": "start"}
@@ -34,9 +34,9 @@ _PATIENCE = 1.0  # seconds to wait for another process that plays the same run
 @dataclass(slots=True)
 class Chain:
     """The state of a run. `conversation`, `goal`, `said`, `heard` and `memory` belong to the current conversation,
-    which is number `number` of the run, from 1. `ended` is True if the other side ended it. `pending` is the sending
-    whose reply is not known, and `sent_at` when it was last sent. `lost` counts how often our side failed to say what
-    is next. `all_said` are all utterances of ours, in order."""
+    which is number `number` of the run, from 1. `ended` is True if the other side ended it. `pending` is the request
+    whose reply is not known, and `sent_at` the time when it was last sent. `lost` counts how often our side failed to
+    produce the next utterance. `all_said` are all utterances of ours, in order."""
 
     number: int = 0
     conversation: str = ""
@@ -101,11 +101,11 @@ class Ledger:
         self.chain.take(row)
 
     def redacted(self, text: str) -> str:
-        """Return the text without secrets: what is sent is what the ledger says."""
+        """Return the text without secrets, so that the text sent is the text in the ledger."""
         return self._redactor.text(text)
 
     def receive(self, told: Told, by: str) -> None:
-        """Add the reply to what was sent last. `by` says how it was learnt: `reply`, `session` or `status`."""
+        """Add the reply to the last request. `by` says how it was learnt: `reply`, `session` or `status`."""
         chain = self.chain
         clean = self._redactor.value
         begins = not told.complete and (

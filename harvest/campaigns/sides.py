@@ -30,8 +30,9 @@ from topics.topic import Topic, TopicSet, TopicType
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """What is sent next. `last` is True if it ends the conversation. `memory` is kept in the ledger, and `more` are
-    further values of its line. `call` is `say`, or `next` for asking for the next conversation, which says nothing."""
+    """The next utterance to send. `last` is True if it ends the conversation. `memory` is kept in the ledger, and
+    `more` are further values of its line. `call` is `say`, or `next` for asking for the next conversation, which says
+    nothing."""
 
     text: str
     last: bool = False
@@ -115,7 +116,7 @@ class UserSide:
 
 class SystemSide:
     """A system behind any driver. Each conversation of the track is a session of its own. A run that continues within a
-    conversation gives a new session the conversation so far, if the driver can; else the system begins anew."""
+    conversation gives a new session the conversation so far, if the driver can; else the system starts again."""
 
     def __init__(self, driver: Driver, system: str, seed: int) -> None:
         self._driver, self._system, self._seed = driver, system, seed

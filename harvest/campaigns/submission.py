@@ -1,8 +1,9 @@
 """One run of a campaign, from its first request to its last, however often the program is killed in between.
 
 An utterance is in the ledger before it is sent. It is sent again only if it never arrived. If that is not known (no
-reply, or a program that was killed), the track's session is asked: it counts our utterances in the conversation. If it
-has one fewer than were sent, and still has one fewer `settle` seconds after the last sending, the utterance is lost.
+reply, or a program that was killed), the track's session is asked: it counts our utterances in the conversation. If the
+track has one utterance fewer than were sent, and still has one fewer `settle` seconds after the last request, that
+utterance is lost.
 """
 
 from collections.abc import Callable
@@ -65,8 +66,8 @@ class Submission:
                 self.report(f"conversation {before[0]} ended after {pluralize(before[1] + 1, 'utterance')}")
 
     async def check(self) -> tuple[bytes, str]:
-        """Return the track's record of the run, and "" if it has all our utterances, each once and in order; else a
-        sentence that says what differs. Raises DriverError if the track gives no record."""
+        """Return the track's record of the run, and a sentence that says how it differs from our utterances, or "" if
+        it has each of them once and in order. Raises DriverError if the track gives no record."""
         data, dumped = await self.server.dump()
         ours = self.ledger.chain.all_said
         if list(dumped) == ours:

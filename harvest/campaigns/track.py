@@ -1,7 +1,7 @@
-"""The server of a track: where it is asked, what it is sent, and where its replies have their parts.
+"""The server of a track: its addresses, the requests to it, and the paths of the parts of its replies.
 
-A track is described by a file. Those in `harvest/campaigns/tracks/` come with Harvest; a campaign may name a file of
-its own, and replace single keys of either.
+A track is described by a file. Those in `harvest/campaigns/tracks/` come with Harvest; a campaign may name its own
+file, and replace single keys of any file.
 """
 
 import json
@@ -50,8 +50,8 @@ class TrackFile(StrictModel):
     the user wants. `ended` says that the other side ended the conversation, `begins` that a new one began, and
     `complete` that the run is over; so do the statuses.
 
-    The session holds the utterances of the current conversation at `held`, and its id at `held_conversation`. Those
-    for which `ours` holds are ours, and `words` is where an utterance has its text. `done` lists the finished
+    The session holds the utterances of the current conversation at `held`, and its id at `held_conversation`.
+    Utterances that fulfil `ours` are ours, and `words` is the path to an utterance's text. `done` lists the finished
     conversations in the status, and `done_if` holds when the run is over. `dumped` are the utterances in the list of
     all lines of the dump.
     """
@@ -137,7 +137,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the track's session holds of the current conversation: our utterances, and the others'."""
+    """The utterances of the current conversation in the track's session: ours, and the other side's."""
 
     conversation: str
     said: tuple[str, ...]
@@ -162,7 +162,8 @@ class TrackServer:
         return await self._post(self.track.say, self.track.say_body, values)
 
     async def held(self) -> Held | Told:
-        """Return what the session holds; or a Told if it says that the run is complete or does not exist."""
+        """Return the utterances in the session, or a Told if the session says that the run is complete or does not
+        exist."""
         received = await self._get(self.track.session)
         if received.status in self.track.complete_status:
             return Told(received.status, complete=True)
@@ -182,7 +183,7 @@ class TrackServer:
         return None
 
     async def finished(self, conversation: str) -> Told | None:
-        """Return how the status says that `conversation` is over, or None if it does not."""
+        """Return the reason in the status why `conversation` is over, or None if it is not over."""
         received = await self._get(self.track.status)
         if not 200 <= received.status < 300:
             return None

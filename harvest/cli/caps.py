@@ -1,4 +1,4 @@
-"""The options of caps, and what a run may cost."""
+"""The options for caps, and the possible cost of a run."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
@@ -33,8 +33,8 @@ def cap_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def cap_lines(audit: Audit, plan: Plan) -> Iterator[str]:
-    """Yield lines on the caps of an audit, what they hold for, and what the rest of the plan costs at most, if that is
-    known."""
+    """Yield lines about the caps of an audit, the part of the run they apply to, and the largest possible cost of the
+    rest of the plan, if it is known."""
     caps, shard = audit.caps, audit.shard
     if caps is None:
         return
@@ -53,7 +53,7 @@ def cap_lines(audit: Audit, plan: Plan) -> Iterator[str]:
 
 
 def most_costs(audit: Audit, caps: Caps, plan: Plan) -> float | None:
-    """Return what the plan costs at most, or None if that depends on tokens."""
+    """Return the largest possible cost of the plan, or None if it depends on tokens."""
     doors = [Door(one.name) for one in audit.systems]
     doors += [Door(name, is_system=False) for name in audit.endpoints.definition()]
     if "cost" not in caps.most or any(map(caps.needs_counts, doors)):
@@ -71,7 +71,7 @@ def most_costs(audit: Audit, caps: Caps, plan: Plan) -> float | None:
 
 
 def expectation_lines(found: Iterable[Standing]) -> Iterator[str]:
-    """Yield lines on what a recorded run took so far, and what all of its rounds would take at this rate."""
+    """Yield lines about what a recorded run has used so far, and what all of its rounds would use at this rate."""
     for one in found:
         yield one.progress
         if 0 < one.whole < one.planned:

@@ -36,7 +36,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "compare": Entry("Compare systems over common topics.", "harvest.cli.compare"),
         "variance": Entry("Show how much trials vary, and why.", "harvest.cli.variance"),
         "robustness": Entry("Compare the arms of an audit with their control.", "harvest.cli.robustness"),
-        "sources": Entry("Show whose sources answers show.", "harvest.cli.sources"),
+        "sources": Entry("Show which sources answers cite.", "harvest.cli.sources"),
         "attribute": Entry("Attribute the difference between two runs to its causes.", "harvest.cli.attribute"),
         "plan": Entry("Plan how many topics and trials a comparison needs.", "harvest.cli.plan"),
         "tree": Entry("Merge a run's repeated trials into conversation trees.", "harvest.cli.tree"),
@@ -66,7 +66,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
                 "rules": Entry("Extract nuggets by rules, and score them by rules.", "harvest.cli.judge.rules"),
                 "extract": Entry("Let a model extract nuggets.", "harvest.cli.judge.extract"),
                 "cited": Entry("Look up whether cited pages exist.", "harvest.cli.judge.cited"),
-                "triage": Entry("List the turns to look at first.", "harvest.cli.judge.triage"),
+                "triage": Entry("List the turns that should be reviewed first.", "harvest.cli.judge.triage"),
                 "pool": Entry("List the items to judge in RUNs, each once.", "harvest.cli.judge.pool"),
                 "nuggets": Entry(
                     "Show how many of the topics' nuggets the answers contain.", "harvest.cli.judge.nuggets"

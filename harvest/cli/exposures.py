@@ -50,7 +50,8 @@ def _origin_with_note(origin: str) -> str:
 
 
 def host_note(url: str) -> str:
-    """Return a note with the ASCII form of a URL's host, which may resemble another host. An ASCII host gives ""."""
+    """Return a note with the ASCII form of a URL's host, which may resemble another host. Returns "" for an ASCII
+    host."""
     host = urlsplit(url).hostname or ""
     if host.isascii():
         return ""

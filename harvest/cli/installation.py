@@ -37,8 +37,8 @@ def foreign_owners(owners: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def require_page_packages(what: str, otherwise: str = "") -> None:
-    """Raise InputError if the packages that serve pages are missing. `what` needs them, and `otherwise` is advice for
-    those who cannot install them."""
+    """Raise InputError if the packages that serve pages are missing. `what` names the feature that needs them, and
+    `otherwise` is advice for people who cannot install them."""
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise InputError(

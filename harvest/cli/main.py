@@ -1,4 +1,4 @@
-"""The `harvest` command: how it starts and ends, and the conversion of errors into messages and exit codes.
+"""The `harvest` command: its start and end, and the conversion of errors into messages and exit codes.
 
 Exit codes: 0 the command is done; 1 a threshold of the audit was missed, or a label changed; 2 the command line or a
 file is wrong; 3 too many trials are invalid; 70 Harvest itself has a bug; 130 the command was interrupted. Figures

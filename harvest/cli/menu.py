@@ -83,8 +83,8 @@ def command(
 
     AUDIT provides the system and the topic; its protocol is not played. Every way through the menu begins in a fresh
     conversation, the nearest buttons first. Pages that show the same are one page. A button that led to several pages
-    is pressed more often, for its probabilities. Every conversation is recorded, and the same command goes on where an
-    earlier one ended.
+    is pressed more often, for its probabilities. Every conversation is recorded, and the same command continues where
+    an earlier one ended.
 
     Nothing is pressed that may leave the chat, or that names buying, booking, sending or deleting, unless --allow names
     its title. Begin with --dry.
@@ -155,7 +155,7 @@ def _walk(audit: Audit, system: System, topic: Topic, walk: Walk, folder: Path) 
 
 
 def menu_lines(menu: Menu, walk: Walk, system: str) -> list[str]:
-    """Return the menu for people: each page with its offers, and where they led."""
+    """Return the menu as text: each page with its buttons, and the page that each button led to."""
     counts = [pluralize(len(menu.pages), "page"), pluralize(menu.conversations, "conversation")]
     lines = [f"menu of {printable(system, line=True)}: {', '.join(counts)}", f"opening: {_led(menu.opening)}"]
     for page in menu.pages:

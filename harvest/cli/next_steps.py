@@ -1,4 +1,4 @@
-"""The end of a command that played a run: its report, and what to look at next."""
+"""The end of a command that played a run: it writes the report, and suggests the next step."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +17,9 @@ Step = tuple[str, str]
 def write_run_report(
     people: Console, named: Path, run: Run, *, baseline: Path | None = None, history: Path | None = None
 ) -> bool:
-    """Write the report of a run into its folder, which the user calls `named`, and print where. With a baseline, the
-    report compares the run with it. Return False if the report could not be written, because the run is recorded and
-    scored all the same."""
+    """Write the report of a run into its folder, and print its path. `named` is the folder as the user wrote it. With a
+    baseline, the report compares the run with it. Return False if the report could not be written, because the run is
+    recorded and scored all the same."""
     from harvest.cli.report import write_report  # late: a run that is interrupted needs none of it
 
     command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]
@@ -35,7 +35,7 @@ def write_run_report(
 
 
 def report_step(named: Path, what: str) -> Step:
-    """Return the step that opens the report of the run `named`, with `what` it shows."""
+    """Return the step that opens the report of the run `named`. `what` describes the contents of the report."""
     return f"the report: {what}", f"open {named / 'report.html'} in a browser"
 
 

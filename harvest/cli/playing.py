@@ -63,8 +63,8 @@ def play_to_folder(
     tracing: Tracing = untraced,
 ) -> tuple[Path | None, set[str]]:
     """Play the remaining trials into `folder`. `stored` is a copy of the run in an object store, which provides the
-    trials that other machines played. `tracing` follows what is recorded. Returns the file of events (None if nothing
-    was played) and the systems given up."""
+    trials that other machines played. `tracing` receives every recorded event. Returns the file of events (None if
+    nothing was played) and the systems given up."""
     left: set[str] = set()
 
     @contextmanager

@@ -35,9 +35,9 @@ def command(
 ) -> int:
     """Label recorded answers again, and show what changes.
 
-    The answers of RUNs get the labels of another protocol, or of the recorded one with today's rules. Printed are the
-    labels that change, the conversations that would have gone on otherwise, and the figures before and after. No
-    system is contacted, and no run is changed.
+    The answers of RUNs get the labels of another protocol, or of the recorded one with today's rules. The command
+    prints the labels that change, the conversations that would have continued differently, and the figures before and
+    after. No system is contacted, and no run is changed.
     """
     chosen = load_protocol(protocol) if protocol else None
     recorded = [read(run) for run in runs]

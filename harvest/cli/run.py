@@ -298,7 +298,7 @@ def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -
     if unrecorded:
         people.print(
             f"[red]not in the recording: {len(unrecorded)} of {pluralize(plan.planned, 'trial')}[/]: they would have "
-            "gone on otherwise under this protocol, and are in no figure. Trying again changes nothing; harvest "
+            "continued differently under this protocol, and are in no figure. Trying again changes nothing; harvest "
             "relabel RUN --protocol FILE, of the run that is replayed, bounds what the figures could be",
             soft_wrap=True,
         )

@@ -1,4 +1,4 @@
-"""`harvest sources`: show whose sources systems show, where they differ, and what is new."""
+"""`harvest sources`: show which sources systems cite, where systems differ, and which sources are new."""
 
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,11 @@ def command(
     output: Output,
     **changes: Any,
 ) -> None:
-    """Show whose sources answers show.
+    """Show which sources answers cite.
 
     For each system: which domains, kinds and owners its answers show, how concentrated they are, and how alike its
-    trials are. For systems, arms and runs beside each other: where they differ. With --since: which sources are new,
-    and how many would be new by chance.
+    trials are. For several systems, arms or runs: where they differ. With --since: which sources are new, and how many
+    would be new by chance.
     """
     with pause_collection():
         recorded = [read(run) for run in runs]

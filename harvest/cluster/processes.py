@@ -1,8 +1,8 @@
 """Workers of this machine: a process for each shard that is played at a time, without a scheduler.
 
-A worker reads its assignment from its standard input and writes its result to its standard output, both pickled. What
-else it prints goes to standard error. It has a process group of its own, so that ctrl-C reaches the command alone,
-which then lets the workers give up their turns. A worker whose command is gone stops, too.
+A worker reads its assignment from its standard input and writes its result to its standard output, both pickled.
+Everything else that it prints goes to standard error. It has a process group of its own, so that only the command
+receives ctrl-C; it then tells the workers to give up their turns. A worker whose command is gone stops, too.
 """
 
 import os
@@ -20,7 +20,7 @@ _MOST_DEATHS = 3  # of the worker of one shard; what it had finished is not lost
 
 
 class PlayedShard:
-    """A shard that a process plays. If the process dies, another one goes on with the shard."""
+    """A shard that a process plays. If the process dies, another process continues with the shard."""
 
     def __init__(self, task: Assignment) -> None:
         self.task = task
@@ -41,7 +41,7 @@ class PlayedShard:
             assignments.write(pickle.dumps(self.task))
 
     def result(self) -> ShardResult | None:
-        """Return the result, or None if another process has to go on. Waits for the end of the process. Raises
+        """Return the result, or None if another process has to continue. Waits for the end of the process. Raises
         InputError after the third death."""
         with self.answers:
             said = self.answers.read()

@@ -43,7 +43,7 @@ class Assignment:
     `folder` is the folder of all shards, which all workers share; if there is a store, each worker has its own folder,
     relative to its working directory. `store` is the address of the store, or "". `at_once` is the number of shards
     played at the same time. `command` is the process of a command whose workers are processes of this machine, or 0.
-    `caps` replaces caps of the audit, of which a shard has its part. `keys_in_clear` allows keys to be sent to other
+    `caps` replaces caps of the audit; each shard has a part of them. `keys_in_clear` allows keys to be sent to other
     machines over http.
     """
 
@@ -76,8 +76,8 @@ class Assignment:
         return Path(self.folder) / "stop"
 
     def load(self) -> Audit:
-        """Load the audit with this worker's share of the sessions. Workers take turns, so the pace is not divided.
-        Raises InputError."""
+        """Load the audit with this worker's share of the sessions. Workers take turns, so the rate limit is not
+        divided. Raises InputError."""
         audit = load_audit(
             self.audit,
             trials=self.trials,

@@ -1,7 +1,7 @@
-"""What processes of one machine share instead of a scheduler: a lock and a board for each system, in a folder.
+"""The state that processes of one machine share without a scheduler: a lock and a board for each system, in a folder.
 
-A lock is the operating system's (`recordings.files.lock`), so a process that dies gives it back at once. It may have
-sent a turn just before, so the next holder waits for the gap.
+Locks are those of the operating system (`recordings.files.lock`), which releases them as soon as a process dies. The
+dead process may have sent a turn just before, so the next holder waits for the gap.
 """
 
 import json
@@ -18,8 +18,8 @@ _RETRY_SECONDS = 0.002  # what it adds to the gap between two turns, at most
 
 
 class FolderSemaphore:
-    """A semaphore with one lease, for all processes with the same `path`. `abandoned` is True if the process that held
-    it before died with it."""
+    """A semaphore with one lease, for all processes with the same `path`. `abandoned` is True if the previous holder
+    died while it held the semaphore."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -27,7 +27,7 @@ class FolderSemaphore:
         self.abandoned = False
 
     def acquire(self, timeout: float | None = None) -> bool:
-        """Return True once it is held, or False after `timeout` seconds."""
+        """Return True once the semaphore is acquired, or False after `timeout` seconds."""
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         ours = flock(descriptor, math.inf if timeout is None else timeout, _RETRY_SECONDS)
         if ours:
@@ -39,7 +39,7 @@ class FolderSemaphore:
         return ours
 
     def release(self) -> bool:
-        """Give it back. Returns False if it was not held."""
+        """Release the semaphore. Returns False if it was not held."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor < 0:
             return False
@@ -65,6 +65,6 @@ class FolderBoard:
 
 
 def folder_state(folder: Path, name: str) -> tuple[Semaphore, Board]:
-    """Return what all processes with this folder share under `name`."""
+    """Return the state that all processes with this folder share under `name`."""
     board = FolderBoard(folder / name)  # which makes the folder
     return FolderSemaphore(folder / f"{name}.lock"), board

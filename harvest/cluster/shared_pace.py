@@ -1,5 +1,5 @@
-"""A common pace for all workers: a worker that sends a turn holds the system's semaphore until the next turn may be
-sent.
+"""A common rate limit for all workers: a worker that sends a turn holds the system's semaphore until the next turn may
+be sent.
 
 The gap is timed by the clock of the sending worker, from sending the turn to returning the semaphore to the
 scheduler. So the clocks of several machines need not agree, and no two turns are closer than the spacing. If a worker

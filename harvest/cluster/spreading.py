@@ -78,10 +78,10 @@ def play_on_workers(
 ) -> tuple[MergeResult, dict[str, str]]:
     """Play an audit on the cluster with the scheduler at `address`, and merge its shards into the new run `out`.
 
-    `assignment` is any shard, with the store if there is one; the shards, their concurrency and their folder are
-    chosen here. `tell` is called with progress messages. Returns the result of the merge, and the systems that were
-    given up, with reasons. Raises InputError if the cluster cannot play the audit or is gone, and StoreFault if the
-    store fails. After an error, the shards can be resumed.
+    `assignment` is any shard, with the store if there is one; the shards, their concurrency and their folder are chosen
+    here. `tell` is called with progress messages. Returns the result of the merge, and the systems that were given up,
+    with reasons. Raises InputError if the cluster cannot play the audit or is gone, and StoreFault if the store fails.
+    After an error, the shards can be resumed.
     """
     _refuse_folder(out, "a cluster needs a new one", "to resume it on this machine, use harvest run without --dask")
     store = open_store(assignment.store) if assignment.store else None
@@ -105,7 +105,7 @@ def play_in_processes(
 ) -> tuple[MergeResult, dict[str, str]]:
     """Play an audit in `workers` processes of this machine, and merge their shards into the new run `out`.
 
-    All else is as for `play_on_workers`, without a store.
+    Otherwise it is like `play_on_workers`, but without a store.
     """
     from harvest.cluster.processes import Processes
 

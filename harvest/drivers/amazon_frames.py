@@ -7,8 +7,8 @@ A frame is, in network order (Smithy 2.0, "Amazon Event Stream specification"):
     payload
     CRC-32 of everything before (4)
 
-The line of an event is an object with the payload under the event's name, as vendors' clients give it. The line of an
-exception or an error has it under `error`.
+Each event becomes a line with an object that has the payload under the event's name, as vendors' clients return it. The
+line of an exception or an error has it under `error`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The certificates of a connection: those to trust, and the client's own."""
+"""The certificates of a connection: the trusted certificates, and the client's own."""
 
 import os
 import ssl

@@ -1,4 +1,4 @@
-"""What it means that a connection fails before anything was sent, for HTTP and for WebSockets."""
+"""The meaning of connection failures before anything was sent, for HTTP and for WebSockets."""
 
 import re
 import socket
@@ -37,7 +37,7 @@ def host_and_port(url: "httpx.URL | None") -> str:
 
 def refuses_client(error: BaseException) -> bool:
     """Return whether the server ended the connection because of this client's certificate, or the lack of one. With TLS
-    1.3 it says so only after the request was sent, which it has not read."""
+    1.3 the server reports this only after the request was sent, but it has not read the request."""
     return any(
         isinstance(one, ssl.SSLError) and _CLIENT_ALERT.search(str(getattr(one, "reason", "")))
         for one in _causes(error)
@@ -48,7 +48,7 @@ def classify_unsent(
     error: BaseException, url: "httpx.URL | None", options: WireOptions, seconds: float
 ) -> tuple[type[DriverError], str, str]:
     """Return the kind, the reason and the detail of an error that came before the first byte was sent. `seconds` is the
-    limit of the whole request, of which a TimeoutError says that it was reached."""
+    limit of the whole request; a TimeoutError means that it was reached."""
     said, address = message_of(error), host_and_port(url)
     causes = tuple(_causes(error))
     if isinstance(error, httpx.ProxyError):

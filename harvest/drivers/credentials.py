@@ -1,4 +1,4 @@
-"""Credentials of requests that expire or sign.
+"""Credentials that expire, and credentials that sign requests.
 
     source of keys                                    key              what a request gets
     a token server (`drivers/oauth2.py`)              an access token  a header such as Authorization
@@ -20,8 +20,8 @@ from harvest.systems.driver import Surroundings
 
 
 class Credentials(Protocol):
-    """What a system wants to see with each request. `refused` has the statuses that a request gets if its key is not
-    valid any more, so that a new key may help."""
+    """The credentials that a system requires with each request. `refused` has the statuses that a request gets if its
+    key is not valid any more, so that a new key may help."""
 
     refused: frozenset[int]
 
@@ -32,7 +32,7 @@ class Credentials(Protocol):
     def headers(
         self, key: Any, method: str, url: str, headers: Mapping[str, str], content: bytes | None
     ) -> Mapping[str, str]:
-        """Return the headers to add to this request. `url` is as it is sent, with its escapes."""
+        """Return the headers to add to this request. `url` is the address as it is sent, percent-encoded."""
         ...
 
     def discard(self, key: Any) -> None:

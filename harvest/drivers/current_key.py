@@ -16,15 +16,15 @@ _Key = TypeVar("_Key")
 
 @dataclass(frozen=True, slots=True)
 class Issued(Generic[_Key]):
-    """A key and the seconds for which it is valid from when it was asked for; None if that is not known."""
+    """A key and the number of seconds for which it is valid after the request for it; None if that is not known."""
 
     key: _Key
     lifetime: float | None = None
 
 
 class CurrentKey(Generic[_Key]):
-    """The key that is valid now. `obtain` raises Denied with the reason `no-token` if what came is not a key: it will
-    not become one by asking again, unless there has been a key before."""
+    """The key that is valid now. `obtain` raises Denied with the reason `no-token` if the reply is not a key. Asking
+    again does not help then, unless there has been a key before."""
 
     def __init__(self, obtain: Callable[[], Awaitable[Issued[_Key]]], clock: Clock) -> None:
         self._obtain, self._clock = obtain, clock

@@ -1,6 +1,6 @@
-"""Replies whose parts are found by the paths in an audit: in one body, in events or in messages.
+"""Replies whose parts are found by the paths in an audit, whether they arrive in one body, in events or in messages.
 
-A `DescribedReply` reads one value after the other and knows nothing of how the values came: as a body, in a stream, by
+A `DescribedReply` reads one value after the other, and does not know whether the values came as a body, in a stream, by
 polling or over a socket. If a part has several paths, the first path that matches is used. Texts of events are joined,
 sources and calls are collected, and the last finish, model or session is used.
 """
@@ -47,12 +47,12 @@ Form = Literal["body", "events", "messages"]
 
 @dataclass(frozen=True, slots=True)
 class StreamShape:
-    """How the events of a stream are read. `names` are the paths of an event's name; by default, its name in the stream
-    and its keys `event` and `type` are its names. `ends` are the names of events that end the reply, and `end` is a
-    condition that does; without both, the response ends it. `replace` finds texts that replace the text so far, `fail`
-    messages of errors, `messages` the ids of the messages that events belong to; `begin` holds of one that begins
-    another message. `patch` finds a document, or patches of it, which is read at the end like an event `document`.
-    `media_type` is used instead of the declared one if it is not ""."""
+    """A description of the events of a stream. `names` are the paths of an event's name; by default, its name in the
+    stream and its keys `event` and `type` are its names. `ends` are the names of events that end the reply, and `end`
+    is a condition that does; without both, the response ends it. `replace` finds texts that replace the text so far,
+    `fail` messages of errors, `messages` the ids of the messages that events belong to; `begin` is a condition for an
+    event that begins another message. `patch` finds a document, or patches of it, which is read at the end like an
+    event `document`. `media_type` is used instead of the declared type unless it is ""."""
 
     ends: frozenset[str] = frozenset()
     end: Condition = NEVER
@@ -67,9 +67,9 @@ class StreamShape:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """How a reply is read. `reply` finds its text, and `parts` the other parts by the names in `PARTS`. `join` is put
-    between texts. `ended`, `refused` and `fail` are conditions of a closed conversation, a refusal and an error. `kept`
-    has the paths of values that later requests use; a None after the paths forgets an earlier value. With
+    """A description of a reply. `reply` finds its text, and `parts` the other parts by the names in `PARTS`. `join` is
+    the separator between texts. `ended`, `refused` and `fail` are conditions of a closed conversation, a refusal and an
+    error. `kept` has the paths of values that later requests use; a None after the paths forgets an earlier value. With
     `raw_controls`, strings may contain control characters. Without `stream`, a stream ends with its connection."""
 
     reply: PartPaths
@@ -84,7 +84,7 @@ class Described:
     stream: StreamShape | None = None
 
     def read(self, received: Received, live: "DescribedReply | None" = None) -> "DescribedTurn":
-        """Read a complete reply, of which `live` may have read the events. Raises Unanswered, with the reply as
+        """Read a complete reply whose events `live` may already have read. Raises Unanswered, with the reply as
         evidence, if the bytes cannot be decoded, or with the reason `no-text`, `bad-type`, `bad-json`, `broken-stream`
         or `system-error`."""
         if live is not None and live.is_complete:
@@ -108,8 +108,8 @@ class DescribedTurn:
 
 
 class DescribedReply:
-    """One reply, read value by value. `form` says what the values are. Its methods raise Unanswered without evidence
-    (`bad-json`, `bad-type`, `system-error`, `no-text`)."""
+    """One reply, read value by value. `form` names the kind of the values. Its methods raise Unanswered without
+    evidence (`bad-json`, `bad-type`, `system-error`, `no-text`)."""
 
     def __init__(self, described: Described, form: Form = "events") -> None:
         self._described, self._form = described, form
@@ -186,7 +186,7 @@ class DescribedReply:
         return self.is_complete
 
     def add_message(self, value: object) -> None:
-        """Read a message, which has its name in its keys `event` or `type`, or where the options say."""
+        """Read a message. Its name is in its key `event` or `type`, or at the path in the options."""
         names = self._names("", value)
         self._check_event(names, value, "")
         self._answered = False
@@ -198,8 +198,8 @@ class DescribedReply:
         self._answered = True
 
     def add(self, value: object, names: EventNames | None, *, addressed: bool = True) -> None:
-        """Read a JSON value: an event of these names, or a body if `names` is None. `addressed` is False if the value
-        cannot contain a URL."""
+        """Read a JSON value: an event with the given names, or a body if `names` is None. `addressed` is False if the
+        value cannot contain a URL."""
         described, parts = self._described, self._parts
         described.check(value)
         paths = described.reply.paths_in(names)
@@ -215,8 +215,8 @@ class DescribedReply:
             self._addresses |= dict.fromkeys(urls_in(value, NO_SOURCES))
 
     def read(self, received: Received, media_type: str = "") -> DescribedTurn:
-        """Return the turn in a complete reply, of which nothing or everything was read before. Raises Unanswered with
-        the reply as evidence."""
+        """Return the turn in a complete reply, if either nothing or everything of it was read before. Raises Unanswered
+        with the reply as evidence."""
         described = self._described
         try:
             if self._form == "events" and not self.is_complete:

@@ -38,8 +38,8 @@ def is_stream(media_type: str) -> bool:
 
 
 class EventParser:
-    """A parser of a stream that comes in pieces. Each line that is not blank is an event if `media_type` is one of JSON
-    lines; otherwise the stream consists of server-sent events."""
+    """A parser for a stream that arrives in pieces. Each line that is not blank is an event if `media_type` is one of
+    JSON lines; otherwise the stream consists of server-sent events."""
 
     def __init__(self, media_type: str) -> None:
         self._lines = media_type in _LINE_TYPES
@@ -77,7 +77,7 @@ class EventParser:
 
 
 def events_in(text: str, media_type: str) -> Iterator[StreamEvent]:
-    """Yield the events of a complete stream, the last of which need not be closed by an empty line."""
+    """Yield the events of a complete stream. The last event may lack its closing empty line."""
     yield from EventParser(media_type).feed(f"{text}\n\n")
 
 

@@ -73,7 +73,7 @@ EVIDENCE_SHAPES: Mapping[str, Any] = {"*/*": {"name": "{{ name }}", "type": "{{ 
 
 
 def with_shaped_files(messages: Iterable[Message], shapes: Mapping[str, Any]) -> list[Message]:
-    """Return the messages of a conversation, those with files with these in their shapes. Raises as `shaped_files`."""
+    """Return the messages of a conversation, with attached files in the shapes of the API. Raises as `shaped_files`."""
     return [{**one, "files": shaped_files(one["files"], shapes)} if "files" in one else one for one in messages]
 
 

@@ -1,4 +1,4 @@
-"""Calls of third-party Python functions in separate threads, where the functions can neither block nor end Harvest.
+"""Calls of third-party Python functions in separate threads, so that they can neither block nor end Harvest.
 
 Each plain call has its own thread. All `async` calls of a system share one event loop in another thread, because the
 clients and connections that a bot keeps between turns belong to the loop that created them. If a function blocks the

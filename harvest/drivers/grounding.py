@@ -4,8 +4,8 @@
  "groundingSupports": [{"segment": {"partIndex", "startIndex", "endIndex", "text"}, "groundingChunkIndices": [0]}]}
 
 Indices of a segment count bytes of UTF-8 from the beginning of its part, and zeros may be left out (google-genai 3.6.1,
-google/genai/types.py). A stream cuts the parts anew, so its bytes are counted from the beginning of the text. The words
-decide: a segment with a `text` that stands neither here nor there is placed where these words stand once.
+google/genai/types.py). A stream splits the parts differently, so its bytes are counted from the beginning of the text.
+The words decide: a segment whose `text` is in neither position is placed where this text occurs, if it occurs once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _PART, _BEGIN, _END = ("partIndex", "part_index"), ("startIndex", "start_index")
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Words of an answer: the index of their part, the first byte and the byte after the last in this part, and the
-    words themselves, "" if they are not told."""
+    words themselves, or "" if they are missing."""
 
     part: int
     begin: int
@@ -30,8 +30,8 @@ class Segment:
     text: str
 
     def place(self, text: str, starts: Sequence[int]) -> tuple[int, int]:
-        """Return the first character and the one after the last in the text, (-1, -1) if it cannot be told. `starts`
-        are the positions of the parts in the text."""
+        """Return the first character and the one after the last in the text, or (-1, -1) if the position is unknown.
+        `starts` are the positions of the parts in the text."""
         begins = [starts[self.part]] if self.part < len(starts) else []
         for start in dict.fromkeys((*begins, 0)):
             found = _characters(text[start:], self.begin, self.end)

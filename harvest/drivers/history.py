@@ -27,7 +27,7 @@ Message = dict[str, Any]
 
 
 class History:
-    """The exchanges of one session. `before` holds the messages before these exchanges."""
+    """The exchanges of one session. `before` has the messages that precede the exchanges."""
 
     def __init__(self, exchanges: Iterable[Exchange] = (), before: Iterable[Message] = ()) -> None:
         self._before, self._exchanges = list(before), list(exchanges)

@@ -1,4 +1,5 @@
-"""A driver for any HTTP API. The audit describes how to send a user turn and where the response has the reply."""
+"""A driver for any HTTP API. The audit describes how to send a user turn and where to find the reply in the
+response."""
 
 import asyncio
 import contextlib
@@ -28,7 +29,7 @@ from topics.sent_files import SentFile
 
 
 class RequestTemplate:
-    """A request with placeholders. `shared` are headers that it has unless its own options name them too."""
+    """A request with placeholders. `shared` has default headers, which the template's own options override."""
 
     def __init__(self, call: Call | Poll | Options, shared: Headers, surroundings: Surroundings) -> None:
         self._method, self._url = call.method, call.url if isinstance(call.url, str) else ""
@@ -42,9 +43,9 @@ class RequestTemplate:
         }
 
     def request(self, values: Mapping[str, object], address: str = "") -> Request:
-        """Return the request with these values of placeholders, to `address` if that is not "". A header with a value
-        that is None is left out. Raises Unanswered: `bad-session` if a header cannot hold its value, `no-value` if the
-        path of the URL has none."""
+        """Return the request with its placeholders replaced by `values`. Its URL is `address` unless that is "". A
+        header with a value that is None is left out. Raises Unanswered: `bad-session` if a header cannot hold its
+        value, `no-value` if the path of the URL has none."""
         for name in templates.placeholders(self._url.partition("?")[0]):
             if name != "session" and values[name] is None:
                 raise Unanswered("no-value", f"no reply so far had a value for {{{{ {name} }}}} in {self._url}")
@@ -142,7 +143,7 @@ class HttpDriver:
         address: str = "",
     ) -> Received:
         """Send a request and return the response if its status is that of a reply. `length` is the number of characters
-        of the conversation in it, and `address` where it goes, if not where its template says. Raises DriverError."""
+        of the conversation in the request, and `address` replaces the URL of its template. Raises DriverError."""
         request = await run_long_work(length, lambda: caller.request(values, address))
         received = await self.wire.ask(request, jar=jar, events=reply)
         fault = received.refusal(answered=self.answered)

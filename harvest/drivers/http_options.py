@@ -1,4 +1,4 @@
-"""The options of the driver `http`: how a user turn is sent, and where the reply is found."""
+"""The options of the driver `http`: how to send a user turn, and where to find the reply."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -46,8 +46,8 @@ class FromHeader(StrictModel):
 
 
 class Poll(_Call):
-    """The requests that fetch a reply which comes later. They may be repeated. If an answer names their address in a
-    header and nothing says when the reply is complete, it is when the status is not 202."""
+    """The requests that fetch a reply that comes later. They may be repeated. If an answer names their address in a
+    header and no option says when the reply is complete, it is complete when the status is not 202."""
 
     url: Url | FromHeader
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
@@ -240,7 +240,8 @@ class Options(ReplyOptions):
 
     @property
     def secret_names(self) -> frozenset[str]:
-        """The names of kept values that are secrets: those of the option `secret`, and all in headers for secrets."""
+        """The names of kept values that are secrets: the names in the option `secret`, and all names in headers for
+        secrets."""
         headers = [
             value for call in self._calls for name, value in call.headers.items() if name.lower() in SECRET_HEADERS
         ]
@@ -290,6 +291,6 @@ def _check_template(template: object, allowed: tuple[str, ...], *, at: Loc = ())
 
 
 def reply_description(options: Options) -> Described:
-    """Return how the options say that a reply is read."""
+    """Return the description of a reply in the options."""
     named_in_replies = options.session not in (None, "client") and not options.open
     return described_by(options, {**({"session": (str(options.session),)} if named_in_replies else {}), **options.keep})

@@ -1,7 +1,7 @@
 """Replies that come later: the answers to further requests are read until the reply is complete.
 
-The request with the user turn is never repeated. A request that fetches may be: if it fails in a way that may pass, it
-is sent again until the time for the turn is over.
+The request with the user turn is never repeated. A request that fetches a reply may be repeated: after a temporary
+failure, it is sent again until the time for the turn is over.
 """
 
 import asyncio
@@ -66,8 +66,8 @@ class _Fetching:
 
 
 class Inbox:
-    """Where the replies to one session arrive. `ask` sends a request that fetches, to an address if the last answer
-    named one, and `seconds` is the longest time for a reply."""
+    """The place where the replies to one session arrive. `ask` sends a request that fetches, to an address if the last
+    answer named one, and `seconds` is the longest time for a reply."""
 
     def __init__(
         self,
@@ -92,9 +92,9 @@ class Inbox:
     async def fetch(
         self, first: Received | None, values: Values, keep: Callable[[Mapping[str, str | None]], None]
     ) -> tuple[SystemTurn, tuple[Exhibit, ...]]:
-        """Return the turn whose request was answered by `first`, and its evidence. Without `first`, wait for what the
-        system says by itself. `values` gives the values of placeholders, and `keep` keeps values for later requests.
-        Raises Unanswered or Denied."""
+        """Return the turn whose request was answered by `first`, and its evidence. Without `first`, wait for a message
+        that the system sends unprompted. `values` gives the values of placeholders, and `keep` keeps values for later
+        requests. Raises Unanswered or Denied."""
         watch = first.watch if first is not None else Stopwatch(self._clock)
         spent, watch.first_seconds, watch.seconds = watch.seconds or 0.0, None, None
         under_way = _Fetching(DescribedReply(self._described, "messages"), watch)
@@ -115,8 +115,8 @@ class Inbox:
             SENDING.reset(report)
 
     async def take_late(self, values: Values, keep: Callable[[Mapping[str, str | None]], None]) -> list[object]:
-        """Return the messages that came after the last reply was taken to be complete. They must not become a part of
-        the next reply. A request that fails is ignored."""
+        """Return the messages that came after the last reply seemed complete. They must not become a part of the next
+        reply. A request that fails is ignored."""
         if self._each is None or (self._header and not self._address):
             return []
         report = SENDING.set(lambda at: None)

@@ -23,7 +23,7 @@ from topics.topic import TopicSet
 
 
 class Options(StrictModel):
-    """Options of a newsroom: the law by which it shows sources, and when it is asked."""
+    """Options of a newsroom: the law by which it cites sources, and the day."""
 
     profile: Literal["plain", "partial", "local", "drifting"] = Field(
         default="plain", description="The law by which sources are shown: see docs/demo-news.md."
@@ -39,7 +39,8 @@ class Options(StrictModel):
 
 
 class NewsroomDriver(NothingHeld):
-    """Driver for one newsroom. `clock` gives the times of turns. On each `day`, the same seeds draw other answers."""
+    """Driver for one newsroom. `clock` is used for the times of turns. On each `day`, the same seeds draw other
+    answers."""
 
     capabilities = Capabilities(stateful=False, editable_history=True, tokens=False)
 
@@ -65,7 +66,7 @@ class _Session(NothingHeld):
 
 
 def build(options: Options, surroundings: Surroundings) -> NewsroomDriver:
-    """Build a newsroom for the questions and the table of sources of the audit. What the audit lacks is taken from the
+    """Build a newsroom for the questions and the table of sources of the audit. Missing parts are taken from the
     shipped audit `demo-news`."""
     topics = surroundings.topics or _demo_topics()
     table = topics.sources if topics.sources.entries else _demo_topics().sources

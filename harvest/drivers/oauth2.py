@@ -1,8 +1,9 @@
 """Access tokens from a token server, by the client's own credentials or by a refresh token.
 
 The request and its errors are those of RFC 6749 (sections 2.3.1, 4.4, 5 and 6). A server may replace the refresh token
-with every access token, and then accepts only the newest. A file keeps the newest one for the next command, and for
-others that use the file at the same time; it is on the disk before the access token is used.
+with every access token, and then accepts only the newest. A file keeps the newest refresh token for the next command,
+and for other commands that use the file at the same time. The refresh token is on the disk before the access token is
+used.
 """
 
 import asyncio
@@ -129,7 +130,7 @@ class TokenServer:
 
 
 def is_sendable(token: object) -> TypeGuard[str]:
-    """Return whether this is a text that can be sent in a header."""
+    """Return True for a text that can be sent in a header."""
     return isinstance(token, str) and token != "" and token.isascii() and token.isprintable() and " " not in token
 
 

@@ -74,7 +74,7 @@ Secret = Annotated[FromEnvironment, BeforeValidator(_refuse_plain)]
 
 
 def is_token(name: str) -> bool:
-    """Return whether this can be the name of a header or of a subprotocol (RFC 9110, section 5.6.2)."""
+    """Return True if the text can be the name of a header or of a subprotocol (RFC 9110, section 5.6.2)."""
     return _TOKEN.fullmatch(name) is not None
 
 
@@ -119,7 +119,7 @@ def check_socket_url(url: str, info: ValidationInfo) -> str:
 
 def check_query(fields: Mapping[str, Any], info: ValidationInfo) -> Mapping[str, Any]:
     """Return the fields of a query unchanged. Refuses the option if one is a secret that is written out. The options of
-    a run that was played before there was this rule are taken as they are."""
+    a run that is older than this rule are not checked."""
     if info.context == AS_RECORDED:
         return fields
     for name in filter(_SECRET_PARAMETER.fullmatch, fields):
@@ -227,8 +227,9 @@ class ClientCertificate(StrictModel):
 
 
 class Auth(StrictModel):
-    """How a system is shown who asks, beyond fixed headers. A token or a signature goes with every request to the
-    system, and a client certificate with every connection, also with those to a token server."""
+    """The ways in which a client identifies itself to a system, apart from fixed headers. Every request to the system
+    carries a token or a signature, and every connection, including those to a token server, uses the client
+    certificate."""
 
     oauth2: OAuth2 | None = Field(None, description="tokens from a token server")
     command: TokenCommand | None = Field(None, description="tokens that a program prints")
@@ -250,7 +251,7 @@ class Auth(StrictModel):
 
     @property
     def header_set(self) -> str:
-        """The header that each request gets, in lower case, or "" for a client certificate alone."""
+        """The header added to each request, in lower case, or "" if there is only a client certificate."""
         if self.sigv4 is not None:
             return "authorization"
         return self.header.lower() if self.oauth2 is not None or self.command is not None else ""

@@ -71,8 +71,8 @@ def _decode_line(raw: bytes) -> str:
 
 
 def text_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Read a reply in text as a terminal shows it: without codes for the terminal, and without the parts of lines that
-    were written over, such as a progress bar. Raises Unanswered with the reason `not-utf8`."""
+    """Read a reply in text as a terminal shows it: without control codes, and without overwritten parts of lines, such
+    as a progress bar. Raises Unanswered with the reason `not-utf8`."""
     text = _TERMINAL_CODES.sub("", _decode_line(raw)).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
     shown, overwritten = _OVERWRITTEN.subn("", text)
     turn = turn_of_text(shown, watch, thoughts_apart=thoughts_apart)

@@ -92,7 +92,7 @@ class Options(StrictModel):
 
     @property
     def further(self) -> tuple[str, ...]:
-        """The names of the arguments beside those of `takes`."""
+        """The names of the arguments in addition to those of `takes`."""
         return (*(("pressed",) if self.presses else ()), *(("files",) if self.files else ()))
 
 

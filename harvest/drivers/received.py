@@ -1,4 +1,4 @@
-"""Responses over HTTP as bytes, and the error that a status means.
+"""Responses over HTTP as bytes, and the error for each status.
 
     status                          error
     2xx                             none: the response is a reply. But 206, a part that was not requested: Unanswered
@@ -179,8 +179,8 @@ class Received:
             raise self.fault(Unanswered, "bad-json", detail) from None
 
     async def read_in_time(self, seconds: float, work: Callable[[], _Result]) -> _Result:
-        """Return the result of `work`, which reads this reply, if what is left of the `seconds` of a turn is enough.
-        Raises Unanswered (`timeout`) if not: a thread then reads on to the end of the body, which has a bound."""
+        """Return the result of `work`, which reads this reply, within what is left of the turn's `seconds`. Raises
+        Unanswered (`timeout`) if not: a thread then reads on to the end of the body, which has a bound."""
         import asyncio  # late: reading a run needs no event loop
 
         try:

@@ -2,8 +2,8 @@
 
 A file in `harvest/drivers/recipes/` has a few `options` of its own, and a section `http` or `openai` with the options
 of that driver. There, a string `{{ model }}` becomes the value of the recipe's option `model`; placeholders of `http`
-itself, such as `{{ text }}`, stay. Whatever contains an option without a value is left out. If `stream` is true, the
-section `streamed` replaces or adds parts.
+itself, such as `{{ text }}`, stay. A key or element that contains an option without a value is left out. If `stream` is
+true, the section `streamed` replaces or adds parts.
 """
 
 import re
@@ -111,7 +111,7 @@ class RecipeFile(StrictModel):
 
 class Recipe:
     """A recipe as a driver module: it has `Options`, `LOOK`, `build`, `files` and `further`. `described` has the
-    options of `module`, the driver that it is built on."""
+    options of `module`, the driver on which the recipe is built."""
 
     def __init__(self, name: str) -> None:
         self.name, self.path = name, Path(str(_FOLDER / f"{name}.yaml"))

@@ -2,8 +2,8 @@
 
 The trials of a topic form a tree by exact text. Each answer is taken from a trial that is drawn from all trials that
 reached this turn. So every branch is taken with its recorded probability, and more trials can be played than were
-recorded. If the user says something that was not said at this point of the recording, the attempt ends, because no
-answer is ever made up.
+recorded. If the user says something that was not said at this point of the recording, the attempt ends, because answers
+are never invented.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The options of drivers that say where the parts of a reply are found, in a body, in events or in frames."""
+"""The options of drivers for finding the parts of a reply in a body, in events or in frames."""
 
 import re
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ Kept = Annotated[
 
 
 class Stream(StrictModel):
-    """How a reply in a stream of events is read. The paths of the options are tried on each event."""
+    """The options for reading a reply from a stream of events. The paths of the options are tried on each event."""
 
     end: Annotated[Annotated[tuple[str, ...], Field(min_length=1)] | None, BeforeValidator(as_tuple)]
     name: Paths = ()
@@ -76,7 +76,7 @@ class Stream(StrictModel):
 
 
 class ReplyOptions(WireOptions):
-    """Where the parts of a reply are found."""
+    """The options for finding the parts of a reply."""
 
     reply: TextPaths = Field(
         description="path of the reply's text, such as `$.reply.text`, or `text` for the whole body"
@@ -116,7 +116,7 @@ class ReplyOptions(WireOptions):
 
 
 def check_press(options: ReplyOptions, press: object) -> None:
-    """Refuse the template `press` if it does not send what is pressed, or if replies have nothing to press."""
+    """Refuse the template `press` if it does not send the pressed button, or if replies have no buttons."""
     if not options.offers:
         raise validation_error("`press` needs `offers`, the paths of what can be pressed")
     if not templates.placeholders(press) & {"text", *templates.PRESS_PLACEHOLDERS}:
@@ -124,7 +124,7 @@ def check_press(options: ReplyOptions, press: object) -> None:
 
 
 def described_by(options: ReplyOptions, kept: Mapping[str, tuple[str | None, ...]]) -> Described:
-    """Return how the options say that a reply is read. `kept` has the paths of values that later requests use."""
+    """Return the description of a reply in the options. `kept` has the paths of values that later requests use."""
     ended = options.ended if isinstance(options.ended, dict) else dict.fromkeys(options.ended, (True,))
     return Described(
         reply=PartPaths.parse(options.reply),

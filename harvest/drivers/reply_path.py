@@ -29,8 +29,8 @@ _STEPS = ".name, [0], [*], ['name'] or a filter such as [?@.type=='text']"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A test of a value: what `inner` finds in it is compared with `value`, or with nothing if `compares` is False.
-    `wanted` is False if the test must fail."""
+    """A test of a value. The value that `inner` finds is compared with `value`; if `compares` is False, it only has to
+    exist. `wanted` is False for a negated test."""
 
     inner: ReplyPath
     wanted: bool = True
@@ -119,7 +119,7 @@ def _equal(found: object, value: object) -> bool:
 
 
 def first_found(paths: Iterable[ReplyPath], value: object) -> list[object]:
-    """Return what the first path that finds something finds. A null is nothing."""
+    """Return the result of the first path that finds anything. A null is nothing."""
     for path in paths:
         found = [one for one in path.find(value) if one is not None]
         if found:
@@ -136,7 +136,7 @@ def kept_text(found: Sequence[object]) -> str | None:
 
 
 def kept_values(paths: Mapping[str, tuple[ReplyPath | None, ...]], value: object) -> dict[str, str | None]:
-    """Return the values at these paths by name: None if nothing is there and the last path is None; otherwise a name
+    """Return the values at the paths, by name: None if nothing is there and the last path is None; otherwise a name
     without a value is left out."""
     found = {name: kept_text(first_found(filter(None, ways), value)) for name, ways in paths.items()}
     return {name: one for name, one in found.items() if one is not None or None in paths[name]}
@@ -144,8 +144,8 @@ def kept_values(paths: Mapping[str, tuple[ReplyPath | None, ...]], value: object
 
 @dataclass(frozen=True, slots=True)
 class PartPaths:
-    """The paths of one part of a reply: `always` in any event, and `by_event` only in events of these names. A body
-    that is not an event may be read by all of them."""
+    """The paths of one part of a reply: `always` applies to any event, and `by_event` only to events with the given
+    names. A body that is not an event may be read by all of them."""
 
     always: tuple[ReplyPath, ...] = ()
     by_event: Mapping[str, tuple[ReplyPath, ...]] = field(default_factory=lambda: MappingProxyType({}))
@@ -165,7 +165,7 @@ class PartPaths:
         return self.paths_in(None) != () and set(self.paths_in(None)) == {WHOLE}
 
     def paths_in(self, names: Sequence[str] | None) -> tuple[ReplyPath, ...]:
-        """Return the paths for an event of these names, or all paths if `names` is None."""
+        """Return the paths for an event with the given names, or all paths if `names` is None."""
         if not self.by_event:
             return self.always
         chosen = self.by_event if names is None else [name for name in names if name in self.by_event]
@@ -178,8 +178,8 @@ def _parse_text_path(text: str) -> ReplyPath:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Conditions on a reply, one of which must hold. Each is a path and the values that it must find. Without values,
-    it must find something other than false, null and an empty text, list or mapping."""
+    """Conditions on a reply, at least one of which must be fulfilled. Each is a path and the values that it must find.
+    Without values, it must find something other than false, null and an empty text, list or mapping."""
 
     terms: tuple[tuple[ReplyPath, tuple[object, ...]], ...] = ()
 

@@ -1,7 +1,7 @@
 """AWS Signature Version 4: a header that proves, for ten minutes and for one request, that the sender has a key.
 
-Source: AWS, Identity and Access Management user guide, "Create a signed AWS API request". Only what AWS requires and
-proxies leave alone is signed: the host, the type of the content, and the headers x-amz-*.
+Source: AWS, Identity and Access Management user guide, "Create a signed AWS API request". Only the parts that AWS
+requires and that proxies do not change are signed: the host, the type of the content, and the headers x-amz-*.
 """
 
 import hashlib

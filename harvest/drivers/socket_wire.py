@@ -36,7 +36,7 @@ _SWITCHING = 101
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A message: its text, the time of the clock at which it came, and its name, if the framing gives it one."""
+    """A message: its text, its arrival time by the clock, and its name, if the framing has names."""
 
     text: str
     at: float
@@ -68,7 +68,7 @@ class Socket:
             raise Unanswered("reset", f"the connection was closed: {message_of(error)}") from error
 
     async def receive(self) -> Frame | Closed:
-        """Return the next message, or the end. Raises Unanswered for a message that cannot be taken."""
+        """Return the next message, or the end. Raises Unanswered for an invalid message."""
         try:
             message = await self._connection.receive()
         except (aiohttp.ClientError, OSError) as error:

@@ -16,7 +16,7 @@ _CONNECT, _DISCONNECT, _EVENT, _ACK, _CONNECT_ERROR = "40", "41", "42", "43", "4
 
 
 def socketio_url(url: str) -> str:
-    """Return the address with the path and the query of Socket.IO, as far as it has none."""
+    """Return the address with the path and the query of Socket.IO added where they are missing."""
     parts = urlsplit(url)
     path = parts.path if parts.path.strip("/") else "/socket.io/"
     query = parts.query if "EIO=" in parts.query else "&".join(filter(None, (parts.query, "EIO=4&transport=websocket")))
@@ -24,14 +24,14 @@ def socketio_url(url: str) -> str:
 
 
 class SocketIO:
-    """A socket whose messages are events. What is sent is a JSON list: the name of the event, then its data."""
+    """A socket whose messages are events. Each sent message is a JSON list: the name of the event, then its data."""
 
     def __init__(self, socket: Socket) -> None:
         self._socket = socket
 
     async def join(self, auth: object, refused: type[DriverError]) -> None:
-        """Join the server. `auth` is the data that it may want for that, or None. Raises `refused` if it refuses, and
-        Unanswered."""
+        """Join the server. `auth` has the data that the server may require, or None. Raises `refused` if it refuses,
+        and Unanswered."""
         await self._expect(_OPEN, refused)
         await self._socket.send(_CONNECT + ("" if auth is None else json.dumps(auth)))
         await self._expect(_CONNECT, refused)

@@ -11,8 +11,8 @@ or by the same signal.
 On Linux the supervisor adopts the processes that the program's children leave behind, even in their own sessions, and
 so finds all of them among its own children. On other systems it knows only the program's group.
 
-The supervisor is a separate script with few imports, because every program waits for it to start. With pathlib and
-contextlib, starting would take twice as long.
+The supervisor is a separate script with few imports, because every program waits for it to start. Importing pathlib and
+contextlib would double the start-up time.
 """
 
 # ruff: noqa: SIM105, PTH123, PTH208

@@ -1,4 +1,4 @@
-"""Tokens and keys that a program prints: alone on a line, or as a JSON object that also says when they expire.
+"""Tokens and keys that a program prints: either alone on a line, or in a JSON object with the time of expiry.
 
 The objects are those of `gcloud`, `az`, token servers and AWS's `credential_process`. The program is started for each
 token, and reads nothing.

@@ -116,7 +116,7 @@ class StreamedCalls:
         self._unread = False
 
     def add_calls(self, value: object) -> None:
-        """Add a call, a piece of a call, or a list of these. A string is the name of a tool."""
+        """Add a call, a piece of a call, or a list of calls and pieces. A string is the name of a tool."""
         items = value if isinstance(value, list) else [value]
         for place, item in enumerate(items):
             if isinstance(item, str) and item.strip():

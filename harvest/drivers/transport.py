@@ -4,8 +4,8 @@ The connections of aiohttp cost a fraction of httpcore's, even if there are many
 the parsed URL and headers are cached (`prepare_request`).
 
 The package `httpx-aiohttp` follows the same idea. But it does not report when a request is sent, reports a reset as a
-connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe.
-Each of these would change what is recorded. In this module:
+connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe. Each
+of these would change the recording. In this module:
 
     requests       are sent once: aiohttp may not retry on another connection, whatever the method
     `sending`      is called right before the first byte goes to the system

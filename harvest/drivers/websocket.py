@@ -1,8 +1,8 @@
-"""A driver for chats over a WebSocket, which the audit describes: what is sent, and where messages have the reply.
+"""A driver for chats over a WebSocket. The audit describes what to send, and where to find the reply in messages.
 
 Each session has its own connection. The messages of a server belong to no request, so the options say how a reply ends:
-by an event, by silence, or, without either, with the first message. What comes when nothing was asked is kept as
-evidence of the next turn.
+by an event, by silence, or, without either, with the first message. Messages that come unasked are kept as evidence of
+the next turn.
 """
 
 import asyncio
@@ -146,7 +146,7 @@ class WebSocketDriver:
         )
 
     async def open(self, opening: Opening) -> "_Session":
-        """Connect, send what is to be sent first, and wait for the greeting, if there is one. Raises DriverError."""
+        """Connect, send the opening messages, and wait for the greeting, if there is one. Raises DriverError."""
         person = opening.system, opening.topic, opening.trial
         if not opening.before or person not in self._visitors:
             self._visitors[person] = str(uuid.uuid4())

@@ -1,7 +1,7 @@
-"""Whether the pages that answers cite exist, and whether they hold what answers quote from them.
+"""A check of whether the pages that answers cite exist, and whether they contain the quoted text.
 
-Both are looked up on request alone, and what was found is kept with the run as a layer of judgments with its date: a
-page that is gone today may have existed when the answer cited it, and the other way round.
+Both are looked up only on request, and the results are kept with the run as a layer of judgments with its date: a page
+that is gone today may have existed when the answer cited it, and the other way round.
 """
 
 import re
@@ -43,7 +43,7 @@ def cited_addresses(conversation: Conversation) -> Iterator[str]:
 
 
 def quotations(conversation: Conversation) -> Iterator[Quotation]:
-    """Yield what answers with a source quote."""
+    """Yield the quotations in answers that have a source."""
     for turn in conversation.turns:
         if turn.reply is None:
             continue
@@ -69,8 +69,8 @@ def _addresses(answer: Answer) -> Iterator[str]:
 
 
 def quotation_outcome(quotation: Quotation, pages: Mapping[str, FetchedPage]) -> str:
-    """Return `found` if a cited page holds the words, `not found` if every cited page was read and none holds them, or
-    `unknown`. Case, punctuation and blanks do not matter."""
+    """Return `found` if a cited page contains the words, `not found` if every cited page was read and none contains
+    them, or `unknown`. Case, punctuation and blanks do not matter."""
     wanted = _plain(quotation.words)
     read = [pages[url] for url in quotation.addresses if url in pages]
     if any(page.outcome == "exists" and wanted in _plain(page.text) for page in read):
@@ -86,7 +86,7 @@ def _plain(text: str) -> str:
 def look_up_layer(
     pages: Mapping[str, FetchedPage], quoted: Mapping[Quotation, str], *, made_at: str, source: str
 ) -> Layer:
-    """Return what was looked up as a layer of judgments: one for each address, and one for each quotation."""
+    """Return the results as a layer of judgments: one for each address, and one for each quotation."""
     return Layer(
         "rule",
         LOOK_UP,

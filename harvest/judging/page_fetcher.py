@@ -1,4 +1,5 @@
-"""Pages on the web, fetched politely: what robots.txt allows, one at a time from each host, with pauses, and kept.
+"""Web pages, fetched politely: only as robots.txt allows, one at a time from each host, with pauses. Fetched pages are
+stored.
 
 An address that a system made up may lead anywhere, also into the network of this machine. So only hosts with public
 addresses are asked, unless `private` allows others; and only GET requests are sent, without cookies or keys.
@@ -35,11 +36,12 @@ _BLOCKED = frozenset({401, 402, 403, 407, 429, 451})
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """What a look at an address found.
+    """The result of fetching an address.
 
     `outcome` is `exists` (a page came), `gone` (the server says that there is no page, or there is no such host),
-    `blocked` (robots.txt, a log-in or a limit keeps programs away: this says nothing of the page), or `unknown` (a
-    fault, or an address that is not asked for). `why` is a short reason, `text` the words of the page, `at` the time.
+    `blocked` (robots.txt, a log-in or a limit keeps programs away, which says nothing about the page), or `unknown` (a
+    fault, or an address that may not be requested). `why` is a short reason, `text` the words of the page, `at` the
+    time.
     """
 
     url: str
@@ -55,7 +57,7 @@ Fetch = Callable[[str], Awaitable[FetchedPage]]
 
 @dataclass
 class PageFetcher:
-    """Fetches pages politely, and keeps what it found in `folder`, where later looks find it again.
+    """Fetches pages politely, and stores the results in `folder`, so that no page is fetched twice.
 
     `pause` is the number of seconds between two requests to a host; a longer Crawl-delay of its robots.txt counts.
     `private` allows hosts of this machine and of its network.
@@ -70,7 +72,7 @@ class PageFetcher:
     _last: dict[str, float] = field(default_factory=dict)
 
     async def look(self, url: str) -> FetchedPage:
-        """Return what is known about an address from an earlier look, or look now. Never raises."""
+        """Return the stored result for an address, or fetch it now. Never raises."""
         file = self.folder / f"{hashlib.blake2b(url.encode(), digest_size=16).hexdigest()}.json"
         try:
             return FetchedPage(**json.loads(file.read_text(encoding="utf-8")))
@@ -171,7 +173,7 @@ class PageFetcher:
 
 
 async def look_at(urls: Iterable[str], fetch: Fetch) -> dict[str, FetchedPage]:
-    """Look at every address once: those of one host one after the other, and some hosts at a time."""
+    """Fetch every address once: the addresses of one host one after the other, and several hosts at a time."""
     by_host: dict[str, list[str]] = {}
     for url in dict.fromkeys(urls):
         by_host.setdefault(urlsplit(url).netloc, []).append(url)

@@ -1,7 +1,7 @@
 """The pool of several runs: each entity of a topic once, and each text that people are asked about once.
 
-For each topic and criterion, people are asked only once about the same text, whichever system said it. The context
-does not matter: “it was made in 1985” is the same claim in every answer. Texts that differ only in white space
+For each topic and criterion, people are asked only once about the same text, no matter which system produced it. The
+context does not matter: “it was made in 1985” is the same claim in every answer. Texts that differ only in white space
 count as the same text. Judgments are copied to all other occurrences of the text, as layers.
 """
 

@@ -281,7 +281,7 @@ def test_a_run_records_the_speaker_of_a_turn_and_its_rules_can_be_applied_again(
     with pytest.raises(SystemExit) as done:
         main(["relabel", str(tmp_path / "run"), "--fail-on-change"])
     assert done.value.code == 0
-    assert "0 of 10 conversations would have gone on otherwise." in capsys.readouterr().out
+    assert "0 of 10 conversations would have continued differently." in capsys.readouterr().out
 
 
 def test_the_truth_of_a_parrot_is_not_invented_if_a_simulated_user_speaks(protocol: Protocol) -> None:

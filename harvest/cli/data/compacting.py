@@ -16,7 +16,7 @@ from topics.counting import pluralize
 def command(runs: tuple[Path, ...], undo: bool) -> int:
     """Compress the events and the evidence of runs.
 
-    Every command reads a compacted run as before, and `harvest run` resumes it: what it adds is in new files, until
+    Every command reads a compacted run as before, and `harvest run` resumes it: the new events are in new files, until
     RUN is compacted again. `zstdcat RUN/trials-*.jsonl.zst` prints the events. A run that is being played is refused.
     If the command is stopped, the run stays as it was or is compacted in part, and the same command finishes.
 

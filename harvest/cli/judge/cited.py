@@ -1,4 +1,4 @@
-"""`harvest judge cited`: look up whether cited pages exist, and hold what answers quote."""
+"""`harvest judge cited`: look up whether cited pages exist, and whether they contain the quoted text."""
 
 from collections import Counter
 from pathlib import Path
@@ -35,9 +35,9 @@ from topics.errors import InputError
 def command(run: Path, quoted: bool, kept: Path | None, pause: float, private: bool, most: int) -> None:
     """Look up whether cited pages exist.
 
-    This asks the servers of all addresses that answers cite, as robots.txt allows, one at a time from each host. What
-    was found is added to RUN as a layer of judgments with its date, and `harvest sources` then shows it. A page that
-    blocks programs is not made up, and one that is gone today may have existed.
+    This asks the servers of all addresses that answers cite, as robots.txt allows, one at a time from each host. The
+    results are added to RUN as a layer of judgments with its date, and `harvest sources` then shows it. A page that
+    blocks programs is not an invented page, and a page that is missing today may have existed.
     """
     recorded = read_reporting_damage(run)
     addresses = list(dict.fromkeys(url for one in recorded.finished for url in cited_addresses(one)))

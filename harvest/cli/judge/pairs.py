@@ -64,8 +64,8 @@ def command(
 ) -> None:
     """Let people compare conversations in blind pairs.
 
-    Two systems' conversations on a topic stand side by side, without the names of the systems, which a key next to the
-    sheet holds. People fill in copies of the sheet or, with --serve, choose on a page.
+    Each row shows two systems' conversations on a topic side by side, without the names of the systems. A key file next
+    to the sheet has the names. People fill in copies of the sheet or, with --serve, choose on a page.
     """
     if serve:
         _serve_pairs(runs, sheet, systems, only, most, seed, authors, port, words)
@@ -108,7 +108,7 @@ def sheet_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> list[BlindPair]:
     """Return the pairs of a sheet, and write the sheet with its key if there is no key yet. Raises InputError if the
-    existing key lists different pairs from those that these arguments draw."""
+    existing key lists other pairs than the arguments draw."""
     return _load_or_draw_pairs(runs, sheet, systems, topics, most, seed).blind
 
 

@@ -1,4 +1,4 @@
-"""The local page on which people judge, served until the command is stopped, and what is printed about judges."""
+"""The local page on which people judge, served until the command is stopped, and the printed report on the judges."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def serve_page(
     schema_option: str,
     adjudicate: bool = False,
 ) -> None:
-    """Serve a page with questions on the criteria in `names`, and print a link to the page for each judge in
-    `people`. With `adjudicate`, the page shows only items that people judged differently, with their judgments.
-    `schema_option` and `scale` are what `--schema` and `--scale` said, for the commands that are printed at the end."""
+    """Serve a page with questions on the criteria in `names`, and print a link to the page for each judge in `people`.
+    With `adjudicate`, the page shows only items that people judged differently, with their judgments. `schema_option`
+    and `scale` are the values of `--schema` and `--scale`, for the commands that are printed at the end."""
     scores = read_scale(scale) if scale else schema.scale or read_scale(SCALE)
     if not names and len(schema.criteria) == 1:
         names = [one.name for one in schema]  # there is nothing to choose
@@ -268,8 +268,8 @@ def print_judged(
     same: Sameness = "node",
 ) -> None:
     """Print how far judges agree, if at least two people judged the same item, and the commands that follow.
-    `schema_option`, `nuggets` and `scale` are what these options said, `scores` those that could be given, and `same`
-    what was asked about once. `sheet` is True if people judge on sheets."""
+    `schema_option`, `nuggets` and `scale` are the values of the options, `scores` the possible scores, and `same` the
+    items that were asked about once. `sheet` is True if people judge on sheets."""
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     asked = list(dict.fromkeys(criteria))
     found = agreements(people, asked)

@@ -1,4 +1,4 @@
-"""`harvest judge triage`: list the turns to look at first."""
+"""`harvest judge triage`: list the turns that should be reviewed first."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from topics.counting import pluralize
 @click.command()
 @click.argument("run", type=PathArgument())
 def command(run: Path) -> None:
-    """List the turns to look at first.
+    """List the turns that should be reviewed first.
 
     Rules for Harmlessness and Fluency choose the turns, which are listed without their words.
     """

@@ -71,10 +71,10 @@ class _Revised:
 def command(run: Path, system: str | None, out: Path | None, audit: str | None, as_json: bool) -> None:
     """Read stored pages and replies again, and show what changed.
 
-    No system is contacted, and RUN is not changed. Every answer is read again from what was kept of it, with today's
-    code, and the protocol of the run decides its label again. `--options-of` helps if an option such as `links` was
-    wrong when the run was played. If other labels would have led to other user turns, the conversation
-    is marked as invalid in RUN2; `harvest run` with the same audit and `--out RUN2` plays it again.
+    No system is contacted, and RUN is not changed. Every answer is read again from its stored page or reply with
+    today's code, and the protocol of the run decides its label again. `--options-of` helps if an option such as `links`
+    was wrong when the run was played. If other labels would have led to other user turns, the conversation is marked as
+    invalid in RUN2; `harvest run` with the same audit and `--out RUN2` plays it again.
     """
     recorded = read(run, keep_rows=True)
     if system is not None and system not in recorded.header.systems:

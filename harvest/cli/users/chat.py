@@ -49,7 +49,7 @@ def command(
     played.
 
     Type a turn and press Enter; pasted text is one turn. A \ at the end of a line continues the turn on the next line.
-    /stop, or ctrl-D on an empty line, ends the conversation. Ctrl-C interrupts it, and everything said until then stays
+    /stop, or ctrl-D on an empty line, ends the conversation. Ctrl-C interrupts it, and everything said before remains
     recorded.
     """
     resolved = load_audit(audit, keys_in_clear=keys_in_clear)

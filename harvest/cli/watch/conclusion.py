@@ -1,4 +1,4 @@
-"""What a re-audit leads to: why it found what it found, the next step, and three things to look at."""
+"""The conclusion of a re-audit: the reason for its finding, the next step, and three things to look at."""
 
 import math
 import shlex
@@ -21,7 +21,7 @@ from topics.counting import pluralize
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The conclusion from a judged run, which the user calls `named`. `finding` is that of the run's report, on the
+    """The conclusion from a judged run, which the user calls `named`. `finding` comes from the run's report, about the
     system with the most serious verdict, and `system` is None if the baseline has no system of the run."""
 
     found: Watched
@@ -38,7 +38,7 @@ class Conclusion:
 
     @property
     def sentences(self) -> Sequence[str]:
-        """Why, and what to do next: the second and third sentence after the verdict."""
+        """The reason and the next step: the second and third sentence after the verdict."""
         of = f" ({self.system.name})" if self.system is not None and len(self.found.systems) > 1 else ""
         why = self.finding.drives
         if not why and self.finding.verdict in MOVED:

@@ -37,9 +37,9 @@ _MOST = 5
 
 @dataclass(frozen=True)
 class Reaudit:
-    """The arguments of a re-audit. `audit` is the audit as given, `base` the baseline's file and `blessed` the
-    content of that file. `log` is the history's file. `further` are the options to repeat in every suggested command.
-    `given` are the names of the rules that were set by options."""
+    """The arguments of a re-audit. `audit` is the audit as given, `base` the baseline's file and `blessed` the content
+    of that file. `log` is the history's file. `further` are the options to repeat in every suggested command. `given`
+    has the names of the rules that options set."""
 
     audit: str
     base: Path
@@ -92,7 +92,7 @@ class Reaudit:
 
 
 def rule_options(rules: WatchRules, names: Collection[str]) -> list[str]:
-    """Return the rules with these names as options of the command."""
+    """Return the named rules as options of the command."""
     return [
         word
         for name, option in OPTIONS.items()

@@ -50,10 +50,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result of one judging command. `layer` has all judgments, including things left unjudged. `path` is the
-    file of the layer (None if the newest file has the same judgments). `requests` counts the requests that were
-    sent and answered, and `failures` counts the endpoint's failures by message. `left` counts the things that wait for
-    another command, because no more requests were allowed."""
+    """The result of one judging command. `layer` has all judgments, including things left unjudged. `path` is the file
+    of the layer (None if the newest file has the same judgments). `requests` counts the requests that were sent and
+    answered, and `failures` counts the endpoint's failures by message. `left` counts the items left for another
+    command, because no more requests were allowed."""
 
     layer: Layer
     requests: int
@@ -102,10 +102,9 @@ async def judge_things(
     clock: Now = utc_now,
 ) -> Judged:
     """Ask every question without a stored reply, and write a layer of judgments. The endpoint is closed at the end.
-    Earlier judgments of this version on other things are part of the new layer. If the endpoint fails, things
-    are left unjudged. Of more than `most` requests, as many are sent, about things in a random order that is always
-    the same, so that what is judged so far is a random part. Raises HarvestError if the folder cannot be read or
-    written."""
+    Earlier judgments of this version on other things are part of the new layer. If the endpoint fails, things are left
+    unjudged. At most `most` requests are sent. The items are in a fixed random order, so that the items judged so far
+    are a random sample. Raises HarvestError if the folder cannot be read or written."""
     cleaner, own = Redactor(secrets), judge_version(judge, endpoint)
     if most is not None:
         things = sorted(things, key=lambda thing: min(one.key for one in thing.asked))  # keys are hashes

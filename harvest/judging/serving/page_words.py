@@ -20,7 +20,8 @@ _Word = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class Words(StrictModel):
-    """What the page says, by key. The values here are the English ones. Texts in braces, such as {n}, are filled in."""
+    """The texts of the page, by key. The values here are the English ones. Texts in braces, such as {n}, are filled
+    in."""
 
     title: _Word = "Annotate"
     skip: _Word = "Skip to the decision"
@@ -137,7 +138,7 @@ class PageWords(StrictModel):
         return self.criteria.get(criterion.name) or nearest
 
     def as_json(self) -> dict[str, Json]:
-        """Return what the page needs."""
+        """Return the values that the page needs."""
         return {"language": self.language, "direction": self.direction, "words": dict(self.words.model_dump())}
 
 

@@ -1,4 +1,4 @@
-"""Rows for adjudication: the things on which people disagree, with everybody's votes."""
+"""Rows for adjudication: the items on which people disagree, with everybody's votes."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -21,7 +21,7 @@ def disputed_rows(
 ) -> Iterator[Row]:
     """Yield the rows on which people disagree, with a cell `votes` that has each person's last judgment and note.
     `layers` are the layers of the run, oldest first. Votes are sorted, so that their order reveals nothing.
-    Adjudicators have no vote. `worded` returns how a judgment by a criterion is shown."""
+    Adjudicators have no vote. `worded` returns a judgment by a criterion as text."""
     mine: dict[str, list[Layer]] = {}
     for layer in layers:
         if layer.kind == "human" and not layer.adjudicates:

@@ -142,9 +142,9 @@ def _marked_context(text: str, start: int, end: int) -> str:
 
 def sample_rows(rows: Iterable[Row], count: int, rng: "numpy.random.Generator") -> list[Row]:
     """Return `count` of the rows in their order, or all rows if there are fewer. This is systematic sampling from a
-    random start, over the rows of one topic after the other, within a topic of one system after the other, and then at
-    random. Every row is equally likely. Every topic, and nearly every system within a topic, has its share of the
-    sample, rounded up or down. Plain means of a sample therefore estimate plain means of all rows."""
+    random start. Rows are ordered by topic, then by system, and then at random. Every row is equally likely. Every
+    topic, and nearly every system within a topic, has its share of the sample, rounded up or down. Plain means of a
+    sample therefore estimate plain means of all rows."""
     every = list(rows)
     if count >= len(every):
         return every

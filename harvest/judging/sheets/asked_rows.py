@@ -71,8 +71,8 @@ def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema, kind: str = 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Which rows are asked about. `topics` is the number of topics that are drawn with all their rows, and `sample` the
-    number of rows of each criterion that are drawn of these; None for all."""
+    """Which rows are asked about. `topics` is the number of topics to draw with all their rows, and `sample` the number
+    of rows of each criterion to draw from them; None for all."""
 
     sample: int | None = None
     seed: int = 0

@@ -1,5 +1,5 @@
-"""Sheets of blind pairs: two conversations side by side, of which a person prefers one. A sheet does not reveal
-system, run or trial. When it is read, each row is checked against the texts that were handed out."""
+"""Sheets of blind pairs: a person chooses between two conversations that are shown side by side. A sheet does not
+reveal system, run or trial. When it is read, each row is checked against the texts that were handed out."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

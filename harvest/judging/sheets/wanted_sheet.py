@@ -1,4 +1,4 @@
-"""Sheets on which people write what topics want, the nuggets of a good answer, and which answers contain them.
+"""Sheets on which people write the nuggets of a good answer to each topic, and mark which answers contain them.
 
     topic,request,nugget,importance
     T1,When is it open?,It opens at nine.,vital
@@ -9,7 +9,7 @@
     T1,When is it open?,It opens at nine.,At nine.,support,1,6c1f…
         Each row asks of one conversation whether it supports one nugget. No column names the system.
 
-Both are stored as what `nuggetizer` writes (`recordings.judged.wanted`).
+Both are stored in the format of `nuggetizer` (`recordings.judged.wanted`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -61,8 +61,8 @@ def write_assigned_sheet(
     conversations: Iterable[Conversation],
     path: str | PathLike[str],
 ) -> int:
-    """Write a row for each nugget of each conversation on a topic with nuggets, ordered by topic and then so that the
-    order does not tell the systems. Returns the number of conversations. Raises the errors of
+    """Write a row for each nugget of each conversation on a topic with nuggets, ordered by topic, and within a topic so
+    that the order does not reveal the systems. Returns the number of conversations. Raises the errors of
     `sheet_file.write_rows`."""
     place = {topic: i for i, topic in enumerate(requests)}
     asked = [one for one in conversations if one.key.topic in wanted]
@@ -108,11 +108,11 @@ def read_assigned_sheet(
     conversations: Iterable[Conversation],
     known: Mapping[str, Mapping[str, str]],
 ) -> WantedFile:
-    """Return which nuggets the conversations support, by these rows. Conversations of which some nugget was not
-    assigned are left out.
+    """Return which nuggets the conversations support according to the rows. Conversations with unassigned nuggets are
+    left out.
 
     Raises InputError, with file, line and column, for an unknown conversation, topic, nugget or assignment, another
-    answer than the recorded one, a nugget that was assigned twice, and a sheet of which nothing is filled in.
+    answer than the recorded one, a nugget that was assigned twice, and an empty sheet.
     """
     of = {(one.trial_id, one.attempt): one for one in conversations}
     answers = {key: sheet_file.escape_text(_answer(one)) for key, one in of.items()}
@@ -168,12 +168,12 @@ def read_wanted_sheet(
     elsewhere: Collection[str],
     known: Mapping[str, Mapping[str, str]],
 ) -> WantedFile:
-    """Return the nuggets of a run's topics in these rows. `requests` has the topics' requests, and `elsewhere` the
-    other topics that the run knows of. `known` has the importance of each known nugget, by topic.
+    """Return the nuggets in the rows that belong to the run's topics. `requests` has the topics' requests, and
+    `elsewhere` the other topics that the run knows of. `known` has the importance of each known nugget, by topic.
 
-    Topics without a nugget on the sheet are left out, and so are those in `elsewhere`. Raises InputError, with file,
-    line and column, for a nugget without a topic or an importance, an unknown topic, a request of another topic, a
-    nugget that occurs twice in its topic, and a sheet without any nugget.
+    Topics without a nugget on the sheet are left out, and so are the topics in `elsewhere`. Raises InputError, with
+    file, line and column, for a nugget without a topic or an importance, an unknown topic, a request of another topic,
+    a nugget that occurs twice in its topic, and a sheet without any nugget.
     """
     cleaner = Redactor()
     texts = _known_texts(known)

@@ -35,14 +35,14 @@ _LONGEST_REASON = 200  # characters
 _COURSES: dict[Course, str] = {
     "other end": "would have ended with another outcome",
     "shorter": "would have ended earlier, and {is_} known as far as {it} would have gone",
-    "unknown": "would have gone on otherwise",
+    "unknown": "would have continued differently",
 }
 _LEGEND = (
     "change: of these very answers, for which it is known {known}; of percentages in points; [low, high]: what to "
     "expect beyond them, the {level:g}% interval for {of}"
 )
 _BOUNDS = (
-    "a value A to B: conversations would have gone on otherwise, and nobody knows how; A counts each of their unknown "
+    "a value A to B: conversations would have continued differently, and nobody knows how; A counts each of their unknown "
     "turns as useless, B as useful, and the interval holds both"
 )
 
@@ -73,7 +73,7 @@ def _tables(name: str, one: Relabelling, every: bool) -> Iterator[RenderableType
         yield Text(
             "to score or compare the old answers by this protocol, name it in an audit that replays them: driver: "
             f"replay, options: {{run: {printable(name, line=True)}}} (docs/protocols.md has an example)"
-            + ("; what would have gone on otherwise counts up to there" if one.count("unknown") else ""),
+            + ("; what would have continued differently counts up to there" if one.count("unknown") else ""),
             style="dim",
         )
 
@@ -128,7 +128,7 @@ def _figure_parts(one: Relabelling) -> Iterator[RenderableType]:
         withheld = [f"{key_name(key)} of {system}" for (system, key), figure in shown.items() if not figure.after]
         if withheld:
             named = printable(", ".join(withheld), line=True)
-            yield Text(f"withheld: {named}: conversations would have gone on otherwise", style="yellow")
+            yield Text(f"withheld: {named}: conversations would have continued differently", style="yellow")
     if same:
         verb = "is" if same == 1 else "are"
         yield Text(f"{pluralize(same, 'figure')} {verb} the same before and after", style="dim")

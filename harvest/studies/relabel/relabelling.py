@@ -97,7 +97,7 @@ class Figure:
         found = [one.interval for one in self.change]
         undefined = next((one for one in found if not one.is_defined), None)
         if undefined is not None or not found:
-            return undefined or no_interval("conversations would have gone on otherwise")
+            return undefined or no_interval("conversations would have continued differently")
         return replace(found[0], low=min(one.low for one in found), high=max(one.high for one in found))
 
     @property
@@ -244,7 +244,7 @@ def _without_later_ones(found: Sequence[Relabelled]) -> Iterator[Relabelled]:
         if one.recorded.place <= parted.get((one.recorded.key.system, one.recorded.session), one.recorded.place):
             yield one
         else:
-            why = "an earlier conversation of the same session would have gone on otherwise"
+            why = "an earlier conversation of the same session would have continued differently"
             yield Relabelled(one.recorded, replace(one.recorded, turns=()), "unknown", (), 0, why)
 
 

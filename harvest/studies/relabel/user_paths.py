@@ -32,7 +32,7 @@ class UserPaths:
     new: Protocol
 
     def follow(self, path: DecidedPath, one: Conversation, topic: Topic) -> DecidedPath:
-        """Return the path, up to where a simulated user would have gone on otherwise, or might have."""
+        """Return the path, up to where a simulated user would have continued differently, or might have."""
         if not any(turn.user for turn in one.turns):
             return path
         drawn = self._drawn_path(path, one, topic)

@@ -100,7 +100,7 @@ def test_the_arms_of_a_trial_are_one_block_in_random_order(tmp_path: Path) -> No
 def test_a_run_continues_and_its_paths_are_those_of_the_rules(run: Run, tmp_path: Path) -> None:
     done = harvest("relabel", run.path)
     assert done.returncode == 0, done.stderr
-    assert "0 of 48 conversations would have gone on otherwise." in done.stdout
+    assert "0 of 48 conversations would have continued differently." in done.stdout
     folder = run.path.parent
     audit = str(folder / "audit.yaml")
     again = harvest("run", audit, "--out", run.path)

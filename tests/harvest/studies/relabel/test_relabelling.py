@@ -157,7 +157,7 @@ def test_if_the_user_would_have_continued_differently_figures_are_bounded(run: R
 
 
 def test_a_replay_with_the_new_protocol_has_the_known_figures_and_the_same_bounds(run: Run, tmp_path: Path) -> None:
-    """docs/protocols.md: conversations that would have gone on otherwise count up to there, and no further."""
+    """docs/protocols.md: conversations that would have continued differently count up to there, and no further."""
     found = relabelled(run, CHANGED["another path"], tmp_path)
     audit = audit_of(tmp_path / "again", CHANGED["another path"], driver="replay", options={"run": str(run.path)})
     replayed = play(load_audit(audit), tmp_path / "again" / "run")
@@ -367,13 +367,13 @@ def test_the_command_summarises_the_changes_and_lists_them(run: Run, tmp_path: P
     lines = done.stdout.splitlines()
     assert lines[1:3] == [
         "1 of 7 labels changes (x → o: 1); 1 further label is of later turns, which this protocol may not have asked.",
-        "1 of 4 conversations would have gone on otherwise.",
+        "1 of 4 conversations would have continued differently.",
     ]
     (line,) = [line for line in lines if "turn 1: x → o" in line]
     assert line.startswith("Sparkasse second trial 1, turn 1: x → o, because contains is met (contains: ")
     assert "“Darlehen”" in line
     assert any("25.0% to 50.0% [" in line for line in lines)
-    assert "; what would have gone on otherwise counts up to there" in " ".join(done.stdout.split())
+    assert "; what would have continued differently counts up to there" in " ".join(done.stdout.split())
     same = harvest("relabel", run.path, "--fail-on-change")
     assert same.returncode == 0
     assert "0 of 8 labels change." in same.stdout
@@ -396,7 +396,7 @@ def test_each_kind_of_change_is_shown_once_with_the_number_of_others(run: Run, t
     assert more.startswith("Sparkasse first trial 1, turn 2: x → o, because contains is met")
     assert again.startswith("Sparkasse second trial 1, turn 2: o → x, because no rule is met (")
     assert "name it in an audit that replays them: driver: replay, options: {run: run}" in following
-    assert "gone on otherwise" not in following
+    assert "continued differently" not in following
     (shorter, _) = lines(CHANGED["an earlier end"])
     assert shorter.startswith("Sparkasse both trial 1: after the answer to turn 1 the protocol would stop (completed)")
     assert shorter.endswith("; 1 more of this kind")
