@@ -59,7 +59,7 @@ class _Coverage:
 
 
 def cautions(measures: Iterable[Measure]) -> tuple[str, ...]:
-    """Return the sentences without which figures of these measures mislead, each once."""
+    """Return the warnings without which figures of these measures would mislead, each once."""
     return tuple(dict.fromkeys(one.declaration.caution for one in measures if one.declaration.caution))
 
 

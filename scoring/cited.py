@@ -1,4 +1,4 @@
-"""The sources of a conversation's answers: the pages that answers link to or that the system names beside them.
+"""The sources of a conversation's answers: the pages that answers link to or that the system lists next to them.
 
 A source counts once in an answer, however often the answer links to it. It is identified by its page: an address in
 canonical form after redirects are undone (`topics.redirects`), or, without an address, the title that the system gave.
@@ -49,7 +49,7 @@ class CitedSource:
 
     @property
     def domain(self) -> str:
-        """The registrable domain, or "" if it is unknown: without an address, or with one that hides the page."""
+        """The registrable domain, or "" if it is unknown, because there is no address or the address hides the page."""
         return self.page.domain if self.page is not None else ""
 
     @property

@@ -67,7 +67,7 @@ def _constant(values: Any) -> Any:
 
 
 def is_constant(values: npt.NDArray[Any]) -> bool:
-    """Return True if an array is known to hold one number throughout."""
+    """Return True if an array is known to contain the same number throughout."""
     return values.strides == (0,)
 
 
@@ -84,7 +84,7 @@ class Joined:
         return Column(parts[0].measure, **arrays, n=n)
 
     def derived(self, values: Counts, make: Callable[[Counts], Counts]) -> Counts:
-        """Return what `make` makes of an array, which is made once."""
+        """Return the result of `make` for an array, computed only once."""
         key = (id(values), -1)
         if key not in self._known:
             self._known[key] = values, make(values)
@@ -149,7 +149,7 @@ Grid = tuple[Counts, Counts]
 
 
 class Mean(NamedTuple):
-    """A mean over some topics and trials, and what it rests on."""
+    """A mean over some topics and trials, with the data behind it."""
 
     value: float
     worst: float
@@ -180,7 +180,7 @@ class Cells:
         parts: Sequence[Column],
         known: dict[tuple[int, ...], Any],
     ) -> Cells:
-        """Return the values of `parts`, whose conversations have these places. Where there are none, values are NaN and
+        """Return the values of `parts` at the `places` of their conversations. At other places, values are NaN and
         counts 0. `known` has arrays that measures share, and grows."""
 
         def whole(several: Sequence[npt.NDArray[Any]], nothing: Any) -> Any:
@@ -328,8 +328,8 @@ class Columns:
         return at[order], value[order]
 
     def cells(self, measure: str, *, pooled: bool) -> tuple[Counts, Floats]:
-        """Return the numbers (found,), ascending, of the conversations that have the measure, and what each contributes
-        (found, 2), as `Figure.cell` does."""
+        """Return the numbers (found,), ascending, of the conversations that have the measure, and the contribution of
+        each, (found, 2), as in `Figure.cell`."""
         at, value = self.values(measure)
         if not pooled:
             return at, np.stack([value, np.ones(len(at))], axis=1)

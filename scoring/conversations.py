@@ -188,7 +188,7 @@ def rows(conversation: Conversation, topic: Topic, figures: Sequence[Figure]) ->
 
 
 def units_of(one: Conversation, settings: Settings) -> tuple[Unit, Unit]:
-    """Return the unit in which a conversation is measured, and the one that its script decides."""
+    """Return the unit in which a conversation is measured, and the unit that fits its script."""
     return conversation_unit(one, settings.unit), conversation_unit(one)
 
 

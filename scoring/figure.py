@@ -28,8 +28,8 @@ class Figure:
     best: float = math.nan
 
     def cell(self, *, pooled: bool) -> tuple[float, float]:
-        """Return what a conversation contributes to a figure of many: numerator and denominator. If `pooled`, the
-        value is a share of n things, and (0, 0) is a conversation without any."""
+        """Return what a conversation contributes to a figure of many: numerator and denominator. If `pooled`, the value
+        is a share of n things, and a conversation without any has (0, 0)."""
         if not pooled:
             return self.value, 1.0
         return (self.value * self.n, float(self.n)) if self.n else (0.0, 0.0)

@@ -6,8 +6,8 @@ system keeps no state, because asking again then changes nothing. The content of
 A system may report too many requests, with a 429 or with any `Retry-After`. While the turn waits, none of the system's
 sessions sends a turn, and later turns are sent more slowly (`Gate.slow`). If the system reports nothing else for too
 long, it is given up (`BusyTracker`). If it says when to try again, Harvest tries again at that time. Such tries do not
-count as `retries`, but they end when a system that reports only too many requests would be given up. `Load` limits the
-number of turns under way.
+count as `retries`. They end when the system is given up because it reports nothing but too many requests. `Load` limits
+the number of turns under way.
 """
 
 import asyncio
@@ -52,9 +52,9 @@ async def deliver(
 ) -> Reply:
     """Return the reply to `text`, with the number of times that the text was sent. Raises the last DriverError, or
     CapReached. `turn` is the number of the turn, and `seed` the seed of the random waits. The wait before a turn is
-    sent again doubles each time. It is up to half a `retry_wait` longer at random, so that sessions that failed
-    together do not try again together. `toll` is paid for each sending. `pressed` is the offer that is pressed instead
-    of saying `text`, and `files` go with it."""
+    sent again doubles each time. A random addition of up to half a `retry_wait` keeps sessions that failed together
+    from retrying together. `toll` is paid for each sending. `pressed` is the offer that is pressed instead of saying
+    `text`, and `files` go with it."""
     chances, complaint = None, None
     sends = told = 0
     begun = gate.clock.monotonic()

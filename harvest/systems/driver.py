@@ -149,7 +149,7 @@ class Greeting(Protocol):
 
     @property
     def greeting(self) -> Answer | None:
-        """What the system said when the session was opened; None if it said nothing."""
+        """The system's greeting when the session was opened; None if it said nothing."""
         ...
 
 

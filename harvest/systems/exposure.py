@@ -15,7 +15,7 @@ from topics.document import StrictModel
 
 
 class Variable(str):
-    """The name of an environment variable whose value is sent to a server or given to a program."""
+    """The name of an environment variable whose value is sent to a server or passed to a program."""
 
     __slots__ = ()
 
@@ -150,8 +150,8 @@ def _declared_values(value: object) -> Iterator[object]:
 
 
 def is_this_machine(host: str | None) -> bool:
-    """Return whether data sent to this host stays on this machine. Names other than `localhost` give False, because
-    they need a lookup and may lead anywhere."""
+    """Return whether data sent to this host stays on this machine. Returns False for names other than `localhost`,
+    because they need a lookup and may lead anywhere."""
     if host is None:
         return False
     if host.lower() == "localhost":  # with a trailing dot, a name server is asked

@@ -1,4 +1,4 @@
-"""The toll that is paid for each request: what a run with a cap counts before the request goes out."""
+"""The toll that is paid for each request: the amounts that a run with a cap counts before it sends the request."""
 
 from collections.abc import Mapping
 from typing import Protocol as Seam
@@ -7,11 +7,11 @@ from topics.errors import HarvestError
 
 
 class CapReached(HarvestError):
-    """The cap of the run leaves nothing for another request."""
+    """The cap of the run does not allow another request."""
 
 
 class Toll(Seam):
-    """What is paid for each sending of a turn."""
+    """The amount paid each time a turn is sent."""
 
     async def admit(self) -> None:
         """Return once the next request may go out. Has no effect if it was admitted before. Raises CapReached."""

@@ -40,8 +40,8 @@ def difference_text(measure: MeasureComparison, pair: Pair, *, turned: bool = Fa
 
 
 def is_known(pair: Pair) -> bool:
-    """Return False if only the bounds of a difference are known, since the trials that are left are a selection, or
-    their difference is none of those that the lost trials allow."""
+    """Return False if only the bounds of a difference are known: the remaining trials are a selection, or their
+    difference is outside the range that the lost trials allow."""
     if pair.selected:
         return False
     low, high = sorted(pair.bounds or (-math.inf, math.inf))
@@ -49,8 +49,8 @@ def is_known(pair: Pair) -> bool:
 
 
 def drawn_ends(pair: Pair, ends: tuple[float, float, float], *, turned: bool) -> tuple[float, float, float]:
-    """Return what is drawn of a difference with its interval: if only its bounds are known, no value, and the bounds
-    in place of a missing interval."""
+    """Return the value and the interval to draw for a difference. If only its bounds are known, there is no value, and
+    the bounds replace a missing interval."""
     if is_known(pair):
         return ends
     _, low, high = ends

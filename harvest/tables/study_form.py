@@ -52,8 +52,8 @@ class StudyForm:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of output, with the help text of its option, the function that writes a study, and what is printed beside
-    it on what its reader needs."""
+    """A form of output, with the help text of its option, the function that writes a study, and the notes printed with
+    it for its reader."""
 
     words: str
     write: Callable[[StudyForm], str]

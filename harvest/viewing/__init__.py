@@ -1,1 +1,1 @@
-"""A local web page on the runs in a folder: what is being played, what was found, and every conversation."""
+"""A local web page on the runs in a folder: runs in progress, results, and every conversation."""

@@ -266,9 +266,9 @@ class Conversations:
         self._kept: tuple[Path, dict[str, int], Run] | None = None
 
     def find(self, folder: Path, key: TrialKey, attempt: int, address: str) -> dict[str, Any] | None:
-        """Return an attempt at a trial of the run in `folder`, with what the report's script needs to show it, or None
-        if there is none. Attempt 0 means the attempt that counts, or else the last one. `address` is the address of
-        the run's evidence. Raises HarvestError if the run cannot be read."""
+        """Return an attempt at a trial of the run in `folder`, with the data that the report's script needs, or None if
+        there is no such attempt. Attempt 0 means the attempt that counts, or else the last one. `address` is the
+        address of the run's evidence. Raises HarvestError if the run cannot be read."""
         run = self._read(folder)
         attempts = [one for one in run.attempts if one.started.key == key]
         chosen = [one for one in attempts if one.started.attempt == attempt] if attempt else attempts

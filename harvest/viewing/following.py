@@ -1,4 +1,4 @@
-"""The news of the page: the list of runs, and what becomes of the runs that are being played.
+"""The news of the page: the list of runs, and the progress of runs that are being played.
 
 Everything is read from the files, about once a second, and only while somebody has the page open. A run is being
 played if a process holds its lock.
@@ -86,7 +86,7 @@ class Follower:
         self._open, self._listed, self._countable = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def news(self) -> AsyncIterator[News]:
-        """Yield the whole list, and then what changes. Ends with `follow`."""
+        """Yield the whole list, and then its changes. Ends with `follow`."""
         await self._listed.wait()
         queue: asyncio.Queue[News | None] = asyncio.Queue(_MOST_WAITING)
         self._pages.add(queue)

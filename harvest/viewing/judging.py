@@ -1,6 +1,6 @@
 """Judging pages that are opened from the view, each served by a `harvest judge page` of its own.
 
-The command saves decisions in the run, and is stopped with the view. Its links are read from what it prints.
+The command saves decisions in the run, and is stopped with the view. Its links are read from its output.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _MOST_FILES, _LARGEST = 50, 200_000
 
 def offered_criteria(run: Path) -> dict[str, list[str]]:
     """Return the criteria by which people may judge a run, by schema: the schemas that come with Harvest, and the files
-    beside the run. Those by whose criteria the run was judged come first, then the standard schema."""
+    beside the run. The schemas by which the run was judged come first, then the standard schema."""
     files = itertools.islice(sorted([*run.parent.glob("*.yaml"), *run.parent.glob("*.yml")]), _MOST_FILES)
     found: dict[str, list[str]] = {}
     for name in (load_schema().name, *shipped_schemas(), *map(str, filter(_is_schema, files))):

@@ -1,7 +1,7 @@
 """The trials of a run, counted while its files of events grow.
 
-Only complete lines that were added since the last look are read, so a run can be followed while it is played. Texts are
-skipped, not decoded. Nothing is written, and no lock is needed.
+Only complete lines that were added since the last reading are read, so a run can be followed while it is played. Texts
+are skipped, not decoded. Nothing is written, and no lock is needed.
 """
 
 import json
@@ -73,9 +73,9 @@ class CountedAttempt:
 
 @dataclass(slots=True)
 class SystemCounts:
-    """What was recorded of a system. `done` counts trials with a valid attempt, and `invalid` invalid attempts.
-    `labels` counts the labels of the answers of these trials and of attempts without an end. `ends` are the times at
-    which the last valid trials in the latest file ended."""
+    """The number of recorded trials and answers of a system. `done` counts trials with a valid attempt, and `invalid`
+    invalid attempts. `labels` counts the labels of the answers of these trials and of attempts without an end. `ends`
+    are the times at which the last valid trials in the latest file ended."""
 
     done: int = 0
     invalid: int = 0
@@ -83,8 +83,8 @@ class SystemCounts:
     ends: deque[str] = field(default_factory=lambda: deque(maxlen=_RECENT))
 
     def expected_end(self, left: int) -> float:
-        """Return when `left` further trials will have ended at the pace of the last 50 trials in the latest file, in
-        seconds since 1970, or NaN if fewer than three trials ended there."""
+        """Return when the `left` remaining trials will have ended at the rate of the last 50 trials in the latest file,
+        in seconds since 1970, or NaN if fewer than three trials ended there."""
         if len(self.ends) < _FEWEST:
             return math.nan
         # Stamps are in the order of time: to read all of them, every second, would take as long as to read the file.
@@ -113,8 +113,8 @@ class Tally:
         self._done: set[str] = set()
 
     def read_on(self) -> bool:
-        """Read what was added to the files, and return whether anything was. If a file was replaced by a shorter one,
-        everything is read again. Raises OSError if a file cannot be read."""
+        """Read the lines that were added to the files, and return whether there were any. If a file was replaced by a
+        shorter one, everything is read again. Raises OSError if a file cannot be read."""
         sizes = self._sizes()
         if any(sizes.get(name, 0) < read for name, read in self._read.items()):
             self._begin()

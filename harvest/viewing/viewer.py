@@ -1,4 +1,4 @@
-"""The server of the page, with what it follows."""
+"""The server of the page, with the runs that it follows."""
 
 import asyncio
 import contextlib

@@ -1,8 +1,8 @@
-"""What a predictor of helpdesk annotations sees of a dialogue: its blocks, counted.
+"""The input of a predictor of helpdesk annotations: the blocks of a dialogue, with counts.
 
 A block is everything that one side says before the other speaks. Its length is in words; two characters of a script
-without blanks between words count as one, as they take as long to read (`scoring.words`). Where a file holds the texts,
-the words themselves are seen, too; where it holds only lengths (`words`), positions and lengths must do.
+without blanks between words count as one, as they take as long to read (`scoring.words`). If a file contains the texts,
+the words themselves are used, too; if it contains only lengths (`words`), only positions and lengths are used.
 """
 
 import math
@@ -57,7 +57,7 @@ _WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*|[?？!！]")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block: its side (`customer` or `helpdesk`), its length in words, and its text, None if it is not known."""
+    """One block: its side (`customer` or `helpdesk`), its length in words, and its text, or None if it is unknown."""
 
     side: str
     words: float
@@ -132,8 +132,8 @@ def block_values(blocks: Sequence[Block], at: int) -> list[float]:
 
 
 def words_said(blocks: Iterable[Block]) -> frozenset[str]:
-    """Return the words of each side, as `customer: thanks`. Scripts without blanks between words give pairs of
-    characters. Blocks without a text give none."""
+    """Return the words of each side, as `customer: thanks`. In scripts without blanks between words, pairs of
+    characters count as words. Blocks without a text give none."""
     found: set[str] = set()
     for block in blocks:
         for word in _WORD.findall((block.text or "").lower()):

@@ -3,10 +3,10 @@
     p(level | dialogue) = base + Σ (feature - mean)·weight + Σ weight of each known word that was said
 
 There is one such sum for each quality question, over its levels, and one for each side's nugget types, by block. A
-feature beyond those of the training data counts as at their end. Each share is then bounded below by .005 and the
-shares are divided by their sum, so that they sum to 1.
+feature outside the range of the training data counts as the nearest end of this range. Each share is then bounded below
+by .005 and the shares are divided by their sum, so that they sum to 1.
 
-The predictor knows no facts and no meaning. It says what people said about dialogues of such lengths.
+The predictor knows no facts and no meaning. It predicts what people said about dialogues of similar lengths.
 """
 
 import json

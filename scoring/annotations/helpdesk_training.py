@@ -1,9 +1,9 @@
 """Training of the predictor of helpdesk annotations on annotated dialogues. It is deterministic: least squares with a
 penalty on the weights (ridge regression), of the annotators' shares on counted features and on words.
 
-Words count where the dialogues have texts. The words of a sum are those that say most by themselves: the words whose
-presence goes with the largest differences of shares, in standard errors. Features and words are chosen and weighed in
-the training dialogues alone, so that `cross_validate` predicts each dialogue without having seen it.
+Words are used only if the dialogues have texts. The words of a sum are the most informative single words: those whose
+presence is associated with the largest differences of shares, in standard errors. Features and words are chosen and
+weighted only in the training dialogues, so that `cross_validate` predicts each dialogue without having seen it.
 """
 
 from collections import defaultdict

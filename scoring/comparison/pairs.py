@@ -1,4 +1,4 @@
-"""Pairs of systems in one measure: their values, and what is said of each."""
+"""Pairs of systems in one measure: their values, and the verdict on each pair."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -141,6 +141,6 @@ class MeasureComparison:
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
     def pairs_of(self, system: str) -> tuple[Pair, ...]:
-        """Return those of all pairs of which `system` is one."""
+        """Return all pairs that include `system`."""
         places = enumerate(combinations(self.figures, 2))
         return tuple(self.pairs[at] for at, names in places if system in names)

@@ -17,7 +17,8 @@ from topics.counting import pluralize
 
 @dataclass(frozen=True, slots=True)
 class Standardised:
-    """A comparison of standardised scores. `note` says on how many topics they are undefined, and why, or is ""."""
+    """A comparison of standardised scores. `note` says for how many topics they are undefined, and why; it may be
+    ""."""
 
     measure: MeasureComparison
     note: str
@@ -38,11 +39,11 @@ def compare_standardised(
 ) -> Standardised:
     """Compare the systems of `plain` by their standardised scores, over the same topics.
 
-    `scores` has the score of each system on each topic, for the compared systems and those of the `reference` group.
-    `continued` names the systems whose sessions go on from topic to topic. The other arguments are those of
+    `scores` has the score of each system on each topic, for the compared systems and for the systems of the `reference`
+    group. `continued` names the systems whose sessions continue from topic to topic. The other arguments are those of
     `compare_pairs`. The interval is one for topics like these: a topic's standardised scores are one draw. There is no
-    interval where that does not hold, and none where attempts were lost, since the bounds of standardised scores are
-    not known.
+    interval if that assumption fails, and none if attempts were lost, since the bounds of standardised scores are
+    unknown.
     """
     systems = tuple(plain.figures)
     own, group = (

@@ -33,8 +33,8 @@ class Aligned:
     - `pooled`: True if figures are ratios of sums over all conversations, False if they are means over topics.
     - `sessions`: (m,) numbers of sessions that run through all topics; 0 if each conversation has its own session.
     - `shared`: (m,) variances of the figure over other sessions; NaN with fewer than two sessions.
-    - `scarce`: (m,) True for a ratio of sums to which conversations contribute several things each, if too few
-      conversations have things of one kind: their things depend on each other, and the number of things says little.
+    - `scarce`: (m,) True for a ratio of sums to which each conversation contributes several items, if too few
+      conversations have items of one kind: items of one conversation depend on each other, so their number says little.
     - `clusters`: (T,) cluster numbers of the topics; None if all topics are independent.
     - `in_time`: by system with known times, the test of dependence in time. If its p is at most .1, trials near each
       other are treated as alike, and `noise` is multiplied by the inflation.

@@ -10,7 +10,8 @@ This holds for each kind, whatever its frequency, and for kinds that hang togeth
 Holm's method over the kinds of both runs. A kind that could not be called new, even if all its trials were in the later
 run, is not one of the family (Tarone's method): this depends on its number of trials alone, and not on where they are.
 
-How many new kinds an unchanged system would have shown comes from dealing the trials of each topic to the runs anew.
+The number of new kinds that an unchanged system would have shown comes from randomly reassigning the trials of each
+topic to the runs.
 
 Sources: R. A. Fisher's exact test, stratified by topic; R. E. Tarone, Biometrics 46 (1990), 515-522; I. J. Good,
 Biometrika 40 (1953), 237-264 (the mass that an earlier sample did not show).
@@ -32,12 +33,12 @@ Shown = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Appeared:
-    """What a later run shows that an earlier one does not.
+    """The kinds that a later run shows and an earlier run does not.
 
     - `new`: the columns of the kinds that only the later run shows.
     - `trials`: for each of them, how many trials show it.
-    - `p`, `corrected`: for each of them, the chance that an unchanged system would show it in the later run alone, and
-      the same corrected over all kinds; NaN if it could not have been called new.
+    - `p`, `corrected`: for each of them, the probability that an unchanged system would show it only in the later run,
+      and the same corrected over all kinds; NaN if it could not have been called new.
     - `expected`, `range`: how many new kinds an unchanged system would have shown, on average and in 95% of draws.
     - `chance`: the share of draws with at least as many new kinds.
     """

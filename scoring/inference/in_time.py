@@ -11,8 +11,8 @@ state of .8, the interval for one topic of 60 trials covers .72.
     inflation   the factor by which the variance of a mean exceeds what independent trials with the observed variance
                 would have, if the shared part of their variance decays as .8^l; the same statistic estimates that part
 
-Alike trials also differ less from their topic's mean, so the observed variance is too small: if all of the variance of
-five trials decays, it is a third of the true one, and the factor 10.5. With the factor for the true variance, 3.6,
+Similar trials also differ less from their topic's mean, so the observed variance is too small: if all of the variance
+of five trials decays, it is a third of the true one, and the factor 10.5. With the factor for the true variance, 3.6,
 intervals covered .74 of 15 topics with a state of .8.
 
 The test is made within topics and, since topics share the load, over all trials of a run in order of time. The hidden

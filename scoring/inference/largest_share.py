@@ -1,4 +1,4 @@
-"""The share of the kind that is shown most, such as the domain that gets most citations.
+"""The share of the most frequent kind, such as the domain with the most citations.
 
 The kind with the largest share in a sample is often there by luck, so that its share is too high: of 200 equally
 frequent domains, the largest of 45 citations has .05 and not .005. The figure is therefore the largest share of any

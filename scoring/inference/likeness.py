@@ -1,8 +1,9 @@
-"""Whether two systems show the same, from how alike single trials are: the overlap within systems less that between.
+"""A test of whether two systems show the same kinds, based on the similarity of single trials: the overlap within
+systems minus the overlap between systems.
 
 Two trials of one system differ, too, so an overlap of .4 between two systems says nothing by itself. If both answer
-from one distribution, a trial of each is as alike as two trials of one, on every topic and for every measure of
-overlap:
+from one distribution, two trials of different systems are as similar as two trials of the same system, on every topic
+and for every measure of overlap:
 
     apart_k = (mean overlap of two trials of A + mean overlap of two trials of B)/2 - mean overlap of a trial of each
 
@@ -46,7 +47,7 @@ class Likeness:
 
     - `first`, `second`: the mean overlap of two trials of one side.
     - `between`: the mean overlap of a trial of each side.
-    - `apart`: how much more alike trials of one side are.
+    - `apart`: how much more similar trials of one side are.
     - `p`: the one-sided p of the mean of `apart`; NaN if no topic has two trials of each side.
     """
 
@@ -106,8 +107,8 @@ def apart_interval(
     """Return the interval of the mean of `apart`, and the smallest error probability at which it excludes 0.
 
     `sums` (U,) are sums of `apart` over the topics of a unit, and `sizes` (U,) the numbers of topics. `p` is that of
-    the exact test: while it does not reject 0, the interval holds 0, which resampling misses if few topics differ at
-    all. Without an interval, on fewer than four units, the probability is NaN.
+    the exact test: as long as it does not reject 0, the interval contains 0, which resampling may miss if few topics
+    differ at all. Without an interval, on fewer than four units, the probability is NaN.
     """
     above, below = np.asarray(sums, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
     if len(above) < FEWEST:

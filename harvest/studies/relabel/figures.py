@@ -42,8 +42,8 @@ _LEGEND = (
     "expect beyond them, the {level:g}% interval for {of}"
 )
 _BOUNDS = (
-    "a value A to B: conversations would have continued differently, and nobody knows how; A counts each of their unknown "
-    "turns as useless, B as useful, and the interval holds both"
+    "a value A to B: conversations would have continued differently, and nobody knows how; A counts each of their "
+    "unknown turns as useless, B as useful, and the interval holds both"
 )
 
 

@@ -1,9 +1,9 @@
 """The labels that another protocol gives to recorded answers, and the figures that follow, for `harvest relabel`.
 
 The recorded answers replied to the recorded words. So a conversation is known under the new protocol as long as that
-protocol would have said the same. Where it would have stopped earlier, the rest is left out. Where it would have gone
-on otherwise, nobody knows what the system would have answered: figures are then bounds that hold any label of the
-turns that are not known, and measures other than shares of useful turns have no figure.
+protocol would have said the same. If it would have stopped earlier, the rest is left out. Where it would have continued
+differently, the system's answers are unknown: figures are then bounds that allow any label for the unknown turns, and
+measures other than shares of useful turns have no figure.
 """
 
 import math
@@ -66,8 +66,8 @@ class LabelChange:
 
 @dataclass(frozen=True, slots=True)
 class Relabelled:
-    """A finished conversation under the new protocol. `known` is the conversation as far as it is known, with the
-    new labels. If `course` is "unknown", what follows it is not known, because of `because`."""
+    """A finished conversation under the new protocol. `known` is the known beginning of the conversation, with the new
+    labels. If `course` is "unknown", the later turns are unknown, and `because` gives the reason."""
 
     recorded: Conversation
     known: Conversation
@@ -93,7 +93,7 @@ class Figure:
 
     @property
     def change_interval(self) -> Interval:
-        """The interval of the change; with bounds, it holds the intervals at both of them."""
+        """The interval of the change. With bounds, it contains the intervals at both bounds."""
         found = [one.interval for one in self.change]
         undefined = next((one for one in found if not one.is_defined), None)
         if undefined is not None or not found:

@@ -1,9 +1,9 @@
 """Paths of recorded conversations in which a simulated user speaks, under another protocol.
 
-A simulated user hears the label of each answer, and may go on otherwise after another label. A user without a model
-draws the same numbers again, so its words can be computed: this is done if the protocol of the run, played again on
-the recorded answers, gives exactly the recorded turns. Otherwise nothing after a changed label is known, nor after the
-first turn of a user that the new protocol defines otherwise.
+A simulated user learns the label of each answer, and may continue differently after another label. A user without a
+model draws the same numbers again, so its words can be computed: this is done if the protocol of the run, played again
+on the recorded answers, gives exactly the recorded turns. Otherwise nothing after a changed label is known, nor after
+the first turn of a user that the new protocol defines otherwise.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class UserPaths:
     new: Protocol
 
     def follow(self, path: DecidedPath, one: Conversation, topic: Topic) -> DecidedPath:
-        """Return the path, up to where a simulated user would have continued differently, or might have."""
+        """Return the path up to the first turn where a simulated user would or might have continued differently."""
         if not any(turn.user for turn in one.turns):
             return path
         drawn = self._drawn_path(path, one, topic)

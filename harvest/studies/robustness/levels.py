@@ -36,7 +36,7 @@ MOST_ABSENT = 5
 @dataclass(frozen=True, slots=True)
 class LevelDifference:
     """One side minus another: a level of a factor minus an earlier one, within `system`; or `system` minus `other`
-    within a level, which is then also `against`."""
+    within a level (`against` is then the same level)."""
 
     key: Key
     system: str
@@ -60,7 +60,7 @@ class LevelDifference:
 @dataclass(frozen=True, slots=True)
 class LevelStudy:
     """All differences between levels and, within levels, between systems. `family` is the number of differences in the
-    correction of p; `left_out` says what has none, and why."""
+    correction of p; `left_out` lists the levels without a figure, with reasons."""
 
     differences: tuple[LevelDifference, ...]
     family: int

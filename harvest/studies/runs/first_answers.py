@@ -7,8 +7,8 @@ MOST_ANSWERS = 10  # of a topic and a system
 
 
 class FirstAnswers:
-    """Takes valid conversations in any order, and keeps the first answers of those with the lowest trial numbers, of so
-    many `characters`."""
+    """Takes valid conversations in any order, and keeps the first `characters` of the first answers of those with the
+    lowest trial numbers."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], dict[int, str]] = {}

@@ -1,4 +1,4 @@
-"""A run of which only outlines of conversations are in memory, and their figures."""
+"""A run with only outlines of its conversations, and their figures, in memory."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from scoring.table import DeferredRows, ScoreRow, ScoreTable
 
 @dataclass(frozen=True, slots=True)
 class KeptTable:
-    """The figures of a run over all trials, as they were computed before. `settings` is how their settings are written.
-    `again` computes the whole table anew, for the rows of single trials, which are seldom printed."""
+    """The figures of a run over all trials, as they were computed before. `settings` is the text of their settings.
+    `again` computes the whole table again, with the rows of single trials, which are seldom printed."""
 
     rows: Sequence[ScoreRow]
     settings: str

@@ -79,7 +79,7 @@ class Reading:
 
 
 def reading_of(run: Run) -> Reading:
-    """Return how the answers of `run` were read, as far as the run records it."""
+    """Return how the answers of `run` were read, as far as it is recorded."""
     source = run.header.source
     if not isinstance(source, dict) or source.get("format") != "reread":
         return Reading(harvest_versions(run))

@@ -342,7 +342,7 @@ def silent_systems(tried: Iterable[str], finished: Iterable[Conversation]) -> li
 
 
 def no_valid_trials_clause(systems: Sequence[str], run: str = "") -> str:
-    """Return a clause saying that these systems have no valid trial, in `run` if it is given."""
+    """Return a clause that says that the systems have no valid trial (in `run`, if given)."""
     return f"no trial of {' and '.join(systems)}{f' in {run}' if run else ''} is valid"
 
 

@@ -1,9 +1,10 @@
-"""Files of `columns/` in a run's folder: arrays derived from the recording, believed only while it is as it was.
+"""Files of `columns/` in a run's folder: arrays derived from the recording, which are used only as long as the
+recording is unchanged.
 
-The folder is no evidence, no check of a run looks at it, and it can be deleted at any time. Each of its files is
-written at once or not at all. It is only believed if everything that its numbers rest on is as it was: all files of
-events to the last byte, the header, judgments and decisions, the request, the code that computed the figures, and the
-file itself. Otherwise the run is read, and the file written again.
+The folder is not evidence, no check of a run reads it, and it can be deleted at any time. Each of its files is written
+at once or not at all. It is used only if everything behind its numbers is unchanged: all files of events to the last
+byte, the header, judgments and decisions, the request, the code that computed the figures, and the file itself.
+Otherwise the run is read, and the file written again.
 
 Files of events are large, so their bytes are only hashed again if their times or places on the disk changed. A file
 that was changed within the last seconds could change again without any sign, so its bytes are hashed then, too.
@@ -45,9 +46,9 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What numbers rest on. `values` stands for all that values of conversations rest on but the files of events, and
-    `table` for what a table of figures over them rests on. `files` has the files of events and their chains: what the
-    disk says about each of them. `began` is when this was found out, in seconds since 1970."""
+    """The files and settings behind the numbers. `values` identifies everything behind the values of conversations
+    except the files of events, and `table` everything behind a table of figures over them. `files` has the status of
+    each file of events and its chain on the disk. `began` is the time of this check, in seconds since 1970."""
 
     values: str
     table: str
@@ -82,7 +83,7 @@ class Basis:
         )
 
     def is_settled(self) -> bool:
-        """Return true if any later change of a file of events would show in what the disk says about it."""
+        """Return true if any later change of a file of events would change its status on the disk."""
         return all(stamp[3] / 1e9 < self.began - _SETTLED for stamp in self.files.values())
 
     def digests(self, run: Path) -> dict[str, str]:
@@ -118,7 +119,7 @@ def code_digest(root: Path) -> str:
 def write_columns(
     run: Path, name: str, exact: str, basis: Basis, told: Mapping[str, Json], arrays: Mapping[str, Any]
 ) -> None:
-    """Write arrays, and what is told of them, as the file `name`. `exact` is the part of the basis that they rest on.
+    """Write arrays, and their description, to the file `name`. `exact` is the part of the basis that they rest on.
     Nothing is written for a run that changed meanwhile. Raises OSError."""
     digests = basis.digests(run)
     folder = run / FOLDER
@@ -143,8 +144,8 @@ def write_columns(
 def read_columns(
     run: Path, name: str, exact: str, basis: Basis, make: Callable[[Mapping[str, Any], Mapping[str, Any]], _Read]
 ) -> _Read | None:
-    """Return what `make` makes of what was told and of the arrays, which are loaded as they are asked for; or None if
-    there is nothing that can be believed. `make` may raise ValueError, TypeError, LookupError or AttributeError."""
+    """Return the result of `make` for the description and the arrays, which are loaded on demand; or None if the file
+    is missing or out of date. `make` may raise ValueError, TypeError, LookupError or AttributeError."""
     try:
         with open_inside(run, f"{FOLDER}/{name}") as file:
             wanted, found = file.read(_HASH), hashlib.blake2b(digest_size=_HASH)

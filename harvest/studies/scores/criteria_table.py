@@ -1,4 +1,4 @@
-"""The table of SWAN's criteria by systems: weights, values, and what nobody scored ([SWAN] Table 1, Eq. 1 and 2)."""
+"""The table of SWAN's criteria by systems: weights, values, and unscored criteria ([SWAN] Table 1, Eq. 1 and 2)."""
 
 from collections.abc import Iterator, Sequence
 

@@ -195,9 +195,9 @@ def gather_runs(
     whole: bool = False,
     sources: SourceTable | None = None,
 ) -> Gathered:
-    """Prepare runs for studies, and read those that are given by their folders. The arguments are as in `Gathered`. If
-    `runs` is a `Gathered` already, it is returned unchanged, and the other arguments are ignored. Raises InputError if
-    a run is given twice."""
+    """Prepare runs for studies. Runs that are given as folders are read. The arguments are as in `Gathered`. If `runs`
+    is a `Gathered` already, it is returned unchanged, and the other arguments are ignored. Raises InputError if a run
+    is given twice."""
     if isinstance(runs, Gathered):
         return runs
     given = (runs,) if isinstance(runs, Run) else tuple(one if isinstance(one, Run) else read(one) for one in runs)

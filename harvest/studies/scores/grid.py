@@ -58,7 +58,7 @@ Column = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Grids:
-    """Tables for every type of topic. `cells` says what a cell has: the mark of one trial, the marks of all trials
+    """Tables for every type of topic. `cells` is the content of a cell: the mark of one trial, the marks of all trials
     of a topic, or their count."""
 
     tables: Sequence[Text] = ()

@@ -53,7 +53,7 @@ def gold_ground(material: Material, settings: Settings, conversation: Conversati
 
 def group_tables(ground: Ground, width: int) -> Iterator[Table | Text]:
     """Yield a table of each attribute set, and a line with its groups. There are several tables if the columns of all
-    groups do not fit into `width`. If nothing can be said of the conversation, a line says why."""
+    groups do not fit into `width`. If the conversation has no figures, a line says why."""
     if reason := _reason(ground):
         yield Text(f"no groups: {printable(reason, line=True)}", style="dim")
         return
@@ -106,7 +106,7 @@ def achieved_lines(
     nuggets: Sequence[Nugget], attributes: Sequence[AttributeSet], settings: Settings
 ) -> dict[int, list[str]]:
     """Return a line for each attribute set and each turn with a relevant nugget, by turn: the achieved distribution,
-    the target and the similarity. `nuggets` are those of one conversation, in reading order."""
+    the target and the similarity. `nuggets` has the nuggets of one conversation, in reading order."""
     found: dict[int, list[str]] = {}
     turns = dict.fromkeys((one.turn for one in nuggets if one.relevant), 1)
     for attribute in attributes if turns else ():

@@ -6,7 +6,7 @@
     trees.npz       the tree by label of each system
     scores.npz      the figures over all trials, as one request had them
 
-All but the last serve every study whose settings only differ in intervals.
+All files except the last serve every study whose settings differ only in intervals.
 """
 
 import math
@@ -39,7 +39,7 @@ _OTHERS = tuple(field.name for field in fields(ScoreRow) if field.name not in _F
 
 def keep_columns(run: OutlinedRun, basis: Basis, table: ScoreTable | None = None) -> None:
     """Write the columns of a run that was read since `basis` was found out, and of a table of its figures. Nothing is
-    written of a small run, of one that changed meanwhile, and where nothing can be written."""
+    written for a small run, for a run that changed meanwhile, and if the folder is not writable."""
     if len(run.outlines) < FEWEST:
         return
     with suppress(OSError):

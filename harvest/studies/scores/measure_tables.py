@@ -69,13 +69,14 @@ def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType
 
 
 def measure_kind(one: Declaration) -> str:
-    """Return what a measure is of, such as “of ranked lists”, to tell measures of one name apart."""
+    """Return the kind of object that is measured, such as “of ranked lists”, to distinguish measures with the same
+    name."""
     return re.split("[;:,]", _SECTIONS[one.of])[0]
 
 
 def explain_measure(one: Declaration, *, shares_name: bool = False) -> Iterator[RenderableType]:
-    """Yield the description of one measure: its meaning, formula and requirements, and how to request it. If it
-    shares its name with another measure, the heading also says what it is of."""
+    """Yield the description of one measure: its meaning, formula and requirements, and how to request it. If it shares
+    its name with another measure, the heading also names the kind of object."""
     yield Text(f"{one.name}{f' ({measure_kind(one)})' if shares_name else ''}: {one.sentence}", style="bold")
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")

@@ -1,7 +1,7 @@
-"""Read a run for its figures in one pass: words are held only while their conversation is measured.
+"""Read a run for its figures in one pass: words are in memory only while their conversation is measured.
 
-Memory then grows by a few numbers for each conversation. A run that needs more than outlines is left to the reader that
-holds it whole, which also names every fault, with its place: what is unusual has one way to be handled.
+Memory then grows by a few numbers for each conversation. A run that needs more than outlines is left to the reader of
+whole runs, which also reports every fault with its place, so that unusual cases are handled in only one place.
 """
 
 from array import array
@@ -147,8 +147,8 @@ def run_with_values(path: Path, request: ScoreRequest, least: int = _LEAST) -> R
 
 
 def run_with_trees(path: Path, code: str | None = None) -> OutlinedRun | None:
-    """Return a run with the trees by label that its columns have, or None: to read what was said is quicker than to
-    make columns. `code` is as in `Basis.of`."""
+    """Return a run with the trees by label in its columns, or None if it has no columns, since reading the words is
+    quicker than making columns. `code` is as in `Basis.of`."""
     try:
         return kept_trees(path, Basis.of(path, ScoreRequest(), code))
     except OSError:  # reported when the run is read

@@ -56,11 +56,11 @@ class Material:
     None if there are no gold judgments. `scoring` has the settings of the first run's audit. `thresholds` are the
     audit's thresholds, or () for several runs. `layers` are judgments by people, rules and models.
 
-    `probed` is true if a probe acted as the user in some run. `continued` has the systems whose sessions continue
-    from topic to topic. `folders` has the run folder of each system. `reread` has a sentence about each run whose
-    answers changed when the stored pages were read again. `capped` has a sentence about each run, or shard of a run,
-    that its cap stopped. `models` has the users whose turns a model words. If `conversations` are outlines, `measured`
-    has their figures, unless `kept` has their table and the conversations that it is of.
+    `probed` is true if a probe acted as the user in some run. `continued` has the systems whose sessions continue from
+    topic to topic. `folders` has the run folder of each system. `reread` has a sentence about each run whose answers
+    changed when the stored pages were read again. `capped` has a sentence about each run, or shard of a run, that its
+    cap stopped. `models` has the users whose turns a model words. If `conversations` are outlines, `measured` has their
+    figures, unless `kept` has their table and its conversations.
     """
 
     topics: TopicSet
@@ -90,7 +90,7 @@ class Material:
 
     @cached_property
     def labels(self) -> Mapping[TrialKey, tuple[str, ...]]:
-        """The labels of each finished conversation, for all turns that it had or that its protocol allows."""
+        """The labels of each finished conversation, for all turns that took place or that its protocol allows."""
         ways = [labels for _, labels, _ in self.ways]
         if isinstance(self.finished, Outlines):
             return {key: ways[of] for key, of in zip(self.finished.keys, self.finished.groups[2].tolist(), strict=True)}

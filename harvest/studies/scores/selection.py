@@ -72,8 +72,8 @@ class Selection:
 
     @property
     def ranges(self) -> Ranges:
-        """The bounds of shares that rest on a selection, because what was lost depended on the answers. If this is so
-        of one system, it holds for all: a comparison counts the losses of both sides."""
+        """The bounds of shares that are based on a selection, because losses depended on the answers. If this applies
+        to one system, it applies to all: a comparison counts the losses of both sides."""
         return {
             (one.system, one.measure, one.turn): (one.useless, one.useful)
             for one in (self.bounds if self.concentrations else ())

@@ -1,9 +1,9 @@
 """The values of single trials behind figures that are watched over time, in [0, 1].
 
-Figures that weight trials equally within a topic, and topics equally (such as %useful, ave%useful and GF), have
-values by topic. %recovery is a ratio over all conversations that failed first. It has values only for such
-conversations, all under the name `""`, so that their mean is the figure that `harvest score` prints. Of a ratio whose
-conversations weigh differently (%citations), each trial has its own share, whose mean is not that figure.
+Figures that weight trials equally within a topic, and topics equally (such as %useful, ave%useful and GF), have values
+by topic. %recovery is a ratio over all conversations that failed first. It has values only for such conversations, all
+under the name `""`, so that their mean is the figure that `harvest score` prints. For a ratio whose conversations have
+different weights (%citations), each trial has its own share, and the mean of these shares is not the ratio.
 """
 
 import math

@@ -92,7 +92,7 @@ def usual_measures(material: Material) -> list[Term]:
 
 
 def row_values(system: str, table: ScoreTable) -> Values:
-    """Return a system's cells of measures of single conversations, taken from a table of scores."""
+    """Return a system's cells of measures of single conversations from a table of scores."""
     own = next((one for one in table.each if one.system == system), None)
     if own is None:
         return {}

@@ -1,1 +1,1 @@
-"""Sources of answers: who is shown, how concentrated, how alike, and what is new."""
+"""Sources of answers: which are cited, how concentrated and how similar they are, and which are new."""

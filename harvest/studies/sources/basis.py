@@ -1,4 +1,4 @@
-"""What the figures of a study of sources rest on: units that are independent, their intervals, and overlaps."""
+"""The basis of the figures in a study of sources: independent units, their intervals, and overlaps."""
 
 import math
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Basis:
     seed: int
 
     def resampler(self, *systems: str) -> Resampler:
-        """Return intervals that take the sessions of these systems whole if they go on from topic to topic."""
+        """Return intervals that resample whole sessions if the systems' sessions continue from topic to topic."""
         rng = generator(self.seed, "sources")
         settings = self.settings
         found = Resampler(rng, replications=settings.replications, level=settings.level, resample="topics")
@@ -52,8 +52,8 @@ class Basis:
         why: str,
         none: str = "no topic has two trials",
     ) -> Described:
-        """Return the mean of (topics,) values with its interval, or with `why` it has none. `none` says what is missing
-        if no topic has a value."""
+        """Return the mean of (topics,) values with its interval, or with the reason `why` there is none. `none` is the
+        reason if no topic has a value."""
         there = ~np.isnan(each)
         if not there.any():
             return Described(math.nan, no_interval(f"{none} with a source"), 0)
@@ -61,7 +61,7 @@ class Basis:
         return Described(float(each[there].mean()), no_interval(why) if why else interval, int(there.sum()))
 
     def is_fresh(self, *systems: str) -> bool:
-        """Return true if no session of these systems goes on from topic to topic."""
+        """Return true if no session of these systems continues from topic to topic."""
         return not any(one in self.gathered.material.continued for one in systems)
 
     def no_interval_reason(self, *systems: str) -> str:

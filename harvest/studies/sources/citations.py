@@ -1,4 +1,4 @@
-"""What the answers of recorded runs cite, as counts by system, topic and trial."""
+"""The citations in the answers of recorded runs, as counts by system, topic and trial."""
 
 import math
 from collections import Counter
@@ -27,7 +27,8 @@ LOOKED_UP = (PAGE, QUOTATION)
 
 @dataclass(frozen=True, slots=True)
 class CitingAnswer:
-    """The names that one answer shows in one column, in order, a name for each source; `UNKNOWN` is no name."""
+    """The names in one column of the sources that an answer cites, one for each source, in order; `UNKNOWN` is not a
+    name."""
 
     shown: tuple[str, ...]
 
@@ -38,7 +39,7 @@ class CitingAnswer:
 
 @dataclass(frozen=True)  # without slots, for cached properties
 class CitingSystem:
-    """What one system shows in one column, such as `domain` or `owner`.
+    """The names in one column, such as `domain` or `owner`, of the sources that one system cites.
 
     `topics` are the topics of the study, in order. `trials` has the answers of each valid conversation.
     """
@@ -50,7 +51,7 @@ class CitingSystem:
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How many citations each name has, over all answers."""
+        """The number of citations of each name, over all answers."""
         return Counter(name for answers in self.trials.values() for one in answers for name in one.shown)
 
     @property
@@ -143,8 +144,8 @@ def shown_in_trials(systems: Sequence[CitingSystem]) -> tuple[list[str], npt.NDA
 
 @dataclass(frozen=True, slots=True)
 class LookUps:
-    """What was looked up: the outcome of each address, and of the quotations of each trial, by turn. `at` are the days
-    of the newest look-ups of the runs."""
+    """The results of looking up citations: the outcome of each address, and of the quotations of each trial, by turn.
+    `at` has the days of the newest look-ups of the runs."""
 
     pages: Mapping[str, str]
     quotations: Mapping[str, Mapping[int, Sequence[str]]]
@@ -156,7 +157,7 @@ class LookUps:
 
 
 def look_ups(gathered: Gathered) -> LookUps:
-    """Return what the newest look-up of each run found; an outcome that is not known is `UNKNOWN`."""
+    """Return the results of the newest look-up of each run. An unknown outcome is `UNKNOWN`."""
     pages: dict[str, str] = {}
     quotations: dict[str, dict[int, list[str]]] = {}
     days: dict[str, None] = {}
@@ -177,7 +178,7 @@ def look_ups(gathered: Gathered) -> LookUps:
 def citing_systems(
     gathered: Gathered, systems: Sequence[str], columns: Sequence[str], settings: Settings
 ) -> dict[str, dict[str, CitingSystem]]:
-    """Return what each system shows, by column and system."""
+    """Return the citations of each system, by column and system."""
     material, looked_up = gathered.material, look_ups(gathered)
     topics = {topic.id: topic for topic in material.topics.topics}
     found: dict[str, dict[str, dict[Trial, tuple[CitingAnswer, ...]]]] = {

@@ -1,8 +1,9 @@
-"""Whose sources systems show, for `harvest sources`.
+"""A study of the sources that systems cite, for `harvest sources`.
 
-For each system and each way to group sources (their domains, kinds, owners): who is shown, how concentrated that is,
-how alike trials are, and where systems differ. Systems are compared within each facet in which they differ (the system
-itself, its arm, its run). All differences of shares are one family, and how far systems are apart is another.
+For each system and each way to group sources (their domains, kinds, owners): which groups are cited, how concentrated
+citations are, how similar trials are, and where systems differ. Systems are compared within each facet in which they
+differ (the system itself, its arm, its run). All differences of shares are one family of tests, and the distances
+between systems are another.
 """
 
 import math
@@ -29,7 +30,7 @@ MOST_PAIRS = 45  # of systems, that are compared
 
 @dataclass(frozen=True, slots=True)
 class ColumnSources:
-    """One way to group sources: the names shown, each system, and each pair."""
+    """One way to group sources: the cited names, each system, and each pair."""
 
     column: str
     names: tuple[str, ...]
@@ -38,7 +39,7 @@ class ColumnSources:
 
     @property
     def is_looked_up(self) -> bool:
-        """True if the names are what was found about pages, so that nothing is concentrated or alike."""
+        """True if the names are results of look-ups, for which concentration and similarity have no meaning."""
         return self.column in LOOKED_UP
 
 
@@ -58,7 +59,7 @@ class SourceStudy:
 
     @property
     def groupings(self) -> tuple[str, ...]:
-        """The columns that group sources, and not what was looked up about them."""
+        """The columns that group sources, without the columns of look-ups."""
         return tuple(one.column for one in self.columns if not one.is_looked_up)
 
 
@@ -70,9 +71,9 @@ def study_sources(
     most: int = MOST_NAMES,
     seed: int = 0,
 ) -> SourceStudy:
-    """Study whose sources `systems` show, () for all, in `columns` of the table of sources, () for the domain and all
-    columns of the table. `most` names are shown of each column: those that are shown most, the mean over systems.
-    Raises InputError for an unknown system or column, and if no answer has a source."""
+    """Study the sources that `systems` cite, () for all, in `columns` of the table of sources, () for the domain and
+    all columns of the table. At most `most` names of each column are listed: those with the most citations, averaged
+    over systems. Raises InputError for an unknown system or column, and if no answer has a source."""
     material, settings = gathered.material, gathered.settings
     played = {one.key.system for one in material.finished}
     known = tuple(name for name in material.systems if name in played)

@@ -47,7 +47,7 @@ _NEWS_LEGEND = (
 
 
 def source_tables(study: SourceStudy, news: Sequence[News]) -> Iterator[RenderableType]:
-    """Yield the tables of each column: each system, each pair, and what is new."""
+    """Yield the tables of each column: for each system, for each pair, and for new names."""
     for contrast in study.contrasts:
         yield Text(printable(f"the runs differ: {contrast.said}", line=True), style="yellow")
     for column in study.columns:
@@ -82,7 +82,7 @@ def source_tables(study: SourceStudy, news: Sequence[News]) -> Iterator[Renderab
 
 
 def system_sentences(one: SystemSources, of: ColumnSources) -> Iterator[str]:
-    """Yield what is said of a system before its table."""
+    """Yield the sentences about a system that precede its table."""
     column = of.column
     if of.is_looked_up:
         known = one.citations - one.unknown
@@ -113,8 +113,8 @@ def system_sentences(one: SystemSources, of: ColumnSources) -> Iterator[str]:
 
 
 def single_sentence(one: SystemSources) -> str:
-    """Return how far a single trial's share of the name with the widest range is from the mean of all; "" if there is
-    one trial only."""
+    """Return a sentence on how far the share in a single trial is from the mean, for the name with the widest range; ""
+    if there is only one trial."""
     wide = max(
         (shown for shown in one.shown if sum(value == value for value in shown.single) > 1),
         key=lambda shown: _span(shown.single),
@@ -130,7 +130,7 @@ def single_sentence(one: SystemSources) -> str:
 
 
 def pair_sentence(pair: Pairing, of: ColumnSources) -> str:
-    """Return what differs between two systems."""
+    """Return a sentence on the differences between two systems."""
     told = [
         f"{name} by {format_change(one.value, share=True)} points" for name, one in pair.shares.items() if one.beyond
     ]
@@ -150,7 +150,7 @@ def pair_sentence(pair: Pairing, of: ColumnSources) -> str:
 
 
 def news_sentences(news: News) -> Iterator[str]:
-    """Yield what is new since an earlier run, and how much of it chance would bring."""
+    """Yield sentences on the names that are new since an earlier run, and on how many new names chance would bring."""
     seen = pluralize(len(news.new), f"new {news.column}", f"new {_plural(news.column)}")
     if news.withheld:
         yield f"{seen}; how many are expected cannot be told: {news.withheld}."
@@ -190,7 +190,7 @@ def _shown_table(one: SystemSources, column: str) -> Table:
 
 
 def shown_cells(shown: Shown) -> tuple[str, str, str, str]:
-    """Return the cells of a name: its shares, its places, and what single trials say."""
+    """Return the cells of a name: its shares, its ranks, and its shares in single trials."""
     first, last = shown.ranks
     known = [value for value in shown.single if value == value]
     single = f"{_bare(min(known))}, {_bare(max(known))}" if len(known) > 1 else ""

@@ -1,4 +1,5 @@
-"""What answers show since an earlier run: new names, and whether they are news or were merely not drawn before."""
+"""Names that answers cite for the first time since an earlier run, and whether they are news or were merely not drawn
+before."""
 
 import math
 from collections import Counter
@@ -21,8 +22,8 @@ _UNSEEN_REASON = "of these trials: whether one shows something new depends on al
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name that only the later run shows: in how many trials, how likely an unchanged system would show it there
-    alone, and the same corrected over all names; NaN if it is too rare to be called new."""
+    """A name that only the later run cites: its number of trials, the probability that an unchanged system would cite
+    it only there, and the same corrected over all names; NaN if it is too rare to be called new."""
 
     name: str
     trials: int
@@ -32,12 +33,12 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a system shows in a later run and not in an earlier one, in one column.
+    """The names in one column that a system cites in a later run and not in an earlier one.
 
-    `expected` and `range` are the number of new names that an unchanged system would show, and `chance` how likely it
-    would show as many. `gone` is the number of names that only the earlier run shows. `unseen` is the share of
-    citations of a trial of the earlier run to names that none of its other trials shows: what one more trial would
-    have brought.
+    `expected` and `range` are the number of new names that an unchanged system would cite, and `chance` is the
+    probability that it would cite as many. `gone` is the number of names that only the earlier run cites. `unseen` is
+    the share of a trial's citations, in the earlier run, of names that no other trial of that run cites. It estimates
+    what one more trial would have added.
     """
 
     system: str
@@ -56,7 +57,7 @@ def find_news(
     gathered: Gathered, earlier: Gathered, systems: Sequence[str], columns: Sequence[str], *, seed: int = 0
 ) -> tuple[News, ...]:
     """Compare runs with an earlier run, whose systems have the same names in their audits, over the topics that both
-    asked in the same words. Raises InputError if they have no system in common."""
+    runs asked in the same words. Raises InputError if they have no system in common."""
     of_before = {own: name for name, (_, own) in earlier.recorded.items()}
     shared = {name: of_before[own] for name in systems if (own := gathered.recorded[name][1]) in of_before}
     if not shared:

@@ -1,4 +1,4 @@
-"""Two systems that differ in one facet: where their shares differ, and whether they show the same."""
+"""Two systems that differ in one facet: where their shares differ, and whether they cite the same sources."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ from topics.identity import generator
 @dataclass(frozen=True, slots=True)
 class Pairing:
     """Two systems that differ in one facet. `shares` are the differences of shares of answers by name, the second
-    system minus the first. `between` are the overlaps of a trial of each, and `apart` how much more alike trials of one
-    system are."""
+    system minus the first. `between` has the overlaps of two trials, one of each system, and `apart` is how much more
+    similar two trials of one system are."""
 
     facet: str
     first: str

@@ -22,7 +22,7 @@ _WIDTH = 720.0  # in pixels
 
 
 def source_form(study: SourceStudy, news: Sequence[News], seed: int) -> StudyForm:
-    """Return the printable form of a study, with what is new since an earlier run."""
+    """Return the printable form of a study, with names that are new since an earlier run."""
     return StudyForm(
         head={
             "format": FORMAT,
@@ -69,7 +69,7 @@ def _news_head(one: News) -> dict[str, Any]:
 
 
 def source_rows(study: SourceStudy, news: Sequence[News]) -> Iterator[LongRow]:
-    """Yield each figure once: those of systems, then of pairs, then what is new."""
+    """Yield each figure once: figures of systems, then of pairs, then of new names."""
     level = study.settings.level
     for column in study.columns:
         base = LongRow(study="sources", run="", figure="", unit="share", measure=column.column, estimand="like-these")

@@ -1,4 +1,4 @@
-"""What one system shows: how often each name, how concentrated, and how alike its trials are."""
+"""The sources that one system cites: how often, how concentrated they are, and how similar its trials are."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ from topics.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How often a system shows one name. `answers` is its share of answers, and `citations` its share of citations.
-    `single` are the shares of answers in each whole trial. `ranks` are the first and the last place that it may have
+    """How often a system cites one name. `answers` is its share of answers, and `citations` its share of citations.
+    `single` are the shares of answers in each whole trial. `ranks` are the highest and the lowest rank that it may have
     among the names of the study."""
 
     name: str
@@ -35,9 +35,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class SystemSources:
-    """What one system shows in one column. `unknown` is the number of citations without a name there. `same` is the
-    chance that citations of two topics have one name, `largest` the largest share, `leader` its name here. `entropy`
-    and `gini` are of these citations. `alike` are the overlaps between the trials of a topic."""
+    """The sources that one system cites, in one column. `unknown` is the number of citations without a name there.
+    `same` is the chance that citations of two topics have one name, `largest` the largest share, `leader` its name
+    here. `entropy` and `gini` are of these citations. `alike` are the overlaps between the trials of a topic."""
 
     system: str
     answers: int
@@ -55,7 +55,7 @@ class SystemSources:
 
 
 def system_sources(basis: Basis, one: CitingSystem, names: Sequence[str]) -> SystemSources:
-    """Describe what a system shows. `names` are those of the study's tables."""
+    """Describe the sources that a system cites. `names` has the names in the study's tables."""
     shown, cited, answers, citations = one.table(names)
     wide = np.ones(len(names))
     resampler = basis.resampler(one.system)

@@ -29,12 +29,12 @@ _LONGEST_END = 80  # columns: an import may give any reason
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFigures:
-    """A tree with its transition probabilities. N is the number of its nodes. `paths` is the estimated probability
-    of conversations that no trial took. `scores` are the scores of the trials, if requested. `named` has how
-    often each kind of ending was seen, or None unless the ending of every trial is known. If trials depend on
-    each other, `note` explains why shares have no interval or a special interval; otherwise, it is "". `closed` has
-    the nodes after which trials took every way that the protocol allows, with the number of ways (see
-    `closed_nodes`). No words say that another branch is possible there, and what had to happen has no interval."""
+    """A tree with its transition probabilities. N is the number of its nodes. `paths` is the estimated probability of
+    conversations that no trial took. `scores` are the scores of the trials, if requested. `named` has how often each
+    kind of ending was seen, or None unless the ending of every trial is known. If trials depend on each other, `note`
+    explains why shares have no interval or a special interval; otherwise, it is "". `closed` has the nodes after which
+    trials took every way that the protocol allows, with the number of ways (see `closed_nodes`). After such a node, no
+    text suggests another branch, and a branch that had to be taken has no interval."""
 
     tree: ConversationTree
     found: Transitions

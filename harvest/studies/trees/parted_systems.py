@@ -58,16 +58,15 @@ class PartedSystems:
     """The divergence of two systems over their common topics.
 
     `n` is the number of trials on each side. `divergence` and `by_chance` are in bits, and `p` tests the whole
-    divergence. If a side has sessions that continue from topic to topic, `by_chance` and every p are NaN. If the
-    sides were played with different protocol states, `by_chance` and every p except the p of `texts` are NaN.
-    If conversations were cut short, `cut` says how many. The nodes where they were cut are left out of `divergence`,
-    `turns` and the tests, since nobody knows how these conversations would have gone on, and `by_chance` and `p` are
-    NaN.
-    `turns` are the nodes with a share: first the significant nodes, then the other nodes by share. `tested` is the
-    number of tested nodes, and `out` the number of nodes that could not have become significant. `refused` explains
-    why nodes have no p, or is "". `texts` is the test of first answers; at most 10 answers are used for each topic
-    and side. If the ending of every conversation is known, kinds of ending count as different paths, and
-    `tells_ends` is true.
+    divergence. If a side has sessions that continue from topic to topic, `by_chance` and every p are NaN. If the sides
+    were played with different protocol states, `by_chance` and every p except the p of `texts` are NaN. If
+    conversations were cut short, `cut` says how many. The nodes where they were cut are left out of `divergence`,
+    `turns` and the tests, since it is unknown how these conversations would have continued, and `by_chance` and `p` are
+    NaN. `turns` are the nodes with a share: first the significant nodes, then the other nodes by share. `tested` is the
+    number of tested nodes, and `out` the number of nodes that could not have become significant. `refused` explains why
+    nodes have no p, or is "". `texts` is the test of first answers; at most 10 answers are used for each topic and
+    side. If the ending of every conversation is known, kinds of ending count as different paths, and `tells_ends` is
+    true.
     """
 
     first: str

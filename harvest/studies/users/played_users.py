@@ -74,7 +74,7 @@ def candidates(
     level: float = 0.95,
     seed: int = 0,
 ) -> Candidates:
-    """Return the held-out bits of every candidate, in folds of people. The number of hidden states is chosen anew
+    """Return the held-out bits of every candidate, in folds of people. The number of hidden states is chosen separately
     in each fold. If there is only one user, there are no figures."""
     if len({one.unit for one in dialogues}) < 2:
         return Candidates({}, DEFAULT)
@@ -170,8 +170,8 @@ def learn_hidden(
 def with_table(
     model: HiddenModel, dialogues: Sequence[Dialogue], *, answers: Answers, smoothing: Smoothing | None
 ) -> HiddenModel:
-    """Return the model with half of the weight for the default's table of these people. Whoever the states foresee
-    badly, the table foresees as the default does, at the cost of a bit at most for each of their dialogues."""
+    """Return the model with half of the weight for the default's table of these people. If the states predict a person
+    badly, the table still predicts that person like the default, at a cost of at most one bit per dialogue."""
     options = fitted_users.fitted_options(dialogues, answers=answers, smoothing=smoothing, acts=model.acts)
     user = markov.build(options.model_copy(update={"words": dict.fromkeys(options.acts, ("-",))}))
     last = max((first for first, _ in user.turns.stretches), default=1) if user.turns else 1

@@ -1,7 +1,7 @@
 """Footnotes about single answers, as in Figures 2 to 4 of the GFRC paper.
 
-Rules see what is in the words: addresses of an earlier answer, one address several times, another language than the
-user's, and words of an earlier topic. What an answer made up, only people see: their notes on an answer are footnotes
+Rules find what the text itself shows: addresses of an earlier answer, repeated addresses, another language than the
+user's, and words of an earlier topic. Only people notice invented facts, so their notes on an answer are footnotes,
 too.
 """
 

@@ -33,8 +33,8 @@ from topics.identity import generator
 
 @dataclass(frozen=True, slots=True)
 class AlikeTrials:
-    """Trials of one topic whose attempts went alike. `attempts` are those of the first of them that ended, in order,
-    and `number` counts the trials. `known_lengths` are as in `lengths`, if attempts are without their words."""
+    """Trials of one topic whose attempts took the same course. `attempts` are those of the first of them that ended, in
+    order, and `number` counts the trials. `known_lengths` are as in `lengths`, if attempts are without their words."""
 
     attempts: tuple[Conversation, ...]
     number: int = 1

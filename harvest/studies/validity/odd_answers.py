@@ -1,7 +1,7 @@
-"""Sentences about answers that may not be complete, new answers of a single system.
+"""Sentences about answers that may be incomplete, cached, or from another system.
 
-Figures include such answers, because an empty, cut or cached text is also an answer. Only the reader knows whether
-such answers were to be measured. Every sentence therefore gives a count and its total.
+Figures include such answers, because an empty, cut or cached text is also an answer. Only the reader knows whether such
+answers should be measured. Every sentence therefore gives a count and its total.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Sentences about answers in a different language than the user's turn, or in one that rules do not know.
 
-Such an answer is not necessarily worse, but judges and rules may not find words in it that they look for. Only
-reports have these sentences, because loading the language detector takes longer than scoring a small run.
+Such an answer is not necessarily worse, but judges and rules may miss words that they look for. Only reports have these
+sentences, because loading the language detector takes longer than scoring a small run.
 """
 
 from collections import Counter

@@ -73,8 +73,8 @@ ORDERS = "orders"
 
 
 def count_orders(one: Conversation) -> tuple[int, int, int, int]:
-    """Return how many answers a conversation has; how many have words for a model in the user's place; and how many
-    have signs of leaving, and orders."""
+    """Return how many answers a conversation has; how many address a model instead of a user; and how many contain
+    signs of leaving, and orders."""
     answers = [turn.reply.answer.text for turn in one.turns if turn.reply is not None]
     found = [(contains_sign(text), gives_order_to_model(text)) for text in answers]
     return len(answers), sum(map(any, found)), sum(sign for sign, _ in found), sum(order for _, order in found)

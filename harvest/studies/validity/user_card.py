@@ -6,7 +6,7 @@ no study names a winner, because answers from the first such turn on could have 
 (`harvest.studies.scores.lost_attempts`). Differences in refused samples, and in answers with orders to a model,
 have no such effect: refused samples were never said, and an order that was not followed changed no turn.
 
-Trials of a topic with the same text throughout count as one trial, because repetitions are no further evidence.
+Trials of a topic with the same text throughout count as one trial, because repetitions add no evidence.
 """
 
 import math

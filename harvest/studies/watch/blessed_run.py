@@ -1,7 +1,7 @@
-"""A blessed run, found again, so that conversations from before can be read beside those of now.
+"""A search for a blessed run, so that its conversations can be read next to the current ones.
 
-The baseline has no text of any conversation, and only the names of its runs. A blessed run is therefore looked for
-where runs of the audit are usually kept.
+The baseline has no text of any conversation, and only the names of its runs. It is therefore searched for where runs of
+the audit are usually kept.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,9 +20,8 @@ from recordings.log.run_folder import is_run
 
 
 def find_blessed_run(baseline: BaselineFile, beside: Path, run: Path) -> Path | None:
-    """Return the folder of the latest blessed run that still exists, or None. It is looked for under its name in
-    `beside`, the folder of the baseline, and next to `run`, the run that is compared, which is itself never
-    returned."""
+    """Return the folder of the latest blessed run that still exists, or None. It is searched for by name in `beside`,
+    the folder of the baseline, and next to `run`, the compared run, which itself is never returned."""
     places = dict.fromkeys((beside, beside / "runs", run.parent, run.parent.parent))
     for one in sorted(baseline.runs, key=lambda one: str(one.get("created_at")), reverse=True):
         name = PurePath(str(one.get("run", "")))
@@ -43,7 +42,7 @@ def _is_blessed(folder: Path, baseline: BaselineFile) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two conversations of one topic, the one now and one from before, that part at a place that changed. `now` and
+    """Two conversations on one topic, one from now and one from before, that diverge at a place that changed. `now` and
     `before` are their trials."""
 
     topic: str

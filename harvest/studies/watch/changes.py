@@ -28,8 +28,8 @@ _MOST_CHANGES = 5  # turns that are described
 
 @dataclass(frozen=True, slots=True)
 class ChangedTopic:
-    """A topic before and now: its means over `trials`, the difference, and its interval, which holds together with
-    those of all other topics. `stands_out` is true if it changed, and not only as all topics did."""
+    """A topic before and now: its means over `trials`, the difference, and its interval, which is simultaneous for all
+    topics. `stands_out` is true if it changed, and not only as all topics did."""
 
     topic: str
     before: float
@@ -43,11 +43,11 @@ class ChangedTopic:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The audits over which the topics and turns of a change are told, and what they show of a figure's topics.
+    """The audits over which the topics and turns of a change are reported, and their results for a figure's topics.
 
     `audits` is their number, and `since` when the first of them began, as recorded. `left_out` counts audits whose
-    lines have no topics, as those of earlier versions. `fell` and `rose` count the topics whose own interval excludes
-    0, of `topics`, and `each` has them all, the largest change first.
+    lines have no topics, such as lines of earlier versions. `fell` and `rose` count the topics whose own interval
+    excludes 0, of `topics`, and `each` has all of them, the largest change first.
     """
 
     figure: str = ""
@@ -88,7 +88,7 @@ class ChangedTurn:
 def tell_topics(
     stretch: Stretch, known: FigureBaseline, audits: Sequence[TopicMoments], level: float, seed: int
 ) -> Stretch:
-    """Return the stretch with what its `audits` together show of the topics of a figure."""
+    """Return the stretch with the pooled result of its `audits` for the topics of a figure."""
     asked = {topic for one in audits for topic in one}
     topics = [topic for topic in known.topics if topic in asked]
     if not topics:

@@ -60,8 +60,9 @@ TopicMoments = dict[str, tuple[Annotated[int, Field(ge=1)], _Finite, _Finite | N
 
 
 class ToldTopics(StrictModel):
-    """Topics as an audit told them: over so many `audits`, from the one that began at `since` on. `fell` and `rose` of
-    `topics` have an interval without 0, and `named` has the difference, low and high of those that stand out."""
+    """The topics as reported by an audit: over `audits` audits, the first of which began at `since`. `fell` and `rose`
+    count those of the `topics` whose interval excludes 0, and `named` has the difference, low and high of the topics
+    that stand out."""
 
     audits: Annotated[int, Field(ge=1)]
     since: str
@@ -80,14 +81,14 @@ class LookFigure(StrictModel):
     and against no rise. After a change, it is the evidence against no further drop and no further rise. `evidence`
     is null for figures that are not gated. `alarm` is true if the figure has raised an alarm.
 
-    `word` is the verdict, `difference` is the difference from the baseline, and `own` is the variance of the value
-    due to its trials. `confirms` is whether this audit alone exceeds the limit for a drop, and for a rise. `waits`
-    is true if an alarm is yet to be confirmed. `left` is the error budget of *same* before this look at the run,
-    and `spent` the part that this look used. Lines from before states existed have null in all of these fields.
-    `cut` is how far below and above the value could be if failing users had cut no conversation short; null means
-    that no conversation was cut. `topics` has, for each topic of a gated figure, the number of trials, their mean, and
-    their variance or null; later audits tell with it which topics carry a change. `told` has the audits over which this
-    one told topics, and those it named.
+    `word` is the verdict, `difference` is the difference from the baseline, and `own` is the variance of the value due
+    to its trials. `confirms` is whether this audit alone exceeds the limit for a drop, and for a rise. `waits` is true
+    if an alarm is yet to be confirmed. `left` is the error budget of *same* before this look at the run, and `spent`
+    the part that this look used. Lines from before states existed have null in all of these fields. `cut` is how far
+    below and above the value could be if failing users had cut no conversation short; null means that no conversation
+    was cut. `topics` has, for each topic of a gated figure, the number of trials, their mean, and their variance or
+    null; later audits use it to find the topics that changed. `told` has the audits over which this audit reported
+    topics, and the topics that it named.
     """
 
     value: _Finite
@@ -121,7 +122,8 @@ class LookFigure(StrictModel):
 
     @property
     def needs_audit(self) -> bool:
-        """True if another audit can confirm what this one left: an alarm, or a fall or a rise that raised none yet."""
+        """True if another audit can confirm a result of this one: an alarm, or a fall or a rise without an alarm
+        yet."""
         # A figure that is only shown can fall, too, but no audit can confirm that.
         return self.is_waiting or (self.evidence is not None and self.word in ("fell", "rose"))
 
@@ -198,7 +200,7 @@ class Look(StrictModel):
 
 def alarm_waits(looks: Sequence[Look]) -> bool:
     """Return true if the last measured look left an alarm to be confirmed, or showed a fall or a rise that is not yet
-    enough for an alarm: a week later its cause may be gone. All `looks` must be against one baseline."""
+    enough for an alarm, since its cause may be gone a week later. All `looks` must be against one baseline."""
     last = last_measured(looks)
     return last is not None and any(one.needs_audit for one in last.figures)
 

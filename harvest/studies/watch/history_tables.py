@@ -98,8 +98,8 @@ def _figure_rows(common: dict[str, Any], one: LookFigure) -> Iterator[LongRow]:
 
 
 def audit_times(looks: Sequence[Look]) -> list[str]:
-    """Return a name for each look: its minute, with seconds if another began in the same minute, or the name of its run
-    if another began in the same second."""
+    """Return a name for each look: its minute, with seconds if another look began in the same minute, or the name of
+    its run if another began in the same second."""
     times = [look.at[:19].replace("T", " ") for look in looks]
     minutes, seconds = Counter(time[:16] for time in times), Counter(times)
     return [
@@ -109,7 +109,7 @@ def audit_times(looks: Sequence[Look]) -> list[str]:
 
 
 def new_baselines(looks: Sequence[Look], system: str) -> list[int]:
-    """Return the places of the looks at a system that are the first ones with another baseline than the one before."""
+    """Return the places of the looks at a system that are the first against a new baseline."""
     places = [place for place, look in enumerate(looks) if system in look.systems]
     return [now for last, now in pairwise(places) if looks[last].baseline != looks[now].baseline]
 
@@ -118,7 +118,7 @@ def history_tables(
     looks: Sequence[Look], system: str, figure: str, width: int = 0, last: int | None = None
 ) -> Iterator[RenderableType]:
     """Yield the series of a figure in a table, and its change points. If the table leaves room in `width` columns, its
-    last column draws each audit with its interval around the baseline; or else, a second table does. With `last`, the
+    last column draws each audit with its interval around the baseline; otherwise, a second table does. With `last`, the
     table has this number of audits; change points are those of all."""
     found, times = find_moves(looks, system, figure), audit_times(looks)
     shown = [(place, look.systems[system]) for place, look in enumerate(looks) if system in look.systems]

@@ -1,4 +1,4 @@
-"""Sentences on the smallest fall that audits can confirm against a baseline, and on what would make it smaller."""
+"""Sentences on the smallest fall that audits can confirm against a baseline, and on ways to make it smaller."""
 
 import math
 from collections.abc import Iterator

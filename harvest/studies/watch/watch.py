@@ -75,8 +75,8 @@ def watch(
 
 
 def confirmable_from(looks: Sequence[Look], baseline: BaselineFile, rules: WatchRules) -> float:
-    """Return the time in seconds from which an audit can confirm what the last measured look left, an alarm or a fall
-    without one; NaN if nothing waits. All `looks` must be against this baseline."""
+    """Return the time in seconds from which an audit can confirm the open alarm, or the fall without an alarm, of the
+    last measured look; NaN if nothing waits. All `looks` must be against this baseline."""
     last = past_looks.last_measured(looks)
     level = Settings.of(baseline.scoring, {}).level
     judging = JudgingRules(rules.matters, level, rules.looks, 1 / len(baseline.gated), rules.apart)

@@ -87,8 +87,8 @@ class WatchedFigure:
 
     @property
     def waits_since(self) -> float:
-        """When the audit began that another one, somewhat later, has to confirm: that of the alarm, or the first that
-        was perhaps back; for a fall without an alarm, this audit."""
+        """The start of the audit that a later audit has to confirm: the audit with the alarm, or the first that was
+        perhaps back; for a fall without an alarm, this audit."""
         if self.state.name == "perhaps back":
             return self.state.near
         this = math.nan if self.judged is None else self.judged.seen.at
@@ -96,7 +96,7 @@ class WatchedFigure:
 
     def history_entry(self, topics: TopicMoments | None = None, stretch: Stretch | None = None) -> LookFigure:
         """Return the figure's part of a line in the history, with its `topics` in this audit and, for the figure whose
-        topics were told, the `stretch` of audits."""
+        topics were reported, the `stretch` of audits."""
         kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
         found, known = self.difference, self.difference.interval.is_defined
         return LookFigure(
@@ -147,11 +147,11 @@ class WatchedSystem:
     """A system of an audit compared with its baseline.
 
     `incomparable` explains why the system cannot be compared, or is "". `planned` and `valid` are numbers of trials
-    now. `lost` has the baseline topics that were asked and have no valid trial, and `unasked` the baseline topics
-    that were not asked. `coverage` is true if the share of valid trials fell significantly (p ≤ .01). `continued`
-    is true if sessions continue from topic to topic, so that trials depend on each other. `models` are the names of
-    the models that answered, before and now, or () if the system named no model. `stretch` has the audits over which
-    topics and `turns` are told, and the topics that stand out.
+    now. `lost` has the baseline topics that were asked and have no valid trial, and `unasked` the baseline topics that
+    were not asked. `coverage` is true if the share of valid trials fell significantly (p ≤ .01). `continued` is true if
+    sessions continue from topic to topic, so that trials depend on each other. `models` are the names of the models
+    that answered, before and now, or () if the system named no model. `stretch` has the audits over which topics and
+    `turns` are reported, and the topics that stand out.
     """
 
     name: str

@@ -1,4 +1,5 @@
-"""How often each path through the protocol was taken, by topic: what baselines and histories count, without texts."""
+"""The number of trials on each path through the protocol, by topic, as counted in baselines and histories without any
+text."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -31,8 +31,8 @@ def system_sentence(system: WatchedSystem, found: Watched, *, settling: bool = T
 
 
 def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True) -> str:
-    """Describe the result for a gated figure. With `settling`, the sentence on a figure that is undecided says what
-    would decide it."""
+    """Describe the result for a gated figure. With `settling`, the sentence on an undecided figure says what would
+    decide it."""
     moved, name, state = shift_words(one), one.name, one.state
     base = value_text(one.before, name)
     if one.word == "changed":
@@ -75,8 +75,8 @@ def figure_sentence(one: WatchedFigure, found: Watched, *, settling: bool = True
 
 
 def near_words(one: WatchedFigure, smallest_effect: float) -> str:
-    """Say where a figure is that has left its change behind: back near the baseline or, if the interval of the audits
-    that showed it denies that, on the other side."""
+    """Describe a figure whose change is over: it is back near the baseline or, if the interval of the audits that
+    showed this excludes the baseline, on the other side."""
     value, low, high, audits = one.state.joined
     if not audits > 1:
         value, (low, high) = one.difference.value, one.difference.printed_ends
@@ -87,8 +87,8 @@ def near_words(one: WatchedFigure, smallest_effect: float) -> str:
 
 
 def open_question(one: WatchedFigure, smallest_effect: float) -> str:
-    """Say what cannot be told, in words that the interval does not answer: where it excludes 0, whether the figure
-    changed by as much as matters."""
+    """Name the open question without contradicting the interval: if it excludes 0, the question is whether the change
+    is large enough to matter."""
     much = f" by more than the {100 * smallest_effect:g} points that matter" if is_shown_on_a_side(one) else ""
     return f"changed{much}"
 
@@ -108,7 +108,7 @@ def is_shown_by_itself(one: WatchedFigure) -> bool:
 
 
 def too_little_words(one: WatchedFigure) -> str:
-    """Say that what this audit shows by itself is not enough for an alarm, and what the audits before it add."""
+    """Say that this audit alone is not enough for an alarm, and what earlier audits add."""
     _, low, high, audits = one.gathered
     if high < 0 or low > 0:
         together = gathered_words(one, of=False)
@@ -205,7 +205,7 @@ def change_words(one: WatchedFigure, found: Watched) -> str:
 
 def had_changed_words(one: WatchedFigure) -> str:
     """Format the change that was confirmed before this audit, with the times of its alarm and its confirmation. It has
-    no interval: the audits that it is the mean of are those that showed it, which lie further away than others."""
+    no interval, because it is the mean of the audits that showed the change, and these are further away than others."""
     state = one.state
     found = f"alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}"
     of = f", the mean of the {len(state.audits)} audits that showed it" if len(state.audits) > 1 else ""
@@ -213,7 +213,7 @@ def had_changed_words(one: WatchedFigure) -> str:
 
 
 def recovery_words(one: WatchedFigure) -> str:
-    """Describe the change that is over, for a figure that is back near the baseline, and how the watch goes on."""
+    """Describe the past change of a figure that is back near the baseline, and how the watch continues."""
     again = "the watch begins again, with evidence at zero and the whole budget of false alarms"
     return f"{past_change_words(one)}; {again}"
 
@@ -235,7 +235,7 @@ def topic_change_words(one: WatchedFigure) -> str:
 
 
 def stretch_words(stretch: Stretch) -> str:
-    """Say of which audits topics and turns are told, such as `in this audit`."""
+    """Name the audits for which topics and turns are reported, such as `in this audit`."""
     over = (
         "in this audit"
         if stretch.audits < 2
@@ -306,14 +306,15 @@ def _more_trials(number: int) -> str:
 
 
 def confirming_words(one: WatchedFigure, found: Watched) -> str:
-    """Say which audit can confirm what this one or an earlier one showed, and whether this one came too soon for it."""
+    """Say which audit can confirm the result of this audit or of an earlier one, and whether this audit was too early
+    for that."""
     first, apart, now = one.waits_since, found.rules.apart, unix_seconds(found.noted.at)
     soon = f" (this one is too soon after that of {moment_text(first)})" if first < now < first + apart else ""
     return f"to be confirmed by {later_audit(first, apart)}{soon}"
 
 
 def later_audit(first: float, apart: float) -> str:
-    """Name an audit at least `apart` seconds after that at `first`: `an audit from 2026-01-08 05:13 UTC on`."""
+    """Name an audit at least `apart` seconds after the audit at `first`: `an audit from 2026-01-08 05:13 UTC on`."""
     if apart < _ONE_MINUTE or not math.isfinite(first):
         return "another audit"
     # The minute is rounded up: an audit within it could still be too soon.

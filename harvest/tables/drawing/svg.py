@@ -163,8 +163,8 @@ def _fitting_length(text: str, most: float, size: float) -> int:
 
 
 def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
-    """Break `text` into at most `lines` lines of `most` pixels, if possible between words or after a `+` between
-    acts. If the text is too long, its last line is cut. An empty text gives one empty line."""
+    """Break `text` into at most `lines` lines of `most` pixels, if possible between words or after a `+` between acts.
+    If the text is too long, its last line is cut. Returns one empty line for an empty text."""
     found: list[str] = []
     rest = text
     while rest and len(found) < lines - 1 and text_width(rest, size) > most:
