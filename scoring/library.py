@@ -146,8 +146,8 @@ _GIVEN: dict[str, Declaration] = {}
 def make_known(one: Declaration) -> Term:
     """Make a measure of conversations known to this process, and return the term that asks for it.
 
-    It is then read wherever a measure is named, as the measure of an installed distribution is, but only computed if
-    asked for. A measure that was given before under the same name is replaced, as when the cell of a notebook is run
+    It can then be named wherever a measure is named, like a measure of an installed distribution, but is only computed
+    on request. A measure that was given before under the same name is replaced, as when the cell of a notebook is run
     again. Raises InputError if the declaration is not valid, or if another measure has its name.
     """
     try:
@@ -189,8 +189,8 @@ def unasked_plug_ins() -> tuple[str, ...]:
 
 
 def measures() -> tuple[Declaration, ...]:
-    """Return all measures of conversations: Harvest's own measures, then the measures of other distributions, and
-    those that were made known to this process."""
+    """Return all measures of conversations: Harvest's own measures, then the measures of other distributions, and the
+    measures that were registered in this process."""
     return (*OF_CONVERSATIONS, *plug_ins(), *_GIVEN.values())
 
 

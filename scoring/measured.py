@@ -1,4 +1,5 @@
-"""The figures of conversations that come one after the other, so that nobody has to hold the words of all of them."""
+"""The figures of conversations that arrive one at a time, so that the words of all of them are never in memory
+together."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
@@ -50,7 +51,7 @@ class Measured:
 
 
 class Measuring:
-    """Measures batches of conversations, in any order, by the default measures and those that are `wanted`."""
+    """Measures batches of conversations, in any order, by the default measures and the `wanted` measures."""
 
     def __init__(
         self, topics: TopicSet, gold: GoldTable | None, settings: Settings, wanted: Sequence[Measure] = ()
@@ -146,7 +147,8 @@ def measured_arrays(of: Measured) -> tuple[dict[str, Json], dict[str, Any]]:
 
 
 def read_measured(value: Mapping[str, Any], arrays: Mapping[str, Any], outlines: Outlines) -> Measured:
-    """Return what `measured_arrays` described. Raises ValueError, TypeError or LookupError for anything else."""
+    """Return the figures that `measured_arrays` described. Raises ValueError, TypeError or LookupError for anything
+    else."""
     known: dict[tuple[str, int], Any] = {}
 
     def array(name: str | None, size: int) -> Any:

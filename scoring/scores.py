@@ -73,8 +73,8 @@ def score(
 ) -> ScoreTable:
     """Score finished conversations. Returns every row, with intervals. An undefined value is NaN with its n.
 
-    - `conversations`: one valid conversation for each finished trial, in any order; or what `Measuring` made of them,
-      for the measures it knows. The table then has no rows of single conversations.
+    - `conversations`: one valid conversation for each finished trial, in any order; or the result of `Measuring`, for
+      the measures it knows. The table then has no rows of single conversations.
     - `gold`: the gold table. Without a gold table only usefulness is scored, and a note says so.
     - `turns`: the number of user turns that the protocol can take, for all topics or by (system, topic id). None
       means the largest number recorded of each system, including missing turns. Recorded turns beyond the number are

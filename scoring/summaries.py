@@ -118,7 +118,7 @@ class SystemScores:
             self.unknown_ends += count * (not known)
 
     def add_outlines(self, several: Outlines) -> None:
-        """Add finished, valid conversations of which only outlines are left."""
+        """Add the outlines of finished, valid conversations."""
         first, counts, kind = several.groups
         at = self.places(several)
         marks = [labels(several[i], self.turns[several.key(i).topic]) for i in first.tolist()]
@@ -139,8 +139,8 @@ class SystemScores:
         return rows[several.topic], np.searchsorted(np.array(self.trials, dtype=np.int64), several.trial)
 
     def set_figures(self, found: Columns, places: tuple[Counts, Counts] | None = None) -> None:
-        """Set the figures of all added conversations, in the order of the rows. `places` are those of the conversations
-        of the columns, if they are known."""
+        """Set the figures of all added conversations, in the order of the rows. `places` has the positions of the
+        columns' conversations, if they are known."""
         if places is None:
             each = [(self._row[key.topic], self._column[key.trial]) for key in found.keys]
             both = np.array(each, dtype=np.int64).reshape(-1, 2)

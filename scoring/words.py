@@ -17,7 +17,7 @@ characters of scripts without blanks as words of other scripts (500 and 250 a mi
 On a tie, words count.
 
 Positions start at 1 and include user turns, because typing costs the user time too ([GFRC] §3.2). In the paper this is
-a choice of the instantiation (§2.3), so `passages` can leave the words of user turns out.
+a choice of the instantiation (§2.3), so `passages` can leave out the words of user turns.
 """
 
 import re

@@ -48,8 +48,8 @@ def parts_row(answer: Answer) -> dict[str, Any]:
 
 
 def reply_row(reply: SystemTurn) -> dict[str, Any]:
-    """Return the parts of a reply other than its text, and what was measured, by their keys in a recorded line. Values
-    that are not known are left out."""
+    """Return the parts of a reply other than its text, and its measurements, by their keys in a recorded line. Unknown
+    values are left out."""
     row = parts_row(reply.answer)
     plain = SystemTurn(reply.answer)
     for key in REPLY_KEYS:

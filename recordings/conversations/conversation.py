@@ -70,7 +70,7 @@ class SystemTurn:
     system reported (`prompt`, `completion`, …). `pieces` lists, for streams, the seconds since sending and the number
     of characters received so far. `evidence` has addresses in the run's `evidence/` folder, by kind. `ended` is True if
     the system closed the conversation with this turn. `sends` counts how often the turn was sent; it is more than 1
-    only if the system never received an earlier sending, or if the system keeps no state. `sent_as` is the text that
+    only if the system never received an earlier request, or if the system keeps no state. `sent_as` is the text that
     was sent if a page changed the user's text, else "". `model` is the system's name for the model that answered, with
     the model's fingerprint if there is one; "" if unknown. `notes` are sentences on how the reply was obtained, for
     readers of the figures. The same cause always has the same sentence. `greeting` is what the system said before the
@@ -95,13 +95,13 @@ class SystemTurn:
 
     @property
     def heard_first(self) -> Answer | None:
-        """What the system said before the user turn, as an answer with what it offered; None if it did not speak."""
+        """The greeting before the user turn as an answer, with the offers in it; None if it did not speak."""
         if not self.greeting and not self.greeting_offers:
             return None
         return Answer(self.greeting, offers=self.greeting_offers)
 
     def after_greeting(self, heard: Answer | None) -> Self:
-        """Return the reply with what the system said before the user turn, which is None if it did not speak."""
+        """Return the reply with the system's greeting before the user turn, which is None if there was no greeting."""
         return self if heard is None else replace(self, greeting=heard.text, greeting_offers=heard.offers)
 
     @property
@@ -200,7 +200,7 @@ class Conversation:
 
     @property
     def greeting(self) -> Answer | None:
-        """What the system said before the user's first turn, with what it offered; None if that is not recorded."""
+        """The system's greeting before the user's first turn, with the offers in it; None if that is not recorded."""
         first = self.turns[0].reply if self.turns else None
         return first.heard_first if first is not None else None
 

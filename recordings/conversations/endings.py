@@ -90,8 +90,8 @@ def is_bad_ending(outcome: Outcome | None) -> bool:
 
 
 def is_cut_short(outcome: Outcome | None) -> bool:
-    """Return True if a failure of the user, or a replayed recording that goes on otherwise, ended the conversation
-    after at least one answer. The answers count, but nobody knows what would have followed."""
+    """Return True if a failure of the user, or a replayed recording that continues differently, ended the conversation
+    after at least one answer. The answers count, but the continuation is unknown."""
     return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _CUTS
 
 
@@ -119,8 +119,8 @@ CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _CUTS)
 
 
 def shown_end(name: str) -> str:
-    """Return an `end_name` for people: no user left a conversation that was cut short, whatever the recording calls
-    its end."""
+    """Return an `end_name` for people: a conversation that was cut short does not count as left by the user, whatever
+    the recording calls its end."""
     return name.replace("user-stopped", "cut short", 1) if name in CUT_ENDS else name
 
 

@@ -1,8 +1,8 @@
 """Conversations without their words, as columns, so that millions of them fit in memory.
 
 Without words, many conversations are alike: the same states, labels and end. Each distinct one is kept once, as an
-*outline*, and a conversation is then a row of numbers: its system, topic and trial, and its outline. What has to be
-known about the words is found while they are there, as *traits*, and is part of the outline.
+*outline*, and a conversation is then a row of numbers: its system, topic and trial, and its outline. Facts about the
+words that are needed later, the *traits*, are computed while the words are in memory, and are part of the outline.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORDS_SIZE = 8  # bytes of a hash of words: a wrong match among a million conve
 
 class Kind(NamedTuple):
     """Conversations of one system on one topic that are alike. `example` is the first of them, `number` counts them.
-    `trait` is what was asked about their words."""
+    `trait` is the requested fact about their words."""
 
     example: Conversation
     number: int
@@ -37,16 +37,17 @@ class Kind(NamedTuple):
 def kinds(
     conversations: Iterable[Conversation], trait: str = "", find: Callable[[Conversation], Any] = lambda one: None
 ) -> Iterable[Kind]:
-    """Return the kinds of conversations in order of their first one. Conversations that have their words are each a
-    kind of their own, whose trait `find` returns; outlines have the traits that were found when they were made."""
+    """Return the kinds of conversations in order of their first one. Each conversation with words is a separate kind,
+    whose trait `find` returns; outlines have the traits that were computed when they were made."""
     if isinstance(conversations, Outlines):
         return conversations.kinds(trait)
     return (Kind(one, 1, find(one)) for one in conversations)
 
 
 def examples(conversations: Iterable[Conversation]) -> Iterable[tuple[TrialKey, int, Conversation]]:
-    """Return the trial and the attempt of each conversation, with a conversation of the same outline: itself, if it has
-    its words. This is quicker than to make each of many outlined ones."""
+    """Return the trial and the attempt of each conversation, with a conversation of the same outline; this is the
+    conversation itself if its words are in memory. This is quicker than building every conversation from its
+    outline."""
     if isinstance(conversations, Outlines):
         alike = [conversations.examples[outline][0] for outline in conversations.outline.tolist()]
         return zip(conversations.keys, conversations.attempt.tolist(), alike, strict=True)
@@ -129,7 +130,7 @@ class Outlines(Sequence[Conversation]):
         return TrialSet({name: np.unique(own) for name, own in zip(names, parts, strict=True)})
 
     def are_of(self, trials: TrialSet) -> npt.NDArray[np.bool_]:
-        """Return (n,) True for conversations of these trials."""
+        """Return (n,) True for conversations of the given trials."""
         found = np.zeros(len(self), dtype=bool)
         for (system, topic), numbers in trials.numbers.items():
             if system in self.systems and topic in self.topics:
@@ -138,7 +139,7 @@ class Outlines(Sequence[Conversation]):
         return found
 
     def select(self, rows: Counts) -> Outlines:
-        """Return the conversations with these numbers, ascending."""
+        """Return the conversations with the given numbers, ascending."""
         names = ("system", "topic", "trial", "attempt", "outline", "started", "words")
         own = {name: getattr(self, name)[rows] for name in names}
         return replace(self, **own, bodies=self.bodies.select(rows), lengths=self.lengths[self.replies_at(rows)])
@@ -161,7 +162,7 @@ class Outlines(Sequence[Conversation]):
         return self.lengths[self.replies_at(rows)].reshape(len(rows), -1)
 
     def rows_of(self, is_meant: Callable[[Conversation], bool]) -> Counts:
-        """Return the numbers of the conversations whose outlines are meant."""
+        """Return the numbers of the selected conversations."""
         meant = np.array([is_meant(example) for example, _ in self.examples], dtype=bool)
         return np.flatnonzero(meant[self.outline])
 
@@ -186,7 +187,7 @@ class Outlines(Sequence[Conversation]):
 
     @cached_property
     def valid(self) -> Outlines:
-        """The valid conversations, of which a trial has at most one."""
+        """The valid conversations, at most one for each trial."""
         return self if len(self.valid_rows) == len(self) else self.select(self.valid_rows)
 
     @cached_property
@@ -213,8 +214,8 @@ class Outlines(Sequence[Conversation]):
         return [(self[at], count, self.examples[outline][1]) for at, count, outline in rows]
 
     def different_words(self) -> list[tuple[int, int]]:
-        """Return, for each topic, the number of conversations in which the system said something, and how many
-        different things."""
+        """Return, for each topic, the number of conversations in which the system said something, and the number of
+        different texts."""
         spoken = self.words != 0
         each = ((self.words[spoken & (self.topic == topic)]) for topic in np.unique(self.topic[spoken]).tolist())
         return [(len(own), len(np.unique(own))) for own in each]

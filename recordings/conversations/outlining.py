@@ -1,4 +1,4 @@
-"""Make outlines of conversations that come one after the other, so that nobody has to hold their words."""
+"""Outlines are made of conversations that arrive one at a time, so that their words need not stay in memory."""
 
 import math
 from array import array
@@ -16,8 +16,8 @@ from topics.arrays import Counts
 
 
 class Outlining:
-    """Makes outlines of conversations that come one after the other, in any order. `traits` are functions that return
-    what has to be known about the words of a conversation: values that recur."""
+    """Makes outlines of conversations that arrive one at a time, in any order. `traits` are functions that return the
+    needed facts about the words of a conversation, as values that recur."""
 
     def __init__(self, traits: Mapping[str, Callable[[Conversation], Hashable]]) -> None:
         self._traits = traits
@@ -132,8 +132,8 @@ class Outlining:
 
 
 def with_others(whole: Outlines, others: Iterable[Conversation]) -> Outlines:
-    """Return outlines together with those of other conversations, of other trials, of known systems and topics.
-    No stored bodies are among them."""
+    """Return the outlines combined with the outlines of further conversations, which must be of other trials, but of
+    known systems and topics. No stored bodies are among them."""
     outlining = Outlining({})
     for number, one in enumerate(others):
         outlining.add(replace(one, trial_id=str(number)))  # outlines have none

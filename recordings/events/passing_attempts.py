@@ -1,4 +1,4 @@
-"""Attempts that are handed on one by one while the files of a run are read, so that few are in memory at a time."""
+"""Attempts that are passed on one by one while the files of a run are read, so that few are in memory at a time."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from recordings.events.attempts import Attempt, Attempts
 
 class PassingAttempts(Attempts):
     """Hands each attempt to `take` when it ends, and forgets it. `found` has the attempts that have not ended. An event
-    after the end of its attempt raises RunError; a second attempt of one name is for `take` to notice."""
+    after the end of its attempt raises RunError; `take` has to notice a second attempt with the same name."""
 
     def __init__(self, take: Callable[[Attempt], None]) -> None:
         super().__init__()

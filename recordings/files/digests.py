@@ -31,7 +31,7 @@ def content_digest(path: Path) -> str:
 
 
 def digest_blocks(blocks: Iterable[bytes]) -> str:
-    """Return the hash of a file that consists of these blocks, as `content_digest` does."""
+    """Return the hash of a file that consists of the given blocks, equal to that of `content_digest`."""
     digest = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
     for data in blocks:
         digest.update(data)

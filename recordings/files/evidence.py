@@ -127,13 +127,14 @@ def list_exhibits(run: Path) -> list[str]:
 
 
 def has_exhibit(run: Path, address: str) -> bool:
-    """Return True if there is something in the place of the exhibit, or if it is in a segment. Raises OSError."""
+    """Return True if there is something at the path of the exhibit, or if the exhibit is in a segment. Raises
+    OSError."""
     return os.path.lexists(run / address) or read_packed(run, address) is not None
 
 
 def read_stored(run: Path, address: str) -> bytes:
-    """Return the bytes of an exhibit as they are stored at its address, or were before it was compacted. Raises
-    OSError."""
+    """Return the bytes of an exhibit as they are stored at its address, or as they were stored before compaction.
+    Raises OSError."""
     try:
         return read_inside(run, address)
     except FileNotFoundError:

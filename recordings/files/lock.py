@@ -28,7 +28,7 @@ class RunLocked(RunError):
 
 def flock(descriptor: int, patience: float = 0.0, retry: float = _RETRY_SECONDS) -> bool:
     """Lock an open file until it is closed. Returns False if another process still holds the lock after `patience`
-    seconds, of which `retry` lie between two attempts. Raises OSError if the disk does not support locks."""
+    seconds, trying again every `retry` seconds. Raises OSError if the disk does not support locks."""
     until = time.monotonic() + patience
     while True:
         try:

@@ -41,8 +41,8 @@ def read_lines(folder: str | PathLike[str], name: str, most: int = -1) -> bytes:
 
 
 def size_of_lines(lines: Path) -> int:
-    """Return the size in bytes of a file of lines, or of what its segment contains; of a damaged one, the size of the
-    segment. Raises OSError."""
+    """Return the size in bytes of a file of lines, or of the content of its segment; for a damaged segment, the size of
+    the segment itself. Raises OSError."""
     try:
         return lines.lstat().st_size
     except FileNotFoundError:
@@ -60,7 +60,7 @@ def has_lines(lines: Path) -> bool:
 
 
 def files_of_lines(run: Path, pattern: str) -> list[Path]:
-    """Return the files of lines in `run` whose names match, in order, also those of which there is only a segment."""
+    """Return the files of lines in `run` whose names match, in order, including files that only exist as a segment."""
     names: set[str] = set()
     for _ in range(2):  # a file that becomes a segment meanwhile, or the other way round, is in one of two lists
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):

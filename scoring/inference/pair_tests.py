@@ -20,9 +20,9 @@ MOST_AT_ONCE = 15
 class PairTests:
     """The tests of the pairs of columns at `places`.
 
-    No pair is decided without all others, so `outside` and, unless sides are exchanged, `p` of all pairs are there from
-    the start. The rest of a test is made when it is asked for, from the random numbers that it would get if all tests
-    were made in order.
+    No pair is decided without all others, so `outside` and, unless sides are exchanged, `p` are computed for all pairs
+    from the start. The rest of a test is computed on demand, with the same random numbers as if all tests were computed
+    in order.
     """
 
     def __init__(

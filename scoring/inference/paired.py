@@ -1,4 +1,4 @@
-"""The difference between two systems over the topics that both were asked.
+"""The difference between two systems over the topics that both answered.
 
 There are two questions, which are often confused:
 

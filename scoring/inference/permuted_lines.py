@@ -1,4 +1,4 @@
-"""What is expected of statistics of a line of trials if the trials of each topic are in any order.
+"""The expected statistics of a line of trials if the order of the trials of each topic is random.
 
 A million trials take minutes to permute a few thousand times. Of many trials the statistics are nearly normal, and
 their mean and variance under permutation are known:
@@ -27,7 +27,7 @@ _UNEVEN = 0.005
 
 @dataclass(frozen=True, slots=True)
 class PermutedLine:
-    """A line of n trials, of which each is its value minus the mean of its topic. All arrays are (n,): the trials'
+    """A line of n trials. Each value is a trial's value minus the mean of its topic. All arrays are (n,): the trials'
     topics, and the mean square and mean fourth power of the topic's values. `sizes` has the number of trials of each
     topic."""
 
@@ -62,7 +62,7 @@ class PermutedLine:
         return mean, variance
 
     def weighted_variance(self, weights: Floats) -> float:
-        """Return the variance of the sum of all trials with these weights, (n,). Its mean is 0."""
+        """Return the variance of the weighted sum of all trials; the weights are (n,). Its mean is 0."""
         n = self.sizes[self.topic]
         sums = np.bincount(self.topic, weights=weights)
         return float((self.square * n / (n - 1)) @ (weights - (sums / self.sizes)[self.topic]) ** 2)

@@ -2,13 +2,13 @@
 
 A change is confirmed over several audits, so its topics are looked for over the same audits. The interval of a topic's
 difference joins the Wilson intervals of both means (R. G. Newcombe's hybrid interval), with the variance of single
-trials expressed as a number of answers of 0 or 1 (the effective number of E. L. Korn and B. I. Graubard), and adds what
-audits differ by:
+trials expressed as a number of answers of 0 or 1 (the effective number of E. L. Korn and B. I. Graubard), and adds the
+variation between audits:
 
     low = d - √((m - m_low)² + (b_high - b)² + reach²),   reach from the effects of audits on the scale of log odds
 
-All intervals hold together: each has the T-th part of the error (Bonferroni). So of topics that did not change, one is
-called changed in at most 5% of the cases, however many topics there are.
+All intervals are simultaneous: each has the T-th part of the error (Bonferroni). So of topics that did not change, one
+is called changed in at most 5% of the cases, however many topics there are.
 
 If all topics changed alike, some show it by themselves and others do not, by chance alone. So a topic is named only if
 neither an equal change of all log odds nor an equal change of all means explains it: its interval excludes both, or
@@ -56,10 +56,10 @@ class AuditTopics:
 
 @dataclass(frozen=True, slots=True)
 class TopicChanges:
-    """The differences of T topics, these audits together minus the baseline.
+    """The differences of T topics: the pooled audits minus the baseline.
 
     - `counts`, `means`: (T,) of all audits together; the mean of a topic without a trial is NaN.
-    - `values`, `low`, `high`: (T,) the difference, and its interval; all intervals hold together.
+    - `values`, `low`, `high`: (T,) the difference, and its interval; all intervals are simultaneous.
     - `unequal`: the p of topics that all changed alike; NaN for fewer than two topics.
     - `apart`: (T,) whether the topic's interval excludes the changes it would have if all changed alike.
     """

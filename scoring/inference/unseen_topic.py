@@ -167,11 +167,11 @@ def answer_ends(useful: float, answers: float, level: float) -> tuple[float, flo
 
 
 def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = False) -> tuple[Floats, Floats]:
-    """Return (C,) low and (C,) high ends, in [0, 1], of the intervals of C shares.
+    """Return the low and the high ends, (C,) each and in [0, 1], of the intervals of C shares.
 
-    `above` and `below` (K, C) are useful answers and answers by topic, below > 0. With below = 1, topics have equal
-    weight. Use `pooled` for ratios of sums, to which topics contribute unequal parts. Weights depend on K alone, and
-    the order of topics does not matter. More useful answers never lower an end.
+    `above` (K, C) counts the useful answers to each topic, and `below` (K, C), above 0, counts all answers. With below
+    = 1, topics have equal weight. Set `pooled` for ratios of sums, in which topics have unequal weights. Weights depend
+    on K alone, and the order of topics does not matter. More useful answers never lower an end.
     """
     units, columns = below.shape
     low, high = np.empty(columns), np.empty(columns)

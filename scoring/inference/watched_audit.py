@@ -54,7 +54,7 @@ class Judged:
     - `before`, `state`: the state of the watch before and after.
     - `together`: the mean difference of this audit and the audits behind the evidence, both ends of its interval, and
       the number of audits. If this audit alone includes 0, these audits together confirmed the change.
-    - `gathered`: the same of the audits behind the evidence, up to this one; NaN if there are fewer than two.
+    - `gathered`: the same for the audits behind the evidence, up to this one; NaN if there are fewer than two.
     """
 
     difference: Difference
@@ -111,8 +111,8 @@ def audit_word(
 
 
 def is_near_baseline(found: Difference, gathered: float, matters: float) -> bool:
-    """Return True if an audit lies within what matters of the baseline, or on the other side of it from `gathered`, the
-    mean of the audits behind the evidence. A change that they show may then be over."""
+    """Return True if an audit lies within the margin around the baseline, or if the baseline lies between the audit and
+    `gathered`, the mean of the audits behind the evidence. A change that they show may then be over."""
     return found.value > -matters if gathered < 0 else found.value < matters
 
 

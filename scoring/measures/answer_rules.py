@@ -1,7 +1,7 @@
 """refusal_rate, evasion_rate and asked_language: shares of answers by their words, in many languages.
 
-An answer that cannot be told counts for neither side: one in a language whose refusals are not known, or one whose
-language is not clear from its words. So n is the number of answers that could be told.
+An undecidable answer counts for neither side: its language is unclear, or the refusals of its language are unknown. So
+n is the number of decidable answers.
 """
 
 from __future__ import annotations

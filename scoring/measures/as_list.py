@@ -8,7 +8,7 @@ same order. A repeated link has no rank, because it earns nothing in a conversat
     conversation   GF_cum = mean of DistrSim(D_t) over turns   D_t: the same of the relevant entities up to turn t
 
 With over=relevant, D_t is D_k at the last relevant entity of turn t. Both then average the same similarities: the list
-weighs them by the users who stop there, and the conversation counts the ends of turns alike.
+weights them by the users who stop there, and the conversation weights the ends of turns equally.
 
 Gains are 2^grade - 1, as in `harvest metrics gfr`, and gmax is that of the highest grade that has a gain in the
 settings.

@@ -1,9 +1,9 @@
-"""GF of exposure: how close the groups of the sources that answers show come to the shares that they should have.
+"""GF of exposure: how close the groups of cited sources come to their target shares.
 
 It is GF itself (`scoring.fairness`), with the sources of an answer as its relevant nuggets and a column of the table of
 sources as the attribute set. A source of unknown group counts as uniform, and the bounds are over all groups that it
 may have. A source counts again in each answer that shows it. With `weights=position`, each span that a source supports
-weighs pw of its last word ([GFRC] Eq. 6), so that what nobody reads exposes nobody.
+has the weight pw of its last word ([GFRC] Eq. 6), so that unread text gives no exposure.
 """
 
 import math

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def f_flat(s_flat: float, t_flat: float, beta: float = 1.0) -> float:
     """Return F = (1 + beta²)·S·T / (S + beta²·T), the weighted harmonic mean with S as recall and T as precision.
-    `s_flat` and `t_flat` are in [0, 1], and `beta` is above 0; 1 weighs both equally. The result lies between the
-    two. It is 0 if either is 0, and NaN if either is NaN. Raises ValueError for values out of range."""
+    `s_flat` and `t_flat` are in [0, 1], and `beta` is above 0; 1 gives both the same weight. The result lies between
+    the two. It is 0 if either is 0, and NaN if either is NaN. Raises ValueError for values out of range."""
     if not math.isfinite(beta) or beta <= 0:
         raise ValueError(f"beta must be a number above 0, not {beta}")
     if math.isnan(s_flat) or math.isnan(t_flat):

@@ -1,4 +1,4 @@
-"""UCH: U-measure of a helpdesk dialogue, from the nugget types that people give its turns.
+"""UCH: U-measure of a helpdesk dialogue, from the nugget types that people assign to its turns.
 
     UCH = (1 - alpha)·UC + alpha·UH
     UC  = Σ over the customer's turns of g·max(0, 1 - (WC - 1)/L),   UH likewise of the helpdesk's turns

@@ -1,9 +1,9 @@
-"""Measures of the sources that answers show: how many answers show a source, and which share of citations goes to one.
+"""Measures of the sources that answers cite: the share of answers that cite a source, and its share of all citations.
 
 A site is named by its host, or host and beginning of a path, with all its subdomains: `%citations(bbc.co.uk/news)`. A
 group is named by a column of the table of sources and a cell: `%citations(kind, broadcaster)`; `unknown` is the group
-of sources of which the table says nothing. A column alone stands for all its groups, except `official`, which stands
-for `(official, yes)`.
+of sources that are not in the table. A column alone stands for all its groups, except `official`, which stands for
+`(official, yes)`.
 """
 
 from __future__ import annotations

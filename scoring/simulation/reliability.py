@@ -172,10 +172,11 @@ class RankingFloor:
 
     `floor` is τ-b between random halves of the real users, and `matched` τ-b between a half and a random group of
     simulated users with about as many dialogues. `people` is the smallest number of real users per system in a half.
-    `p` tests whether systems differ as much for simulated users as for real users, with users dealt to the sides within
-    systems; a simulated user that is equally stricter with all systems does not count as different. `p` is NaN if this
-    cannot be tested. `needed` is the number of real users per system at which halves would agree better than by chance
-    (τ above 0 in 97.5% of halves), if systems differ as observed; None if halves agree already, or no number is known.
+    `p` tests whether systems differ as much for simulated users as for real users, by randomly assigning users to the
+    two sides within each system; simulated users who are stricter with all systems by the same amount do not count as
+    different. `p` is NaN if this cannot be tested. `needed` is the number of real users per system at which halves
+    would agree better than by chance (τ above 0 in 97.5% of halves), if systems differ as observed; None if halves
+    agree already, or no number is known.
     """
 
     floor: Spread
@@ -212,7 +213,8 @@ def ranking_floor(
     splits: int = 200,
     draws: int = 2000,
 ) -> RankingFloor | None:
-    """Compute the noise floor of the order of systems; None for fewer than two systems with scores on both sides."""
+    """Compute the noise floor of the order of systems; Returns None for fewer than two systems with scores on both
+    sides."""
     scored = [[one for one in side if not math.isnan(one.score)] for side in (real, simulated)]
     systems = sorted({one.system for one in scored[0]} & {one.system for one in scored[1]})
     if len(systems) < 2:

@@ -1,7 +1,7 @@
-"""How unequal counts are: entropy, Gini's index and the largest share, of the counts at hand.
+"""How unequal counts are: entropy, Gini's index and the largest share, of the given counts.
 
 All three describe a sample. Of few citations of many domains, entropy is too low, the largest share is too high, and
-Gini's index depends on how many domains were met, so that they are no estimates of anything a larger sample would show:
+Gini's index depends on the number of observed domains, so they do not estimate the values of a larger sample:
 `scoring.inference.same_kind` has the index that is. They have no interval.
 """
 

@@ -1,14 +1,14 @@
-"""How alike two lists are: Jaccard's index of their items, and rank-biased overlap of their order.
+"""The similarity of two lists: Jaccard's index of their items, and rank-biased overlap of their order.
 
-Rank-biased overlap (RBO) compares the first d items of both lists at every depth d, and counts depth d with weight
-(1 - p)·p^(d-1). A list may go on beyond what was seen, so that only bounds are certain, and `value` continues the
-agreement that was seen:
+Rank-biased overlap (RBO) compares the first d items of both lists at every depth d, and counts depth d with weight (1 -
+p)·p^(d-1). A list may be longer than its observed part, so that only bounds are certain, and `value` extrapolates the
+observed agreement:
 
     agreement at depth d     A_d = X_d/d,   X_d = Σ_e c_e(d)·c'_e(d)
     contribution of an item  c_e(d) = the chance that e is among the first d if ties are broken at random
 
-Without ties, c is 0 or 1 and X_d is the number of common items. Items that were shown equally often are tied because
-nothing tells them apart, and not because they are equal, so ties are averaged (RBO^a of Corsi and Urbano).
+Without ties, c is 0 or 1 and X_d is the number of common items. Items that were cited equally often are tied because
+nothing distinguishes them, not because they are equal, so ties are averaged (RBO^a of Corsi and Urbano).
 
 Sources: W. Webber, A. Moffat and J. Zobel, A similarity measure for indefinite rankings, ACM TOIS 28 (2010), article
 20, equations 11, 30 and 32; M. Corsi and J. Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024, 251-260.
@@ -38,7 +38,7 @@ class RankOverlap:
 
     @property
     def residual(self) -> float:
-        """How much of the overlap depends on what was not seen."""
+        """The part of the overlap that depends on unobserved items."""
         return self.most - self.least
 
 

@@ -1,9 +1,9 @@
 """Permutation tests of the differences between two systems, at each node of a tree and over whole conversations.
 
-    whole_tree_test    do the two trees differ at all? Whole trials are dealt anew to the sides within each topic. The
-                       test is exact for all trees, and the mean divergence of the draws is due to chance alone
-    node_tests         do the sides differ at this node, given that both came to it? The ways in which conversations
-                       went on from the node are dealt anew to the sides within each topic
+    whole_tree_test    do the two trees differ at all? Whole trials are randomly reassigned to the sides within each
+                       topic. The test is exact for all trees, and the mean divergence of the draws is due to chance
+    node_tests         do the sides differ at this node, given that both reached it? The continuations of conversations
+                       from the node are randomly reassigned to the sides within each topic
 
 A node's statistic is the largest |z| over its ways to go on. Each z is Cochran, Mantel and Haenszel's, with topics as
 strata:
@@ -16,9 +16,9 @@ So under a node's null hypothesis the node's draws are valid whatever happened a
 nodes are independent. The largest statistic over nodes in a draw (single-step maxT: P. H. Westfall and S. S. Young,
 Resampling-Based Multiple Testing, 1993, 2.3) then keeps the probability of naming any wrong node near the level.
 
-Nodes are not tested by dealing whole conversations: if the sides part early, the deals would send equal parts of both
-sides to later nodes, unlike the data. In simulations in which 95% of trials part at the first turn, such a test named a
-wrong later node in 7 to 13% of runs at a level of 5% (tests/benchmarks/parting.py).
+Nodes are not tested by reassigning whole conversations: if the sides part early, reassignments would send equal parts
+of both sides to later nodes, unlike the data. In simulations in which 95% of trials part at the first turn, such a test
+named a wrong later node in 7 to 13% of runs at a level of 5% (tests/benchmarks/parting.py).
 
 Each test in the family makes the correction stronger, so nodes that cannot reach the level even with their most extreme
 draw are removed from the family first (R. E. Tarone, Biometrics 46 (1990), 515-522). With K nodes in the family, a node
@@ -255,7 +255,7 @@ def _test_family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[n
 def whole_tree_test(
     both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS, enumerated: int = ENUMERATED
 ) -> WholeTest:
-    """Test whether the two trees differ at all. Whole trials are dealt anew to the sides within each topic."""
+    """Test whether the two trees differ at all, by randomly reassigning whole trials within each topic."""
     used = np.flatnonzero(both.ended.any(axis=(0, 1)))
     ended, trials = both.ended[:, :, used], both.trials
     if len(used) == 1:

@@ -55,10 +55,10 @@ class Source:
 class ScoredItem:
     """An item with its score in [0, 1] and the source of the score.
 
-    `disputed` is true if another usable source gave another score. `note` is a rule's reason, with the supporting
-    text. `share`, in (0, 1], is less than 1 if some of several judges say that the criterion does not apply. `votes`
-    lists all judges with their scores, or is empty if `by` is the only judge. `decided` lists the
-    judgments in place of which that of an adjudicator counts.
+    `disputed` is true if another usable source gave another score. `note` is a rule's reason, with the supporting text.
+    `share`, in (0, 1], is less than 1 if some of several judges say that the criterion does not apply. `votes` lists
+    all judges with their scores, or is empty if `by` is the only judge. `decided` lists the judgments that an
+    adjudicator's judgment replaces.
     """
 
     item: Item

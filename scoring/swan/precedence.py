@@ -34,11 +34,11 @@ class Opinion:
     - `value`: a score in [0, 1], or None for "does not apply" and for criteria with values.
     - `share`: the share, in (0, 1], of the votes that say that the criterion applies, or 1 if `value` is None.
     - `by`: the first voter.
-    - `disputed`: True if another usable source gave another value. A revision by the same author is no dispute.
+    - `disputed`: True if another usable source gave another value. A revision by the same author is not a dispute.
     - `rank`: the index in the precedence.
     - `votes`: all votes that count, by author.
     - `equals`: differing votes of equal precedence that were not combined.
-    - `decided`: the values of the votes in place of which that of an adjudicator counts.
+    - `decided`: the values of the votes that an adjudicator's vote replaces.
     - `shares`: for a criterion with values, the share of the votes for each value.
     """
 

@@ -162,7 +162,7 @@ SCALES = "2 to 9 numbers from 0 to 1 in ascending order, as in 0,0.5,1"
 
 
 def is_scale(scores: Sequence[float]) -> bool:
-    """Return whether people can be asked for these scores."""
+    """Return True if people can be asked for these scores."""
     return 2 <= len(scores) <= 9 and list(scores) == sorted(set(scores)) and 0 <= scores[0] < scores[-1] <= 1
 
 

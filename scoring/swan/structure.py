@@ -3,7 +3,7 @@
 Search engines place such answers above their results. T. Sakai et al., "Plans for Evaluating Structured Generative
 Search Summaries" (arXiv 2605.26400), propose to evaluate them by line. How a line is recognised is our choice:
 
-    heading     a Markdown heading, or a line that is bold as a whole and no sentence; it begins a section
+    heading     a Markdown heading, or a line in bold that is not a sentence; it begins a section
     title       a heading before all text, if no later heading has its level or a higher one; it begins no section
     overview    the text before the first section, also below a title such as `Overview`
     document    a line below a heading such as `Sources`, a line such as `Sources: https://…`, and a Markdown

@@ -1,4 +1,4 @@
-"""`asked_count`: Sufficiency as giving the number of things that the user asked for."""
+"""`asked_count`: Sufficiency, judged by whether the answer gives the number of items that the user asked for."""
 
 import re
 from collections.abc import Iterator

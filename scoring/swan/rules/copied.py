@@ -1,6 +1,6 @@
 """`copied`: Originality as not being copied from earlier turns of the conversation ([SWAN] §4.12).
 
-`copied(field=NAME)` also knows a text that the topic has in a field, such as the poem that a new one must not copy.
+`copied(field=NAME)` also compares with a text in a field of the topic, such as a poem that a new poem must not copy.
 """
 
 import re
@@ -53,7 +53,7 @@ def judge(sight: Sight, *, text_field: str = "") -> Iterator[Verdict]:
 
 
 def copied_rule(text_field: str = "") -> Rule:
-    """Return the rule, which also looks into the field `text_field` of topics if it is not ""."""
+    """Return the rule, which also compares with the field `text_field` of topics unless it is ""."""
     known = f" and the topic's {text_field}" if text_field else ""
     return Rule(
         name=f"copied(field={text_field})" if text_field else "copied",

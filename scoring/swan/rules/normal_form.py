@@ -78,8 +78,8 @@ class Value:
     rounded: bool = False
 
     def agrees(self, other: "Value") -> bool:
-        """Return whether both values can be true of the same thing. Rounded numbers may differ by a tenth of the
-        larger number."""
+        """Return True if both values can be true of the same thing. Rounded numbers may differ by a tenth of the larger
+        number."""
         if self.unit == other.unit == "date":
             short, long = sorted((self.date, other.date), key=len)
             return long.endswith(short)

@@ -1,4 +1,4 @@
-"""`sourced`: Groundedness as naming a source that a reader could look up ([SWAN] §4.4)."""
+"""`sourced`: Groundedness, judged by whether the answer names a source that a reader could look up ([SWAN] §4.4)."""
 
 import re
 from bisect import bisect_right
@@ -87,11 +87,11 @@ def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
 def sourced_rule(reachable: _Opens | None = None) -> Rule:
     """Score 1 for a claim with a source in its sentence, list item or table row, and 0 for a claim without a source.
 
-    A source is a link, a numbered reference that the turn lists, or a named work or organisation. A list of sources
-    at the end of a turn counts for all claims of the turn. Code, and claims about the conversation or the system
-    itself, get no score. `reachable` is called with each URL and returns whether it can be opened, or None if that is
-    unknown. A link that cannot be opened is no source, and a claim that has only links of unknown state gets no
-    score. By default no link is opened. `reachable` can be set only in Python, not in schema files.
+    A source is a link, a numbered reference that the turn lists, or a named work or organisation. A list of sources at
+    the end of a turn counts for all claims of the turn. Code, and claims about the conversation or the system itself,
+    get no score. `reachable` is called with each URL and returns whether it can be opened, or None if that is unknown.
+    A link that cannot be opened is not a source, and a claim that has only links of unknown state gets no score. By
+    default no link is opened. `reachable` can be set only in Python, not in schema files.
     """
     return Rule(
         name="sourced" if reachable is None else "sourced(links=opened)",

@@ -1,7 +1,7 @@
-"""`timely`: Adaptability as the number of days until a system gives the new answer ([SWAN] §4.20).
+"""`timely`: Adaptability, judged by the number of days until a system gives the new answer ([SWAN] §4.20).
 
-The topic says what changed, in its fields: `changed_on` is the day of the change, and `now` and `before` are the words
-of the new and the old answer, several of them with | in between.
+The topic's fields describe the change: `changed_on` is the day of the change, and `now` and `before` are the words of
+the new and the old answer, several of them with | in between.
 """
 
 import re
