@@ -30,7 +30,7 @@ def test_there_is_a_sample_for_every_major_version_up_to_now() -> None:
 
 
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("run-*")), ids=lambda folder: str(folder.name))
-def test_a_sample_is_read_scored_gone_on_with_and_merged(sample: Path, tmp_path: Path) -> None:
+def test_a_sample_is_read_scored_continued_and_merged(sample: Path, tmp_path: Path) -> None:
     run = read(sample)
     assert run.finished
     topics = run.header.topic_set()
@@ -44,7 +44,7 @@ def test_a_sample_is_read_scored_gone_on_with_and_merged(sample: Path, tmp_path:
     assert [one.key for one in read(tmp_path / "merged").finished] == [one.key for one in run.finished]
 
 
-def test_version_1_holds_what_it_held_when_it_was_written() -> None:
+def test_version_1_contains_the_same_as_when_it_was_written() -> None:
     run = read(V1, keep_rows=True)
     assert [(one.key.trial, one.attempt, one.worker) for one in run.conversations] == [
         (1, 1, "000001"),
@@ -82,7 +82,7 @@ def test_version_1_holds_what_it_held_when_it_was_written() -> None:
     assert run.header.seed == 7
 
 
-def test_version_1_exhibits_are_what_their_names_say() -> None:
+def test_version_1_exhibits_match_their_names() -> None:
     run = read(V1)
     addresses = {
         address

@@ -134,7 +134,7 @@ def test_a_table_gives_the_values_of_single_conversations_as_its_rows_do() -> No
     assert table().only([RELEVANCE.name]).each[0].order == [RELEVANCE.name]
 
 
-def test_rows_without_intervals_say_the_same_values() -> None:
+def test_rows_without_intervals_have_the_same_values() -> None:
     whole = table()
     for of in get_args(Single)[1:]:
         rows = [row for part in whole.parts if isinstance(part, DeferredRows) and part.of == of for row in part.rows]
@@ -146,7 +146,7 @@ def test_rows_without_intervals_say_the_same_values() -> None:
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 12), st.integers(0, 1000))
-def test_means_are_those_of_each_part_alone_with_and_without_values_that_are_missing(
+def test_means_are_those_of_each_part_alone_with_and_without_missing_values(
     parts: int, topics: int, trials: int, seed: int
 ) -> None:
     values = np.random.default_rng(seed).standard_normal((parts, topics, trials))

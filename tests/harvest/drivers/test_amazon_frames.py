@@ -27,7 +27,7 @@ def test_a_frame_is_a_line_with_its_name() -> None:
 
 
 @given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))
-def test_a_byte_that_was_changed_is_found(place: int, change: int) -> None:
+def test_a_changed_byte_is_detected(place: int, change: int) -> None:
     damaged = bytearray(WHOLE)
     damaged[place] ^= change
     with pytest.raises(Unanswered, match="bad-frame"):
@@ -43,7 +43,7 @@ def test_hostile_headers_and_payloads_are_refused_or_read(headers: bytes, payloa
 
 
 @pytest.mark.parametrize(("length", "headers"), [(15, 0), (2**32 - 1, 0), (16, 1), (200_000, 150_000)])
-def test_a_frame_of_an_impossible_size_is_refused_before_it_is_waited_for(length: int, headers: int) -> None:
+def test_a_frame_of_an_impossible_size_is_refused_before_it_is_awaited(length: int, headers: int) -> None:
     prelude = struct.pack(">II", length, headers)
     with pytest.raises(Unanswered, match="bad-frame: a frame declares"):
         framed_lines(prelude + struct.pack(">I", crc32(prelude)))

@@ -49,7 +49,7 @@ VERSIONS = pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVe
 
 
 @VERSIONS
-async def test_a_client_with_its_certificate_is_let_in(version: ssl.TLSVersion) -> None:
+async def test_a_client_with_its_certificate_is_accepted(version: ssl.TLSVersion) -> None:
     async with serving(completions, demanding(version)) as server:
         async with answer(server, client_cert={"certificate": "untrusted_certificate.pem"}) as text:
             assert text == "hello"
@@ -87,7 +87,7 @@ async def test_a_client_without_one_is_denied(version: ssl.TLSVersion) -> None:
     assert "client certificate (auth: client_cert)" in caught.value.detail
 
 
-async def test_the_token_server_is_shown_the_certificate_too() -> None:
+async def test_the_token_server_receives_the_certificate_too() -> None:
     chat = GuardedChat()
     async with serving(chat, demanding()) as server:
         oauth2 = {"token_url": f"{server.url}/token", "client_id": CLIENT, "client_secret": {"env": "SECRET"}}
@@ -119,7 +119,7 @@ async def test_the_token_server_is_shown_the_certificate_too() -> None:
         ({"certificate": CERTIFICATE.name, "password": "lemon"}, "this is a secret: write {env: NAME}"),
     ],
 )
-async def test_a_certificate_that_cannot_be_used(client_cert: dict[str, Any], words: str) -> None:
+async def test_an_unusable_certificate_is_refused(client_cert: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as caught:
         async with answer(LocalServer("https://127.0.0.1:1"), client_cert=client_cert):
             pass
@@ -127,7 +127,7 @@ async def test_a_certificate_that_cannot_be_used(client_cert: dict[str, Any], wo
     assert "lemon" not in str(caught.value)
 
 
-def test_the_folder_of_the_audit_is_where_paths_start(tmp_path: Path) -> None:
+def test_paths_start_at_the_folder_of_the_audit(tmp_path: Path) -> None:
     given = {"base_url": "https://127.0.0.1:1/v1", "model": "m", "auth": {"client_cert": {"certificate": "me.pem"}}}
     with pytest.raises(InputError, match=f"{tmp_path}/me.pem"):
         build_driver("openai", given, Surroundings("desk", tmp_path))

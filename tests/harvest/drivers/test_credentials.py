@@ -100,7 +100,7 @@ async def test_tokens_that_are_withdrawn_early_cost_no_turn_of_two_sessions(tmp_
     assert chat.refused > 0
 
 
-async def test_sixteen_sessions_ask_for_one_token(tmp_path: Path) -> None:
+async def test_sixteen_sessions_request_one_token(tmp_path: Path) -> None:
     chat = GuardedChat(pause=0.1)
     async with guarded(chat, tmp_path) as built:
         driver = built.build(scope="chat.write", fields={"audience": "desk"})
@@ -131,7 +131,7 @@ async def test_a_token_is_renewed_before_it_expires(
     assert chat.refused == 0
 
 
-async def test_the_clock_starts_when_the_token_is_asked_for(tmp_path: Path) -> None:
+async def test_the_clock_starts_when_the_token_is_requested(tmp_path: Path) -> None:
     chat = GuardedChat(expires_in=100)
     async with guarded(chat, tmp_path) as built:
         driver = built.build()
@@ -181,7 +181,7 @@ FAULTS: tuple[tuple[str, str, type[DriverError], str, str], ...] = (
 
 
 @pytest.mark.parametrize(("status", "body", "kind", "reason", "words"), FAULTS)
-async def test_a_token_server_that_gives_no_token(
+async def test_a_token_server_without_a_token(
     tmp_path: Path, status: str, body: str, kind: type[DriverError], reason: str, words: str
 ) -> None:
     chat = GuardedChat(answers=[(status, body)])
@@ -207,7 +207,7 @@ async def test_a_token_whose_type_is_null_is_a_bearer_token(tmp_path: Path) -> N
     assert (chat.refused, len(chat.forms)) == (1, 2)  # the server never issued "abc", so it was sent, and renewed
 
 
-async def test_an_answer_without_a_token_in_between_is_tried_again(tmp_path: Path) -> None:
+async def test_an_answer_without_a_token_in_between_is_retried(tmp_path: Path) -> None:
     chat = GuardedChat(uses=1)
     async with guarded(chat, tmp_path) as built:
         driver = built.build()
@@ -250,7 +250,7 @@ async def test_a_session_that_is_given_up_leaves_the_token_to_the_others(tmp_pat
     assert len(chat.issued) == 1
 
 
-async def test_a_driver_is_closed_while_a_token_is_asked_for(tmp_path: Path) -> None:
+async def test_a_driver_is_closed_while_a_token_is_requested(tmp_path: Path) -> None:
     chat = GuardedChat(pause=30)
     async with guarded(chat, tmp_path) as built:
         driver = built.build()
@@ -262,7 +262,7 @@ async def test_a_driver_is_closed_while_a_token_is_asked_for(tmp_path: Path) -> 
         assert [asked.path for asked in built.server.asked] == ["/token"]
 
 
-async def test_a_token_stands_in_for_the_key_of_a_recipe_and_of_an_endpoint(tmp_path: Path) -> None:
+async def test_a_token_replaces_the_key_of_a_recipe_and_of_an_endpoint(tmp_path: Path) -> None:
     asked: list[str] = []
 
     async def answer(request: Asked, writer: asyncio.StreamWriter) -> None:
@@ -321,7 +321,7 @@ async def test_a_file_keeps_the_newest_refresh_token_for_other_commands(tmp_path
         ("tökén\n", 0o600, "desk.token: the file is not a refresh token"),
     ],
 )
-def test_a_file_that_holds_no_refresh_token(tmp_path: Path, text: str | None, mode: int, words: str) -> None:
+def test_a_file_without_a_refresh_token(tmp_path: Path, text: str | None, mode: int, words: str) -> None:
     if text is not None:
         (tmp_path / "desk.token").write_text(text)
         (tmp_path / "desk.token").chmod(mode)
@@ -371,7 +371,7 @@ async def test_a_program_prints_a_token_for_all_sessions_and_a_new_one_when_it_i
         ("printed-token", None, 1e9),
     ],
 )
-async def test_what_a_program_says_about_the_life_of_its_token(
+async def test_what_a_program_prints_about_the_life_of_its_token(
     tmp_path: Path, printed: str, lifetime: float | None, valid: float
 ) -> None:
     """The clock says 2031-05-04T03:02:01Z, which is 1935630121 seconds after 1970."""
@@ -413,13 +413,13 @@ async def test_a_program_that_prints_no_token(
     assert (type(caught.value), caught.value.reason) == (kind, "no-token")
 
 
-async def test_a_program_that_is_not_there_is_denied(tmp_path: Path) -> None:
+async def test_a_missing_program_is_denied(tmp_path: Path) -> None:
     async with guarded(GuardedChat(), tmp_path) as built:
         with pytest.raises(Denied, match="no-such-program is in no folder of PATH"):
             await say(built.build(command={"argv": ["no-such-program"]}), "one")
 
 
-async def test_a_program_gets_the_variables_that_are_set_for_it_and_few_others(tmp_path: Path) -> None:
+async def test_a_program_gets_its_own_variables_and_few_others(tmp_path: Path) -> None:
     chat = GuardedChat()
     async with guarded(chat, tmp_path) as built:
         command = program(tmp_path, "json.dump(dict(os.environ), open('environment', 'w'))", "print('abc')")
@@ -465,7 +465,7 @@ WRONG: tuple[tuple[Any, str], ...] = (
 
 
 @pytest.mark.parametrize(("auth", "words"), WRONG)
-def test_options_that_cannot_be_used(auth: Any, words: str) -> None:
+def test_unusable_options_are_refused(auth: Any, words: str) -> None:
     given = {"url": "https://desk.example/", "body": "{{ text }}", "reply": "text", "headers": {"X-Given": "1"}}
     with pytest.raises(InputError) as caught:
         build_driver("http", {**given, "auth": as_read(auth)}, Surroundings("desk", Path(), environment=ENVIRONMENT))
@@ -479,7 +479,7 @@ def test_a_key_and_a_token_in_the_same_header_are_refused() -> None:
         build_driver("openai", given, Surroundings("desk", Path(), environment=ENVIRONMENT))
 
 
-def test_what_goes_where_is_known_beforehand(tmp_path: Path) -> None:
+def test_variables_and_servers_are_known_beforehand(tmp_path: Path) -> None:
     (tmp_path / "desk.token").write_text("token-1")
     model = options_model("http")
     given = {"url": "http://desk.example/", "body": "{{ text }}", "reply": "text"}
@@ -552,7 +552,7 @@ async def test_no_token_is_in_a_recording_or_a_message(tmp_path: Path, rotating:
         assert secret.encode() not in kept
 
 
-async def test_a_run_that_is_killed_goes_on_with_the_newest_refresh_token(
+async def test_a_run_that_is_killed_continues_with_the_newest_refresh_token(
     tmp_path: Path, rotating: GuardedChat
 ) -> None:
     rotating.forgives = True  # a kill may come between the server's answer and the file

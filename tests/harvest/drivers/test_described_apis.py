@@ -204,7 +204,7 @@ FAULTS: dict[str, tuple[type[DriverError], str]] = {
 
 @pytest.mark.parametrize("words", FAULTS)
 @pytest.mark.parametrize("name", CASES)
-async def test_an_error_of_each_class_is_told_from_an_answer(name: str, words: str) -> None:
+async def test_each_class_of_error_is_distinguished_from_an_answer(name: str, words: str) -> None:
     case, text = CASES[name], f"this is {words}"
     async with _driving(name) as (api, driver, server):
         session = await driver.open(Opening(name, "M002", 1, 1))
@@ -240,9 +240,7 @@ OFTEN = [name if name in IN_SHORT else pytest.param(name, marks=pytest.mark.soak
 
 
 @pytest.mark.parametrize("name", OFTEN)
-async def test_after_a_kill_every_turn_is_what_the_server_answered_and_none_was_said_twice(
-    name: str, tmp_path: Path
-) -> None:
+async def test_after_a_kill_every_turn_is_the_servers_answer_and_none_was_said_twice(name: str, tmp_path: Path) -> None:
     api = CASES[name].server()
 
     async def run(kill_after: int) -> int:

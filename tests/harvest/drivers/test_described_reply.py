@@ -94,12 +94,12 @@ def test_a_stream_that_is_declared_as_something_else_is_named_with_the_option_th
         _read(body, "text/plain", reply="$.answer")
 
 
-def test_a_stream_that_could_be_cut_unseen_says_so() -> None:
+def test_a_stream_that_could_be_truncated_unseen_says_so() -> None:
     assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer", length=False).notes == (UNMARKED_END,)
     assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer").notes == ()
 
 
-def test_lines_alike_are_an_answer() -> None:
+def test_repeated_lines_are_an_answer() -> None:
     verse = "Round the mill the river runs."
     for body, media_type, reply in (
         (_sse(*[{"line": f"{verse}\n"}] * 3), "text/event-stream", "$.line"),
@@ -126,7 +126,7 @@ MILL, WEIR = "https://www.example.org/mill", "https://www.example.org/weir"
         ({"buttons": [{"title": "Map", "url": MILL}]}, {"offers": "$.buttons"}, ()),
     ],
 )
-def test_addresses_beside_the_reply_are_noted(
+def test_addresses_next_to_the_reply_are_noted(
     body: dict[str, Any], options: dict[str, Any], notes: tuple[str, ...], streamed: bool
 ) -> None:
     if streamed:
@@ -138,7 +138,7 @@ def test_addresses_beside_the_reply_are_noted(
     assert (turn.answer.text, turn.notes) == ("By the mill.", notes)
 
 
-def test_an_address_that_is_the_reply_is_no_other_one() -> None:
+def test_an_address_that_is_the_reply_is_not_another_address() -> None:
     assert _read(json.dumps({"said": MILL}), reply="$.said").notes == ()
     assert _read(f'{{"said": "x", "at": "{MILL}"}}'.replace("/", "\\/"), reply="$.said").notes == (OTHER_URLS,)
 
@@ -181,13 +181,13 @@ def test_a_reply_in_events_of_several_kinds_is_noted() -> None:
     assert _read(_sse(*quiet), "text/event-stream", reply="$.delta").notes == ()
 
 
-def test_events_that_do_not_come_are_a_fault_that_lists_those_that_do() -> None:
+def test_missing_events_are_a_fault_that_lists_the_existing_ones() -> None:
     with pytest.raises(Unanswered, match=r"events called text; the stream has reasoning-delta, text-delta, tool"):
         _read(_sse(*MIXED), "text/event-stream", reply={"text": "$.delta"})
 
 
 @pytest.mark.parametrize("verse", [["Round the mill.\n"] * 2, ["By ", "the ", "mill."], ["By the mill."]])
-def test_a_last_event_of_its_own_kind_decides_what_the_text_is(verse: list[str]) -> None:
+def test_a_last_event_of_its_own_kind_decides_the_text(verse: list[str]) -> None:
     said, whole = [("delta", line) for line in verse], "".join(verse)
     for last in (whole, f"{whole} "):
         turn = _read(_sse(*_typed(*said, ("done", last))), "text/event-stream", reply="$.delta")
@@ -208,12 +208,12 @@ def test_a_last_event_of_its_own_kind_decides_what_the_text_is(verse: list[str])
         (["By", None, "mill"], "By\n\nmill"),
     ],
 )
-def test_nothing_stands_between_a_text_and_an_empty_one(texts: list[Any], joined: str) -> None:
+def test_nothing_is_put_between_a_text_and_an_empty_one(texts: list[Any], joined: str) -> None:
     body = json.dumps({"said": [{"t": text} for text in texts]})
     assert _read(body, reply="$.said[*].t").answer.text == joined
 
 
-def test_blanks_are_kept_where_nothing_stands_between_texts() -> None:
+def test_blanks_are_kept_where_texts_are_joined_without_a_separator() -> None:
     body = json.dumps({"said": ["By", " ", "the", "\n", "mill"]})
     assert _read(body, reply="$.said[*]", join="").answer.text == "By the\nmill"
 
@@ -237,7 +237,7 @@ def test_a_path_may_lead_to_a_whole_message(said: Any, reply: str, text: str) ->
 
 
 @pytest.mark.parametrize("said", [{"words": "By the mill."}, {"id": 7, "answer": {"text": "By the mill."}}])
-def test_an_object_that_cannot_be_read_is_no_empty_answer(said: dict[str, Any]) -> None:
+def test_an_unreadable_object_is_not_an_empty_answer(said: dict[str, Any]) -> None:
     with pytest.raises(Unanswered, match=r"the value at \$.said is an object without text"):
         _read(json.dumps({"said": said}), reply="$.said")
 
@@ -262,7 +262,7 @@ def test_a_refusal_in_another_field_is_the_reply(paths: dict[str, Any]) -> None:
     assert answer.refused is (not isinstance(paths["reply"], list))
 
 
-def test_parts_of_other_apis_are_read_alike() -> None:
+def test_parts_of_other_apis_are_read_equally() -> None:
     anthropic = [
         {"type": "thinking", "thinking": "hm"},
         {"type": "text", "text": "It is "},
@@ -346,7 +346,7 @@ def test_a_stream_that_ends_otherwise_is_unanswered(body: str, options: dict[str
     assert reason != "system-error" or ("no credit" in caught.value.detail) is (options["fail"] != "$.why")
 
 
-def test_a_stream_without_words_is_an_empty_answer_if_it_says_why_it_ended() -> None:
+def test_a_stream_without_words_is_an_empty_answer_if_it_gives_a_reason_for_its_end() -> None:
     for why, reason in (("stop", None), ("", "no-text")):
         body = _sse({"type": "bye", "why": why})
         if reason is None:
@@ -356,13 +356,13 @@ def test_a_stream_without_words_is_an_empty_answer_if_it_says_why_it_ended() -> 
                 _streamed(body, reply="$.delta", finish="$.why", stream={"end": "bye"})
 
 
-def test_a_stream_may_declare_a_type_that_it_does_not_have() -> None:
+def test_a_stream_may_declare_a_false_type() -> None:
     lines = "".join(f"{json.dumps(one)}\n" for one in (*SAID, {"type": "bye"}))
     turn = _read(lines, "text/plain", reply="$.delta", stream={"end": "bye", "form": "lines"})
     assert turn.answer.text == "By the mill."
 
 
-def test_texts_of_different_messages_are_apart() -> None:
+def test_texts_of_different_messages_are_separate() -> None:
     said = [("a", ""), ("a", "By the "), ("a", "mill."), ("b", ""), ("b", "Or"), ("b", " by the weir."), ("c", " ")]
     events = [{"id": one, "delta": text} for one, text in said]
     for body in (_sse(*events, {"type": "bye"}), _sse({"type": "hello"}, *events, {"id": "d", "type": "bye"})):
@@ -384,7 +384,7 @@ def test_texts_of_different_messages_are_apart() -> None:
         (["$.no", "$.not"], {"not": 3}, True),
     ],
 )
-def test_a_refusal_may_be_marked_beside_the_text(condition: Any, body: dict[str, Any], holds: bool) -> None:
+def test_a_refusal_may_be_marked_next_to_the_text(condition: Any, body: dict[str, Any], holds: bool) -> None:
     answer = _read(json.dumps({"said": "Well.", **body}), reply="$.said", refused=condition).answer
     assert (answer.text, answer.refused) == ("Well.", holds)
     if holds:
@@ -394,7 +394,7 @@ def test_a_refusal_may_be_marked_beside_the_text(condition: Any, body: dict[str,
             _read(json.dumps({"said": "Well.", **body}), reply="$.said", fail=condition)
 
 
-def test_control_characters_in_a_text_are_taken_if_the_options_say_so() -> None:
+def test_control_characters_in_a_text_are_accepted_if_the_options_say_so() -> None:
     body = '{"said": "By the\n\tmill."}'
     with pytest.raises(Unanswered, match=r"Invalid control character.*raw_controls: true"):
         _read(body, reply="$.said")
@@ -413,7 +413,7 @@ def test_control_characters_in_a_text_are_taken_if_the_options_say_so() -> None:
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.lists(st.integers(0, 200), max_size=12),
 )
-def test_a_stream_is_the_same_however_it_is_cut(events: list[tuple[str, str]], end: str, cuts: list[int]) -> None:
+def test_a_stream_is_the_same_however_it_is_split(events: list[tuple[str, str]], end: str, cuts: list[int]) -> None:
     text = "".join(f"event: {name}{end}" * bool(name) + f"data: {data}{end}{end}" for name, data in events)
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     parser = EventParser("text/event-stream")
@@ -435,7 +435,7 @@ WAYS = PATHS | st.lists(PATHS, max_size=2) | st.dictionaries(st.sampled_from(["s
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(VALUES, max_size=4), st.dictionaries(st.sampled_from(PARTS), WAYS, max_size=3), PATHS, WAYS, st.data())
-def test_whatever_comes_is_an_answer_or_a_fault(
+def test_any_input_is_an_answer_or_a_fault(
     values: list[Any], parts: dict[str, Any], reply: str, ways: Any, data: st.DataObject
 ) -> None:
     ends: dict[str, Any] = {"stream": {"end": "$.id", "replace": ways, "fail": ways, "messages": reply}}

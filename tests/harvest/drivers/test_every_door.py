@@ -311,14 +311,14 @@ def test_a_reply_on_a_page_is_the_same_record_as_far_as_a_page_shows_it(
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", SHAPES)
-async def test_a_reply_is_one_record_by_every_door(name: str, door: str, tmp_path: Path) -> None:
+async def test_a_reply_is_the_same_record_through_every_driver(name: str, door: str, tmp_path: Path) -> None:
     shape = SHAPES[name]
     turn = await _asked(door, shape, tmp_path)
     assert turn.answer == shape.answer
     assert (turn.finish, turn.model) == (shape.finish, "m1")
 
 
-async def test_usefulness_is_the_same_by_every_door(tmp_path: Path, read_off: Mapping[str, SystemTurn]) -> None:
+async def test_usefulness_is_the_same_through_every_driver(tmp_path: Path, read_off: Mapping[str, SystemTurn]) -> None:
     """Sources beside the text make an answer useful, thoughts never do."""
     protocol, topics = load_protocol("fairweb-two-round"), load_topics("fairweb-45")
     (asked,) = retrace(protocol, topics["M002"], ())

@@ -62,7 +62,7 @@ async def test_ten_turns_of_two_sessions_outlive_their_token(name: str, streamed
     assert KEY not in secrets
 
 
-async def test_a_session_of_direct_line_is_given_a_new_token() -> None:
+async def test_a_session_of_direct_line_receives_a_new_token() -> None:
     async with opened("direct-line", False) as (driver, door, server):
         assert isinstance(door, Described)
         door.server.uses = 7
@@ -77,7 +77,7 @@ async def test_a_session_of_direct_line_is_given_a_new_token() -> None:
 
 
 @pytest.mark.parametrize(("name", "streamed"), [case for case in CASES if case[0] in LOST_WITH_THEIR_KEY])
-async def test_a_session_whose_key_cannot_be_renewed_is_lost_and_the_next_one_is_whole(
+async def test_a_session_whose_key_cannot_be_renewed_is_lost_and_the_next_one_is_complete(
     name: str, streamed: bool
 ) -> None:
     async with opened(name, streamed) as (driver, door, _):

@@ -63,7 +63,7 @@ def test_a_stream_counts_the_bytes_of_all_its_pieces(before: str, words: str, af
     assert [(source.start, source.end) for source in answer.sources] == [(len(before), len(before + words))]
 
 
-def test_words_elsewhere_than_their_bytes_are_found_only_if_they_stand_once() -> None:
+def test_misplaced_words_are_found_only_if_they_occur_once() -> None:
     collected = Parts()
     collected.add_text("Mühle am Fluss, Mühle im Wald.")
     supports = [supported(0, "x" * 3, "im Wald", [0]), supported(0, "x" * 3, "Mühle", [1])]

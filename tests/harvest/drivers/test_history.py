@@ -68,9 +68,7 @@ async def _talk(
 @pytest.mark.parametrize("driver", ["openai", "http"])
 @pytest.mark.parametrize("status", ["400 Bad Request", "422 Unprocessable Entity", "500 Internal Server Error"])
 @pytest.mark.parametrize("silence", ["", " \n"])
-async def test_the_conversation_goes_on_without_the_message_that_is_refused(
-    driver: str, status: str, silence: str
-) -> None:
+async def test_the_conversation_continues_without_the_refused_message(driver: str, status: str, silence: str) -> None:
     replies, taken = await _talk(_empty, [silence, "nine", "ten"], status, driver=driver)
     assert [reply.turn.answer.text for reply in replies] == [silence, "nine", "ten"]
     assert [reply.turn.notes for reply in replies] == [(), (LEFT_OUT_NOTE,), (LEFT_OUT_NOTE,)]
@@ -84,7 +82,7 @@ async def test_the_conversation_goes_on_without_the_message_that_is_refused(
     assert "refused-response" not in [exhibit.name for exhibit in replies[2].exhibits]
 
 
-async def test_where_two_turns_of_the_user_in_a_row_are_refused_they_become_one() -> None:
+async def test_two_consecutive_user_turns_are_merged_if_they_are_refused() -> None:
     _, taken = await _talk(lambda messages: _empty(messages) or _in_a_row(messages), ["", "", "ten", "x"])
     assert taken[2] == [{"role": "user", "content": "turn 1\n\nturn 2\n\nturn 3"}]
     assert taken[3][1:] == [{"role": "assistant", "content": "ten"}, {"role": "user", "content": "turn 4"}]
@@ -96,14 +94,14 @@ async def test_an_empty_reply_that_is_not_refused_stays_in_the_history() -> None
     assert replies[1].turn.notes == ()
 
 
-async def test_a_conversation_that_is_taken_up_again_goes_on_too() -> None:
+async def test_a_resumed_conversation_continues_too() -> None:
     """Before its first answer in this session, a system that refuses a request would be left alone."""
     replies, _ = await _talk(_empty, ["nine"], history=(Exchange("before", Answer("")),))
     assert replies[0].turn.answer.text == "nine"
 
 
 @pytest.mark.parametrize(("answers", "asked"), [(["", "nine"], 4), (["words", "nine"], 2)])
-async def test_what_is_refused_for_another_reason_is_a_fault(answers: list[str], asked: int) -> None:
+async def test_a_refusal_for_another_reason_is_a_fault(answers: list[str], asked: int) -> None:
     seen = []
 
     def refuses(messages: list[Message]) -> bool:
@@ -117,7 +115,7 @@ async def test_what_is_refused_for_another_reason_is_a_fault(answers: list[str],
 
 
 @pytest.mark.parametrize("driver", ["command", "python"])
-async def test_a_program_that_raises_at_an_empty_reply_gets_the_history_without(driver: str, tmp_path: Path) -> None:
+async def test_a_program_that_raises_at_an_empty_reply_gets_the_history_without_it(driver: str, tmp_path: Path) -> None:
     code = (
         "def answer(text, history):\n"
         "    if any(not one['content'] for one in history): raise ValueError('empty')\n"
@@ -138,6 +136,6 @@ async def test_a_program_that_raises_at_an_empty_reply_gets_the_history_without(
     assert replies[1].turn.notes == (LEFT_OUT_NOTE,)
 
 
-def test_a_history_without_silence_is_sent_as_it_was() -> None:
+def test_a_history_without_silence_is_sent_unchanged() -> None:
     history = History([Exchange("a", Answer("b"))], [{"role": "system", "content": "s"}])
     assert [message["content"] for message in history.messages("c")] == ["s", "a", "b", "c"]

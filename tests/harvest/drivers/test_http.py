@@ -134,7 +134,7 @@ DATA = {"a": {"b": [{"t": "x"}, {"t": "y"}]}, "odd key": {"": 1}, "n": None, "li
         ("$[?!@.b[0].t=='x']['']", [1]),
     ],
 )
-def test_a_path_finds_what_stands_there(path: str, found: list[object]) -> None:
+def test_a_path_finds_the_value_there(path: str, found: list[object]) -> None:
     assert ReplyPath.parse(path).find(DATA) == found
 
 
@@ -157,7 +157,7 @@ def test_a_path_finds_what_stands_there(path: str, found: list[object]) -> None:
         "$.a b",
     ],
 )
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_an_invalid_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="path"):
         ReplyPath.parse(path)
 
@@ -199,12 +199,12 @@ async def test_a_declared_charset_is_honoured() -> None:
         ('[{"text": "x"}, {"text": null}]', "$[*].text", "x"),
     ],
 )
-async def test_a_null_where_the_reply_is_says_nothing(body: str, reply: str, text: str) -> None:
+async def test_a_null_in_place_of_the_reply_is_an_empty_answer(body: str, reply: str, text: str) -> None:
     assert (await _ask(body, reply=reply, finish="$.why"))[0].turn.answer.text == text
 
 
 @pytest.mark.parametrize("body", ['{"a": null}', '{"a": null, "why": null}', '{"a": null, "why": ""}'])
-async def test_a_null_of_which_nothing_says_that_it_ended_is_unanswered(body: str) -> None:
+async def test_a_null_without_a_sign_of_its_end_is_unanswered(body: str) -> None:
     assert (await _fault(body, reply="$.a", finish="$.why")).reason == "no-text"
 
 
@@ -223,13 +223,13 @@ async def test_a_null_of_which_nothing_says_that_it_ended_is_unanswered(body: st
         (b"caf\xe9", "text", "not-utf8"),
     ],
 )
-async def test_a_reply_that_is_not_there_is_unanswered_not_empty(body: str | bytes, reply: str, reason: str) -> None:
+async def test_a_missing_reply_is_unanswered_and_not_empty(body: str | bytes, reply: str, reason: str) -> None:
     fault = await _fault(body, reply=reply)
     assert (type(fault), fault.reason) == (Unanswered, reason)
     assert [exhibit.name for exhibit in fault.exhibits] == ["headers", "response"]
 
 
-async def test_links_beside_the_text_are_added_once() -> None:
+async def test_links_next_to_the_text_are_added_once() -> None:
     body = {
         "a": "See https://example.org/1.",
         "sources": [
@@ -257,7 +257,7 @@ async def test_a_system_may_close_the_conversation(body: str, ended: bool) -> No
     assert (await _ask(body, ended="$.end"))[0].turn.ended is ended
 
 
-async def test_a_form_a_query_and_headers_are_sent_with_secrets_as_they_are() -> None:
+async def test_a_form_a_query_and_headers_are_sent_with_secrets_unchanged() -> None:
     _, server = await _ask(
         '{"a": "x"}',
         "a&b=c é",
@@ -292,7 +292,7 @@ async def test_the_history_is_sent_as_messages() -> None:
     assert server.asked[1].json == {"past": past, "all": [*past, now], "turn": 3, "q": "two"}
 
 
-async def test_half_a_character_is_kept_and_sent_back() -> None:
+async def test_a_lone_surrogate_is_kept_and_sent_back() -> None:
     """As text, history and session id; JSON escapes it, and a URL and a form carry the bytes it would have."""
     half = "half \ud83e"
     reply, server = await _ask(
@@ -390,14 +390,14 @@ async def test_a_session_may_be_opened_in_steps_whose_values_later_requests_use(
     assert end.target == "/rooms/r%2F1?token=t-0123456789"
 
 
-async def test_a_value_that_an_opening_does_not_give_is_denied_with_what_came() -> None:
+async def test_a_value_that_an_opening_does_not_give_is_denied_with_the_reply() -> None:
     fault = await _fault('{"error": "no room"}', open=[{"url": "{base}", "keep": {"room": "$.id"}}])
     assert (type(fault), fault.reason) == (Denied, "no-session")
     assert "has nothing at $.id" in fault.detail
     assert "no room" in fault.detail
 
 
-async def test_a_value_is_forgotten_where_the_options_say_so() -> None:
+async def test_a_value_is_forgotten_when_the_options_say_so() -> None:
     def answering(asked: Asked) -> bytes:
         return response("200 OK", json.dumps({"a": "x", **({"open": "t1"} if asked.json["q"] == "one" else {})}))
 
@@ -456,7 +456,7 @@ async def test_a_token_that_expires_ends_its_session_and_not_the_run() -> None:
         await driver.close()
 
 
-async def test_what_the_system_says_first_is_no_answer() -> None:
+async def test_a_greeting_is_not_an_answer() -> None:
     def answering(asked: Asked) -> bytes:
         return response("200 OK", json.dumps({"a": "Welcome!" if asked.path == "/start" else "x"}))
 
@@ -490,7 +490,7 @@ async def test_a_history_takes_the_shape_that_the_options_give() -> None:
     assert plain.turn.answer.text == "yes"
 
 
-async def test_ids_are_new_for_each_turn_and_visitor_and_stay_while_a_turn_is_sent_again() -> None:
+async def test_ids_are_new_for_each_turn_and_visitor_and_kept_while_a_turn_is_sent_again() -> None:
     asked: list[tuple[str, str]] = []
 
     async def answering(request: Asked, writer: asyncio.StreamWriter) -> None:
@@ -527,7 +527,7 @@ async def test_dots_do_not_go_up_a_path(text: str) -> None:
     assert unquote(server.asked[0].target) == f"/say/{text}/now"
 
 
-async def test_a_session_named_by_us_is_another_one_each_time() -> None:
+async def test_a_session_named_by_us_is_a_different_one_each_time() -> None:
     body = {"id": "{{ session }}", "q": "{{ text }}"}
     ids = [(await _ask('{"a": "x"}', body=body, session="client"))[1].asked[0].json["id"] for _ in range(2)]
     assert len(set(ids)) == 2
@@ -550,7 +550,7 @@ async def test_cookies_belong_to_one_session() -> None:
     assert texts == ["0", "1", "0", "2", "1"]
 
 
-async def test_cookies_beyond_ascii_are_sent_back_and_those_that_cannot_be_are_not() -> None:
+async def test_cookies_beyond_ascii_are_sent_back_and_invalid_ones_are_not() -> None:
     name = "Jürgen".encode().decode("latin-1")  # as the server writes and reads it
 
     def answering(_: Asked) -> bytes:
@@ -560,7 +560,7 @@ async def test_cookies_beyond_ascii_are_sent_back_and_those_that_cannot_be_are_n
     assert [asked.headers.get("cookie") for asked in server.asked] == [None, f"name={name}"]
 
 
-async def test_a_session_that_is_not_given_is_denied_with_what_came() -> None:
+async def test_a_session_that_is_not_given_is_denied_with_the_reply() -> None:
     fault = await _fault(
         '{"error": "queue full"}',
         open={"url": "{base}"},
@@ -578,7 +578,7 @@ async def test_a_session_id_cannot_smuggle_a_header() -> None:
     assert (type(fault), fault.reason) == (Unanswered, "bad-session")
 
 
-async def test_closing_never_raises_though_the_end_fails() -> None:
+async def test_closing_never_raises_even_if_the_end_fails() -> None:
     async def failing(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(response("500 Internal Server Error", ""))
 
@@ -648,12 +648,12 @@ async def test_closing_never_raises_though_the_end_fails() -> None:
         ({"headers": {"Cookie": "a=b"}}, "carries a secret"),
     ],
 )  # fmt: skip
-def test_options_that_cannot_work_are_refused(options: dict[str, Any], said: str) -> None:
+def test_unusable_options_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
         _driver(**{**SIMPLE, **options})
 
 
-def test_what_a_template_can_do_is_declared() -> None:
+def test_the_capabilities_of_a_template_are_declared() -> None:
     assert _driver(**SIMPLE).capabilities.stateful
     assert not _driver(**SIMPLE).capabilities.editable_history
     free = _driver(**{**SIMPLE, "stateful": False, "body": {"m": "{{ messages }}"}}).capabilities

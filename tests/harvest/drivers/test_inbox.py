@@ -57,7 +57,7 @@ DONE = _json({"state": "done", "out": "By the mill."})
 UNTIL: dict[str, Any] = {"until": {"$.state": "done"}}
 
 
-async def test_a_job_is_looked_at_until_it_is_done() -> None:
+async def test_a_job_is_polled_until_it_is_done() -> None:
     times: list[float] = []
     report = SENDING.set(times.append)
     try:
@@ -87,7 +87,7 @@ LATER: dict[str, Any] = {"url": {"header": "Location"}}
 AT_JOB = _json({"id": "j1"}, "Location: jobs/1?part=a#top", status="202 Accepted")
 
 
-async def test_a_job_is_fetched_from_the_address_that_a_header_names() -> None:
+async def test_a_job_is_fetched_from_the_address_in_a_header() -> None:
     """RFC 9110, 10.2.2 and 15.3.3; Azure's REST guidelines, "Long-running operations": 202 until there is a result."""
     moved = _json({}, "location: /elsewhere/1", "Retry-After: 0", status="202 Accepted")
     first = [AT_JOB, _json({}, status="202 Accepted"), moved, DONE]
@@ -113,14 +113,14 @@ async def test_a_job_is_fetched_from_the_address_that_a_header_names() -> None:
         (_json({}, "Location: http://h.example/", status="202 Accepted"), Denied, "undeclared: h.example:80 is not a"),
     ],
 )
-async def test_an_address_that_cannot_be_asked(answer: bytes, kind: type[DriverError], words: str) -> None:
+async def test_an_unusable_address(answer: bytes, kind: type[DriverError], words: str) -> None:
     fault = await _fault(iter([answer]), LATER)
     assert type(fault) is kind
     assert re.match(words, str(fault))
 
 
 @pytest.mark.parametrize("each", ["$.messages", "$.messages[*]", "$.more[*]"])
-async def test_a_message_that_cannot_hold_the_reply_is_no_empty_answer(each: str) -> None:
+async def test_a_message_without_a_reply_is_not_an_empty_answer(each: str) -> None:
     listed = _json({"messages": ["By the mill."], "more": [None], "done": True})
     poll = {"each": each, "until": "$.done", "keep": {"mark": "$.mark"}, "quiet": 0.05}
     fault = await _fault(iter([ACCEPTED, listed]), poll)
@@ -137,7 +137,7 @@ async def test_messages_may_be_texts() -> None:
 @pytest.mark.parametrize(
     "receipt", [response("202 Accepted", "thanks", media_type="text/plain"), response("204 No Content", "")]
 )
-async def test_a_receipt_may_have_any_form_and_nothing_new_may_be_an_empty_answer(receipt: bytes) -> None:
+async def test_a_receipt_may_have_any_form_and_no_news_may_be_an_empty_answer(receipt: bytes) -> None:
     nothing = response("204 No Content", "")
     controls = response("200 OK", '{"state": "done", "out": "By the\tmill."}')
     (reply,), server = await _say(iter([receipt, nothing, nothing, controls]), UNTIL, reply="$.out", raw_controls=True)
@@ -157,7 +157,7 @@ async def test_a_receipt_may_have_any_form_and_nothing_new_may_be_an_empty_answe
         b"garbage\r\n\r\n",
     ],
 )
-async def test_a_look_that_fails_is_repeated_and_the_turn_is_not(broken: bytes) -> None:
+async def test_a_failed_poll_is_repeated_and_the_turn_is_not(broken: bytes) -> None:
     async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(answers.pop(0))
         if len(answers) in (2, 3):
@@ -189,7 +189,7 @@ async def test_a_look_that_fails_is_repeated_and_the_turn_is_not(broken: bytes) 
         ([ACCEPTED] + [response("429 Busy", "no")] * 5, {}, Unanswered, "http-429"),
     ],
 )
-async def test_what_is_never_answered_has_its_reason_and_all_that_came(
+async def test_an_unanswered_turn_has_its_reason_and_all_messages(
     answers: list[bytes], options: dict[str, Any], kind: type[DriverError], reason: str
 ) -> None:
     fault = await _fault(iter(answers), UNTIL, **JOB, **options)
@@ -198,7 +198,7 @@ async def test_what_is_never_answered_has_its_reason_and_all_that_came(
     assert sum(exhibit.name == "response" for exhibit in fault.exhibits) == 1
 
 
-async def test_a_job_without_a_name_is_not_taken_for_an_earlier_one() -> None:
+async def test_a_job_without_a_name_is_not_mistaken_for_an_earlier_one() -> None:
     with pytest.raises(Unanswered, match=r"no-value: the answer has no value for \{\{ job \}\}"):
         await _say(
             iter([ACCEPTED, DONE, _json({"queued": True}), DONE]),
@@ -255,7 +255,7 @@ async def test_messages_are_one_reply_until_it_is_quiet_and_are_read_once(newest
     assert again == first.turn.answer
 
 
-async def test_what_comes_too_late_is_not_taken_for_the_next_reply() -> None:
+async def test_a_late_message_is_not_mistaken_for_the_next_reply() -> None:
     late, other = ("4", "bot", "Sorry for the delay."), ("6", "bot", "Again.")
     said = [OWN, BY]
 
@@ -295,31 +295,31 @@ async def test_a_message_without_words_is_an_answer() -> None:
     assert reply.turn.first_seconds is not None
 
 
-async def test_it_is_not_quiet_where_nothing_could_be_heard() -> None:
+async def test_it_is_not_quiet_while_nothing_can_be_received() -> None:
     unheard = [response("503 No", "no", "Retry-After: 0")] * 20
     answers = [_json({}), _messages(OWN, BY), *unheard, *[_messages(*TWO)] * 99]
     (reply,), _ = await _say(iter(answers), EACH)
     assert reply.turn.answer.text == "By the mill.\n\nOr the weir."
 
 
-async def test_silence_is_no_answer() -> None:
+async def test_silence_is_not_an_answer() -> None:
     fault = await _fault(iter([_json({}), *[_messages(OWN)] * 99]), EACH, timeout=0.3)
     assert (type(fault), fault.reason) == (Unanswered, "timeout")
 
 
-async def test_messages_without_an_id_are_known_by_what_they_say() -> None:
+async def test_messages_without_an_id_are_identified_by_their_text() -> None:
     body = _json({"m": [{"by": "bot", "text": "By the mill."}, {"by": "bot", "text": "Or."}]})
     (reply,), _ = await _say(iter([_json({}), *[body] * 99]), EACH)
     assert reply.turn.answer.text == "By the mill.\n\nOr."
 
 
-async def test_a_greeting_that_does_not_come_is_a_fault_of_the_opening() -> None:
+async def test_a_missing_greeting_is_a_fault_of_the_opening() -> None:
     fault = await _fault(iter([_messages()] * 99), EACH, greets=True, timeout=0.1)
     assert (type(fault), fault.reason) == (Unanswered, "timeout")
     assert fault.detail == "the greeting did not come: the reply was not complete after 0.1 s"
 
 
-async def test_a_greeting_is_waited_for_and_kept() -> None:
+async def test_a_greeting_is_awaited_and_kept() -> None:
     hello = ("0", "bot", "Welcome!")
     answers = [_messages(), *[_messages(hello)] * 6]
 

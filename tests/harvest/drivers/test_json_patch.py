@@ -68,14 +68,14 @@ def test_operations_change_the_document(operations: list[Any], expected: object)
         {"op": "add", "path": 3, "value": 1},
     ],
 )
-def test_what_cannot_be_applied_is_refused_with_the_operation(operation: Any) -> None:
+def test_an_impossible_operation_is_refused_with_its_description(operation: Any) -> None:
     with pytest.raises(PatchError) as caught:
         apply_patch(copy.deepcopy(MILL), [operation])
     assert json.dumps(operation)[:9] in str(caught.value)
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(), max_size=3), st.text(max_size=4), st.integers())
-def test_what_was_added_can_be_removed(document: dict[str, int], key: str, value: int) -> None:
+def test_an_added_value_can_be_removed(document: dict[str, int], key: str, value: int) -> None:
     before = {one: number for one, number in document.items() if one != key}
     pointer = "/" + key.replace("~", "~0").replace("/", "~1")
     patch: list[Any] = [_op("add", pointer, value), _op("test", pointer, value), _op("remove", pointer)]
@@ -110,7 +110,7 @@ GROWS: list[dict[str, Any]] = [
 ]
 
 
-def test_the_document_of_a_stream_is_read_when_it_is_whole() -> None:
+def test_the_document_of_a_stream_is_read_when_it_is_complete() -> None:
     turn = _turn(GROWS)
     assert (turn.answer.text, [source.href for source in turn.answer.sources]) == (
         "By the mill.",

@@ -45,7 +45,7 @@ async def _turn(driver: Driver, text: str = "Movies, please.") -> Any:
     return (await session.say(text)).turn
 
 
-async def test_the_reply_comes_whole_with_its_times_tokens_and_end(built: Built, stream: bool) -> None:
+async def test_the_reply_is_complete_with_its_times_tokens_and_end(built: Built, stream: bool) -> None:
     turn = await _turn(built())
     assert turn.answer.text == TEXT
     assert [link.href for link in turn.answer.links] == ["https://www.imdb.com/title/tt0088763/"]
@@ -74,7 +74,7 @@ async def test_sixteen_sessions_at_once(built: Built) -> None:
     assert {turn.answer.text for turn in turns} == {TEXT}
 
 
-async def test_a_model_that_is_not_there_is_denied_with_the_servers_words(built: Built) -> None:
+async def test_a_missing_model_is_denied_with_the_servers_words(built: Built) -> None:
     with pytest.raises(Denied, match="Invalid model name") as caught:
         await _turn(built("no-such-model"))
     assert caught.value.reason == "http-400"

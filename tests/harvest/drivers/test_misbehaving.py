@@ -138,7 +138,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("name", "kind", "reason"), FAULTS, ids=[fault[0] for fault in FAULTS])
-async def test_each_wrong_is_one_typed_error_in_time(
+async def test_each_kind_of_misbehaviour_is_one_typed_error_in_time(
     wrong: Wrong, name: str, kind: type[DriverError], reason: str
 ) -> None:
     fault = await wrong.fault(name, stream=CATALOGUE[name].stream)
@@ -155,14 +155,14 @@ async def test_each_wrong_is_one_typed_error_in_time(
     "name",
     ["half_stream", "half_event", "stream_reset", "stream_drip", "stream_not_utf8", "stream_not_json", "stream_error"],
 )
-async def test_the_part_of_a_stream_that_came_is_kept(wrong: Wrong, name: str) -> None:
+async def test_the_received_part_of_a_stream_is_kept(wrong: Wrong, name: str) -> None:
     fault = await wrong.fault(name, stream=True)
     assert fault.partial == "half a reply"
     stream = next(exhibit for exhibit in fault.exhibits if exhibit.name == "stream")
     assert stream.data.startswith(PART)
 
 
-async def test_the_part_of_a_body_that_came_is_kept(wrong: Wrong) -> None:
+async def test_the_received_part_of_a_body_is_kept(wrong: Wrong) -> None:
     assert (await wrong.fault("short")).partial == GOOD
     assert (await wrong.fault("not_utf8")).partial == '{"choices": [{"message": {"content": "caf\ufffd"}}]}'
 
@@ -180,12 +180,12 @@ async def test_the_part_of_a_body_that_came_is_kept(wrong: Wrong) -> None:
         ("error_503", 3600.0),
     ],
 )
-async def test_how_long_to_wait_is_what_the_server_says(wrong: Wrong, name: str, seconds: float | None) -> None:
+async def test_the_wait_is_the_one_that_the_server_names(wrong: Wrong, name: str, seconds: float | None) -> None:
     assert (await wrong.fault(name)).retry_after == seconds
 
 
 @pytest.mark.parametrize(("ahead", "least", "most"), [(60, 50, 60), (-60, 0, 0)])
-async def test_how_long_to_wait_may_be_a_date(ahead: int, least: float, most: float) -> None:
+async def test_the_wait_may_be_given_as_a_date(ahead: int, least: float, most: float) -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead), usegmt=True)
 
     async def dated(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -210,7 +210,7 @@ async def test_a_redirect_on_the_same_server_keeps_the_request(wrong: Wrong) -> 
     assert wrong.server.asked[0].body == wrong.server.asked[1].body
 
 
-async def test_a_prompt_that_was_filtered_is_a_reply_not_a_fault(wrong: Wrong) -> None:
+async def test_a_filtered_prompt_is_a_reply_and_not_a_fault(wrong: Wrong) -> None:
     turn = await wrong.turn("filtered")
     assert (turn.answer.text, turn.finish) == ("", "content_filter")
 
@@ -232,7 +232,7 @@ async def test_a_bad_request_after_good_ones_is_the_conversations_fault() -> Non
         await driver.close()
 
 
-async def test_a_model_that_is_taken_away_is_denied_though_it_answered_before() -> None:
+async def test_a_model_that_is_removed_is_denied_although_it_answered_before() -> None:
     async def leaves(asked: Asked, writer: asyncio.StreamWriter) -> None:
         if len(asked.json["messages"]) > 1:
             writer.write(response("404 Not Found", '{"error": {"message": "gone"}}'))
@@ -248,7 +248,7 @@ async def test_a_model_that_is_taken_away_is_denied_though_it_answered_before() 
         await driver.close()
 
 
-async def test_a_slow_start_is_waited_for_but_silence_within_the_reply_is_bounded() -> None:
+async def test_a_slow_start_is_awaited_but_silence_within_the_reply_is_bounded() -> None:
     async def pauses(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD + PART)
         await writer.drain()
@@ -293,7 +293,7 @@ async def test_a_refused_connection_names_host_and_port() -> None:
     assert fault.detail.startswith(f"no connection to {address}: ")
 
 
-async def test_a_server_that_takes_no_connection_is_not_sent() -> None:
+async def test_a_server_that_accepts_no_connection_is_not_sent() -> None:
     full = socket.socket()
     full.bind(("127.0.0.1", 0))
     full.listen(0)
@@ -313,7 +313,7 @@ async def test_a_server_that_takes_no_connection_is_not_sent() -> None:
             each.close()
 
 
-async def test_a_proxy_that_refuses_is_told_apart_from_the_system() -> None:
+async def test_a_refusing_proxy_is_distinguished_from_the_system() -> None:
     async def proxy(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(response("407 Proxy Authentication Required", ""))
 
@@ -326,7 +326,7 @@ async def test_a_proxy_that_refuses_is_told_apart_from_the_system() -> None:
 CERTIFICATE = DATA / "untrusted_certificate.pem"
 
 
-async def test_a_certificate_nobody_vouches_for_is_refused_and_one_that_is_named_is_trusted() -> None:
+async def test_an_untrusted_certificate_is_refused_and_a_named_one_is_trusted() -> None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(CERTIFICATE)
     async with serving(completions, context) as server:

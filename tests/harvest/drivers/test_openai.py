@@ -74,7 +74,7 @@ FINE = _whole({"content": "fine"})
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_the_model_that_says_it_answered_is_recorded_with_its_fingerprint(stream: bool) -> None:
+async def test_the_answering_model_is_recorded_with_its_fingerprint(stream: bool) -> None:
     named = {"model": "m1-2026-11\x1b", "system_fingerprint": "fp_7"}
     body = _whole({"content": "fine"}, **named)
     if stream:
@@ -87,7 +87,7 @@ async def test_the_model_that_says_it_answered_is_recorded_with_its_fingerprint(
         assert (await _ask(_whole({"content": "fine"}, **odd)))[0].turn.model == ""
 
 
-async def test_the_request_is_what_the_options_say() -> None:
+async def test_the_request_follows_the_options() -> None:
     _, (asked,) = await _ask(
         FINE,
         "Movies?",
@@ -121,14 +121,14 @@ async def test_the_request_is_what_the_options_say() -> None:
     }
 
 
-async def test_what_is_not_given_is_not_sent() -> None:
+async def test_options_that_are_not_given_are_not_sent() -> None:
     _, (asked,) = await _ask(FINE)
     assert asked.json == {"model": "m1", "messages": [{"role": "user", "content": "hello"}]}
     assert "authorization" not in asked.headers
 
 
 @pytest.mark.parametrize(("usage", "expected"), [(True, {"include_usage": True}), (False, None)])
-async def test_a_stream_is_asked_for_with_token_counts_unless_refused(usage: bool, expected: object) -> None:
+async def test_a_stream_is_requested_with_token_counts_unless_refused(usage: bool, expected: object) -> None:
     body = _streamed(chunk(content="fine"))
     _, (asked,) = await _ask(body, stream=True, stream_usage=usage)
     assert asked.json["stream"] is True
@@ -159,14 +159,14 @@ async def test_a_seed_for_each_trial_is_derived_and_stable() -> None:
         ({"content": "seen", "reasoning_content": "not seen"}, "stop", "seen"),
     ],
 )
-async def test_the_text_of_a_whole_reply(message: dict[str, Any], finish: str, text: str) -> None:
+async def test_the_text_of_a_complete_reply(message: dict[str, Any], finish: str, text: str) -> None:
     reply, _ = await _ask(_whole(message, finish))
     assert (reply.turn.answer.text, reply.turn.finish) == (text, finish)
     body = next(exhibit for exhibit in reply.exhibits if exhibit.name == "response")
     assert json.loads(body.data)["choices"][0]["message"] == message
 
 
-async def test_token_counts_that_make_no_sense_are_left_out() -> None:
+async def test_nonsensical_token_counts_are_left_out() -> None:
     usage = {
         "prompt_tokens": 12,
         "completion_tokens": None,
@@ -234,9 +234,7 @@ async def test_the_media_type_of_a_stream_may_be_written_in_any_case() -> None:
 
 
 @pytest.mark.parametrize(("ends", "connections"), [(True, 1), (False, 3)])
-async def test_streamed_turns_share_a_connection_and_one_that_is_held_open_holds_up_nothing(
-    ends: bool, connections: int
-) -> None:
+async def test_streamed_turns_share_a_connection_and_an_open_one_blocks_nothing(ends: bool, connections: int) -> None:
     from_ports = set()
 
     async def handler(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -259,14 +257,14 @@ async def test_streamed_turns_share_a_connection_and_one_that_is_held_open_holds
     assert len(from_ports) == connections
 
 
-async def test_a_character_cut_in_two_escapes_is_put_together() -> None:
+async def test_a_character_split_into_two_escapes_is_joined() -> None:
     halves = [b'data: {"choices": [{"delta": {"content": "\\ud83e"}}]}\n\n', chunk(content="\udd9c!")]
     reply, _ = await _ask(_streamed(*halves), stream=True)
     assert reply.turn.answer.text == "🦜!"
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_half_a_character_is_kept_and_sent_back_escaped(stream: bool) -> None:
+async def test_a_lone_surrogate_is_kept_and_sent_back_escaped(stream: bool) -> None:
     message = {"content": "half: \ud83e"}
     body = _streamed(chunk(**message)) if stream else _whole(message)
     reply, asked = await _ask(body, "one", "two", stream=stream)
@@ -294,7 +292,7 @@ async def test_half_a_character_is_kept_and_sent_back_escaped(stream: bool) -> N
         ({"choices": [{"message": {"content": "x"}, "error": {"code": 502, "message": "down"}}]}, "system-error"),
     ],
 )
-async def test_a_body_that_is_no_completion_is_no_reply(body: object, reason: str) -> None:
+async def test_a_body_that_is_not_a_completion_is_not_a_reply(body: object, reason: str) -> None:
     with pytest.raises(Unanswered) as caught:
         await _ask(response("200 OK", json.dumps(body)))
     assert caught.value.reason == reason
@@ -318,7 +316,7 @@ async def test_a_body_that_is_no_completion_is_no_reply(body: object, reason: st
         ([chunk(content="some"), _message("something else")], "broken-stream"),
     ],
 )
-async def test_a_stream_that_is_no_completion_is_no_reply(events: list[bytes], reason: str) -> None:
+async def test_a_stream_that_is_not_a_completion_is_not_a_reply(events: list[bytes], reason: str) -> None:
     with pytest.raises(Unanswered) as caught:
         await _ask(_streamed(*events), stream=True)
     assert caught.value.reason == reason
@@ -351,13 +349,15 @@ async def test_a_stream_that_ends_in_an_error_is_unanswered_with_its_part(last: 
 
 @pytest.mark.parametrize("notice", [{"type": "ping", "message": "ok"}, {"detail": "the model is being loaded"}])
 @pytest.mark.parametrize("finish", [(), (chunk(finish_reason="stop"),)])
-async def test_a_notice_in_a_stream_that_goes_on_is_no_error(notice: dict[str, Any], finish: tuple[bytes, ...]) -> None:
+async def test_a_notice_in_a_continuing_stream_is_not_an_error(
+    notice: dict[str, Any], finish: tuple[bytes, ...]
+) -> None:
     events = (_event(notice), chunk(content="a "), _event(notice), chunk(content="reply"), *finish)
     reply, _ = await _ask(_streamed(*events), stream=True)
     assert reply.turn.answer.text == "a reply"
 
 
-async def test_a_server_may_stream_unasked_or_not_stream_though_asked() -> None:
+async def test_a_server_may_stream_unasked_or_not_stream_on_request() -> None:
     unasked, _ = await _ask(_streamed(chunk(content="piece"), chunk(finish_reason="stop")))
     assert unasked.turn.answer.text == "piece"
     whole, _ = await _ask(FINE, stream=True)
@@ -374,7 +374,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
     ends=st.sampled_from(["\n", "\r\n", "\r"]),
     cut=st.integers(1, 9),
 )
-def test_a_stream_reads_the_same_however_it_is_cut(pieces: list[str], raw: bool, ends: str, cut: int) -> None:
+def test_a_stream_reads_the_same_however_it_is_split(pieces: list[str], raw: bool, ends: str, cut: int) -> None:
     """Every number of bytes in a packet, through characters, line ends and events alike."""
     said = ""
     for piece in pieces:  # what begins with all that came before may be the whole said again, and is taken once
@@ -452,13 +452,13 @@ def test_the_reply_of_another_api_is_named(body: dict[str, object], named: str) 
     assert ("this looks like" in fault.value.detail, named in fault.value.detail) == (bool(named), True)
 
 
-def test_a_pipe_is_no_file_of_certificates_and_is_not_waited_on(tmp_path: Path) -> None:
+def test_a_pipe_as_certificate_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ca.pem")
     with pytest.raises(InputError, match=r"ca_file cannot be read as certificates: .*a pipe, not a file"):
         _driver("http://127.0.0.1:1", ca_file=str(tmp_path / "ca.pem"))
 
 
-async def test_a_conversation_grows_by_what_was_answered() -> None:
+async def test_a_conversation_grows_by_its_answers() -> None:
     _, asked = await _ask(_whole({"content": None, "refusal": "No."}), "one", "two")
     assert asked[1].json["messages"] == [
         {"role": "user", "content": "one"},
@@ -467,7 +467,7 @@ async def test_a_conversation_grows_by_what_was_answered() -> None:
     ]
 
 
-def test_certificates_of_the_environment_that_are_not_there_are_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_certificates_of_the_environment_are_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/at/all.pem")
     with pytest.raises(InputError, match="SSL_CERT_FILE"):
         _driver("http://127.0.0.1:1")
@@ -502,7 +502,7 @@ def test_certificates_of_the_environment_that_are_not_there_are_an_input_error(m
         ({"proxy": "socks5://127.0.0.1:1"}, "proxy"),
     ],
 )
-def test_options_that_cannot_work_are_refused_before_anything_is_sent(options: dict[str, Any], said: str) -> None:
+def test_unusable_options_are_refused_before_anything_is_sent(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         _driver("http://127.0.0.1:1", **options)
     assert "sk-secret" not in str(caught.value)
@@ -541,7 +541,7 @@ SHOP, OTHER = "https://www.example.com/a", "https://www.example.com/b"
         ),
     ],
 )
-async def test_sources_beside_the_text_are_sources_of_the_answer(
+async def test_sources_next_to_the_text_are_sources_of_the_answer(
     message: dict[str, Any], beside: dict[str, Any], sources: list[tuple[str, str]], stream: bool
 ) -> None:
     body = _whole({"content": "It is here [1][2].", **message}, **beside)
@@ -567,7 +567,7 @@ async def test_sources_beside_the_text_are_sources_of_the_answer(
         ({"content": ["Open at nine.", {"type": "aside", "text": "Closed on all holidays."}]}, UNKNOWN_PART),
     ],
 )
-async def test_what_is_not_read_of_a_message_is_noted(message: dict[str, Any], note: str, stream: bool) -> None:
+async def test_unread_parts_of_a_message_are_noted(message: dict[str, Any], note: str, stream: bool) -> None:
     said = {"content": "Open at nine.", **message}
     body = _streamed(chunk(**said), chunk(finish_reason="stop")) if stream else _whole(said)
     reply, _ = await _ask(body, stream=stream)
@@ -575,7 +575,7 @@ async def test_what_is_not_read_of_a_message_is_noted(message: dict[str, Any], n
     assert reply.turn.notes[0].startswith(note)
 
 
-async def test_what_names_or_repeats_is_no_message() -> None:
+async def test_names_and_repetitions_are_not_messages() -> None:
     beside = {
         "name": "the bot here",
         "signature": "QUJD+/==",
@@ -587,7 +587,7 @@ async def test_what_names_or_repeats_is_no_message() -> None:
     assert reply.turn.notes == ()
 
 
-async def test_addresses_that_nobody_knows_for_sources_are_noted() -> None:
+async def test_addresses_that_may_not_be_sources_are_noted() -> None:
     for beside, notes in (
         ({"odd": [{"to": SHOP}]}, (OTHER_URLS,)),
         ({"odd": [{"to": SHOP}], "citations": [SHOP]}, ()),
@@ -597,7 +597,7 @@ async def test_addresses_that_nobody_knows_for_sources_are_noted() -> None:
         assert reply.turn.notes == notes
 
 
-async def test_a_place_that_the_text_does_not_have_is_none() -> None:
+async def test_a_position_outside_the_text_counts_as_missing() -> None:
     said = "<think>hm</think>\n\nIt is here."
     places = [(19, 29, 0, 10), (18, 29, -1, -1), (22, 99, -1, -1), (5, 5, -1, -1), (True, 9, -1, -1)]
     for begin, end, *place in places:
@@ -635,18 +635,18 @@ async def test_a_place_that_the_text_does_not_have_is_none() -> None:
         {"content": "<think>hm</think>Yes."},
     ],
 )
-async def test_thoughts_are_apart_wherever_they_stand_and_are_not_sent_back(message: dict[str, Any]) -> None:
+async def test_reasoning_is_separate_wherever_it_is_and_is_not_sent_back(message: dict[str, Any]) -> None:
     reply, asked = await _ask(_whole({"content": "Yes.", **message}), "one", "two")
     assert (reply.turn.answer.text, reply.turn.answer.thoughts) == ("Yes.", "hm")
     assert asked[1].json["messages"][1] == {"role": "assistant", "content": "Yes."}
 
 
-async def test_marks_of_thinking_stay_where_the_audit_asks_for_it() -> None:
+async def test_marks_of_reasoning_are_kept_if_the_audit_asks_for_it() -> None:
     reply, _ = await _ask(_whole({"content": "<think>hm</think>Yes."}), thoughts_apart=False)
     assert (reply.turn.answer.text, reply.turn.answer.thoughts) == ("<think>hm</think>Yes.", "")
 
 
-async def test_thoughts_and_tool_calls_come_together_from_their_pieces() -> None:
+async def test_reasoning_and_tool_calls_are_joined_from_their_pieces() -> None:
     call = [{"index": 0, "id": "c", "function": {"name": "search", "arguments": ""}}]
     rest = [[{"index": 0, "function": {"arguments": piece}}] for piece in ('{"q": ', '"film"}')]
     events = [chunk(reasoning_content=piece) for piece in ("First ", "this, ", "then that.")]
@@ -658,7 +658,7 @@ async def test_thoughts_and_tool_calls_come_together_from_their_pieces() -> None
 
 
 @pytest.mark.parametrize("keys", [{"index": 0}, {}])
-async def test_calls_with_ids_of_their_own_are_calls_of_their_own(keys: dict[str, Any]) -> None:
+async def test_calls_with_different_ids_are_different_calls(keys: dict[str, Any]) -> None:
     book = [{**keys, "id": "a", "function": {"name": "book", "arguments": "{}"}}]
     query = [{**keys, "id": "b", "type": "custom", "custom": {"name": "sql", "input": "SELECT"}}]
     events = [chunk(tool_calls=one) for one in (book, query)]
@@ -687,7 +687,7 @@ SAID = "Turn left at the bridge."
         ({"content": [{"type": "audio", "audio": {"id": "s1", "transcript": SAID}}]}, SAID, ()),
     ],
 )
-async def test_what_was_spoken_is_the_text(message: dict[str, Any], text: str, notes: tuple[str, ...]) -> None:
+async def test_the_transcript_of_speech_is_the_text(message: dict[str, Any], text: str, notes: tuple[str, ...]) -> None:
     reply, asked = await _ask(_whole(message), "one", "two")
     answer = reply.turn.answer
     assert (answer.text, reply.turn.notes) == (text, notes)
@@ -719,13 +719,13 @@ OPENS = [chunk(role="assistant", content="It opens "), chunk(content="at nine.")
         ([_message("It opens at nine."), *FOUND, chunk(role="assistant", finish_reason="stop")], "It opens at nine."),
     ],
 )
-async def test_what_another_role_says_in_a_stream_is_no_answer(events: list[bytes], text: str) -> None:
+async def test_text_of_another_role_in_a_stream_is_not_an_answer(events: list[bytes], text: str) -> None:
     reply, _ = await _ask(_streamed(*events), stream=True)
     assert (reply.turn.answer.text, reply.turn.finish) == (text, "stop")
     assert reply.turn.notes == (OTHER_ROLE,)
 
 
-async def test_a_whole_message_of_a_tool_is_no_answer() -> None:
+async def test_a_complete_message_of_a_tool_is_not_an_answer() -> None:
     reply, _ = await _ask(_whole({"role": "tool", "content": "9"}))
     assert (reply.turn.answer.text, reply.turn.notes) == ("", (OTHER_ROLE,))
     reply, _ = await _ask(_whole({"role": "model", "content": "At nine."}))
@@ -754,7 +754,7 @@ def _named(name: str, *events: bytes) -> list[bytes]:
         [event for event in PIECES for _ in range(2)] + [STOP],
     ],
 )
-async def test_a_stream_that_says_things_again_is_taken_once_and_says_so(events: list[bytes]) -> None:
+async def test_a_stream_that_repeats_itself_is_read_once_and_says_so(events: list[bytes]) -> None:
     reply, _ = await _ask(_streamed(*events), stream=True)
     assert reply.turn.answer.text.strip() == GOOD
     assert len(reply.turn.answer.links) == 1
@@ -770,7 +770,7 @@ async def test_a_stream_that_says_things_again_is_taken_once_and_says_so(events:
         [chunk(content=GOOD), chunk(content=" "), chunk(content=GOOD), STOP, _message(f"{GOOD} {GOOD}")],
     ],
 )
-async def test_a_stream_that_says_nothing_again_is_left_as_it_is(events: list[bytes]) -> None:
+async def test_a_stream_without_repetitions_is_unchanged(events: list[bytes]) -> None:
     reply, _ = await _ask(_streamed(*events), stream=True)
     assert reply.turn.answer.text in (GOOD, f"{GOOD} {GOOD}")
     assert reply.turn.notes == ()
@@ -788,7 +788,7 @@ VERSE = "Round the mill the river runs.\n"
         ([STOP, chunk(content=VERSE)], VERSE, (REPEATED,)),
     ],
 )
-async def test_a_line_twice_is_an_answer_unless_the_end_of_the_stream_says_otherwise(
+async def test_a_repeated_line_is_an_answer_unless_the_end_of_the_stream_decides_otherwise(
     events: list[bytes], text: str, notes: tuple[str, ...]
 ) -> None:
     reply, _ = await _ask(_streamed(chunk(content=VERSE), chunk(content=VERSE), *events), stream=True)
@@ -796,7 +796,7 @@ async def test_a_line_twice_is_an_answer_unless_the_end_of_the_stream_says_other
 
 
 @pytest.mark.parametrize("events", [[*PIECES, STOP, chunk(content="And more.")], [*PIECES, STOP, _message("Another.")]])
-async def test_other_words_after_the_end_are_a_broken_stream(events: list[bytes]) -> None:
+async def test_different_words_after_the_end_are_a_broken_stream(events: list[bytes]) -> None:
     with pytest.raises(Unanswered, match="broken-stream"):
         await _ask(_streamed(*events), stream=True)
 
@@ -817,9 +817,7 @@ async def test_further_choices_are_noted() -> None:
         ("", '{"error": {"code": "model_not_found", "message": "no such model"}}', False),
     ],
 )
-async def test_an_address_that_is_not_there_is_answered_with_what_it_may_lack(
-    path: str, body: str, hinted: bool
-) -> None:
+async def test_a_missing_address_is_answered_with_its_probable_correction(path: str, body: str, hinted: bool) -> None:
     async def missing(_: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(response("404 Not Found", body))
 

@@ -99,7 +99,7 @@ def test_the_password_is_not_repeated_with_its_place_in_a_file_either() -> None:
 
 
 @pytest.mark.parametrize("proxy", ["nonsense", f"http://me:{PASSWORD}", "http://h:99999", "ftp://h:1", "http://:1", ""])
-def test_what_is_no_proxy_of_a_browser_is_refused_and_not_repeated(proxy: str) -> None:
+def test_an_invalid_proxy_of_a_browser_is_refused_and_not_repeated(proxy: str) -> None:
     said = refused("browser", {}, proxy=proxy)
     assert "the value is not the URL of a proxy: write http://host:port" in said
     assert PASSWORD not in said
@@ -108,7 +108,7 @@ def test_what_is_no_proxy_of_a_browser_is_refused_and_not_repeated(proxy: str) -
 @pytest.mark.parametrize(
     "proxy", [f"http://me:{PASSWORD}@h:99999", f"http://me:{PASSWORD}/@h:1", f"ftp://{PASSWORD}@h"]
 )
-def test_what_is_no_proxy_in_the_environment_is_named_by_its_variable_alone(proxy: str) -> None:
+def test_an_invalid_proxy_in_the_environment_is_named_only_by_its_variable(proxy: str) -> None:
     said = refused("browser", {"PROXY": proxy}, proxy={"env": "PROXY"})
     assert "PROXY does not contain the URL of a proxy" in said
     assert PASSWORD not in said
@@ -116,7 +116,7 @@ def test_what_is_no_proxy_in_the_environment_is_named_by_its_variable_alone(prox
 
 @pytest.mark.parametrize("name", ["openai", "http"])
 @pytest.mark.parametrize("proxy", [f"http://me:{PASSWORD}/x@h:1", f"http://me:x@h:{PASSWORD}", f"ftp://{PASSWORD}@h"])
-def test_a_proxy_in_the_environment_that_cannot_be_used_is_not_repeated(name: str, proxy: str) -> None:
+def test_an_unusable_proxy_in_the_environment_is_not_repeated(name: str, proxy: str) -> None:
     said = refused(name, {"PROXY": proxy}, proxy={"env": "PROXY"})
     assert "the proxy in the environment variable cannot be used" in said
     assert PASSWORD not in said
@@ -128,7 +128,7 @@ def test_a_password_before_the_variable_is_refused_too() -> None:
     assert PASSWORD not in said
 
 
-def test_a_secret_that_stands_where_its_variable_is_named_is_not_repeated() -> None:
+def test_a_secret_in_place_of_its_variable_is_not_repeated() -> None:
     text = f"url: http://127.0.0.1/\nproxy: {{env: 'http://me:{PASSWORD}@proxy'}}\n"
     with pytest.raises(InputError, match="the value is not the name of an environment variable") as caught:
         parse_document(text, "audit.yaml").validate_as(Options)
@@ -168,7 +168,7 @@ def target_refused(url: str) -> str:
         ("http://h/\x7f", "spaces or control characters"),
     ],
 )
-def test_an_address_that_cannot_be_asked_for_is_refused(url: str, words: str) -> None:
+def test_an_unusable_address_is_refused(url: str, words: str) -> None:
     said = target_refused(url)
     assert words in said
     assert PASSWORD not in said

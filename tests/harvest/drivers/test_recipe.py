@@ -49,7 +49,7 @@ def test_a_key_that_comes_in_another_way_can_be_left_out() -> None:
     assert found.needed == ("TOKEN",)
 
 
-def test_credentials_that_renew_stand_in_for_the_key() -> None:
+def test_credentials_that_renew_replace_the_key() -> None:
     document = parse_document("{}", "audit.yaml")
     keys = {"access_key": {"env": "AWS_ID"}, "secret_key": {"env": "AWS_KEY"}}
     signed = {"sigv4": {"service": "bedrock", "region": "eu-central-1", **keys}}
@@ -61,7 +61,7 @@ def test_credentials_that_renew_stand_in_for_the_key() -> None:
     assert found.needed == ("ANTHROPIC_API_KEY",)
 
 
-def test_values_are_sent_as_they_are_whatever_they_hold() -> None:
+def test_values_are_sent_unchanged() -> None:
     odd = 'Say "{{ text }}" & {{ nothing }}\n'
     sent = body_of("anthropic", **CLAUDE, system_prompt=odd, extra={"metadata": {"user_id": "{{ session }}"}})
     assert (sent["system"], sent["metadata"]) == (odd, {"user_id": "{{ session }}"})
@@ -88,13 +88,13 @@ def test_fields_are_added_within_those_of_the_recipe() -> None:
         ("model: m", "1:1: system 's' needs the environment variable ANTHROPIC_API_KEY"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(text: str, said: str) -> None:
+def test_a_fault_is_reported_with_its_place(text: str, said: str) -> None:
     document = parse_document(text, "audit.yaml")
     with pytest.raises(InputError, match=rf"^audit\.yaml:{said}"):
         build_driver("anthropic", document.value, Surroundings("s", Path(), environment={}), document=document)  # type: ignore[arg-type]
 
 
-def test_the_places_of_options_that_a_recipe_does_not_fill_in_are_their_own() -> None:
+def test_options_that_a_recipe_does_not_fill_in_keep_their_own_places() -> None:
     document = parse_document('model: m\nheaders: {Authorization: "Bearer x"}', "audit.yaml")
     with pytest.raises(InputError, match=r"^audit\.yaml:2:\d+: headers: header Authorization carries a secret"):
         build_driver("anthropic", document.value, Surroundings("s", Path()), document=document)  # type: ignore[arg-type]
@@ -111,7 +111,7 @@ def test_no_recipe_has_the_name_of_a_driver_or_an_option_that_http_fills_in() ->
         assert not set(read_recipe(name).options) & set(PLACEHOLDERS)
 
 
-def test_what_a_recipe_contacts_and_sends_is_declared() -> None:
+def test_contacts_and_variables_of_a_recipe_are_declared() -> None:
     document = parse_document("{}", "audit.yaml")
     found = read_exposure("anthropic", CLAUDE, "A", Path(), document=document, loc=())
     assert (found.origins, found.needed) == (("https://api.anthropic.com",), ("ANTHROPIC_API_KEY",))

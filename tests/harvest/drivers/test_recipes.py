@@ -76,7 +76,7 @@ async def conversation(driver: Driver, trial: int, turns: int) -> list[tuple[str
 
 
 @pytest.mark.parametrize(("name", "streamed"), CASES)
-async def test_ten_turns_of_two_sessions_at_a_time_are_recorded_as_they_were_said(name: str, streamed: bool) -> None:
+async def test_ten_turns_of_two_concurrent_sessions_are_recorded_as_they_were_said(name: str, streamed: bool) -> None:
     async with opened(name, streamed) as (driver, door, _):
         every = await asyncio.gather(*(conversation(driver, trial, 10) for trial in (1, 2)))
     for replies in every:
@@ -98,7 +98,7 @@ async def test_ten_turns_of_two_sessions_at_a_time_are_recorded_as_they_were_sai
         ("broken", Unanswered, {"broken-body", "bad-json", "broken-stream"}),
     ],
 )
-async def test_a_failure_of_each_kind_is_one(
+async def test_a_failure_of_each_kind_is_reported_as_that_kind(
     name: str, streamed: bool, wish: str, kind: type[Exception], reasons: set[str]
 ) -> None:
     async with opened(name, streamed) as (driver, door, _):
@@ -129,7 +129,7 @@ async def test_a_history_is_sent_if_the_system_keeps_none(name: str) -> None:
             assert truth_in((await session.say("Now")).turn) == door.truth("Now", 2)
 
 
-def test_every_recipe_has_a_server_and_says_what_it_was_written_from() -> None:
+def test_every_recipe_has_a_server_and_names_its_source() -> None:
     assert set(DOORS) == set(recipe_names())
     for name in recipe_names():
         recipe = read_recipe(name)
@@ -147,7 +147,7 @@ TOPICS = {
 }
 
 
-async def test_killed_and_resumed_runs_hold_every_turn_of_every_api_once(tmp_path: Path) -> None:
+async def test_killed_and_resumed_runs_contain_every_turn_of_every_api_once(tmp_path: Path) -> None:
     doors = {f"{name}{'-streamed' * streamed}": DOORS[name]() for name, streamed in CASES}
     requests, moments = 0, [40, 150]
     process: ForkedCommand | None = None

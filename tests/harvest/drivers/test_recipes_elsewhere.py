@@ -111,7 +111,7 @@ async def talk(name: str, url: str, turns: tuple[str, ...], *, sessions: int = 1
 
 
 @pytest.mark.parametrize(("name", "streamed"), STREAMED)
-async def test_ten_turns_of_two_sessions_are_what_aimock_was_told_to_say(
+async def test_ten_turns_of_two_sessions_are_the_replies_configured_in_aimock(
     name: str, streamed: bool, aimock: str
 ) -> None:
     more = {"stream": True} if streamed else {}
@@ -135,7 +135,7 @@ async def test_ten_turns_of_two_sessions_are_what_aimock_was_told_to_say(
     ("name", "streamed"), [case for case in STREAMED if "faults" not in UNTOLD.get(case[0], set())]
 )
 @pytest.mark.parametrize(("text", "kind", "reason"), [("busy", NotSent, "http-429"), ("down", Unanswered, "http-503")])
-async def test_a_failure_of_aimock_is_of_its_kind(
+async def test_a_failure_of_aimock_has_its_kind(
     name: str, streamed: bool, text: str, kind: type[DriverError], reason: str, aimock: str
 ) -> None:
     with pytest.raises(kind) as caught:
@@ -144,7 +144,7 @@ async def test_a_failure_of_aimock_is_of_its_kind(
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai-responses", "perplexity"])
-async def test_litellm_says_the_same_by_each_api(name: str, litellm: str) -> None:
+async def test_litellm_gives_the_same_replies_through_each_api(name: str, litellm: str) -> None:
     url, key = f"{litellm}/v1", litellm_proxy.KEY
     more: dict[str, Any] = {"headers": {"Authorization": {"env": "KEY", "prefix": "Bearer "}}, "api_key_env": None}
     turns = await talk(name, url, ("Movies?",) * 10, sessions=2, model="mock", key=key, **more)
@@ -164,7 +164,7 @@ ODD = {"langgraph": ("down",), "a2a": A2A_WORDS, "a2a-0.3": A2A_WORDS, "ag-ui": 
 @pytest.mark.parametrize(
     ("name", "streamed"), [*((name, False) for name in ODD), *((name, True) for name in ODD if name != "ag-ui")]
 )
-async def test_an_agent_on_the_server_of_its_protocols_makers_is_recorded_as_it_spoke(
+async def test_an_agent_on_its_vendors_server_is_recorded_as_it_spoke(
     name: str, streamed: bool, tmp_path: Path
 ) -> None:
     more = {"stream": True} if streamed else {}

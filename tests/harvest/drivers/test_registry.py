@@ -68,13 +68,13 @@ def _build(index: int) -> None:
         (5, r"audit\.yaml:31:14: system 'F' needs the environment variable NOT_SET"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place_in_the_audit(index: int, said: str) -> None:
+def test_a_fault_is_reported_with_its_place_in_the_audit(index: int, said: str) -> None:
     with pytest.raises(InputError, match=f"^{said}"):
         _build(index)
 
 
 @pytest.mark.parametrize("name", DRIVERS)
-def test_every_module_has_what_the_registry_promises(name: str) -> None:
+def test_every_module_has_the_members_that_the_registry_promises(name: str) -> None:
     module = driver_module(name)
     assert issubclass(options_model(name), StrictModel)
     assert callable(module.build)
@@ -85,12 +85,12 @@ def test_without_a_file_the_system_is_named() -> None:
         build_driver("command", {}, Surroundings("Z", Path()))
 
 
-def test_an_unknown_driver_is_refused_with_those_there_are() -> None:
+def test_an_unknown_driver_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InputError, match=", ".join(DRIVERS)):
         driver_module("browser_")
 
 
-def test_only_what_is_used_is_imported() -> None:
+def test_only_used_drivers_are_imported() -> None:
     code = (
         "import sys, harvest.drivers.registry as r; from pathlib import Path\n"
         "from harvest.systems.driver import Surroundings\n"

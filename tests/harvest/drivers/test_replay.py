@@ -29,7 +29,7 @@ def _driver(folder: Path, audited: str = "echo", /, **options: Any) -> Driver:
     return build_driver("replay", {"run": "recorded", **options}, Surroundings(audited, folder))
 
 
-async def test_every_turn_comes_back_as_it_was_recorded(folder: Path) -> None:
+async def test_every_turn_is_replayed_as_it_was_recorded(folder: Path) -> None:
     recorded = read(folder / "recorded").finished[0]
     session = await _driver(folder).open(Opening("echo", "M002", 1, 1))
     replies = [(await session.say(text)).turn for text in TURNS]
@@ -75,7 +75,7 @@ async def test_a_turn_that_was_never_answered_gets_no_answer_now() -> None:
 
 
 @pytest.mark.parametrize(("topic", "trial"), [("M003", 1), ("M002", 4), ("M002", 3)])
-async def test_a_trial_that_is_not_there_or_was_invalid_is_not_recorded(folder: Path, topic: str, trial: int) -> None:
+async def test_a_missing_or_invalid_trial_is_not_recorded(folder: Path, topic: str, trial: int) -> None:
     with pytest.raises(Unanswered, match="not-recorded"):
         await _driver(folder).open(Opening("echo", topic, trial, 1))
 

@@ -201,7 +201,7 @@ async def test_ten_turns_of_two_sessions_are_signed(moto: Moto, tmp_path: Path) 
     await driver.close()
 
 
-async def test_a_key_that_is_withdrawn_in_the_middle_is_replaced_by_the_program(moto: Moto, tmp_path: Path) -> None:
+async def test_a_key_withdrawn_in_the_middle_is_replaced_by_the_program(moto: Moto, tmp_path: Path) -> None:
     first = _new_user(moto.url, moto.keys, "bob")
     second = _new_key(moto.url, moto.keys, "bob")
     path = tmp_path / "keys.json"

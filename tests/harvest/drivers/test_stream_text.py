@@ -25,7 +25,7 @@ def _words(text: str) -> list[str]:
 
 @pytest.mark.parametrize("text", [ENGLISH, JAPANESE, f"**Shops**\n\n- {ENGLISH}\n- {JAPANESE}"])
 @pytest.mark.parametrize("size", [1, 3, 7])
-def test_what_comes_again_is_taken_once(text: str, size: int) -> None:
+def test_repeated_text_is_read_once(text: str, size: int) -> None:
     pieces = _cut(text, size)
     again = {
         "the whole behind it": [*pieces, text],
@@ -43,7 +43,7 @@ def test_what_comes_again_is_taken_once(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["{}▍", "<p>{}</p>", "{} (writing…)"])
-def test_a_text_that_grows_before_its_end_is_taken_once(form: str) -> None:
+def test_a_text_that_grows_before_its_end_is_read_once(form: str) -> None:
     grown = [form.format(said) for said in accumulate(_words(ENGLISH))]
     whole = form.format(f"{ENGLISH} It is open.")
     assert stream_text([*grown, whole]) == StreamText(whole, True)
@@ -81,7 +81,7 @@ DOUBTFUL = {
 
 
 @pytest.mark.parametrize("case", DOUBTFUL)
-def test_what_a_line_or_a_server_may_repeat_is_kept_and_in_doubt_until_a_whole_message_decides(case: str) -> None:
+def test_a_possible_repetition_is_kept_in_doubt_until_a_complete_message_decides(case: str) -> None:
     pieces, once = DOUBTFUL[case]
     kept = "".join(pieces)
     assert stream_text(pieces) == StreamText(kept, once=once)
@@ -90,7 +90,7 @@ def test_what_a_line_or_a_server_may_repeat_is_kept_and_in_doubt_until_a_whole_m
     assert stream_text(pieces, whole="Other words.") == StreamText(kept, once=once)
 
 
-def test_a_message_at_the_end_overrules_what_looks_like_a_repetition() -> None:
+def test_a_message_at_the_end_overrules_an_apparent_repetition() -> None:
     pieces = [*_words(ENGLISH), ENGLISH]
     assert stream_text(pieces, whole="".join(pieces)) == StreamText("".join(pieces))
 
@@ -108,12 +108,12 @@ def test_a_message_at_the_end_overrules_what_looks_like_a_repetition() -> None:
         [],
     ],
 )
-def test_what_a_model_may_say_is_left_as_it_is(pieces: list[str]) -> None:
+def test_possible_text_of_a_model_is_unchanged(pieces: list[str]) -> None:
     assert stream_text(pieces) == StreamText("".join(pieces))
 
 
 @given(st.lists(st.text("ab .\n。", max_size=4), max_size=30), st.sets(st.integers(0, 30), max_size=3))
-def test_the_text_is_never_more_than_what_came_and_nothing_is_made_up(
+def test_the_text_is_never_more_than_what_arrived_and_nothing_is_invented(
     pieces: Sequence[str], restarts: set[int]
 ) -> None:
     found = stream_text(pieces, restarts)

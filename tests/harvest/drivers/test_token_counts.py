@@ -25,7 +25,7 @@ def test_counts_of_every_api_have_the_same_names(usage: dict[str, object]) -> No
     assert dict(stated.tokens) == {**COUNTED, "own": 3}
 
 
-def test_details_are_counted_and_what_is_no_count_is_left_out() -> None:
+def test_details_are_counted_and_invalid_counts_are_left_out() -> None:
     usage = {
         "output_tokens": 9,
         "output_tokens_details": {"reasoning_tokens": 5},

@@ -57,7 +57,7 @@ def _piece(arguments: str | None = None, name: str | None = None, **keys: Any) -
          {"type": "tool_use", "name": "pay", "input": {}}, {"type": "input_json_delta", "partial_json": OSLO}],
     ],
 )  # fmt: skip
-def test_two_calls_are_two_however_they_are_counted(pieces: list[Any]) -> None:
+def test_two_calls_are_two_in_any_numbering(pieces: list[Any]) -> None:
     assert _calls(*pieces) == TWO
 
 
@@ -73,7 +73,7 @@ def test_two_calls_are_two_however_they_are_counted(pieces: list[Any]) -> None:
         [(ROME, "book"), (ROME, None)],  # all again at the end
     ],
 )
-def test_what_is_said_again_of_a_call_is_the_same_call(
+def test_a_repeated_part_of_a_call_belongs_to_the_same_call(
     calls: list[tuple[str, str | None]], keys: dict[str, Any]
 ) -> None:
     assert _calls(*(_piece(given, name, **keys) for given, name in calls)) == [("book", ROME)]
@@ -85,7 +85,7 @@ def test_an_id_for_every_piece_begins_no_call() -> None:
     assert _calls(first, *rest) == [("book", ROME)]
 
 
-def test_the_same_call_twice_is_two_where_nothing_says_that_it_is_one() -> None:
+def test_two_equal_calls_are_two_unless_something_says_that_they_are_one() -> None:
     assert _calls(_piece(ROME, "book"), _piece(ROME, "book")) == [("book", ROME)] * 2
     assert _calls(_piece(None, "ping"), _piece(None, "ping")) == [("ping", "")] * 2
     whole = [_piece(ROME, "book", index=0), _piece(ROME, "book", index=0)]
@@ -121,16 +121,16 @@ def test_a_call_of_any_type_is_recorded(item: Any, call: tuple[str, str], stream
     ("item", "calls"),
     [(7, []), ({"payload": {"x": 1}}, []), ({"function": {"arguments": ROME}}, [("", ROME)]), ([[1]], [])],
 )
-def test_a_call_of_a_shape_that_nobody_knows_is_noted(item: Any, calls: list[Any], streamed: bool) -> None:
+def test_a_call_of_an_unknown_shape_is_noted(item: Any, calls: list[Any], streamed: bool) -> None:
     assert _read([item], streamed=streamed) == (calls, (UNKNOWN_CALL,))
 
 
-def test_a_text_among_the_calls_is_none() -> None:
+def test_a_text_among_the_calls_is_not_a_call() -> None:
     other = [{"type": "text", "text": "Yes."}, {"type": "message", "role": "assistant", "content": []}]
     assert _calls(*other, _piece(ROME, "book"), {"type": "text_delta", "text": "x"}) == [("book", ROME)]
 
 
-def test_a_call_in_a_content_is_no_text() -> None:
+def test_a_call_in_a_content_is_not_text() -> None:
     parts = Parts()
     parts.add_content([{"text": "Yes."}, {"type": "mcp_call", "name": "lend", "arguments": "{}"}])
     answer, _ = parts.answer()

@@ -42,7 +42,7 @@ async def fault(wire: Wire, request: Request) -> DriverError:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
-async def test_what_a_kept_connection_lost_is_not_sent_again(method: str) -> None:
+async def test_a_turn_lost_on_a_kept_connection_is_not_sent_again(method: str) -> None:
     async def once(asked: Asked, writer: asyncio.StreamWriter) -> None:
         if len(server.asked) == 1:
             writer.write(FINE)
@@ -57,7 +57,7 @@ async def test_what_a_kept_connection_lost_is_not_sent_again(method: str) -> Non
 
 
 @pytest.mark.parametrize("size", [0, 1, 2**20, 2**20 + 1, 12 * 2**20])
-async def test_a_request_of_any_size_goes_out_as_it_is(size: int) -> None:
+async def test_a_request_of_any_size_is_sent_unchanged(size: int) -> None:
     async def fine(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(FINE)
 
@@ -84,7 +84,7 @@ async def test_turns_share_a_connection() -> None:
     assert len(set(peers)) == 1
 
 
-async def test_a_connection_that_was_closed_while_it_was_idle_loses_no_turn() -> None:
+async def test_a_connection_that_was_closed_while_idle_loses_no_turn() -> None:
     writers = []
 
     async def fine(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -120,7 +120,7 @@ async def test_a_chunk_that_is_wrong_in_a_later_packet_breaks_the_reply_at_once(
 
 
 @pytest.mark.parametrize("cut", range(1, len(HEAD) + 24, 7))
-async def test_a_head_is_read_however_it_is_cut_and_whatever_comes_before_it(cut: int) -> None:
+async def test_a_head_is_read_however_it_is_split_and_whatever_precedes_it(cut: int) -> None:
     async def slow(asked: Asked, writer: asyncio.StreamWriter) -> None:
         whole = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + FINE
         writer.write(whole[:cut])
@@ -133,7 +133,7 @@ async def test_a_head_is_read_however_it_is_cut_and_whatever_comes_before_it(cut
         assert (received.status, received.body) == (200, b"fine")
 
 
-async def test_urls_and_headers_go_out_as_they_are_given() -> None:
+async def test_urls_and_headers_are_sent_as_they_are_given() -> None:
     async def fine(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(FINE)
 
@@ -160,7 +160,7 @@ async def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch, 
     assert "authorization" not in server.asked[0].headers
 
 
-async def test_a_proxy_that_is_named_is_asked_with_its_name_and_password(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_named_proxy_is_used_with_its_name_and_password(monkeypatch: pytest.MonkeyPatch) -> None:
     async def proxied(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(FINE)
 
@@ -174,7 +174,7 @@ async def test_a_proxy_that_is_named_is_asked_with_its_name_and_password(monkeyp
 
 
 @pytest.mark.parametrize(("status", "kind"), [("407 Who are you", Denied), ("502 Bad Gateway", NotSent)])
-async def test_a_proxy_that_opens_no_tunnel_has_taken_no_turn(
+async def test_a_proxy_that_opens_no_tunnel_has_received_no_turn(
     monkeypatch: pytest.MonkeyPatch, status: str, kind: type[DriverError]
 ) -> None:
     async def refusing(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -191,7 +191,7 @@ async def test_a_proxy_that_opens_no_tunnel_has_taken_no_turn(
     assert "x-key" not in asked.headers
 
 
-def test_an_audit_that_is_only_checked_does_without_connections() -> None:
+def test_an_audit_that_is_only_checked_needs_no_connections() -> None:
     code = (
         "import sys; from pathlib import Path; from harvest.drivers.registry import build_driver; "
         "from harvest.systems.driver import Surroundings; "
@@ -201,7 +201,7 @@ def test_an_audit_that_is_only_checked_does_without_connections() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ), timeout=60)
 
 
-async def test_a_header_of_the_audit_takes_the_place_of_ours_in_whatever_case() -> None:
+async def test_a_header_of_the_audit_replaces_ours_in_any_case() -> None:
     async def fine(asked: Asked, writer: asyncio.StreamWriter) -> None:
         names.extend(asked.headers)
         writer.write(FINE)
@@ -214,7 +214,7 @@ async def test_a_header_of_the_audit_takes_the_place_of_ours_in_whatever_case() 
 
 
 @pytest.mark.parametrize("headers", [(), (("A", '"\\é\x7f'),), (("A", "1"), ("B", "2"), ("B", ""))])
-def test_the_exhibit_of_a_head_is_the_json_it_always_was(headers: tuple[tuple[str, str], ...]) -> None:
+def test_the_exhibit_of_a_head_has_unchanged_json(headers: tuple[tuple[str, str], ...]) -> None:
     received = Received('http://a/é"', 200, headers, b"", Stopwatch())
     head = {"url": received.url, "status": 200, "headers": [list(pair) for pair in headers]}
     assert received.exhibits[0].data == json.dumps(head, ensure_ascii=False, indent=1).encode()

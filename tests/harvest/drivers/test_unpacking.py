@@ -28,21 +28,21 @@ def unpacked(coding: str, data: bytes, size: int) -> bytes:
 
 @pytest.mark.parametrize("size", [1, 7, 10**6])
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_whole_body_is_unpacked_however_it_comes(name: str, size: int) -> None:
+def test_a_complete_body_is_unpacked_however_it_arrives(name: str, size: int) -> None:
     coding, data = WHOLE[name]
     assert unpacked(coding, data, size) == TEXT
     assert unpacked(coding, b"", size) == b""
 
 
 @pytest.mark.parametrize("name", sorted(WHOLE.keys() - {"padded"}))
-def test_what_is_cut_short_is_not_taken_for_the_whole(name: str) -> None:
+def test_a_truncated_body_is_not_treated_as_complete(name: str) -> None:
     coding, data = WHOLE[name]
     for end in (1, 2, 100, len(data) // 2, len(data) - 1):
         with pytest.raises(ValueError, match="it ends early"):
             unpacked(coding, data[:end], 64)
 
 
-def test_what_is_damaged_is_refused() -> None:
+def test_a_damaged_body_is_refused() -> None:
     for coding in ("gzip", "deflate"):
         with pytest.raises(ValueError, match="Error -3"):
             unpacked(coding, b"\xff not packed at all", 64)

@@ -235,7 +235,7 @@ def _completed(*deltas: dict[str, Any], **last: Any) -> tuple[Answer, tuple[str,
     return answer, notes, dict(completion.tokens)
 
 
-def test_thoughts_and_references_in_the_parts_of_pieces_are_no_text() -> None:
+def test_reasoning_and_references_in_the_parts_of_pieces_are_not_text() -> None:
     contents: list[Any] = [[{"type": "thinking", "thinking": [{"type": "text", "text": one}]}] for one in "hm"]
     contents += [HALVES[0], [{"type": "reference", "reference_ids": [0]}], HALVES[1]]
     pieces = [{"content": content} for content in contents]
@@ -250,7 +250,7 @@ def test_tools_that_a_server_ran_itself_are_calls() -> None:
     assert _completed(*pieces) == (_said(calls=(ASK, ToolCall("search", ASKED))), (), {})
 
 
-def test_tools_of_a_type_of_their_own_come_together() -> None:
+def test_pieces_of_calls_with_their_own_types_are_joined() -> None:
     pieces = [
         {"tool_calls": [{"index": 0, "id": "k", "type": "code_interpreter", "code_interpreter": {"input": piece}}]}
         for piece in ("print", "(1)")

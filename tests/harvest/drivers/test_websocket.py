@@ -126,7 +126,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("way", "options"), WAYS, ids=[way for way, _ in WAYS])
-async def test_ten_turns_of_two_sessions_are_what_the_server_said(
+async def test_ten_turns_of_two_sessions_are_the_servers_replies(
     chats: Chats, tmp_path: Path, way: str, options: dict[str, Any]
 ) -> None:
     built = Built(chats.socketio if way == "socketio" else f"{chats.plain}/{way}", tmp_path, **options)
@@ -187,7 +187,7 @@ def test_a_press_that_cannot_work_is_refused(options: dict[str, Any], words: str
         Built("wss://a.example/", Path(), **{**MENU, **options})
 
 
-async def test_a_value_that_must_be_json_and_is_not_is_not_sent(chats: Chats, tmp_path: Path) -> None:
+async def test_an_invalid_value_that_must_be_json_is_not_sent(chats: Chats, tmp_path: Path) -> None:
     built = Built(f"{chats.plain}/menu", tmp_path, **{**MENU, "press": {"press": "{{ value_json }}"}})
     session = await built.driver.open(Opening("socket", "M001", 1, 1))
     assert isinstance(session, Pressing)
@@ -244,7 +244,7 @@ FAULTS: tuple[tuple[str, dict[str, Any], str, type[DriverError], str, str], ...]
 
 
 @pytest.mark.parametrize(("way", "options", "text", "kind", "reason", "words"), FAULTS)
-async def test_what_goes_wrong(
+async def test_faults_of_a_connection(
     chats: Chats,
     tmp_path: Path,
     way: str,
@@ -302,7 +302,7 @@ async def test_silence_and_a_close_in_good_order_end_a_conversation(chats: Chats
     assert [reply.turn.ended for reply in replies] == [False, True]
 
 
-async def test_what_nobody_asked_for_is_evidence_of_the_next_turn(chats: Chats, tmp_path: Path) -> None:
+async def test_an_unasked_message_is_evidence_of_the_next_turn(chats: Chats, tmp_path: Path) -> None:
     built = Built(f"{chats.plain}/unasked", tmp_path, **ONE)
     session = await built.driver.open(Opening("socket", "M001", 1, 1))
     replies = []
@@ -317,7 +317,7 @@ async def test_what_nobody_asked_for_is_evidence_of_the_next_turn(chats: Chats, 
     assert b"open on Sundays" in unasked
 
 
-async def test_a_connection_that_rests_answers_pings(chats: Chats, tmp_path: Path) -> None:
+async def test_an_idle_connection_answers_pings(chats: Chats, tmp_path: Path) -> None:
     """websockets pings every 0.2 s and closes after 20 s without an answer, python-socketio every 0.3 s."""
     for url, options in ((f"{chats.plain}/one", {**ONE, "ping": 0.2}), (chats.socketio, RASA)):
         built = Built(url, tmp_path, **options)
@@ -336,7 +336,7 @@ async def test_a_value_that_is_kept_as_a_secret_is_registered(chats: Chats, tmp_
     assert built.secrets == {"tk-audit-9xLp5vHs7dKf"}
 
 
-async def test_a_token_that_is_refused_is_renewed_before_the_connection_is_opened(chats: Chats, tmp_path: Path) -> None:
+async def test_a_refused_token_is_renewed_before_the_connection_is_opened(chats: Chats, tmp_path: Path) -> None:
     (tmp_path / "token.py").write_text(
         "import os\n"
         "known = os.path.exists('asked')\n"
@@ -371,7 +371,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
 
 
 @pytest.mark.parametrize(("options", "words"), WRONG)
-def test_options_that_cannot_be_used(options: dict[str, Any], words: str) -> None:
+def test_unusable_options_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as caught:
         build_driver("websocket", {"url": "wss://a.example/", **options}, Surroundings("socket", Path()))
     assert words in str(caught.value)
@@ -400,7 +400,7 @@ async def test_an_undeclared_server_is_not_reached(tmp_path: Path) -> None:
 # Whole runs -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_run_that_is_killed_goes_on_and_records_what_the_server_said(chats: Chats, tmp_path: Path) -> None:
+async def test_a_killed_run_continues_and_records_the_servers_replies(chats: Chats, tmp_path: Path) -> None:
     options = {
         **{key: value for key, value in STREAM.items() if key != "reply"},
         "reply": {"token": "$.t"},

@@ -76,7 +76,7 @@ def _wait_for_an_answer(folder: Path, running: ForkedCommand) -> None:
         time.sleep(0.05)
 
 
-def test_check_says_what_would_be_sent_and_opens_nothing(folder: Path, page: Interface) -> None:
+def test_check_prints_what_would_be_sent_and_opens_nothing(folder: Path, page: Interface) -> None:
     before = len(page.truth())
     done = harvest("check", "audit.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -85,7 +85,7 @@ def test_check_says_what_would_be_sent_and_opens_nothing(folder: Path, page: Int
 
 
 @pytest.mark.parametrize("terminated", [False, pytest.param(True, marks=pytest.mark.soak)])
-def test_a_run_is_stopped_by_its_user_and_by_a_kill_and_goes_on(folder: Path, terminated: bool) -> None:
+def test_a_run_stopped_by_its_user_and_by_a_kill_continues(folder: Path, terminated: bool) -> None:
     topics = (*TOPICS, "M006", "R010") if terminated else TOPICS
     audit = folder / "audit.yaml"
     audit.write_text(yaml.safe_dump({**yaml.safe_load(audit.read_text()), "only": list(topics)}))
@@ -133,7 +133,7 @@ def test_a_run_is_stopped_by_its_user_and_by_a_kill_and_goes_on(folder: Path, te
         ("http://127.0.0.1/", {}, {"rate": "6/min"}, 10.0),
     ],
 )
-def test_the_pace_is_the_audits_else_the_sites_else_a_polite_one_for_strangers(
+def test_the_rate_is_that_of_the_audit_else_of_the_site_else_a_polite_one_for_strangers(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     url: str,

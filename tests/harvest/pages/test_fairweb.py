@@ -128,7 +128,7 @@ def short(
     return lambda name: played(name == NAMES[0])
 
 
-def test_the_topics_bring_about_every_format_both_labels_and_all_states(short: Plays) -> None:
+def test_the_topics_produce_every_format_both_labels_and_all_states(short: Plays) -> None:
     run = short(NAMES[0])
     turns = [turn for one in _of(run, DIRECT).values() for turn in one.turns]
     assert _formats(run) == set(FORMATS)
@@ -156,7 +156,7 @@ def has_its_evidence(run: Run, name: str) -> None:
 
 
 @pytest.mark.parametrize("names", [QUICK[:1], pytest.param(QUICK[1:], marks=pytest.mark.soak)])
-def test_every_answer_is_read_the_same_from_what_was_kept(short: Plays, names: Sequence[str]) -> None:
+def test_every_stored_answer_is_read_the_same(short: Plays, names: Sequence[str]) -> None:
     is_read_the_same(short(names[0]), names)
 
 

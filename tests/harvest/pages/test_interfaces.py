@@ -36,7 +36,7 @@ def soon_enough(found: Count) -> None:
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_a_few_answers_are_read_whole_and_alone(name: str) -> None:
+def test_a_few_answers_are_read_completely_and_alone(name: str) -> None:
     with interface(name) as page:
         found = asyncio.run(count(page, turns(name, 6), windows=2))
     nothing_wrong(found)
@@ -47,7 +47,7 @@ def test_a_few_answers_are_read_whole_and_alone(name: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", SELECTORS)
-def test_sixty_answers_are_read_whole_and_alone(name: str) -> None:
+def test_sixty_answers_are_read_completely_and_alone(name: str) -> None:
     with interface(name) as page:
         found = asyncio.run(count(page, turns(name, 60)))
     nothing_wrong(found)
@@ -56,14 +56,14 @@ def test_sixty_answers_are_read_whole_and_alone(name: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", SELECTORS)
-def test_sixty_answers_are_read_whole_and_alone_behind_a_lag(name: str) -> None:
+def test_sixty_answers_are_read_completely_and_alone_despite_a_lag(name: str) -> None:
     with interface(name) as page:
         nothing_wrong(asyncio.run(count(page, turns(name, 60), windows=4, lag=LAG)))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", SELECTORS)
-def test_four_windows_are_three_quarters_as_quick_as_a_loop_by_hand(name: str) -> None:
+def test_four_windows_are_three_quarters_as_fast_as_a_manual_loop(name: str) -> None:
     with interface(name) as page:
         own = asyncio.run(count(page, turns(name, 60, "one", pauses=False), windows=4))
         hand = asyncio.run(count(page, turns(name, 60, "two", pauses=False), by_hand, windows=4))
@@ -90,14 +90,14 @@ def heard(written: str, read: str) -> Heard:
         ("hello", True, ["hello"], ["One", "bold", "word", "."]),
     ],
 )
-def test_words_that_are_cut_added_or_lost_are_counted(
+def test_truncated_added_or_lost_words_are_counted(
     read: str, cut: bool, foreign: list[str], missing: list[str]
 ) -> None:
     one = heard("One *bold* word.", read)
     assert (one.cut, one.foreign, one.missing, one.wait) == (cut, foreign, missing, 2.0)
 
 
-def test_the_signs_of_markdown_are_no_words() -> None:
+def test_the_signs_of_markdown_are_not_words() -> None:
     table = "| Name | Square |\n| --- | --- |\n| a_b | 4 |"
     assert words(f"# See\n\n{table}\n\n1. [the guide](https://e.org/a_(b)#c)\n- `tea`\n```python\nx\n```") == [
         *("See", "Name", "Square", "a", "b", "4", "the", "guide", "tea", "x"),

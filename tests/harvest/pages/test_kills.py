@@ -138,11 +138,11 @@ def _nothing_is_lost(run: Run, truth: Sequence[Truth]) -> None:
     assert gone_on <= set(recorded)
 
 
-def test_after_a_kill_of_the_browser_four_conversations_are_whole(
+def test_after_a_kill_of_the_browser_four_conversations_are_complete(
     tmp_path: Path, shared_interface: SharedInterface
 ) -> None:
     _killed_and_compared(tmp_path, shared_interface("deep-chat"), topics=2, trials=2, kills=1, longest=2.0)
-    test = "`test_after_a_kill_of_the_browser_four_conversations_are_whole`"
+    test = "`test_after_a_kill_of_the_browser_four_conversations_are_complete`"
     recorded = f"invalid, {', '.join(map(code, sorted(KILLED)))}, by when it was; every turn before it"
     seen = f"{code('an attempt failed: browser-gone: …')}, or with the other reason"
     hold(Row("the browser is killed", recorded, "no", seen, test), "Processes and clocks")
@@ -150,6 +150,6 @@ def test_after_a_kill_of_the_browser_four_conversations_are_whole(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", NAMES)
-def test_after_ten_kills_a_hundred_conversations_are_whole(tmp_path: Path, name: str) -> None:
+def test_after_ten_kills_a_hundred_conversations_are_complete(tmp_path: Path, name: str) -> None:
     with interface(name) as page:
         _killed_and_compared(tmp_path, page, topics=25, trials=4, kills=10, longest=6.0)

@@ -156,7 +156,7 @@ def check(page: Page, course: Course, wanted: int) -> None:
     assert {text: sent[text] for text in course.said} == dict.fromkeys(course.said, 1)
 
 
-async def test_each_turn_goes_once_though_its_server_is_two_seconds_away() -> None:
+async def test_each_turn_is_sent_once_although_its_server_is_two_seconds_away() -> None:
     with page_of("acknowledged") as page, page_of("web-socket") as other:
         courses = await asyncio.gather(play(page, LAG / 2, 1, 2), play(other, LAG / 2, 1, 2, framed=True))
         check(page, courses[0], 2)
@@ -168,13 +168,13 @@ FAR = ("deep-chat/", "deep-chat/socket", *NAMES[1:], *OWN, *FURTHER)
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", FAR)
-def test_a_hundred_turns_go_once_each_and_none_is_answered_by_another(name: str) -> None:
+def test_a_hundred_turns_are_sent_once_each_and_get_their_own_answers(name: str) -> None:
     with page_of(name) as page:
         check(page, asyncio.run(play(page, LAG, CONVERSATIONS, TURNS)), CONVERSATIONS * TURNS)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", [name for name in FAR if name not in ("launcher", "n8n-chat")])
-def test_a_chat_far_away_is_opened_in_a_frame_behind_a_launcher(name: str) -> None:
+def test_a_distant_chat_is_opened_in_a_frame_behind_a_launcher(name: str) -> None:
     with page_of(name) as page:
         check(page, asyncio.run(play(page, LAG, 2, 2, framed=True)), 4)

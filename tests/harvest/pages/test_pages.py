@@ -210,7 +210,7 @@ def test_page(played: Mapping[str, Sequence[Played]], name: str) -> None:
             assert came.outcome.reason == reason, (turn, came.outcome)
 
 
-def test_what_the_users_bubble_shows_is_noted_where_its_lines_are_not_those_of_the_turn(
+def test_a_users_bubble_is_noted_if_its_lines_differ_from_the_turn(
     played: Mapping[str, Sequence[Played]],
 ) -> None:
     shown = {name: played[name][0].watch()["shown_as"] for name in ("plain", "user-markdown")}
@@ -219,7 +219,7 @@ def test_what_the_users_bubble_shows_is_noted_where_its_lines_are_not_those_of_t
 
 @pytest.mark.soak
 @pytest.mark.parametrize("fonts", FONTS)
-def test_every_page_is_read_the_same_whatever_fonts_there_are(fonts: str) -> None:
+def test_every_page_is_read_the_same_with_any_fonts(fonts: str) -> None:
     with with_fonts(fonts), awkward_pages() as pages:
         others = asyncio.run(play_all(pages, tuple(PAGES)))
     for name in PAGES:
@@ -227,18 +227,18 @@ def test_every_page_is_read_the_same_whatever_fonts_there_are(fonts: str) -> Non
 
 
 @pytest.mark.soak
-def test_every_page_akin_to_another_is_read_and_read_again(tmp_path: Path) -> None:
+def test_every_similar_page_is_read_and_read_again(tmp_path: Path) -> None:
     with awkward_pages() as pages:
         others = asyncio.run(play_all(pages, tuple(AKIN)))
     for name, like in AKIN.items():
         assert like in MOST_PAGES
         test_page(others, name)
     for number, exhibits in enumerate(KEPT):
-        test_every_answer_is_read_the_same_from_what_was_kept(others, tmp_path / str(number), exhibits)
+        test_every_stored_answer_is_read_the_same(others, tmp_path / str(number), exhibits)
 
 
 @pytest.mark.parametrize("exhibits", KEPT)
-def test_every_answer_is_read_the_same_from_what_was_kept(
+def test_every_stored_answer_is_read_the_same(
     played: Mapping[str, Sequence[Played]], tmp_path: Path, exhibits: tuple[str, ...]
 ) -> None:
     answered = {
@@ -258,7 +258,7 @@ def test_every_layout_is_read_with_answers_of_any_kind_and_none() -> None:
         others = asyncio.run(play_all(pages, OTHER_LAYOUTS))
     for name in OTHER_LAYOUTS:
         test_page(others, name)
-        test_a_bubble_without_words_is_no_answer(others, name.removeprefix("layout-"))
+        test_a_bubble_without_words_is_not_an_answer(others, name.removeprefix("layout-"))
         for turn in (1, 3):
             test_a_short_answer_is_read_whatever_it_looks_like(others, name.removeprefix("layout-"), turn)
 
@@ -282,7 +282,7 @@ def test_a_short_answer_is_read_whatever_it_looks_like(
 
 
 @pytest.mark.parametrize("name", FEW_LAYOUTS)
-def test_a_bubble_without_words_is_no_answer(played: Mapping[str, Sequence[Played]], name: str) -> None:
+def test_a_bubble_without_words_is_not_an_answer(played: Mapping[str, Sequence[Played]], name: str) -> None:
     """The name and the time that stand over an answer to come are none, nor where it never comes."""
     one = played[f"layout-{name}"][2]
     source = next(exhibit.data.decode() for exhibit in one.outcome.exhibits if exhibit.name == "page")
@@ -292,7 +292,7 @@ def test_a_bubble_without_words_is_no_answer(played: Mapping[str, Sequence[Playe
     assert (found.text, found.doubtful) == ("", None)
 
 
-async def test_a_site_file_whose_selector_matches_nothing_is_said_to_be_wrong() -> None:
+async def test_a_site_file_whose_selector_matches_nothing_is_reported_as_wrong() -> None:
     """What a site names is used instead of searching: an answer found by another way would hide the mistake."""
     with awkward_pages() as pages:
         options = {"url": pages.url("plain"), "site": {"reply": ".no-such-bubble"}}
@@ -318,8 +318,6 @@ async def test_a_site_file_whose_selector_matches_nothing_is_said_to_be_wrong() 
         ({"url": "ftp://h/"}, "http:// or https://"),
     ],
 )
-def test_settings_that_can_never_work_are_refused_before_a_browser_is_started(
-    options: dict[str, str], message: str
-) -> None:
+def test_unusable_settings_are_refused_before_a_browser_is_started(options: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         build_driver("browser", {"url": "http://127.0.0.1/#/chat", **options}, Surroundings("page", Path()))

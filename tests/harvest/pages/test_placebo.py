@@ -23,7 +23,7 @@ systems:
 """
 
 
-def test_a_placebo_page_is_read_as_it_is(tmp_path: Path) -> None:
+def test_a_placebo_page_is_read_unchanged(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT)
     found = play_placebo(load_audit(str(tmp_path / "audit.yaml")), tmp_path / "run", Console(quiet=True))
     assert list(found.sentences()) == []

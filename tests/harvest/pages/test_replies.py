@@ -49,13 +49,15 @@ def _all(page: Interface, wishes: Iterable[str]) -> dict[str, Came]:
 
 
 @pytest.mark.parametrize("wish", FEW_ANSWERS)
-def test_what_is_answered_is_read_whole_and_nothing_else(came: Mapping[str, Came], wish: str) -> None:
+def test_replies_are_read_completely_and_nothing_else(came: Mapping[str, Came], wish: str) -> None:
     read_whole(came[wish])
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", NAMES)
-def test_every_kind_of_answer_is_read_whole_on_every_interface(shared_interface: SharedInterface, name: str) -> None:
+def test_every_kind_of_answer_is_read_completely_on_every_interface(
+    shared_interface: SharedInterface, name: str
+) -> None:
     for one in _all(shared_interface(name), ANSWERS).values():
         read_whole(one)
 
@@ -84,7 +86,7 @@ def test_every_short_answer_is_read(any_name: str) -> None:
 
 
 @pytest.mark.parametrize("wish", FAULTS)
-def test_what_comes_to_nothing_is_a_named_fault_and_never_an_answer(came: Mapping[str, Came], wish: str) -> None:
+def test_a_failed_turn_is_a_named_fault_and_never_an_answer(came: Mapping[str, Came], wish: str) -> None:
     named_fault(came[wish])
 
 
@@ -106,7 +108,7 @@ def named_fault(one: Came) -> None:
     assert {exhibit.name for exhibit in one.fault.exhibits} >= {"screenshot", "page", "watch"}
 
 
-def test_a_limit_is_named_as_one_where_the_page_lets_its_status_be_seen(came: Mapping[str, Came]) -> None:
+def test_a_limit_is_named_as_one_if_the_page_shows_its_status(came: Mapping[str, Came]) -> None:
     named_limit(NAMES[0], came)
 
 

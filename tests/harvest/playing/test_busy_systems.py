@@ -29,7 +29,7 @@ systems:
 
 
 @pytest.mark.parametrize(("concurrency", "trials"), [(1, 1), (20, 6)])
-def test_it_is_left_with_its_trials_invalid_and_the_same_command_plays_them_later(
+def test_a_busy_system_is_given_up_with_invalid_trials_and_the_same_command_plays_them_later(
     tmp_path: Path, concurrency: int, trials: int
 ) -> None:
     statuses = [429]
@@ -51,7 +51,7 @@ def test_it_is_left_with_its_trials_invalid_and_the_same_command_plays_them_late
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "soon", "100000"])
-def test_a_bound_that_is_none_is_refused_at_its_place(tmp_path: Path, value: str) -> None:
+def test_an_invalid_bound_is_refused_at_its_place(tmp_path: Path, value: str) -> None:
     text = (
         AUDIT.replace("PORT", "1")
         .replace("CONCURRENCY", "1")

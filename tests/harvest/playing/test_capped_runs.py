@@ -76,7 +76,7 @@ def test_a_run_ends_after_the_last_round_whose_reserve_was_left(here: Path, kind
     assert balance(run) == {whole}
 
 
-def test_a_run_that_goes_on_with_a_larger_cap_is_the_run_without_one(here: Path) -> None:
+def test_a_run_continued_with_a_larger_cap_equals_the_run_without_one(here: Path) -> None:
     for turns in (24, 60, 90):
         run = played("run", caps={"turns": turns})
         assert len(requests(here)) <= turns
@@ -98,7 +98,7 @@ def test_a_run_without_a_cap_is_recorded_without_requests(here: Path) -> None:
     assert "caps" not in json.loads(Path("run/run.json").read_text())["audit"]
 
 
-def test_a_round_that_the_cap_breaks_off_is_in_no_figure_and_is_played_to_its_end_later(here: Path) -> None:
+def test_a_round_that_the_cap_stops_is_in_no_figure_and_is_completed_later(here: Path) -> None:
     write_audit(here, function="worsening")  # 8 requests a round; from the seventeenth on, 40
     run = played("run", caps={"turns": 40})
     (found,) = standings(run.header, run.attempts)
@@ -118,7 +118,7 @@ def test_a_round_that_the_cap_breaks_off_is_in_no_figure_and_is_played_to_its_en
     assert balance(run) == {3}
 
 
-def test_failed_requests_and_retries_count_as_much_as_the_dearest(here: Path) -> None:
+def test_failed_requests_and_retries_count_as_much_as_the_most_expensive(here: Path) -> None:
     write_audit(here, function="failing", more="max_invalid: 1\n")
     with pytest.warns(UserWarning, match="has no valid attempt"):
         run = played("run", caps={"turns": 80})
@@ -184,7 +184,7 @@ def cost_of(run: Run) -> float:
     return costs
 
 
-def test_what_models_took_in_a_run_without_a_cap_is_not_known(here: Path) -> None:
+def test_the_use_of_models_in_a_run_without_a_cap_is_unknown(here: Path) -> None:
     audit = yaml.safe_load(Path("audit.yaml").read_text())
     audit["endpoints"] = {"words": {"base_url": "http://127.0.0.1:9/v1", "model": "m1"}}
     audit["prices"]["words"] = {"turn": 1}
@@ -200,7 +200,7 @@ def standings_of(folder: str, **caps: float) -> Any:
     return standings(run.header, run.attempts)[0]
 
 
-def test_two_shards_keep_the_cap_together_and_their_merged_run_is_balanced(here: Path) -> None:
+def test_two_shards_respect_the_cap_together_and_their_merged_run_is_balanced(here: Path) -> None:
     for index in (1, 2):
         asyncio.run(play_audit(load_audit("audit.yaml", shard=Shard(index, 2), caps={"turns": 130}), here / str(index)))
     assert len(requests(here)) == 96  # two rounds of 24 each: 48 + 28.8 is more than 65
@@ -256,7 +256,7 @@ arms: {plain: {}, thanks: {wording: {politeness: 1}}}
 """
 
 
-def test_sessions_arms_and_numbers_of_trials_go_on_with_a_larger_cap_as_if_there_had_been_none(here: Path) -> None:
+def test_sessions_arms_and_numbers_of_trials_continue_with_a_larger_cap_as_if_there_had_been_none(here: Path) -> None:
     Path("audit.yaml").write_text(DESIGNS)
     rounds = []
     for turns in (70, 100, 130):
@@ -271,7 +271,7 @@ def test_sessions_arms_and_numbers_of_trials_go_on_with_a_larger_cap_as_if_there
     assert content("run") == content("whole")
 
 
-def test_a_cap_that_no_round_can_keep_is_refused_before_anything_is_sent(here: Path) -> None:
+def test_a_cap_below_a_single_round_is_refused_before_anything_is_sent(here: Path) -> None:
     for options in ({"caps": {"turns": 7}}, {"caps": {"turns": 15}, "shard": Shard(1, 2)}):
         with pytest.raises(InputError, match="too small for a single round, which takes at least: turns 8 of 7"):
             played("run", **options)
@@ -303,7 +303,7 @@ def killed(moments: Callable[[], float], kills: int, most: int) -> int:
 
 
 @pytest.mark.parametrize("kills", [4, pytest.param(60, marks=pytest.mark.soak)])
-def test_after_kills_the_cap_is_kept_and_nothing_is_lost(
+def test_after_kills_the_cap_is_respected_and_nothing_is_lost(
     here: Path, monkeypatch: pytest.MonkeyPatch, kills: int
 ) -> None:
     monkeypatch.setenv("HARVEST_PAUSE", "0.02")

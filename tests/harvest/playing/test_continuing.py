@@ -67,7 +67,7 @@ def _killed(folder: Path, calls: int) -> None:
 
 
 @pytest.mark.parametrize("session", ["continued", pytest.param("fresh", marks=pytest.mark.soak)])
-def test_a_turn_that_was_answered_is_not_asked_again(tmp_path: Path, session: str) -> None:
+def test_an_answered_turn_is_not_asked_again(tmp_path: Path, session: str) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT.format(function="answer", takes="history", session=session))
     _killed(tmp_path, 2)
@@ -90,7 +90,7 @@ def test_a_turn_that_was_answered_is_not_asked_again(tmp_path: Path, session: st
     assert started == [0, 1, 2, 0]
 
 
-def test_a_system_that_remembers_is_asked_from_the_beginning(tmp_path: Path) -> None:
+def test_a_system_with_memory_is_asked_from_the_beginning(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT.format(function="remembering", takes="nothing", session="fresh"))
     _killed(tmp_path, 2)

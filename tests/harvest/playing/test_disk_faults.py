@@ -150,7 +150,7 @@ def test_a_fault_of_the_disk(folder: Path, name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("once", [False, True])
-def test_whatever_change_of_the_disk_fails_the_run_says_so_and_goes_on_later(
+def test_a_run_reports_any_change_of_the_disk_and_continues_later(
     folder: Path, number: int, step: int, once: bool
 ) -> None:
     for place in range(0, len(changes_of(folder)), step):
@@ -201,7 +201,7 @@ def mounted(folder: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True, capture_output=True)
 
 
-def test_a_real_disk_that_fills_up_says_the_same(folder: Path, mounted: Path) -> None:
+def test_a_real_full_disk_is_reported_equally(folder: Path, mounted: Path) -> None:
     (folder / "then.py").write_text(FILL)
     done = harvest("run", "audit.yaml", "--out", "disk/run", cwd=folder)
     assert done.returncode == 2, done.stderr
@@ -213,7 +213,7 @@ def test_a_real_disk_that_fills_up_says_the_same(folder: Path, mounted: Path) ->
     assert goes_on(folder, "disk/run") <= 3
 
 
-def test_a_real_disk_that_is_read_only_says_the_same(folder: Path, mounted: Path) -> None:
+def test_a_real_read_only_disk_is_reported_equally(folder: Path, mounted: Path) -> None:
     remount(mounted, "ro")
     done = harvest("run", "audit.yaml", "--out", "disk/run", cwd=folder)
     assert done.returncode == 2, done.stderr

@@ -120,20 +120,20 @@ def _sweep(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, protocol: s
         ("one", "fair-treatment"),
     ],
 )
-def test_no_command_fails_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, protocol: str) -> None:
+def test_no_command_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, protocol: str) -> None:
     _sweep(tmp_path, monkeypatch, kind, protocol)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("protocol", ["fairweb-two-round", "sincerity", "fair-treatment", "recovery", "open-ended"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_command_fails_by_itself_with_any_kind_of_run(
+def test_no_command_fails_alone_with_any_kind_of_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, protocol: str
 ) -> None:
     _sweep(tmp_path, monkeypatch, kind, protocol)
 
 
-def test_a_run_without_a_trial_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_a_trial_is_reported_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("audit.yaml").write_text(AUDIT.format(protocol="fairweb-two-round"))
     RunWriter.create(Path("run"), load_audit("audit.yaml").header())

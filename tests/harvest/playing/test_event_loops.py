@@ -47,7 +47,7 @@ def python(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProc
     )
 
 
-def test_a_program_that_imports_jupyter_is_no_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_that_imports_jupyter_is_not_a_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     importlib.import_module("ipykernel.kernelapp")
     harvest.play(harvest.load_audit("demo", only=("M001",), trials=1), tmp_path / "run")
     assert capsys.readouterr() == ("", "")
@@ -84,7 +84,7 @@ def test_a_run_over_an_api_is_the_same_under_uvloop(tmp_path: Path, installed: b
     }
 
 
-async def test_aplay_lets_the_loop_go_on_and_is_cancelled(tmp_path: Path) -> None:
+async def test_aplay_does_not_block_the_loop_and_can_be_cancelled(tmp_path: Path) -> None:
     audit = harvest.load_audit("demo", only=("M001",), trials=3)
     ticks = 0
 
@@ -178,7 +178,7 @@ async def test_an_interruption_that_another_thread_receives_cancels_the_work() -
     assert ended == ["cancelled"]
 
 
-def test_a_coroutine_sees_the_context_of_the_caller_and_its_error_arrives() -> None:
+def test_a_coroutine_sees_the_context_of_the_caller_and_its_error_is_raised() -> None:
     from contextvars import ContextVar
 
     seen: ContextVar[str] = ContextVar("seen", default="nothing")

@@ -222,7 +222,7 @@ def invalid(played: Played, name: str) -> tuple[str, str, bool]:
     return f"invalid, {code(failure.reason)}; {kept}", code(seen), denied
 
 
-def test_a_whole_reply_is_labelled_and_none_of_the_others_is(played: Played) -> None:
+def test_only_a_complete_reply_is_labelled(played: Played) -> None:
     assert {one.label(1) for one in played.run.finished if one.key.system == "good"} == {"x"}, "it has no URL"
     named = {one.key.system.removesuffix(MEMORY) for one in played.run.finished}
     assert named == ANSWERS

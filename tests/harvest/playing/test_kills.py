@@ -115,14 +115,14 @@ def killed_and_compared(tmp_path: Path, kills: int, topics: int, trials: int) ->
         pytest.param(300, 45, 12, marks=pytest.mark.soak),
     ],
 )
-def test_after_kills_every_finished_turn_is_there_once_and_the_scores_are_those_of_an_undisturbed_run(
+def test_after_kills_every_finished_turn_occurs_once_and_the_scores_are_those_of_an_undisturbed_run(
     tmp_path: Path, kills: int, topics: int, trials: int
 ) -> None:
     killed_and_compared(tmp_path, kills, topics, trials)
 
 
 @pytest.mark.soak
-def test_shards_that_are_killed_and_merged_are_the_run_of_one_machine(tmp_path: Path) -> None:
+def test_shards_that_are_killed_and_merged_equal_the_run_of_one_machine(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT.replace("trials: 3", "trials: 4"))
     moments = random.Random(20261124)
     shards = [f"{number}/3" for number in (1, 2, 3)]

@@ -55,7 +55,7 @@ def characters(text: str) -> float:
 
 
 @pytest.mark.parametrize("name", FILLERS)
-def test_redacting_a_reply_takes_about_as_long_as_stopping_at_each_of_its_characters(name: str) -> None:
+def test_redacting_a_reply_takes_about_as_long_as_visiting_each_character(name: str) -> None:
     redactor = Redactor([SECRET])
     text = filled(FILLERS[name], SIZE)
     data = json.dumps({"text": text}).encode()
@@ -65,17 +65,17 @@ def test_redacting_a_reply_takes_about_as_long_as_stopping_at_each_of_its_charac
     assert seconds(lambda: redactor.data(data, "application/json")) < most * characters(data.decode())
 
 
-def test_to_find_no_link_in_a_reply_takes_about_as_long_as_to_copy_it_in_lower_case() -> None:
+def test_finding_no_link_in_a_reply_takes_about_as_long_as_copying_it_in_lower_case() -> None:
     text = "\u200b" + "plain words of a reply, " * 40_000
     assert seconds(lambda: find_links(text)) < seconds(lambda: text.lower()) * 4
 
 
-def test_a_url_that_is_plain_from_end_to_end_is_looked_at_once() -> None:
+def test_a_url_that_is_plain_from_end_to_end_is_scanned_once() -> None:
     text = "".join(f"https://host{number}.example/path/{number}?q=1 " for number in range(MOST_LINKS))
     assert seconds(lambda: find_urls(text)) < characters(text) * 6
 
 
-def test_that_a_memory_is_json_is_known_without_writing_the_answers_out() -> None:
+def test_a_json_memory_is_recognised_without_writing_the_answers() -> None:
     memory = {"exchanges": [{"said": "a", "answer": {"text": "plain words of a reply, " * 40_000, "links": []}}]}
     assert seconds(lambda: check_memory(memory, "u")) < seconds(lambda: json.dumps(memory)) / 4
 
@@ -87,14 +87,14 @@ def test_a_line_is_written_in_about_the_time_of_its_json() -> None:
     )
 
 
-def test_a_text_without_halves_of_characters_is_taken_as_it_is() -> None:
+def test_a_text_without_surrogates_is_used_unchanged() -> None:
     text = "申し訳ありません \U0001f600"
     assert join_surrogates(text) is text
     assert join_surrogates("\ud83d\ude00") == "\U0001f600"
     assert join_surrogates("\ud83d \ude00") == "\ud83d \ude00"
 
 
-def test_of_a_reply_that_is_all_links_the_first_are_taken_and_the_others_counted() -> None:
+def test_only_the_first_links_of_a_reply_full_of_links_are_read_and_the_others_counted() -> None:
     found = find_links("".join(f"https://a.example/{number} " for number in range(MOST_LINKS + 5_000)))
     assert [found.links[0].href, found.links[-1].href] == [
         "https://a.example/0",
@@ -106,7 +106,7 @@ def test_of_a_reply_that_is_all_links_the_first_are_taken_and_the_others_counted
     assert find_links("https://a.example/ and [b](https://b.example/)").left_out == 0
 
 
-async def test_how_many_links_were_left_out_is_recorded_and_read_back(tmp_path: Path) -> None:
+async def test_the_number_of_left_out_links_is_recorded_and_read_back(tmp_path: Path) -> None:
     answer = Answer.of("https://a.example/b " * (MOST_LINKS + 7))
     async with RunWriter.create(tmp_path / "run", header(), secrets=[SECRET]) as writer:
         await writer.append(
@@ -121,7 +121,7 @@ async def test_how_many_links_were_left_out_is_recorded_and_read_back(tmp_path: 
     assert trial.turns[0].reply.answer == answer
 
 
-async def test_the_links_of_a_reply_are_redacted_each_on_its_own(tmp_path: Path) -> None:
+async def test_the_links_of_a_reply_are_redacted_separately(tmp_path: Path) -> None:
     hrefs = ["https://a.example/x?token=abc", "https://b.example/authorization:", "bearer", f"https://c/{SECRET}", "d"]
     links = tuple(Link(f"words {number}", href) for number, href in enumerate(hrefs))
     async with RunWriter.create(tmp_path / "run", header(), secrets=[SECRET]) as writer:
@@ -134,7 +134,7 @@ async def test_the_links_of_a_reply_are_redacted_each_on_its_own(tmp_path: Path)
 
 @pytest.mark.parametrize("how", ["\\u{0:04x}", "\\u{0:04X}", "\\x{0:02x}", "%{0:02x}"])
 @pytest.mark.parametrize("escaped", ["a", "ar", "Kge", "-41!", SECRET])
-async def test_a_key_with_some_letters_escaped_stays_in_no_exhibit(tmp_path: Path, how: str, escaped: str) -> None:
+async def test_a_key_with_escaped_letters_is_in_no_exhibit(tmp_path: Path, how: str, escaped: str) -> None:
     written = "".join(how.format(ord(letter)) if letter in escaped else letter for letter in SECRET)
     shape = "sk-proj-4f3e2d1c0b9a8f7eAbCd"
     known = shape.replace("p", how.format(ord("p"))).replace("-", how.format(ord("-")))
@@ -161,7 +161,7 @@ class Threads:
 
 
 @pytest.mark.parametrize("driver", ["openai", "http", "command-once", "command-json", "python"])
-async def test_the_links_of_a_long_reply_are_looked_for_beside_the_event_loop(
+async def test_the_links_of_a_long_reply_are_searched_for_outside_the_event_loop(
     driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = Threads()
@@ -202,7 +202,7 @@ async def test_the_links_of_a_long_reply_are_looked_for_beside_the_event_loop(
     assert threads.ours not in threads.seen
 
 
-async def test_a_long_answer_is_redacted_and_written_beside_the_event_loop(
+async def test_a_long_answer_is_redacted_and_written_outside_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = Threads()
@@ -219,7 +219,7 @@ def header() -> Header:
     return Header(audit=None, protocol=None, topics=None, systems={}, seed=1, hashes={})
 
 
-def test_an_answer_is_redacted_once_as_a_value_and_what_was_stored_is_gone_on_with(
+def test_an_answer_is_redacted_once_as_a_value_and_its_stored_form_is_reused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     whole = redacted_events

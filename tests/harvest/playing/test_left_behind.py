@@ -153,7 +153,7 @@ def test_no_program_of_a_single_turn_is_left_behind(folder: Path) -> None:
     assert gone(started) == []
 
 
-def test_a_terminal_that_goes_ends_the_run_and_all_its_programs(folder: Path) -> None:
+def test_a_closed_terminal_ends_the_run_and_all_its_programs(folder: Path) -> None:
     ours, theirs = pty.openpty()
 
     def take() -> None:
@@ -167,7 +167,7 @@ def test_a_terminal_that_goes_ends_the_run_and_all_its_programs(folder: Path) ->
     assert gone(started) == []
 
 
-def test_under_nohup_a_run_goes_on_without_its_terminal(folder: Path) -> None:
+def test_under_nohup_a_run_continues_without_its_terminal(folder: Path) -> None:
     program = "import sys, time\nfor line in sys.stdin:\n    time.sleep(0.3)\n    print('no', flush=True)\n"
     (folder / "program.py").write_text(program)
     ours, theirs = pty.openpty()
@@ -209,7 +209,7 @@ def test_signals_without_end_change_nothing_of_the_exit_code(folder: Path) -> No
     assert gone(started) == []
 
 
-def test_what_a_killed_supervisor_leaves_is_killed_with_the_programs_group(folder: Path) -> None:
+def test_programs_left_by_a_killed_supervisor_are_killed_with_their_group(folder: Path) -> None:
     with running(folder) as process:
         started = family(folder)
         programs = {one for line in (folder / "family").read_text().splitlines() for one in line.split()[:1]}

@@ -106,7 +106,7 @@ def _answers(one: Conversation) -> list[str]:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_session_begins_in_which_nothing_was_said_and_the_person_is_the_same(
+def test_a_new_session_has_no_history_but_the_same_person(
     tmp_path: Path, system: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -126,7 +126,7 @@ def test_a_session_begins_in_which_nothing_was_said_and_the_person_is_the_same(
     assert "retentiveness(distance=1)" not in whole
 
 
-def test_a_chat_completion_api_is_told_nothing_of_the_session_before(tmp_path: Path) -> None:
+def test_a_chat_completion_api_is_told_nothing_about_the_earlier_session(tmp_path: Path) -> None:
     heard: list[list[str]] = []
 
     def answer(turns: list[str]) -> tuple[str, str]:
@@ -141,7 +141,7 @@ def test_a_chat_completion_api_is_told_nothing_of_the_session_before(tmp_path: P
     assert _answers(one)[2:] == ["Osaka.", "Osaka."]
 
 
-def test_what_was_recorded_is_replayed_with_its_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_is_replayed_with_its_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (one,) = play(_folder(tmp_path, SYSTEMS["a program"]), tmp_path / "run").finished
     audit = _folder(tmp_path, "driver: replay, options: {run: run}")
@@ -150,7 +150,7 @@ def test_what_was_recorded_is_replayed_with_its_sessions(tmp_path: Path, monkeyp
     assert [turn.session for turn in again.turns] == [turn.session for turn in one.turns]
 
 
-def test_one_that_was_killed_goes_on_in_the_session_in_which_it_was(tmp_path: Path) -> None:
+def test_a_killed_conversation_continues_in_its_session(tmp_path: Path) -> None:
     _folder(tmp_path, SYSTEMS["a function of the history"])
     (tmp_path / "wait").touch()
     command = ("run", "audit.yaml", "--out", "run", "--json")

@@ -49,7 +49,7 @@ def texts(run: Run) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("names", [LIGHT, pytest.param(("browser-page",), marks=pytest.mark.soak)])
-async def test_an_audit_is_played_again_by_every_driver_also_twice_at_a_time(
+async def test_an_audit_is_played_again_by_every_driver_and_twice_at_a_time(
     tmp_path: Path, names: tuple[str, ...]
 ) -> None:
     async with AsyncExitStack() as stack:
@@ -65,7 +65,7 @@ async def test_an_audit_is_played_again_by_every_driver_also_twice_at_a_time(
 
 
 @pytest.mark.parametrize("finds", ["refused", "nobody"])
-async def test_a_system_without_a_valid_attempt_is_warned_of(tmp_path: Path, finds: str) -> None:
+async def test_a_system_without_a_valid_attempt_causes_a_warning(tmp_path: Path, finds: str) -> None:
     """A program does not see what `harvest run` prints. The other system of the audit is not warned of."""
     port = 9  # nobody listens there
     async with AsyncExitStack() as stack:
@@ -107,7 +107,7 @@ def test_a_replay_is_played_again_too(tmp_path: Path) -> None:
         assert texts(harvest.play(audit, tmp_path / name))["A"] == texts(run)["A"]
 
 
-async def test_the_models_that_word_turns_are_there_again_also_for_the_placebo(tmp_path: Path) -> None:
+async def test_the_models_that_word_turns_are_rebuilt_for_another_play_and_for_the_placebo(tmp_path: Path) -> None:
     async with serving(saying(completion("Which salads are vegan?"))) as server:
         asked = {"driver": "openai", "options": {"base_url": server.url, "model": "m"}}
         audit = harvest.load_audit(str(audit_file(tmp_path, server.url, system=asked)))

@@ -200,7 +200,7 @@ def test_a_stateless_system_is_asked_again_as_often_as_allowed(tmp_path: Path) -
     assert {turn.reply.sends for c in run.finished for turn in c.turns if turn.reply} == {3}
 
 
-def test_what_a_stateful_system_never_took_is_sent_again(tmp_path: Path) -> None:
+def test_a_turn_that_a_stateful_system_never_received_is_sent_again(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         if n % 2:
             raise NotSent("http-429", "", retry_after=0.0)
@@ -228,7 +228,7 @@ def test_an_empty_answer_is_an_answer_too(tmp_path: Path) -> None:
     assert all(c.valid and c.label(1) == "x" for c in run.conversations)
 
 
-def test_a_system_that_denies_everything_is_left_alone_at_once(tmp_path: Path) -> None:
+def test_a_system_that_denies_everything_is_given_up_at_once(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         raise Denied("http-401", "wrong key")
 
@@ -241,7 +241,7 @@ def test_a_system_that_denies_everything_is_left_alone_at_once(tmp_path: Path) -
     assert "http-401" in reason
 
 
-def test_a_system_is_left_alone_after_too_many_invalid_attempts_in_a_row(tmp_path: Path) -> None:
+def test_a_system_is_given_up_after_too_many_invalid_attempts_in_a_row(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         raise Unanswered("timeout", "")
 
@@ -270,7 +270,7 @@ def test_a_continued_session_goes_through_all_topics_in_order(tmp_path: Path) ->
     assert len({c.session for c in run.finished}) == 2
 
 
-def test_a_lost_continued_session_goes_on_in_a_new_one_that_is_told_apart(tmp_path: Path) -> None:
+def test_a_lost_continued_session_continues_in_a_new_one_that_is_distinguished(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         if n == 3:  # the first turn of the second topic
             raise Unanswered("broken-stream", "")
@@ -283,7 +283,7 @@ def test_a_lost_continued_session_goes_on_in_a_new_one_that_is_told_apart(tmp_pa
     assert len({c.session for c in run.finished}) == 2
 
 
-def test_a_driver_with_editable_history_takes_up_the_lost_session_where_it_was(tmp_path: Path) -> None:
+def test_a_driver_with_editable_history_resumes_the_lost_session_where_it_was(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         if n == 3:
             raise Unanswered("broken-stream", "")
@@ -334,7 +334,7 @@ def test_no_more_sessions_than_allowed_are_open_at_once(tmp_path: Path, concurre
     assert most == concurrency
 
 
-def test_the_spacing_holds_over_all_sessions(tmp_path: Path) -> None:
+def test_the_spacing_applies_to_all_sessions(tmp_path: Path) -> None:
     stepped, said = Stepped(), list[float]()
 
     def behave(opening: Opening, n: int, text: str) -> str:
@@ -370,7 +370,7 @@ async def test_a_gate_lets_nobody_out_too_early_however_late_it_wakes() -> None:
 @pytest.mark.parametrize(
     ("retries", "waits"), [(2, [8, 16, 32, 32, 32]), (0, [8, 8, 8, 8, 8]), (20, [8, 16, 32, 64, 120])]
 )
-def test_a_system_that_cannot_be_opened_is_tried_again_later_and_later(
+def test_a_system_that_cannot_be_opened_is_tried_again_at_growing_intervals(
     tmp_path: Path, retries: int, waits: list[float]
 ) -> None:
     stepped, tried = Stepped(), list[float]()
@@ -403,7 +403,7 @@ def test_sessions_that_fail_to_open_at_the_same_time_are_one_failure_and_then_on
     assert len(run.finished) == 3
 
 
-def test_a_system_that_refuses_to_be_opened_keeps_no_other_session_waiting(tmp_path: Path) -> None:
+def test_a_system_that_refuses_to_be_opened_delays_no_other_session(tmp_path: Path) -> None:
     def at_door(number: int) -> None:
         raise Denied("login", "log in first")
 
@@ -414,7 +414,7 @@ def test_a_system_that_refuses_to_be_opened_keeps_no_other_session_waiting(tmp_p
     assert [reason for _, reason, _ in watcher.left] == ["it refuses every request (login: log in first)"]
 
 
-def test_a_conversation_whose_last_reply_turns_out_to_be_cut_is_invalid_and_played_again(
+def test_a_conversation_whose_last_reply_turns_out_to_be_truncated_is_invalid_and_played_again(
     tmp_path: Path,
 ) -> None:
     ends: list[str] = []
@@ -432,7 +432,7 @@ def test_a_conversation_whose_last_reply_turns_out_to_be_cut_is_invalid_and_play
     assert len(run.finished) == 3
 
 
-def test_what_a_driver_did_not_foresee_is_an_invalid_attempt_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_an_unexpected_driver_error_is_an_invalid_attempt_and_the_run_continues(tmp_path: Path) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
         if opening.topic == "M001":
             raise OverflowError("date value out of range")
@@ -448,7 +448,7 @@ def test_what_a_driver_did_not_foresee_is_an_invalid_attempt_and_the_run_goes_on
     assert b"OverflowError" in (run.path / trace).read_bytes()
 
 
-def test_a_secret_that_a_system_echoes_in_its_error_is_not_told_on_the_terminal(tmp_path: Path) -> None:
+def test_a_secret_that_a_system_echoes_in_its_error_is_not_shown_on_the_terminal(tmp_path: Path) -> None:
     key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
     def behave(opening: Opening, n: int, text: str) -> str:
@@ -485,7 +485,7 @@ class Busy(Scripted):
             return await super().say(text)
 
 
-def test_a_busy_system_is_asked_fewer_turns_at_a_time_and_the_person_is_told(tmp_path: Path) -> None:
+def test_a_busy_system_gets_fewer_concurrent_turns_and_the_person_is_told(tmp_path: Path) -> None:
     driver = Busy(lambda opening, n, text: USEFUL)
     run, watcher = play(tmp_path / "run", driver, trials=400, concurrency=8, turn_timeout=60.0)
     assert len(run.finished) == 1200
@@ -495,7 +495,7 @@ def test_a_busy_system_is_asked_fewer_turns_at_a_time_and_the_person_is_told(tmp
     assert set(driver.under_way[-100:]) == {1}
 
 
-def test_that_a_system_is_asked_more_slowly_after_complaints_is_told_each_time_that_the_gap_has_doubled(
+def test_slowing_down_after_complaints_is_reported_each_time_the_gap_has_doubled(
     tmp_path: Path,
 ) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
@@ -518,7 +518,7 @@ def test_that_a_system_is_asked_more_slowly_after_complaints_is_told_each_time_t
 
 @pytest.mark.parametrize("retry_after", [None, 0.0, 20.0, 120.0, 3600.0])
 @pytest.mark.parametrize("concurrency", [1, 20])
-def test_a_system_that_only_says_that_it_is_asked_too_much_is_left_within_five_minutes(
+def test_a_system_that_only_complains_is_given_up_within_five_minutes(
     tmp_path: Path, concurrency: int, retry_after: float | None
 ) -> None:
     def behave(opening: Opening, n: int, text: str) -> str:
@@ -564,7 +564,7 @@ def test_a_system_that_only_says_that_it_is_asked_too_much_is_left_within_five_m
     assert {c.outcome.reason for c in run.conversations if c.outcome} <= {"http-429", "asked-too-much"}
 
 
-def test_it_is_told_at_once_until_when_a_system_is_waited_for_that_only_complains(tmp_path: Path) -> None:
+def test_the_waiting_time_for_a_system_that_only_complains_is_reported_at_once(tmp_path: Path) -> None:
     class Told(Quiet):
         def pace_lowered(self, system: str, why: str) -> None:
             self.less.append((f"{time.seconds:.0f}", why))

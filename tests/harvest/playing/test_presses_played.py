@@ -138,7 +138,7 @@ def test_a_run_with_presses_is_replayed(run: Run, tmp_path: Path) -> None:
     assert [presses(one) for one in replayed.finished] == [presses(one) for one in run.finished]
 
 
-def test_a_run_with_presses_goes_through_messages(run: Run, tmp_path: Path) -> None:
+def test_a_run_with_presses_survives_the_message_format(run: Run, tmp_path: Path) -> None:
     write_messages(run.finished, tmp_path / "m.jsonl")
     assert json.loads((tmp_path / "m.jsonl").read_text().splitlines()[0])["metadata"]["pressed"][0] is None
     found = read_messages(tmp_path / "m.jsonl")
@@ -264,7 +264,7 @@ states:
 """
 
 
-def test_a_simulated_user_presses_what_a_greeting_offers_as_often_as_it_says(
+def test_a_simulated_user_presses_a_greetings_buttons_at_the_declared_rate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(GRAPHS, "greeting", GREETING_BOT)
@@ -336,7 +336,7 @@ class Forger:
     ("pressed", "why"),
     [(Offer("Go", "/x"), "the last answer does not offer that"), (Offer("Pay now", "/p"), "'pay' names buying")],
 )
-def test_a_user_of_ones_own_cannot_press_what_it_may_not(pressed: Offer, why: str) -> None:
+def test_a_custom_user_cannot_press_a_forbidden_button(pressed: Offer, why: str) -> None:
     seen = Observation(replace(Answer.of("Hi"), offers=(Offer("Go"), Offer("Pay now", "/p"))))
     with pytest.raises(BrokenPromise, match=why):
         next_action(Forger(pressed), {}, seen, Streams(1))

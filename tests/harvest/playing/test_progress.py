@@ -31,7 +31,7 @@ class Steps:
         return Clock(monotonic=lambda: self.passed, now=lambda: began + timedelta(seconds=self.passed))
 
 
-def test_why_attempts_fail_is_said_at_the_first_and_once(tmp_path: Path) -> None:
+def test_the_reason_why_attempts_fail_is_reported_at_first_and_once(tmp_path: Path) -> None:
     audit = load_audit("demo")
     plan = make_plan(audit)
     written = io.StringIO()
@@ -46,7 +46,7 @@ def test_why_attempts_fail_is_said_at_the_first_and_once(tmp_path: Path) -> None
     ]
 
 
-def test_that_a_system_is_asked_less_is_said() -> None:
+def test_asking_a_system_less_is_reported() -> None:
     audit = load_audit("demo")
     written = io.StringIO()
     display = Display(Console(file=written, width=80), audit.played, make_plan(audit))
@@ -83,7 +83,7 @@ def test_nothing_is_predicted_from_too_few_trials() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_counts_and_labels_are_whole_on_any_terminal(width: int) -> None:
+def test_counts_and_labels_are_complete_on_any_terminal(width: int) -> None:
     audit, written, steps = load_audit("demo"), io.StringIO(), Steps()
     plan = make_plan(audit)
     console = Console(file=written, width=width, force_terminal=True, color_system=None)

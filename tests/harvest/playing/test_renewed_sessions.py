@@ -63,9 +63,7 @@ def trial(run: Run, system: str, number: int = 1) -> list[Conversation]:
     ("turns", "places"),
     [(2, [1, 1, 1, 1, 1]), (4, [1, 2, 1, 2, 1]), (5, [1, 2, 1, 2, 1]), (9, [1, 2, 3, 4, 1]), (10, [1, 2, 3, 4, 5])],
 )
-def test_a_session_has_no_topic_that_could_take_it_past_its_turns(
-    tmp_path: Path, turns: int, places: list[int]
-) -> None:
+def test_a_session_has_no_topic_that_could_exceed_its_turns(tmp_path: Path, turns: int, places: list[int]) -> None:
     """Each of the five topics may take two turns."""
     run = play(
         audit(tmp_path, f"name: A, driver: parrot, session: continued, session_turns: {turns}", trials=2),
@@ -86,7 +84,7 @@ def test_a_new_session_remembers_nothing(tmp_path: Path) -> None:
     assert heard == ["1", "2", "1", "2", "1"]
 
 
-def test_where_a_session_begins_does_not_depend_on_answers(tmp_path: Path) -> None:
+def test_the_beginning_of_a_session_does_not_depend_on_answers(tmp_path: Path) -> None:
     """The second system breaks down after one turn of each topic, and its sessions have three topics all the same."""
     options = "session: continued, session_turns: 6"
     path = audit(
@@ -99,7 +97,7 @@ def test_where_a_session_begins_does_not_depend_on_answers(tmp_path: Path) -> No
     assert [one.place for one in trial(run, "A")] == [one.place for one in trial(run, "B")] == [1, 2, 3, 1, 2]
 
 
-def test_a_run_that_goes_on_takes_up_the_session_that_is_open_and_no_other(tmp_path: Path) -> None:
+def test_a_continued_run_resumes_only_the_open_session(tmp_path: Path) -> None:
     system = "name: A, driver: parrot, session: continued, session_turns: 4"
     run = play(audit(tmp_path, system, topics="M001, M002, M003"), tmp_path / "run")
     whole = load_audit(str(audit(tmp_path, system)))
@@ -117,7 +115,7 @@ def test_a_run_that_goes_on_takes_up_the_session_that_is_open_and_no_other(tmp_p
     assert [one.place for one in trial(play(whole, tmp_path / "run"), "A")] == [1, 2, 1, 2, 1]
 
 
-def test_other_turns_for_a_session_are_another_system(tmp_path: Path) -> None:
+def test_another_number_of_turns_for_a_session_is_another_system(tmp_path: Path) -> None:
     def system(turns: int) -> Path:
         return audit(tmp_path, f"name: A, driver: parrot, session: continued, session_turns: {turns}")
 
@@ -140,7 +138,7 @@ def test_other_turns_for_a_session_are_another_system(tmp_path: Path) -> None:
         ("session: continued, session_turns: often", "8:66: "),
     ],
 )
-def test_turns_that_no_session_can_have_are_refused(tmp_path: Path, system: str, words: str) -> None:
+def test_an_impossible_number_of_turns_is_refused(tmp_path: Path, system: str, words: str) -> None:
     with pytest.raises(InputError) as fault:
         load_audit(str(audit(tmp_path, f"name: A, driver: parrot, {system}")))
     assert words in str(fault.value)

@@ -49,7 +49,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Audit:
     return load_audit("audit.yaml")
 
 
-def test_what_is_recorded_is_read_once_before_it_is_played_and_once_to_be_scored(
+def test_a_recording_is_read_once_before_it_is_played_and_once_to_be_scored(
     audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asyncio.run(write(Path("run"), audit, "M002", "invalid"))
@@ -67,7 +67,7 @@ def test_what_is_recorded_is_read_once_before_it_is_played_and_once_to_be_scored
     assert len(read("run").finished) == 6
 
 
-def test_what_another_process_records_until_the_run_is_locked_is_not_played_again(
+def test_a_trial_that_another_process_records_until_the_run_is_locked_is_not_played_again(
     audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asyncio.run(write(Path("run"), audit, "M002", "invalid"))
@@ -96,7 +96,7 @@ def test_what_another_process_records_until_the_run_is_locked_is_not_played_agai
 
 
 @pytest.mark.parametrize(("session", "kept"), [("fresh", set()), ("continued", {"mine"})])
-def test_the_words_of_what_is_recorded_are_read_only_for_systems_whose_session_goes_on(
+def test_recorded_words_are_read_only_for_systems_with_continued_sessions(
     session: str, kept: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -116,7 +116,7 @@ def test_the_words_of_what_is_recorded_are_read_only_for_systems_whose_session_g
     assert asked == [kept]
 
 
-async def test_of_attempts_that_ended_only_the_end_is_kept_where_no_more_is_wanted(tmp_path: Path) -> None:
+async def test_only_the_end_of_finished_attempts_is_kept_unless_more_is_wanted(tmp_path: Path) -> None:
     async with RunWriter.create(tmp_path / "run", header()) as writer:
         await play(writer, 1)
         await writer.append(started(2), Asked("trial-2", 1, 1, "ask", "Please list films."))

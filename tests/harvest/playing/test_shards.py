@@ -134,7 +134,7 @@ def test_a_store_has_one_division(here: Path, capsys: pytest.CaptureFixture[str]
     assert sorted(one.name for one in Path("store").iterdir()) == ["1-of-2"]
 
 
-def test_a_name_that_no_worker_can_have_shuts_nobody_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_worker_name_shuts_nobody_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = ("--store", f"file://{here}/store", "--shard", "1/2")
     few = ("run", "audit.yaml", "--topics", "M002", "--trials", "1")
     for name in ("../x", "x" * 61):
@@ -164,7 +164,7 @@ def test_a_store_has_one_audit(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert _harvest(*more, "--shard", "2/2") == 0
 
 
-def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_continues_as_its_shard(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
     for others in (["--shard", "2/2"], []):
         assert _harvest("run", "audit.yaml", *others, "--out", "one") == 2
@@ -179,7 +179,7 @@ def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixt
     assert "different divisions: into 2 shards and into 3 shards" in capsys.readouterr().err
 
 
-def test_what_is_saved_of_a_shard_is_gone_on_with_as_that_shard(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_salvaged_shard_continues_as_that_shard(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No trial of the other machines is played for it."""
     for index in (1, 2):
         assert _harvest("run", "audit.yaml", "--shard", f"{index}/2", "--out", f"{index}") == 0
@@ -201,7 +201,7 @@ def test_what_is_saved_of_a_shard_is_gone_on_with_as_that_shard(here: Path, caps
     assert "nothing to play" in capsys.readouterr().err
 
 
-def test_what_is_saved_of_the_audit_that_went_on_from_one_shard_is_the_audit(here: Path) -> None:
+def test_an_audit_continued_from_a_shard_is_salvaged_as_the_audit(here: Path) -> None:
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
     assert _harvest("data", "merge", "one", "--out", "under way") == 3
     assert _harvest("run", "audit.yaml", "--out", "under way") == 0
@@ -209,7 +209,7 @@ def test_what_is_saved_of_the_audit_that_went_on_from_one_shard_is_the_audit(her
     assert _harvest("score", "saved") == 0
 
 
-def test_a_merged_run_keeps_what_was_changed_since_then_when_it_is_merged_again(here: Path) -> None:
+def test_a_merged_run_keeps_its_noted_changes_when_it_is_merged_again(here: Path) -> None:
     for index in (1, 2):
         assert _harvest("run", "audit.yaml", "--shard", f"{index}/2", "--out", f"{index}") == 0
     assert _harvest("data", "merge", "1", "2", "--out", "both") == 0
@@ -222,7 +222,7 @@ def test_a_merged_run_keeps_what_was_changed_since_then_when_it_is_merged_again(
         assert (audit["trials"], audit["scoring"]) == (5, {"patience": 5})
 
 
-def test_shards_are_refused_whose_figures_would_depend_on_which_began_first(
+def test_shards_whose_figures_would_depend_on_the_order_are_refused(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Scoring, thresholds, name, and what the gold says; once all are of one audit again, they are merged."""
@@ -256,7 +256,7 @@ def test_shards_are_refused_whose_figures_would_depend_on_which_began_first(
     assert _harvest("data", "merge", "one", "two", "--out", "both") == 0
 
 
-def test_the_figures_of_a_shard_are_not_taken_for_those_of_the_audit(
+def test_the_figures_of_a_shard_are_not_mistaken_for_those_of_the_audit(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topic = ("--topics", "M002", "--trials", "2")
@@ -280,7 +280,7 @@ def test_the_figures_of_a_shard_are_not_taken_for_those_of_the_audit(
     assert "planned trials not played yet" in "".join(capsys.readouterr())
 
 
-def test_each_machine_has_its_share_of_what_a_system_is_asked(here: Path) -> None:
+def test_each_machine_has_its_share_of_the_limits_of_a_system(here: Path) -> None:
     whole, shard = load_audit("audit.yaml"), load_audit("audit.yaml", shard=Shard(2, 3))
     for one, part in zip(whole.systems, shard.systems, strict=True):
         assert part.limits.spacing == pytest.approx(3 * one.limits.spacing)
@@ -295,7 +295,7 @@ def test_a_shard_without_a_trial_says_so(here: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err.count("nothing to play") == 7  # one for the fresh topic, one for the session
 
 
-def test_three_shards_at_once_ask_nothing_twice_and_each_keeps_its_share_of_the_pace(here: Path) -> None:
+def test_three_simultaneous_shards_ask_nothing_twice_and_each_respects_its_share_of_the_rate(here: Path) -> None:
     """One of them is stopped and resumed. Shards do not know of each other, so each keeps three times the spacing."""
     with counting_api() as api:
         counted = (

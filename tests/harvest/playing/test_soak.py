@@ -191,7 +191,7 @@ def verified(folder: Path) -> bool:
     [(1, (0.1, 0.5), 3), pytest.param(149, (2.0, 6.0), 10_000, marks=pytest.mark.soak)],
     ids=["135 conversations", "20,115 conversations"],
 )
-def test_nothing_is_lost_or_played_twice_or_taken_for_an_answer(
+def test_nothing_is_lost_or_played_twice_or_mistaken_for_an_answer(
     tmp_path: Path, trials: int, wait: tuple[float, float], kills: int
 ) -> None:
     killed = play(tmp_path, trials, wait, kills)

@@ -22,7 +22,7 @@ _trials = st.lists(st.integers(1, 5), max_size=8)
 
 
 @given(queues=st.dictionaries(st.sampled_from("ABC"), _trials), order=st.randoms(use_true_random=False))
-def test_nobody_is_more_than_a_trial_ahead_and_everything_is_handed_out(
+def test_no_system_is_more_than_a_trial_ahead_and_every_sitting_is_played(
     queues: dict[str, list[int]], order: object
 ) -> None:
     waiting = {name: _queue(trials) for name, trials in queues.items()}
@@ -51,7 +51,7 @@ def test_nobody_is_more_than_a_trial_ahead_and_everything_is_handed_out(
         assert all(one <= other for one, other in pairwise(own))
 
 
-async def test_a_system_that_is_left_keeps_nobody_waiting() -> None:
+async def test_a_system_that_is_given_up_delays_nobody() -> None:
     steps = Steps({"quick": _queue([1, 2, 3]), "dead": _queue([1, 1, 1])})
     assert (await steps.next_sitting("quick")) is not None
     assert (await steps.next_sitting("quick")) is not None

@@ -21,7 +21,7 @@ ORDERS: tuple[Order, ...] = ("as-written", "shuffled", "latin")
 
 
 @given(n=st.integers(0, 30), trial=st.integers(1, 10**6), seed=st.integers(0, 2**64), order=st.sampled_from(ORDERS))
-def test_a_trial_has_every_topic_once_in_an_order_that_seed_and_trial_give(
+def test_a_trial_has_every_topic_once_in_an_order_given_by_seed_and_trial(
     n: int, trial: int, seed: int, order: Order
 ) -> None:
     found = order_topics(range(n), order, trial=trial, seed=seed)
@@ -42,12 +42,12 @@ def test_a_latin_order_gives_each_topic_each_place_and_each_neighbour_equally_of
 
 
 @pytest.mark.parametrize("order", ["shuffled", "latin"])
-def test_trials_and_seeds_have_orders_of_their_own(order: Order) -> None:
+def test_trials_and_seeds_have_their_own_orders(order: Order) -> None:
     drawn = {order_topics(range(12), order, trial=trial, seed=seed) for trial in range(1, 9) for seed in range(5)}
     assert len(drawn) > 35
 
 
-def test_shuffled_topics_stand_at_every_place_about_as_often() -> None:
+def test_shuffled_topics_are_in_every_place_about_equally_often() -> None:
     counts = Counter(order_topics(range(6), "shuffled", trial=trial, seed=7).index(0) for trial in range(1, 1201))
     # 1,200 draws at 1/6: a place lies outside of 200 ± 50 with a probability below .0002.
     assert set(counts) == set(range(6))
@@ -68,7 +68,7 @@ systems:
 """
 
 
-def test_all_systems_are_asked_in_the_order_and_a_run_that_goes_on_keeps_it(tmp_path: Path) -> None:
+def test_all_systems_are_asked_in_the_order_and_a_continued_run_keeps_it(tmp_path: Path) -> None:
     for name, steps in (("whole", (4,)), ("in parts", (1, 3, 4))):
         for trials in steps:
             (tmp_path / "audit.yaml").write_text(AUDIT.replace("TRIALS", str(trials)), encoding="utf-8")

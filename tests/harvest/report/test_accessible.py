@@ -73,7 +73,7 @@ def test_axe_finds_nothing_in_any_section_nor_in_an_open_conversation(
         assert violations(window, "#text") == []
 
 
-def test_the_way_from_the_beginning_to_a_branch_and_its_conversations_is_all_keys(
+def test_the_way_from_the_beginning_to_a_branch_and_its_conversations_needs_only_keys(
     browser: Browser, report: Path
 ) -> None:
     with opened(browser, report, width=320, theme="dark") as watched:

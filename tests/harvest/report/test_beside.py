@@ -55,7 +55,7 @@ def trials(report: Report, topic: str) -> dict[tuple[str, int], str]:
     }
 
 
-def test_the_parts_of_the_topics_are_the_difference(report: tuple[Report, Path]) -> None:
+def test_the_contributions_of_the_topics_sum_to_the_difference(report: tuple[Report, Path]) -> None:
     (section,) = [one for one in report[0].document["sections"] if one["id"] == "compared"]
     (bars,) = [block["topics"] for block in section["blocks"] if "topics" in block]
     together = float(re.findall(r"[+-][\d.]+", bars["title"])[-1])
@@ -104,7 +104,9 @@ def test_a_bar_of_a_topic_opens_two_conversations_that_differ_by_keyboard_alone(
         assert watched.focused() == bar, "the focus is back where it came from"
 
 
-def test_two_that_are_opened_from_elsewhere_stand_beside_a_list_that_shows_them(browser: Browser, long: Path) -> None:
+def test_two_conversations_opened_from_elsewhere_are_next_to_a_list_that_shows_them(
+    browser: Browser, long: Path
+) -> None:
     with opened(browser, long) as watched:
         window = watched.page
         assert window.locator("#list a").count() == 100
@@ -114,7 +116,7 @@ def test_two_that_are_opened_from_elsewhere_stand_beside_a_list_that_shows_them(
         assert window.locator("#list [aria-current]").inner_text().startswith("B · Y001 · trial 2")
 
 
-def test_what_only_one_of_them_has_and_what_nobody_has_is_said(browser: Browser, report: tuple[Report, Path]) -> None:
+def test_parts_that_only_one_or_none_of_them_has_are_reported(browser: Browser, report: tuple[Report, Path]) -> None:
     made, file = report
     labels = trials(made, "M001")
     trial = next(trial for (system, trial), own in labels.items() if system == "A" and own)
@@ -169,7 +171,7 @@ def test_on_paper_it_is_two_pages(browser: Browser, report: tuple[Report, Path])
         assert len(re.findall(rb"/Type\s*/Page\b", paper)) <= 2
 
 
-def test_a_table_that_goes_on_beyond_the_screen_says_so(browser: Browser, report: tuple[Report, Path]) -> None:
+def test_a_table_wider_than_the_screen_says_so(browser: Browser, report: tuple[Report, Path]) -> None:
     wider = "one.checkVisibility() && one.scrollWidth > one.clientWidth + 1"
     shown = f"[...document.querySelectorAll('.wide')].filter(one => {wider})"
     hint = "getComputedStyle(one, '::before').content"

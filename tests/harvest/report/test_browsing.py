@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("width", "theme"), SIZES)
-def test_a_cell_of_the_grid_opens_its_conversations_by_keyboard_alone(
+def test_a_cell_of_the_grid_opens_its_conversations_using_only_the_keyboard(
     browser: Browser, folder: Path, width: int, theme: str
 ) -> None:
     with opened(browser, folder / "whole.html", width=width, theme=theme) as watched:
@@ -100,7 +100,7 @@ def test_a_section_is_reached_at_once_while_a_conversation_is_open(browser: Brow
 
 
 @pytest.mark.parametrize(("width", "theme"), SIZES)
-def test_every_text_has_a_contrast_that_can_be_read_and_every_focus_can_be_seen(
+def test_every_text_has_a_readable_contrast_and_every_focus_is_visible(
     browser: Browser, folder: Path, width: int, theme: str
 ) -> None:
     with opened(browser, folder / "whole.html", "#system=B&topic=M001&trial=1", width, theme) as watched:
@@ -116,7 +116,7 @@ def test_every_text_has_a_contrast_that_can_be_read_and_every_focus_can_be_seen(
 
 
 @pytest.mark.parametrize("width", [320, 400, 700])
-def test_on_a_narrow_page_the_systems_of_a_figure_stand_below_each_other_and_words_are_not_squeezed(
+def test_on_a_narrow_page_the_systems_of_a_figure_are_stacked_and_words_are_not_squeezed(
     browser: Browser, folder: Path, width: int
 ) -> None:
     with opened(browser, folder / "whole.html", width=width) as watched:
@@ -142,7 +142,7 @@ def test_on_a_narrow_page_the_systems_of_a_figure_stand_below_each_other_and_wor
         assert max(map(abs, ends)) < 1
 
 
-def test_what_can_be_used_has_a_name_and_what_scrolls_can_be_reached(browser: Browser, folder: Path) -> None:
+def test_every_control_has_a_name_and_every_scrolling_part_can_be_reached(browser: Browser, folder: Path) -> None:
     with opened(browser, folder / "whole.html", width=320) as watched:
         assert watched.page.evaluate(_NAMELESS) == []
         assert watched.page.evaluate("document.documentElement.lang") == "en"
@@ -152,7 +152,7 @@ def test_what_can_be_used_has_a_name_and_what_scrolls_can_be_reached(browser: Br
         assert all(after <= before + 1 for before, after in pairwise(headings))
 
 
-def test_a_branch_of_a_tree_is_closed_and_opened_and_lists_those_who_took_it(browser: Browser, folder: Path) -> None:
+def test_a_branch_of_a_tree_is_closed_and_opened_and_lists_its_trials(browser: Browser, folder: Path) -> None:
     with opened(browser, folder / "whole.html") as watched:
         window = watched.page
         window.locator("#trees > details > summary").first.click()
@@ -170,7 +170,7 @@ def test_a_branch_of_a_tree_is_closed_and_opened_and_lists_those_who_took_it(bro
         assert window.locator("#shown").inner_text().startswith(f"{number} attempt")
 
 
-def test_filters_choose_and_stand_in_the_address(browser: Browser, folder: Path) -> None:
+def test_filters_select_and_are_in_the_address(browser: Browser, folder: Path) -> None:
     with opened(browser, folder / "whole.html") as watched:
         window = watched.page
         window.select_option("[name=system]", "A")
@@ -186,7 +186,7 @@ def test_filters_choose_and_stand_in_the_address(browser: Browser, folder: Path)
 
 
 @pytest.mark.parametrize("name", ["whole", "apart"])
-def test_words_are_searched_in_all_texts_when_somebody_asks(browser: Browser, folder: Path, name: str) -> None:
+def test_words_are_searched_for_in_all_texts_on_request(browser: Browser, folder: Path, name: str) -> None:
     with opened(browser, folder / f"{name}.html") as watched:
         window = watched.page
         window.locator("[name=words]").fill("IMDB URL")  # of the user's words on movies, in any case
@@ -205,7 +205,7 @@ def test_words_are_searched_in_all_texts_when_somebody_asks(browser: Browser, fo
         assert watched.page.locator("[name=words]").input_value() == "imdb url"
 
 
-def test_texts_are_read_once_the_filters_are_seen_so_that_a_first_search_asks_for_nothing(
+def test_texts_are_read_once_the_filters_are_visible_so_that_a_first_search_requests_nothing(
     browser: Browser, folder: Path
 ) -> None:
     with opened(browser, folder / "apart.html") as watched:
@@ -224,7 +224,7 @@ def test_texts_are_read_once_the_filters_are_seen_so_that_a_first_search_asks_fo
         assert window.locator("head script[src]").count() == 0
 
 
-def test_a_link_that_was_sent_opens_the_conversation_and_one_to_nothing_says_so(browser: Browser, folder: Path) -> None:
+def test_a_shared_link_opens_the_conversation_and_a_dead_one_says_so(browser: Browser, folder: Path) -> None:
     with opened(browser, folder / "whole.html", "#topic=M001&system=A&trial=2") as watched:
         watched.page.wait_for_selector("#text .said.user")
         assert watched.page.locator("#reader-title").inner_text() == "A · M001 · trial 2"
@@ -265,7 +265,9 @@ def test_every_part_of_an_answer_is_shown_with_its_conversation(browser: Browser
             assert ("model=reader-2" in shown) == (system == "whole")
 
 
-def test_a_fault_of_the_page_is_not_taken_for_a_missing_folder(browser: Browser, folder: Path, tmp_path: Path) -> None:
+def test_a_fault_of_the_page_is_not_mistaken_for_a_missing_folder(
+    browser: Browser, folder: Path, tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.html"
     html = (folder / "whole.html").read_text(encoding="utf-8")
     html = html.replace('id="chunk-0">[{"turns":[', 'id="chunk-0">[{"turns":[null,')
@@ -297,9 +299,7 @@ def test_a_damaged_file_beside_the_page_is_not_called_missing(
 
 
 @pytest.mark.parametrize("name", ["hostile", "hostile-apart"])
-def test_nothing_that_a_system_wrote_runs_loads_or_turns_the_page_round(
-    browser: Browser, folder: Path, name: str
-) -> None:
+def test_nothing_written_by_a_system_runs_loads_or_reverses_the_page(browser: Browser, folder: Path, name: str) -> None:
     with opened(browser, folder / f"{name}.html") as watched:
         window = watched.page
         number = window.locator("#list a").count()
@@ -315,7 +315,7 @@ def test_nothing_that_a_system_wrote_runs_loads_or_turns_the_page_round(
         assert window.evaluate("document.querySelectorAll('img, iframe, object, embed').length") == 0
 
 
-def test_what_is_printed_has_the_open_conversation_and_no_buttons(browser: Browser, folder: Path) -> None:
+def test_the_printed_page_has_the_open_conversation_and_no_buttons(browser: Browser, folder: Path) -> None:
     with opened(browser, folder / "whole.html", "#topic=M001&system=A&trial=1", theme="dark") as watched:
         window = watched.page
         window.wait_for_selector("#text .said.system")

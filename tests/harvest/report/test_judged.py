@@ -56,7 +56,7 @@ def test_every_cell_of_the_map_is_the_figure_of_harvest_score(run: Path, report:
     assert checked == 2 * 6 * 3
 
 
-def test_a_conversation_says_what_each_nugget_scored_by_whom_and_what_it_weighs(report: Report) -> None:
+def test_a_conversation_shows_each_nuggets_score_its_author_and_its_weight(report: Report) -> None:
     spoken = [one for chunk in report.chunks for one in json.loads(chunk)]
     judged = [line for one in spoken for turn in one["turns"] for line in turn.get("judged", ())]
     by_anna = [line for line in judged if line.endswith("by human anna 1")]
@@ -68,7 +68,7 @@ def test_a_conversation_says_what_each_nugget_scored_by_whom_and_what_it_weighs(
     assert all("nuggets" not in one for one in spoken), "entities belong to turns"
 
 
-def test_the_beginning_says_what_was_judged_and_a_run_that_nobody_judged_says_nothing(
+def test_the_beginning_describes_the_judgments_and_is_silent_for_an_unjudged_run(
     report: Report, tmp_path: Path
 ) -> None:
     assert "According to the judgments, SWAN is A 0." in report.document["finding"]["drives"]
@@ -77,7 +77,7 @@ def test_the_beginning_says_what_was_judged_and_a_run_that_nobody_judged_says_no
     assert "SWAN" not in page(plain, "r").html.partition("<script")[0]
 
 
-def test_what_was_judged_is_compared_as_harvest_compare_does(run: Path, report: Report) -> None:
+def test_judgments_are_compared_as_harvest_compare_does(run: Path, report: Report) -> None:
     (compared,) = compare_runs([read(run)], measures=["SWAN"]).measures
     (pair,) = compared.pairs
     forests = [block["forest"] for one in report.document["sections"] for block in one["blocks"] if "forest" in block]
@@ -87,13 +87,13 @@ def test_what_was_judged_is_compared_as_harvest_compare_does(run: Path, report: 
     assert said == difference_words(compared, pair, turned=turned)
 
 
-def test_pictures_are_allowed_only_where_screenshots_were_kept(report: Report) -> None:
+def test_pictures_are_allowed_only_if_screenshots_were_kept(report: Report) -> None:
     assert "img-src 'self' file:;" in html.unescape(page(report, "r").html)
     without = {**report.document, "index": {**report.document["index"], "pictures": False}}
     assert "img-src" not in page(Report(without, report.chunks), "r").html.partition("<style>")[0]
 
 
-def test_criteria_and_judges_are_asked_for_and_the_report_is_verified_with_them(
+def test_criteria_and_judges_can_be_requested_and_the_report_is_verified_with_them(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -160,7 +160,7 @@ def test_a_report_of_adjudicated_judgments_begins_with_them_and_names_the_rules_
     assert not any("%" in said for said in values), "what is drawn is what was judged"
 
 
-def test_the_page_says_how_far_people_agree_and_how_much_was_adjudicated_and_a_criterion_is_there_once(
+def test_the_page_shows_agreement_and_the_share_of_adjudications_and_lists_a_criterion_once(
     adjudicated: Report,
 ) -> None:
     (judged,) = [one for one in adjudicated.document["sections"] if one["id"] == "judged"]
@@ -179,7 +179,7 @@ def test_the_page_says_how_far_people_agree_and_how_much_was_adjudicated_and_a_c
     assert "The 8 lowest scores" in closed, "a score of 1 is none of the lowest"
 
 
-def test_swans_that_do_not_compare_drive_nothing(tmp_path: Path) -> None:
+def test_swans_that_cannot_be_compared_drive_nothing(tmp_path: Path) -> None:
     """Only some conversations were judged by a criterion: the section says so, and the beginning says no SWAN."""
     run = copied_run(tmp_path / "uneven")
     sheet = tmp_path / "sheet.csv"

@@ -99,7 +99,7 @@ def conversations(report: Report) -> list[dict[str, Any]]:
     return [one for chunk in report.chunks for one in json.loads(chunk)]
 
 
-def test_the_figures_of_the_page_are_those_that_harvest_score_gives(run: Path, parsed: Read) -> None:
+def test_the_figures_of_the_page_are_those_of_harvest_score(run: Path, parsed: Read) -> None:
     done = harvest("score", run, "--json")
     rows = [
         row
@@ -128,7 +128,7 @@ def test_the_figures_of_the_page_are_those_that_harvest_score_gives(run: Path, p
             assert (low / scale, high / scale) == pytest.approx((row["low"], row["high"]), abs=0.00051)
 
 
-def test_the_difference_said_first_is_that_of_harvest_compare(run: Path, report: Report) -> None:
+def test_the_first_difference_is_that_of_harvest_compare(run: Path, report: Report) -> None:
     (pair,) = next(one for one in compare_runs([read(run)]).measures if one.measure == "ave%useful").pairs
     found = report.document["finding"]["found"]
     said = [float(part) for part in re.findall(r"[+-][\d.]+", found)]
@@ -160,7 +160,7 @@ def test_the_page_refers_to_nothing_outside_itself(parsed: Read) -> None:
     assert not re.search(r"@import|url\(", parsed.own["style"])
 
 
-def test_our_script_never_makes_markup_of_text_and_asks_for_nothing_but_chunks() -> None:
+def test_our_script_never_turns_text_into_markup_and_requests_nothing_but_chunks() -> None:
     """No way to write markup, to run text, or to fetch: what a system wrote reaches a page as text alone."""
     scripts = sorted((ROOT / "harvest" / "report").glob("*.js"))
     assert {one.name for one in scripts} == {*SCRIPTS}
@@ -185,7 +185,7 @@ def test_our_script_never_makes_markup_of_text_and_asks_for_nothing_but_chunks()
     assert sorted(re.findall(r"(\w+)\.src = ", script)) == ["image", "script"], "screenshots and chunks, both ours"
 
 
-def test_every_element_that_is_opened_is_closed_and_no_id_stands_twice(report: Report) -> None:
+def test_every_opened_element_is_closed_and_no_id_occurs_twice(report: Report) -> None:
     text = page(report, "report").html
     void = {"meta", "rect", "path", "circle"}
     for tag in ("section", "table", "tr", "td", "details", "summary", "ul", "li", "div", "p", "svg", "script", "a"):
@@ -195,7 +195,7 @@ def test_every_element_that_is_opened_is_closed_and_no_id_stands_twice(report: R
     assert len(ids) == len(set(ids))
 
 
-def test_every_link_of_the_page_leads_to_a_section_or_to_conversations_that_are_there(parsed: Read) -> None:
+def test_every_link_of_the_page_leads_to_a_section_or_to_existing_conversations(parsed: Read) -> None:
     index = json.loads(parsed.data["index"])
     ids = {given.get("id") for _, given in parsed.tags}
     links = {str(given["href"])[1:] for tag, given in parsed.tags if tag == "a"}
@@ -230,7 +230,7 @@ def test_the_conversations_of_a_branch_are_as_many_as_its_figure_says(report: Re
     assert checked >= 12
 
 
-def test_each_chunk_holds_the_conversations_that_the_index_says(run: Path, report: Report) -> None:
+def test_each_chunk_contains_the_conversations_that_the_index_says(run: Path, report: Report) -> None:
     index = report.document["index"]
     recorded = read(run).conversations
     assert len(index["system"]) == len(recorded) == len(conversations(report))
@@ -244,7 +244,7 @@ def test_each_chunk_holds_the_conversations_that_the_index_says(run: Path, repor
         ]
 
 
-def test_above_a_size_conversations_lie_in_files_beside_the_page_which_says_so(report: Report) -> None:
+def test_above_a_size_conversations_are_in_files_beside_the_page_which_says_so(report: Report) -> None:
     whole, apart = page(report, "r"), page(report, "r", inside=1000)
     assert not whole.files
     assert list(apart.files) == [chunk_file("r", place) for place in range(len(report.chunks))]
@@ -256,7 +256,7 @@ def test_above_a_size_conversations_lie_in_files_beside_the_page_which_says_so(r
         assert json.loads(json.loads(argument)) == json.loads(report.chunks[place])
 
 
-def test_no_text_that_a_system_wrote_is_markup_wherever_the_conversations_lie(hostile: Report) -> None:
+def test_no_text_written_by_a_system_is_markup_wherever_the_conversations_are(hostile: Report) -> None:
     for made in (page(hostile, "r"), page(hostile, "r", inside=10)):
         found = Read(made.html)
         assert not [tag for tag, _ in found.tags if tag in ("img", "b-hostile", "svg-hostile")]
@@ -267,7 +267,7 @@ def test_no_text_that_a_system_wrote_is_markup_wherever_the_conversations_lie(ho
             assert "\u2028" not in text
 
 
-def test_a_text_is_shown_bounded_with_what_was_cut_and_without_what_would_steer(hostile: Report) -> None:
+def test_a_text_is_shown_shortened_with_the_length_of_the_cut_and_without_control_characters(hostile: Report) -> None:
     turns = [turn for one in conversations(hostile) for turn in one["turns"] if turn.get("text")]
     longest = [turn for turn in turns if turn["text"].startswith("ÅÅÅ")]
     assert longest
@@ -281,7 +281,7 @@ def test_a_text_is_shown_bounded_with_what_was_cut_and_without_what_would_steer(
     assert (len(shown), cut) == (MOST_TEXT, 10_000_000 - MOST_TEXT)
 
 
-def test_whatever_text_stands_in_a_document_it_is_text_on_the_page(report: Report) -> None:
+def test_any_text_in_a_document_is_text_on_the_page(report: Report) -> None:
     """Names of systems, topics and measures, reasons and notes: each leaf of the document is replaced in turn."""
 
     def replaced(value: Any, key: str = "") -> Any:

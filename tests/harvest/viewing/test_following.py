@@ -95,9 +95,7 @@ async def test_a_run_is_followed_from_its_beginning_over_its_death_to_its_end(tm
         await page.until(lambda: not page.runs)
 
 
-async def test_a_run_that_is_resumed_among_many_is_noticed_while_another_is_played(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
+async def test_a_resumed_run_among_many_is_noticed_while_another_is_played(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(following, "_FEWEST", 1)
     monkeypatch.setattr(following, "_MOST_RECENT", 2)
     monkeypatch.setattr(following, "_PAUSE", 0.01)
@@ -132,7 +130,7 @@ async def test_all_runs_are_counted_and_a_page_that_comes_later_is_told_everythi
         assert later.runs == page.runs
 
 
-async def test_a_page_that_takes_no_news_is_disconnected(tmp_path: Path, monkeypatch: Any) -> None:
+async def test_a_page_that_reads_no_news_is_disconnected(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(following, "_MOST_WAITING", 2)
     monkeypatch.setattr(following, "_BATCH", 1)
     for name in "abcdef":

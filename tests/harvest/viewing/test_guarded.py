@@ -171,7 +171,7 @@ async def test_a_request_that_is_not_of_the_page_is_refused(
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
 
 
-async def test_files_of_a_run_are_not_served_even_to_one_who_knows_its_key(served: Served) -> None:
+async def test_files_of_a_run_are_not_served_even_to_somebody_who_knows_its_key(served: Served) -> None:
     key = await key_of(served)
     for path in (
         "run.json",
@@ -187,7 +187,7 @@ async def test_files_of_a_run_are_not_served_even_to_one_who_knows_its_key(serve
 @pytest.mark.parametrize(
     "query", ["", "system=A", "system=A&topic=T&trial=x", "system=A&topic=T&trial=-1", "trial=" + "9" * 40]
 )
-async def test_a_conversation_that_is_not_there_is_said_to_be_gone(served: Served, query: str) -> None:
+async def test_a_missing_conversation_is_reported_as_gone(served: Served, query: str) -> None:
     status, _, body = await asked(served, f"/api/runs/{await key_of(served)}/conversation?{query}")
     assert (status, json.loads(body)) == (404, {"error": "this conversation is not there any more"})
 
@@ -204,7 +204,7 @@ async def test_there_is_no_websocket(served: Served) -> None:
         assert status == 200, "as if nobody had asked for one"
 
 
-async def test_the_page_says_nothing_of_the_runs_and_loads_only_its_own_files(served: Served) -> None:
+async def test_the_page_reveals_nothing_about_the_runs_and_loads_only_its_own_files(served: Served) -> None:
     own = [f"/{file.name}" for file in (ROOT / "harvest" / "viewing" / "page").iterdir() if file.suffix != ".html"]
     assert len(own) > 5
     for path in ("/", "/report.css", "/reading.js", *own):

@@ -39,7 +39,7 @@ def look(at: str, run: str, *words: str) -> Look:
     return Look(at=at, run=run, baseline="b", systems={"A": LookSystem(planned=4, valid=4, figures=figures)})
 
 
-def test_runs_are_found_in_subfolders_and_not_behind_links_or_in_hidden_folders(tmp_path: Path) -> None:
+def test_runs_are_found_in_subfolders_but_not_behind_links_or_in_hidden_folders(tmp_path: Path) -> None:
     folder = tmp_path / "all"
     for name in ("one", "weekly/two", ".hidden/three", "one/within"):
         copied(folder / name)
@@ -64,7 +64,7 @@ def test_the_folder_may_be_a_run_or_a_link_to_one(tmp_path: Path) -> None:
         assert (one.path, listing.name_of(one)) == (".", "run")
 
 
-def test_changes_are_noticed_and_keys_stay(tmp_path: Path) -> None:
+def test_changes_are_noticed_and_keys_are_kept(tmp_path: Path) -> None:
     copied(tmp_path / "one")
     listing = listed(tmp_path)
     (key,) = listing.runs
@@ -82,14 +82,14 @@ def test_changes_are_noticed_and_keys_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b'{"created_at": 7}', b'{"format": "harvest-run/9"}'])
-def test_a_header_that_cannot_be_read_is_listed_with_what_is_wrong(tmp_path: Path, data: bytes) -> None:
+def test_an_unreadable_header_is_listed_with_its_fault(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_bytes(data)
     (one,) = listed(tmp_path).runs.values()
     assert one.fault
 
 
-def test_a_header_that_is_a_pipe_or_a_link_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_a_header_that_is_a_pipe_or_a_link_blocks_nobody(tmp_path: Path) -> None:
     (tmp_path / "pipe").mkdir()
     os.mkfifo(tmp_path / "pipe" / "run.json")
     (tmp_path / "link").mkdir()
@@ -118,7 +118,7 @@ def test_the_verdict_of_a_run_is_that_of_its_look(tmp_path: Path) -> None:
     assert (one.baseline, len(one.looks)) == ("audit.baseline.json", 2), "both looks are at runs begun at once"
 
 
-def test_a_history_that_was_changed_is_listed_with_what_is_wrong(tmp_path: Path) -> None:
+def test_a_changed_history_is_listed_with_its_fault(tmp_path: Path) -> None:
     (tmp_path / "a.history.jsonl").write_text('{"no": "look"}\n')
     (one,) = listed(tmp_path).histories.values()
     assert one.fault
@@ -133,7 +133,7 @@ def test_a_history_that_was_changed_is_listed_with_what_is_wrong(tmp_path: Path)
         ([], "could not be measured"),
     ],
 )
-def test_the_most_serious_word_counts(words: list[str], verdict: str) -> None:
+def test_the_most_serious_verdict_counts(words: list[str], verdict: str) -> None:
     assert look_verdict(look("2026-01-01T00:00:00.000000+00:00", "r", *words)) == verdict
     assert verdict in VERDICTS
 

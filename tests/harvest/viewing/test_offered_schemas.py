@@ -25,7 +25,7 @@ def run(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ROOT / "recordings" / "samples" / "run-1", tmp_path / "run"))
 
 
-def test_the_schemas_of_harvest_and_of_files_beside_the_run_are_offered_the_used_ones_first(run: Path) -> None:
+def test_the_schemas_of_harvest_and_of_files_beside_the_run_are_offered_with_the_used_ones_first(run: Path) -> None:
     (run.parent / "own.yaml").write_text(OWN)
     (run.parent / "audit.yaml").write_text("format: harvest-audit/1\nname: no schema\n")
     (run.parent / "broken.yaml").write_text("format: harvest-schema/1\ncriteria: 3\n")

@@ -55,7 +55,7 @@ def labels(counts: SystemCounts) -> dict[str, int]:
     return {label: count for label, count in counts.labels.items() if count}
 
 
-def test_what_ended_what_failed_and_what_is_being_played_are_counted_apart(tmp_path: Path) -> None:
+def test_ended_failed_and_current_trials_are_counted_separately(tmp_path: Path) -> None:
     data = OPENED + attempt(1, "ox") + attempt(2, "oo", "invalid") + attempt(2, "x?", number=2) + attempt(3, "o.", None)
     tally = tallied(tmp_path, data)
     counts = tally.systems["A"]
@@ -74,7 +74,7 @@ def test_a_second_valid_attempt_at_a_trial_is_not_counted(tmp_path: Path) -> Non
     assert (tally.systems["A"].done, labels(tally.systems["A"])) == (1, {"o": 2})
 
 
-def test_what_a_killed_process_left_is_interrupted_when_the_next_one_begins(tmp_path: Path) -> None:
+def test_an_attempt_left_by_a_killed_process_is_interrupted_when_the_next_one_begins(tmp_path: Path) -> None:
     tally = tallied(tmp_path, OPENED + attempt(1, "oo") + attempt(2, "x.", None), OPENED + attempt(2, "o.", None, 2))
     assert [(one.trial, one.attempt, one.outcome) for one in tally.past] == [(1, 1, "completed"), (2, 1, "")]
     assert [(one.trial, one.attempt) for one in tally.flight.values()] == [(2, 2)]
@@ -83,7 +83,7 @@ def test_what_a_killed_process_left_is_interrupted_when_the_next_one_begins(tmp_
     assert (tally.flight, labels(tally.systems["A"])) == ({}, {"o": 2})
 
 
-def test_a_line_counts_when_it_is_whole_and_lines_of_no_event_are_counted_apart(tmp_path: Path) -> None:
+def test_a_line_counts_when_it_is_complete_and_lines_without_an_event_are_counted_separately(tmp_path: Path) -> None:
     whole = OPENED + attempt(1, "o") + b"not json\n" + b'{"event": "trial-ended", "id": 7}\n' + b"\xff\n"
     end = attempt(2, "x")
     tally = tallied(tmp_path, whole + end[:-1])
@@ -108,7 +108,7 @@ def test_a_file_that_was_replaced_by_a_shorter_one_is_read_again(tmp_path: Path)
     assert (tally.systems["A"].done, labels(tally.systems["A"])) == (1, {"x": 1})
 
 
-def test_files_that_come_and_grow_are_found_in_a_folder_that_was_long_unchanged(tmp_path: Path) -> None:
+def test_new_and_growing_files_are_found_in_a_folder_that_was_long_unchanged(tmp_path: Path) -> None:
     tally = tallied(tmp_path, OPENED + attempt(1, "oo"))
     os.utime(tmp_path, (1e9, 1e9))
     assert not tally.read_on()
@@ -124,7 +124,7 @@ def test_files_that_come_and_grow_are_found_in_a_folder_that_was_long_unchanged(
     assert tally.systems["A"].done == 1, "what is gone is not counted any more"
 
 
-def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_in_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_bytes(OPENED + attempt(1, "o"))
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "trials-000001.jsonl").symlink_to(tmp_path / "elsewhere")
@@ -132,7 +132,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
         Tally(tmp_path / "run").read_on()
 
 
-def test_the_end_is_expected_at_the_pace_of_the_latest_file(tmp_path: Path) -> None:
+def test_the_end_is_predicted_at_the_rate_of_the_latest_file(tmp_path: Path) -> None:
     def ended(trial: int, at: int) -> bytes:
         return attempt(trial, "o", at=f"2026-01-01T00:00:{at:02}.000000+00:00")
 
@@ -155,7 +155,7 @@ def test_the_end_is_expected_at_the_pace_of_the_latest_file(tmp_path: Path) -> N
 
 
 @given(cuts=st.lists(st.integers(0, 60_000), max_size=12))
-def test_however_it_is_read_the_counts_are_those_of_the_conversations(
+def test_the_counts_are_those_of_the_conversations_however_they_are_read(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
 ) -> None:
     folder = tmp_path_factory.mktemp("growing")

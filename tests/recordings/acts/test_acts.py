@@ -66,7 +66,7 @@ def test_only_a_user_who_chose_to_leave_has_ended_a_dialogue(outcome: Outcome | 
     assert (decisions[-1].act == STOP) is ended
 
 
-def test_an_invalid_attempt_tells_nothing_of_users_and_is_counted_where_no_other_is_valid() -> None:
+def test_an_invalid_attempt_says_nothing_about_users_and_is_counted_if_no_other_is_valid() -> None:
     failed = Outcome("invalid", "timeout")
     found = extract_dialogues(
         [
@@ -80,7 +80,7 @@ def test_an_invalid_attempt_tells_nothing_of_users_and_is_counted_where_no_other
     assert found.left_out == (("no user turn", 1), ("no valid attempt: failed or interrupted", 1))
 
 
-def test_a_trial_is_one_dialogue_however_many_attempts_it_took() -> None:
+def test_a_trial_is_one_dialogue_for_any_number_of_attempts() -> None:
     found = extract_dialogues([conversation(None, "x"), conversation(Outcome("completed"), "xo", attempt=2)])
     assert [(one.length, one.ended) for one in found.kept] == [(2, True)]
 
@@ -97,14 +97,14 @@ def test_iard_is_read_as_the_intents_of_the_seeker_and_the_actions_of_the_recomm
     assert [one.score for one in read_iard(THREE)] == [1.0, 1.0, 0.0]
 
 
-def test_the_finer_level_of_iard_takes_the_first_intent_that_says_something() -> None:
+def test_the_finer_level_of_iard_uses_the_first_informative_intent() -> None:
     for one, value in zip(read_iard(THREE, level="sub"), json.loads(THREE.read_text(encoding="utf-8")).values()):
         seekers = [row["sub-intent/action"] for row in value["dialogue_info"].values() if row["role"] == "seeker"]
         expected = [next((intent for intent in intents if intent != "OTH"), "OTH") for intents in seekers]
         assert [turn.act for turn in one.turns] == expected
 
 
-def test_the_kept_acts_of_iard_hold_what_its_readme_says() -> None:
+def test_the_stored_acts_of_iard_contain_what_its_readme_says() -> None:
     dialogues = iard()
     assert len(dialogues) == 336
     assert sum(one.score for one in dialogues) == 253  # accepted, as the authors count
@@ -112,7 +112,7 @@ def test_the_kept_acts_of_iard_hold_what_its_readme_says() -> None:
     assert len({one.unit for one in dialogues}) == 156
 
 
-def test_a_recommender_who_speaks_first_opens_nothing() -> None:
+def test_a_recommender_who_speaks_first_does_not_open_the_dialogue() -> None:
     first = json.loads(THREE.read_text(encoding="utf-8"))
     opened = [name for name, row in first.items() if next(iter(row["dialogue_info"].values()))["role"] == "recommender"]
     assert opened
@@ -135,13 +135,13 @@ def test_a_query_is_named_by_the_words_it_shares_with_the_one_before(query: str,
     assert query_act(query, before) == act
 
 
-def test_the_ends_of_sim4ia_sessions_are_censored_because_the_next_query_was_taken_off() -> None:
+def test_the_ends_of_sim4ia_sessions_are_censored_because_the_next_query_was_removed() -> None:
     sessions = read_queries(SIM4IA)
     assert (len(sessions), sum(one.length for one in sessions)) == (35, 203)
     assert not any(one.ended for one in sessions)
 
 
-def test_acts_that_are_written_are_read_back(tmp_path: Path) -> None:
+def test_written_acts_are_read_back(tmp_path: Path) -> None:
     dialogues = (
         Dialogue("1", (ActTurn("ask", "x"), ActTurn("b é", None)), True, "anna", "B1", "M002", 0.25),
         Dialogue("2", (ActTurn("ask"),), False),
@@ -169,7 +169,7 @@ def test_acts_that_are_written_are_read_back(tmp_path: Path) -> None:
         ('{"id": "1", "turns": [["a", "o"]], "ended": true, "scor": 1}', "the key 'scor' is unknown"),
     ],
 )
-def test_a_line_that_is_no_dialogue_is_named(tmp_path: Path, line: str, fault: str) -> None:
+def test_a_line_that_is_not_a_dialogue_is_named(tmp_path: Path, line: str, fault: str) -> None:
     path = tmp_path / "acts.jsonl"
     path.write_text('{"format": "harvest-acts/1"}\n' + line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=fault) as raised:
@@ -183,14 +183,14 @@ def test_a_query_without_a_word_is_refused(tmp_path: Path) -> None:
         read_dialogues(tmp_path / "q.json")
 
 
-def test_a_dialogue_that_stands_twice_is_refused(tmp_path: Path) -> None:
+def test_a_repeated_dialogue_is_refused(tmp_path: Path) -> None:
     row = '{"id": "1", "turns": [["a", "o"]], "ended": true}\n'
     (tmp_path / "acts.jsonl").write_text('{"format": "harvest-acts/1"}\n' + row + row, encoding="utf-8")
     with pytest.raises(InputError, match=r"is repeated \(first in line 2\)"):
         read_act_lines(tmp_path / "acts.jsonl")
 
 
-def test_what_is_no_dialogue_of_any_kind_is_refused_with_what_would_be(tmp_path: Path) -> None:
+def test_an_unknown_kind_of_dialogue_is_refused_with_the_known_kinds(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"answer": 42}', encoding="utf-8")
     for path in (tmp_path / "other.json", tmp_path):
         with pytest.raises(InputError, match="harvest-acts/1"):
@@ -217,7 +217,7 @@ def test_a_fault_in_a_data_set_is_named_with_its_dialogue_and_place(tmp_path: Pa
     assert str(path) in str(raised.value)
 
 
-def test_an_act_is_what_a_simulated_user_did_and_else_the_protocols_state() -> None:
+def test_an_act_is_that_of_a_simulated_user_or_else_the_protocols_state() -> None:
     told = conversation(Outcome("completed"), "xo")
     first, second = told.turns
     found = extract_dialogue(replace(told, turns=(replace(first, user="visitor", act="refine"), second)))
@@ -225,13 +225,13 @@ def test_an_act_is_what_a_simulated_user_did_and_else_the_protocols_state() -> N
     assert [turn.act for turn in found.turns] == ["refine", "more"]
 
 
-def test_each_kind_of_file_is_told_by_what_is_in_it() -> None:
+def test_each_kind_of_file_is_recognised_by_its_content() -> None:
     assert len(read_dialogues(THREE).kept) == 3
     assert len(read_dialogues(SIM4IA).kept) == 35
     assert len(read_dialogues(IARD).kept) == 336
 
 
-def test_a_simulated_user_is_one_wherever_it_was_played_and_people_are_each_another() -> None:
+def test_a_simulated_user_is_one_wherever_it_was_played_and_every_person_is_a_different_one() -> None:
     one = conversation(Outcome("completed"))
     other = replace(one, key=replace(one.key, system="B2 [older]"))
     played = extract_dialogues([one, other, replace(one, key=replace(one.key, trial=2))], seed=7).kept
@@ -245,7 +245,7 @@ def test_a_simulated_user_is_one_wherever_it_was_played_and_people_are_each_anot
     assert len({found.unit for found in extract_dialogues(chats, seed=7).kept}) == 2, "a chat"
 
 
-def test_whose_a_simulated_dialogue_is_stands_in_a_file_of_acts(tmp_path: Path) -> None:
+def test_a_file_of_acts_names_the_owner_of_a_simulated_dialogue(tmp_path: Path) -> None:
     kept = extract_dialogues([conversation(Outcome("completed"))], seed=7).kept
     write_act_lines(tmp_path / "acts.jsonl", kept)
     assert read_act_lines(tmp_path / "acts.jsonl") == kept
@@ -258,7 +258,7 @@ def _iard_file(path: Path, **changes: object) -> Path:
     return path
 
 
-def test_a_seeker_whom_iard_does_not_name_is_nobody_that_is_known(tmp_path: Path) -> None:
+def test_a_seeker_whom_iard_does_not_name_is_unknown(tmp_path: Path) -> None:
     unnamed = read_iard(_iard_file(tmp_path / "unnamed.json", worker_id=None))
     assert len({one.unit for one in unnamed}) == 5
     assert {one.person for one in unnamed} == {""}
@@ -268,14 +268,14 @@ def test_a_seeker_whom_iard_does_not_name_is_nobody_that_is_known(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["start", "stop"])
-def test_an_act_with_a_name_of_ours_is_refused_with_file_dialogue_and_turn(tmp_path: Path, name: str) -> None:
+def test_a_reserved_act_name_is_refused_with_file_dialogue_and_turn(tmp_path: Path, name: str) -> None:
     path = _iard_file(tmp_path / "iard.json", **{"top-level intent/action": [name]})
     with pytest.raises(InputError, match=rf"iard.json: dialogue 0, turn 1: the act is called '{name}'"):
         read_dialogues(path)
     assert {START, STOP} == {"start", "stop"}
 
 
-def test_a_session_that_stands_twice_is_refused_at_its_second_place(tmp_path: Path) -> None:
+def test_a_repeated_session_is_refused_at_its_second_place(tmp_path: Path) -> None:
     """JSON would keep the last and lose the first without a word."""
     path = tmp_path / "sessions.json"
     path.write_text('{"1": ["a b"],\n "1": ["c"]}', encoding="utf-8")

@@ -136,7 +136,7 @@ def test_a_copied_file_of_events_gives_each_attempt_once(played: Path, tmp_path:
 
 
 @pytest.mark.parametrize("first_line", [b"", b"%%\n"])
-def test_where_a_file_and_its_copy_differ_neither_is_trusted(played: Path, tmp_path: Path, first_line: bytes) -> None:
+def test_if_a_file_and_its_copy_differ_neither_is_trusted(played: Path, tmp_path: Path, first_line: bytes) -> None:
     run = changed(played, tmp_path, lambda lines: lines)
     lines = events(run).read_bytes().splitlines(keepends=True)
     answered = of_first_trial(lines, "turn")[1]
@@ -154,7 +154,7 @@ def test_where_a_file_and_its_copy_differ_neither_is_trusted(played: Path, tmp_p
     )
 
 
-def test_what_two_machines_recorded_in_one_folder_stays_twice(played: Path, tmp_path: Path) -> None:
+def test_different_recordings_by_two_machines_in_one_folder_are_both_kept(played: Path, tmp_path: Path) -> None:
     other = play(tmp_path, "fairweb-two-round")
     run = changed(played, tmp_path, lambda lines: lines)
     lines = events(other).read_bytes().splitlines(keepends=True)
@@ -177,7 +177,7 @@ def test_what_two_machines_recorded_in_one_folder_stays_twice(played: Path, tmp_
     assert read_layers(tmp_path / "judged") == ()
 
 
-def test_an_attempt_of_which_no_line_is_left_is_missed_where_a_later_one_is_there(tmp_path: Path) -> None:
+def test_an_attempt_without_any_line_left_is_reported_as_missing_if_a_later_one_exists(tmp_path: Path) -> None:
     shutil.copytree("recordings/samples/run-1", tmp_path / "run")
     file = tmp_path / "run" / "trials-000001.jsonl"
     rows = file.read_bytes().splitlines(keepends=True)
@@ -188,13 +188,13 @@ def test_an_attempt_of_which_no_line_is_left_is_missed_where_a_later_one_is_ther
 
 
 @pytest.mark.parametrize("protocol", ["fairweb-two-round", "robustness", "recovery", "sincerity", "helpdesk"])
-def test_what_was_played_never_contradicts_itself(protocol: str, tmp_path: Path) -> None:
+def test_a_real_recording_never_contradicts_itself(protocol: str, tmp_path: Path) -> None:
     run, damaged = salvage_run(play(tmp_path, protocol))
     assert (run.damage, damaged) == ((), ())
     assert run.conversations == read(tmp_path / "run").conversations
 
 
-def test_nor_does_a_recording_of_the_first_version() -> None:
+def test_neither_does_a_recording_of_the_first_version() -> None:
     run, _ = salvage_run("recordings/samples/run-1")
     assert run.damage == read("recordings/samples/run-1").damage
     assert run.conversations == read("recordings/samples/run-1").conversations

@@ -190,18 +190,18 @@ def structural() -> Iterator[tuple[str, Change]]:
 CHANGES = dict(structural())
 
 
-def test_what_nobody_changed_is_verified(run: Path) -> None:
+def test_an_unchanged_run_is_verified(run: Path) -> None:
     found = check_recording(run)
     assert (found.faults, found.gaps, found.notes) == ([], [], [])
     assert (check_recording(run).layers, check_recording(run).decisions) == (2, 4)
 
 
-def test_there_are_as_many_changes_as_are_spoken_of() -> None:
+def test_there_are_as_many_changes_as_claimed() -> None:
     assert len(CHANGES) >= 80
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_run_that_was_changed_is_not_verified_and_what_is_made_of_it_is_no_better(
+def test_a_changed_run_is_not_verified_and_neither_is_anything_made_from_it(
     run: Path, other: Path, tmp_path: Path, what: str
 ) -> None:
     CHANGES[what](run, other)
@@ -264,7 +264,7 @@ def test_lines_outside_a_chain_are_counted_and_are_few(run: Path) -> None:
     assert str(gap).startswith("trials-000002.jsonl:3: 23 lines from here on are outside its chain")
 
 
-async def test_however_many_lines_wait_a_killed_process_leaves_few_outside(
+async def test_however_many_lines_wait_a_killed_process_leaves_few_outside_the_chain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At every write, as if it were the last one."""
@@ -291,7 +291,7 @@ async def test_however_many_lines_wait_a_killed_process_leaves_few_outside(
     assert 0 < most <= FLUSH
 
 
-def test_a_run_of_before_is_told_what_nothing_shows_and_is_no_fault(tmp_path: Path) -> None:
+def test_an_older_run_names_its_unprotected_parts_without_a_fault(tmp_path: Path) -> None:
     found = check_recording(SAMPLES / "run-1")
     assert (found.faults, found.gaps) == ([], [])
     assert any("recorded before Harvest kept an inventory" in str(note) for note in found.notes)
@@ -308,7 +308,7 @@ def test_a_run_of_before_is_told_what_nothing_shows_and_is_no_fault(tmp_path: Pa
     assert len(held) == len(list((SAMPLES / "run-1" / "judgments").iterdir())) + 1
 
 
-def test_what_is_merged_and_gone_on_with_keeps_what_was_noted(run: Path, tmp_path: Path) -> None:
+def test_a_merged_and_continued_run_keeps_its_notes(run: Path, tmp_path: Path) -> None:
     (run / "trials-000001.chain").unlink()
     done = merge([run], tmp_path / "merged")
     assert done.unproven
@@ -320,7 +320,7 @@ def test_what_is_merged_and_gone_on_with_keeps_what_was_noted(run: Path, tmp_pat
     assert len(read(tmp_path / "merged").finished) == 13
 
 
-def test_several_processes_put_layers_into_a_run_at_once(tmp_path: Path) -> None:
+def test_several_processes_add_layers_to_a_run_at_once(tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     run = tmp_path / "run"
@@ -359,9 +359,7 @@ def keep_only(run: Path, *kept: str) -> None:
 
 @pytest.mark.parametrize("kept", [(), ("evidence",), ("judgments",), ("decisions",), (INVENTORY,)], ids=str)
 @pytest.mark.parametrize("declared", [True, False], ids=["today", "earlier"])
-def test_a_run_of_which_only_the_header_is_left_is_not_verified(
-    run: Path, kept: tuple[str, ...], declared: bool
-) -> None:
+def test_a_run_with_only_its_header_left_is_not_verified(run: Path, kept: tuple[str, ...], declared: bool) -> None:
     keep_only(run, *kept)
     if INVENTORY in kept:
         cut(run / INVENTORY, 1)
@@ -378,7 +376,7 @@ def test_a_run_of_which_only_the_header_is_left_is_not_verified(
 
 
 @pytest.mark.parametrize("kept", ["evidence", "judgments", "decisions"])
-def test_what_no_event_can_have_led_to_is_not_verified(tmp_path: Path, kept: str) -> None:
+def test_an_impossible_sequence_of_events_is_not_verified(tmp_path: Path, kept: str) -> None:
     """Files of events of which only the first line is left, in a run of an earlier version."""
     run = Path(shutil.copytree(SAMPLES / "run-1", tmp_path / "run"))
     for file in run.glob("trials-*.jsonl"):
@@ -407,7 +405,9 @@ def test_a_file_without_a_chain_in_a_run_whose_files_have_one_is_not_verified(ru
 
 @pytest.mark.parametrize("lines", [1, 2, 3])
 @pytest.mark.parametrize("folder", ["trials-", "decisions/"])
-def test_a_cut_end_shows_by_a_later_file_where_the_inventory_was_cut_too(run: Path, folder: str, lines: int) -> None:
+def test_a_truncated_end_is_shown_by_a_later_file_even_if_the_inventory_was_truncated_too(
+    run: Path, folder: str, lines: int
+) -> None:
     cut(run / f"{folder}000001.chain", -lines)
     cut(run / INVENTORY, 1)
     found = check_recording(run)
@@ -415,7 +415,7 @@ def test_a_cut_end_shows_by_a_later_file_where_the_inventory_was_cut_too(run: Pa
     assert any("it was closed when a later file was started" in str(gap) for gap in found.gaps)
 
 
-def test_what_became_of_a_lost_shard_stays_with_what_is_merged_of_it(run: Path, other: Path, tmp_path: Path) -> None:
+def test_the_fate_of_a_lost_shard_is_kept_in_the_merged_run(run: Path, other: Path, tmp_path: Path) -> None:
     keep_only(other := Path(shutil.copytree(other, tmp_path / "other")), "evidence")
     done = merge([run, other], tmp_path / "both")
     assert done.unproven

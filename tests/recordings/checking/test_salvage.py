@@ -91,7 +91,7 @@ GARBAGE = st.one_of(
     garbage=GARBAGE,
     cut=st.integers(0, 10**6),
 )
-def test_every_attempt_that_a_damaged_line_does_not_touch_is_there_unchanged(
+def test_every_attempt_untouched_by_damage_is_unchanged(
     order: list[int], line: int, how: str, garbage: bytes, cut: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -165,7 +165,7 @@ def test_the_report_names_each_attempt_and_the_damaged_file_is_kept(tmp_path: Pa
 
 
 @pytest.mark.parametrize("odd", [{"attempt": {}}, {"attempt": [1]}, {"id": []}])
-def test_a_line_that_names_its_attempt_with_no_name_is_a_damaged_line(tmp_path: Path, odd: dict[str, object]) -> None:
+def test_a_line_with_an_unknown_attempt_is_a_damaged_line(tmp_path: Path, odd: dict[str, object]) -> None:
     record(tmp_path / "run", [1] * 8)
     file = tmp_path / "run" / "trials-000001.jsonl"
     row = json.loads(file.read_bytes().split(b"\n")[3])
@@ -177,7 +177,7 @@ def test_a_line_that_names_its_attempt_with_no_name_is_a_damaged_line(tmp_path: 
     assert read(tmp_path / "saved").damage == ()
 
 
-def test_a_run_without_damage_is_salvaged_as_it_is_merged(tmp_path: Path) -> None:
+def test_a_run_without_damage_is_salvaged_like_it_is_merged(tmp_path: Path) -> None:
     record(tmp_path / "run", [])
     assert merge([tmp_path / "run"], tmp_path / "saved", salvage=True).damage == ()
     merge([tmp_path / "run"], tmp_path / "merged")
@@ -185,7 +185,7 @@ def test_a_run_without_damage_is_salvaged_as_it_is_merged(tmp_path: Path) -> Non
     assert one == two
 
 
-def test_of_an_attempt_cut_by_damage_a_whole_copy_wins(tmp_path: Path) -> None:
+def test_a_complete_copy_of_an_attempt_replaces_one_cut_by_damage(tmp_path: Path) -> None:
     record(tmp_path / "copy", [])
     record(tmp_path / "run", [])
     spoil(tmp_path / "run" / "trials-000001.jsonl", 4, b"%%")
@@ -193,7 +193,7 @@ def test_of_an_attempt_cut_by_damage_a_whole_copy_wins(tmp_path: Path) -> None:
     assert by_name(read(tmp_path / "saved")) == by_name(read(tmp_path / "copy"))
 
 
-def test_a_file_of_a_later_version_is_no_damage(tmp_path: Path) -> None:
+def test_a_file_of_a_later_version_is_not_damage(tmp_path: Path) -> None:
     record(tmp_path / "run", [])
     spoil(tmp_path / "run" / "trials-000001.jsonl", 1, b'{"event":"opened","format":"harvest-events/2"}')
     with pytest.raises(RunError, match="cannot read format version '2'") as caught:
@@ -221,7 +221,7 @@ def harvest(*arguments: str) -> int:
     return int(done.value.code or 0)
 
 
-def test_the_advice_is_a_command_that_saves_the_rest_and_the_run_goes_on(
+def test_the_advice_is_a_command_that_saves_the_rest_and_the_run_continues(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

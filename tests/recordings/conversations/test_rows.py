@@ -41,7 +41,7 @@ def test_there_is_one_row_for_each_user_turn_with_the_words_of_both_sides() -> N
     assert {row[name] for row in unanswered for name in ("links", "seconds", "sends", "finish")} == {None}
 
 
-def test_a_row_counts_what_came_with_the_words_and_tells_their_language() -> None:
+def test_a_row_counts_the_parts_sent_with_the_words_and_names_their_language() -> None:
     answer = Answer.of("Am Montag öffnen wir um neun.", sources=(Source("https://a.example/hours"),))
     reply = SystemTurn(
         replace(answer, thoughts="Monday?", calls=(ToolCall("search"),) * 2, offers=(Offer("Yes"),), refused=True)
@@ -72,7 +72,7 @@ def test_rows_of_several_runs_differ_by_the_name_of_their_run_which_comes_first(
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_data_frame_holds_the_rows_and_half_a_surrogate_pair_is_marked(library: str) -> None:
+def test_a_data_frame_contains_the_rows_and_lone_surrogates_are_marked(library: str) -> None:
     rows = turn_rows(RUN.conversations)
     frame = data_frame(rows, library)
     assert type(frame).__module__.startswith(library)
@@ -91,6 +91,6 @@ def _marked(value: Any) -> Any:
     return value.replace("\ud83d", "\ufffd") if isinstance(value, str) else value
 
 
-def test_a_library_that_is_not_known_is_refused() -> None:
+def test_an_unknown_library_is_refused() -> None:
     with pytest.raises(ValueError, match="pandas, polars"):
         data_frame([], "tables")

@@ -128,7 +128,7 @@ def _said(text: str) -> Asked:
 @example(_said('NUL \0, tab \t, \r\n, quote " and backslash \\'))
 @example(_said(f"half {HALVES[0]} and {HALVES[1]} half"))
 @example(_said("\\ud83d written out"))
-def test_every_event_comes_back_from_its_line(event: Event) -> None:
+def test_every_event_is_read_back_from_its_line(event: Event) -> None:
     data = encode_line(encode(event))
     assert data.endswith(b"\n")
     assert data.count(b"\n") == 1
@@ -138,17 +138,17 @@ def test_every_event_comes_back_from_its_line(event: Event) -> None:
     assert decode(row, PLACE) == event
 
 
-def test_characters_stand_in_the_file_as_themselves() -> None:
+def test_characters_are_in_the_file_unescaped() -> None:
     assert "東京 – café 😀".encode() in encode_line(encode(_said("東京 – café 😀")))
 
 
-def test_halves_of_a_pair_that_meet_become_the_character() -> None:
+def test_matching_surrogates_are_joined_to_the_character() -> None:
     row = parse_value(encode_line(encode(_said("".join(HALVES)))), PLACE)
     assert isinstance(row, dict)
     assert row["text"] == "😀"
 
 
-def test_a_value_that_is_no_number_is_refused_when_written_and_when_read() -> None:
+def test_an_invalid_number_is_refused_when_written_and_when_read() -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         encode_line(encode(Answered("id", 1, 1, SystemTurn(Answer("x"), seconds=float("nan")))))
     with pytest.raises(RunError, match=r"trials-000001.jsonl:3: .*NaN is not a number"):
@@ -157,7 +157,7 @@ def test_a_value_that_is_no_number_is_refused_when_written_and_when_read() -> No
 
 @pytest.mark.parametrize("pieces", [(), ((0.5, 3),), ((float("inf"), 3),)])
 @pytest.mark.parametrize("taken", [None, 0.25, float("nan")])
-def test_a_line_says_null_only_for_what_is_not_known(
+def test_a_line_contains_null_only_for_unknown_values(
     taken: float | None, pieces: tuple[tuple[float, int], ...]
 ) -> None:
     row = encode(Answered("id", 1, 1, SystemTurn(Answer("x"), seconds=taken, pieces=pieces)))
@@ -168,7 +168,7 @@ def test_a_line_says_null_only_for_what_is_not_known(
             event_line(row)
 
 
-def test_keys_of_a_later_version_are_passed_over() -> None:
+def test_keys_of_a_later_version_are_skipped() -> None:
     row = {**encode(_said("hello")), "mood": "curious", "extra": [1, 2]}
     assert decode(row, PLACE) == _said("hello")
 

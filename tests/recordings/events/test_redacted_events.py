@@ -20,7 +20,7 @@ def _stored(answer: Answer) -> tuple[Answer, str]:
     return event.reply.answer, json.dumps(row)
 
 
-def test_no_part_keeps_a_secret() -> None:
+def test_no_part_contains_a_secret() -> None:
     answer = Answer(
         "Yes.",
         sources=(Source(f"https://example.org/{SECRET}", SECRET, text=f"as told: {SECRET}"),),
@@ -36,7 +36,7 @@ def test_no_part_keeps_a_secret() -> None:
 
 
 @pytest.mark.parametrize(("words", "found"), [("before", True), ("behind", True), (SECRET, False), ("is it", True)])
-def test_a_source_keeps_its_place_in_the_text_that_is_stored(words: str, found: bool) -> None:
+def test_a_source_keeps_its_place_in_the_stored_text(words: str, found: bool) -> None:
     text = f"before, {SECRET} is it, behind"
     start = text.index(words)
     stored, _ = _stored(Answer(text, sources=(Source("", "a", start, start + len(words)), Source("", "b"))))

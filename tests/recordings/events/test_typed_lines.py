@@ -94,7 +94,7 @@ def slow(data: bytes) -> Event | None:
         return None
 
 
-def test_every_kind_of_event_comes_back() -> None:
+def test_every_kind_of_event_is_read_back() -> None:
     for event in EVENTS:
         assert decode_line(encode_line(encode(event)).rstrip(b"\n")) == event
 
@@ -104,7 +104,9 @@ def test_every_kind_of_event_comes_back() -> None:
 @example(EVENTS[2], "first_seconds", 1, 0)
 @example(EVENTS[2], "seconds", 10**13, 0)
 @example(EVENTS[5], "missing", None, 0)
-def test_a_changed_line_is_read_alike_or_left_alone(event: Event, key: str, value: object, place: int) -> None:
+def test_a_changed_line_is_read_equally_or_left_to_the_other_reader(
+    event: Event, key: str, value: object, place: int
+) -> None:
     row = encode(event)
     names = list(row)
     row[key if key in row or place >= len(names) else names[place]] = value
@@ -114,16 +116,16 @@ def test_a_changed_line_is_read_alike_or_left_alone(event: Event, key: str, valu
 
 
 @given(st.binary(max_size=60))
-def test_what_is_no_event_is_left_alone(data: bytes) -> None:
+def test_a_line_that_is_not_an_event_is_left_to_the_other_reader(data: bytes) -> None:
     assert decode_line(data) is None
 
 
-def test_a_damaged_byte_under_an_unknown_key_is_left_to_the_other_reading() -> None:
+def test_a_damaged_byte_under_an_unknown_key_is_left_to_the_other_reader() -> None:
     data = json.dumps({**encode(EVENTS[1]), "later": "x"}).encode().replace(b'"x"', b'"\xff"')
     assert decode_line(data) is None
 
 
-def test_many_lines_are_read_as_each_of_them_is() -> None:
+def test_many_lines_are_read_like_each_of_them_alone() -> None:
     rows = decode_lines(b"".join(encode_line(encode(event)) for event in EVENTS), len(EVENTS))
     assert rows is not None
     assert tuple(row.event() for row in rows) == EVENTS
@@ -134,6 +136,6 @@ def test_many_lines_are_read_as_each_of_them_is() -> None:
         [b"", b"{}", b"\xff", b'{"event":"later"}', encode_line(encode(EVENTS[1])).replace(b"ask", b"\xff")]
     )
 )
-def test_where_one_line_is_odd_none_of_them_is_taken(odd: bytes) -> None:
+def test_if_one_line_is_odd_none_of_them_is_used(odd: bytes) -> None:
     whole = encode_line(encode(EVENTS[1]))
     assert decode_lines(whole + odd.rstrip(b"\n") + b"\n" + whole, 3) is None

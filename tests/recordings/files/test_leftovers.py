@@ -44,7 +44,7 @@ def kill_while_it_writes(path: Path) -> Path:
     return left
 
 
-def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_files_left_by_a_killed_writer_are_removed_and_nothing_else(tmp_path: Path) -> None:
     left = kill_while_it_writes(tmp_path / "page.html")
     others = [".page.html.tmp", ".page.html.12-x.tmp", "page.html.1-1.tmp", ".hidden", ".page.html.1-1.tmp.d"]
     for name in others:
@@ -59,7 +59,7 @@ def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -
     remove_leftovers(tmp_path / "nowhere")
 
 
-def test_the_next_command_that_writes_a_file_removes_what_an_earlier_one_left_of_it(tmp_path: Path) -> None:
+def test_the_next_command_that_writes_a_file_removes_leftovers_of_an_earlier_one(tmp_path: Path) -> None:
     left = kill_while_it_writes(tmp_path / "h.jsonl")
     with shared_file(tmp_path / "h.jsonl") as file:
         file.append(b"x")
@@ -69,7 +69,7 @@ def test_the_next_command_that_writes_a_file_removes_what_an_earlier_one_left_of
     assert not left.exists()
 
 
-async def test_a_run_and_its_judgments_keep_nothing_of_killed_commands(tmp_path: Path) -> None:
+async def test_a_run_and_its_judgments_keep_no_leftovers_of_killed_commands(tmp_path: Path) -> None:
     run = tmp_path / "run"
     async with RunWriter.create(run, header()) as writer:
         address = await writer.keep("page", "text/html", b"<p>")

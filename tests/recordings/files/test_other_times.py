@@ -42,7 +42,7 @@ def test_one_instant_in_every_notation(written: object) -> None:
     ],
     ids=str,
 )
-def test_what_is_no_instant_or_may_be_several_is_none(written: object) -> None:
+def test_an_ambiguous_or_invalid_time_is_none(written: object) -> None:
     assert parse_foreign_time(written) == ""
 
 
@@ -75,7 +75,7 @@ OID = "65b9f0c2e4b0a1a2b3c4d5e6"
         ({"session_id": "s"}, {"session_id": "s"}, 2),
     ],
 )
-def test_a_conversation_that_comes_twice_is_known_by_its_id_or_time_however_it_is_written(
+def test_a_repeated_conversation_is_identified_by_its_id_or_time_in_any_notation(
     tmp_path: Path, one: dict[str, object], other: dict[str, object], count: int
 ) -> None:
     found = read(tmp_path, one, other)

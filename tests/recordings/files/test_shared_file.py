@@ -19,7 +19,7 @@ from recordings.files.shared_file import shared_file
 from tests.support.faulty_disk import FaultyDisk, faulty_disk
 
 
-def test_what_is_appended_is_read_by_the_next_and_a_new_file_is_made_only_by_writing(tmp_path: Path) -> None:
+def test_appended_text_is_read_by_the_next_writer_and_only_writing_creates_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with shared_file(path) as file:
         assert file.data == b""
@@ -36,7 +36,7 @@ def test_what_is_appended_is_read_by_the_next_and_a_new_file_is_made_only_by_wri
 
 
 @given(st.binary(max_size=40), st.lists(st.binary(min_size=1, max_size=20), min_size=1, max_size=4))
-def test_appending_changes_no_byte_that_is_there_and_begins_a_line(
+def test_appending_changes_no_existing_byte_and_begins_a_new_line(
     tmp_path_factory: pytest.TempPathFactory, before: bytes, lines: list[bytes]
 ) -> None:
     path = tmp_path_factory.mktemp("lines") / "a"
@@ -49,7 +49,7 @@ def test_appending_changes_no_byte_that_is_there_and_begins_a_line(
         assert not held or path.read_bytes()[: -len(line)].endswith(b"\n")
 
 
-def test_a_thread_that_waits_sees_what_was_put_in_the_place_of_the_file_meanwhile(tmp_path: Path) -> None:
+def test_a_waiting_thread_sees_the_replaced_content_of_the_file(tmp_path: Path) -> None:
     path, seen = tmp_path / "a", list[bytes]()
 
     def add() -> None:
@@ -66,7 +66,7 @@ def test_a_thread_that_waits_sees_what_was_put_in_the_place_of_the_file_meanwhil
     assert path.read_text() == "first\nsecond\n"
 
 
-def test_who_holds_it_for_too_long_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_holder_that_takes_too_long_is_not_awaited(tmp_path: Path) -> None:
     path = tmp_path / "a"
     with (
         shared_file(path),
@@ -77,7 +77,7 @@ def test_who_holds_it_for_too_long_is_not_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("calls", range(1, 5))
-def test_a_disk_that_fails_leaves_the_file_as_it_was(tmp_path: Path, calls: int) -> None:
+def test_a_failing_disk_leaves_the_file_unchanged(tmp_path: Path, calls: int) -> None:
     path = tmp_path / "a"
     path.write_text("kept\n")
     disk = FaultyDisk(tmp_path, after=calls, number=errno.ENOSPC, once=True)
@@ -93,7 +93,7 @@ def test_a_disk_that_fails_leaves_the_file_as_it_was(tmp_path: Path, calls: int)
     assert path.read_text() == "kept\nnew\n" * written + "kept\n" * (not written)
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_special_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in (".", "pipe"):
         with pytest.raises(RunError, match="not a file"), shared_file(tmp_path / name):
@@ -125,7 +125,7 @@ for number in range(int(sys.argv[3])):
 """
 
 
-def test_processes_that_append_and_replace_lose_nothing_of_one_another(tmp_path: Path) -> None:
+def test_processes_that_append_and_replace_lose_none_of_each_others_changes(tmp_path: Path) -> None:
     path = tmp_path / "a"
     adding = [subprocess.Popen([sys.executable, "-c", ADDING, str(path), str(number), "15"]) for number in range(4)]
     assert [one.wait(timeout=60) for one in adding] == [0] * 4
@@ -135,7 +135,7 @@ def test_processes_that_append_and_replace_lose_nothing_of_one_another(tmp_path:
         assert [line for line in lines if line.startswith(f"{one} ")] == [f"{one} {number}" for number in range(15)]
 
 
-def test_a_lock_that_is_asked_for_is_not_in_the_way(tmp_path: Path) -> None:
+def test_a_requested_lock_does_not_block(tmp_path: Path) -> None:
     assert not is_locked(tmp_path), "a folder without one"
     with (tmp_path / "lock").open("w") as file:
         assert not is_locked(tmp_path)

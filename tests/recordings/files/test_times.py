@@ -14,20 +14,20 @@ from tests.support.checkout import ROOT
 PACKAGES = ("topics", "protocols", "simulators", "recordings", "scoring", "harvest")
 
 
-def test_an_instant_is_written_in_utc_to_the_microsecond_wherever_it_was_taken() -> None:
+def test_an_instant_is_written_in_utc_to_the_microsecond_wherever_it_was_measured() -> None:
     there = datetime(2024, 5, 1, 14, 0, 0, 5, tzinfo=timezone(timedelta(hours=2)))
     assert stamp(there) == "2024-05-01T12:00:00.000005+00:00"
     with pytest.raises(ValueError, match="no time zone"):
         stamp(datetime(2024, 5, 1))
 
 
-def test_an_instant_reads_back_as_the_same() -> None:
+def test_an_instant_is_read_back_unchanged() -> None:
     now = utc_now()
     assert now.tzinfo is UTC
     assert unix_seconds(stamp(now)) == now.timestamp()
 
 
-def test_times_of_different_zones_compare_as_what_they_are_and_a_text_that_is_none_comes_first() -> None:
+def test_times_of_different_zones_compare_correctly_and_invalid_texts_come_first() -> None:
     assert (
         unix_seconds("2024-05-01T14:00:00+02:00")
         == unix_seconds("2024-05-01T12:00:00Z")

@@ -78,7 +78,7 @@ def test_a_log_of_the_organisers(tmp_path: Path) -> None:
     ]
 
 
-def test_an_opening_that_was_annotated_stays(tmp_path: Path) -> None:
+def test_an_annotated_opening_is_kept(tmp_path: Path) -> None:
     found = written(tmp_path, log("d1", ("S", "Hello.", "XX"), ("U", "Hi.", ""), ("S", "Yes.", "O")))
     assert [(turn.said, turn.label) for turn in found.conversations[0].turns] == [("", "x"), ("Hi.", "o")]
     assert found.warnings == ()
@@ -86,7 +86,7 @@ def test_an_opening_that_was_annotated_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("again", "counted"), [("null", None), ("[0, 0, 0]", None), ("[1, 0, 2]", (1, 0, 2))])
 @pytest.mark.parametrize(("counts", "keys"), [("workshop", ("c", "cr")), ("revised", ("cr", "c"))])
-def test_a_turn_that_nobody_annotated_again_is_read_by_its_one_annotation(
+def test_a_turn_annotated_only_once_is_read_with_that_annotation(
     tmp_path: Path, again: str, counted: tuple[int, ...] | None, counts: Counts, keys: tuple[str, str]
 ) -> None:
     turn = f'{{"i": 1, "s": "S", "u": "Hello.", "{keys[0]}": [3, 0, 1], "{keys[1]}": {again}}}'
@@ -134,7 +134,7 @@ def test_systems_and_dialogues_are_those_of_the_files() -> None:
         ('{"dialogues": [{"id": "d", "turns": [{"i": 1, "s": "S", "u": 3}]}]}', "the utterance is not text"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_an_unreadable_file_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InputError, match=r"0\.log\.json:1:\d+: ") as refused:
         written(tmp_path, text)
     assert said in str(refused.value)

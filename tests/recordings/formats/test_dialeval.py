@@ -76,7 +76,7 @@ def test_its_criteria_and_types_are_those_of_the_schemas_and_of_the_evaluation()
         assert set(nuggets[name].value_names) == set(NUGGET_TYPES[side])
 
 
-def test_a_question_that_dialeval_does_not_have_is_left_out_and_said(tmp_path: Path) -> None:
+def test_a_question_that_dialeval_does_not_have_is_left_out_and_reported(tmp_path: Path) -> None:
     found = taken(tmp_path, dialogue(annotations=[{"quality": {"A": 0, "Z": 1}}]))
     assert [one.criterion for layer in found.layers for one in layer.judgments] == ["Accomplishment"]
     assert found.warnings == ("1 judgment by the question 'Z', which DialEval does not have, left out",)
@@ -100,12 +100,12 @@ def test_a_question_that_dialeval_does_not_have_is_left_out_and_said(tmp_path: P
         ({"id": "1", "nugget": []}, "not a DialEval dialogue"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_with_its_place(tmp_path: Path, wrong: object, what: str) -> None:
+def test_a_fault_of_a_file_is_reported_with_its_place(tmp_path: Path, wrong: object, what: str) -> None:
     with pytest.raises(InputError, match=what) as raised:
         taken(tmp_path, wrong)
     assert str(raised.value).startswith(f"{tmp_path / 'desk.json'}:1:")
 
 
-def test_a_dialogue_that_comes_twice_is_refused(tmp_path: Path) -> None:
+def test_a_repeated_dialogue_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is repeated"):
         taken(tmp_path, dialogue(), dialogue())

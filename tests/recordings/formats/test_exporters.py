@@ -104,7 +104,7 @@ several = st.lists(whole_conversations(), min_size=1, max_size=2, unique_by=lamb
 
 @pytest.mark.parametrize("form", ["messages", "dialoguekit", "atif", "otlp"])
 @given(given=several)
-def test_a_conversation_comes_back_exactly(form: str, given: Sequence[Conversation]) -> None:
+def test_a_conversation_is_read_back_exactly(form: str, given: Sequence[Conversation]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, _ = exported(form, Path(folder), *given)
         assert recognise_format([file]) == form
@@ -139,7 +139,7 @@ def in_a_table(one: Conversation) -> Conversation:
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
 @given(given=several)
-def test_a_table_has_all_but_draws_of_users(name: str, given: Sequence[Conversation]) -> None:
+def test_a_table_has_everything_except_draws_of_users(name: str, given: Sequence[Conversation]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, _ = exported("table", Path(folder), *given, name=name)
         assert recognise_format([file]) == "table"
@@ -188,7 +188,7 @@ def test_steps_of_a_trajectory_are_numbered_without_gaps_and_arguments_are_objec
     assert given["metrics"] == {"prompt_tokens": 9, "completion_tokens": 3}
 
 
-def test_acts_of_both_sides_and_satisfaction_are_in_a_dialogue_and_come_back(tmp_path: Path) -> None:
+def test_acts_of_both_sides_and_satisfaction_are_in_a_dialogue_and_are_read_back(tmp_path: Path) -> None:
     one = desk()
     about = Target(one.trial_id, 1, 1).about()
     judgments = (
@@ -262,7 +262,7 @@ def test_a_run_of_ikat_passes_the_checks_of_the_track(tmp_path: Path) -> None:
     assert [turn.reply for turn in back[0].turns] == [turn.reply for turn in given[0].turns]
 
 
-def test_what_the_track_would_drop_is_said(tmp_path: Path) -> None:
+def test_turns_that_the_track_would_drop_are_reported(tmp_path: Path) -> None:
     passages = tuple(Source("", f"clueweb22-en0000-00-{number:05}:0") for number in range(1001))
     one = conversation(("Why?", "word " * 250), ("And?", "\u2003word" * 251), topic="9-1")
     cited = replace(one.turns[0], reply=SystemTurn(Answer.of("word " * 250, sources=passages)))
@@ -302,7 +302,7 @@ def test_a_workbook_is_refused_rather_than_written_as_csv(tmp_path: Path) -> Non
     assert not (tmp_path / "answers.XLSX").exists()
 
 
-def test_columns_of_the_same_names_in_tables_of_others_are_not_read(tmp_path: Path) -> None:
+def test_columns_with_the_same_names_in_other_tables_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("system,topic,prompt,answer,place,parts,seconds\nB1,T1,Hi,Ho,Berlin,two,3 s\n")
     (found,) = imported("table", tmp_path / "t.csv").conversations
     assert (found.place, found.turns[0].reply) == (1, SystemTurn(Answer("Ho")))
@@ -315,7 +315,7 @@ def test_columns_of_the_same_names_in_tables_of_others_are_not_read(tmp_path: Pa
         ("seconds", "'{' in the column seconds is not a number"),
     ],
 )
-def test_a_cell_that_somebody_changed_is_refused_with_its_line(tmp_path: Path, cell: str, said: str) -> None:
+def test_a_changed_cell_is_refused_with_its_line(tmp_path: Path, cell: str, said: str) -> None:
     file, _ = exported("table", tmp_path, desk(), name="t.csv")
     with file.open(newline="") as rows:
         table = list(csv.DictReader(rows))
@@ -346,7 +346,7 @@ def test_candidates_of_sim4ia_are_different_and_ordered_by_how_often_they_were_d
 
 @pytest.mark.parametrize("file", sorted((DATA / "transcripts").glob("*.[je]*")), ids=lambda file: file.name[:20])
 @pytest.mark.parametrize("most", [100, pytest.param(10_000, marks=pytest.mark.soak)])
-def test_public_files_come_back_from_every_format(file: Path, most: int, tmp_path: Path) -> None:
+def test_public_files_are_read_back_from_every_format(file: Path, most: int, tmp_path: Path) -> None:
     given = IMPORTERS[recognise_format([file])].read(Request((file,), strict=True)).conversations[:most]
     assert given
     for form in ALIKE:

@@ -45,7 +45,7 @@ def imported(run: Path, *files: Path) -> list[tuple[int, str]]:
     return sorted(told)
 
 
-def test_numbers_go_on_over_the_files_of_a_command_and_over_commands(tmp_path: Path) -> None:
+def test_numbers_continue_over_the_files_of_a_command_and_over_commands(tmp_path: Path) -> None:
     first = write(tmp_path / "1.jsonl", row("At 7."), row("At 8."))
     second = write(tmp_path / "2.jsonl", row("At 7."))
     third = write(tmp_path / "3.jsonl", row("At 9."), row("At 10."))
@@ -73,7 +73,7 @@ def test_files_in_one_command_or_one_after_the_other_give_each_conversation_once
 
 
 @pytest.mark.parametrize("key", ["id", "conversation_id", "create_time"])
-def test_a_conversation_that_was_exported_twice_counts_once(tmp_path: Path, key: str) -> None:
+def test_a_conversation_exported_twice_counts_once(tmp_path: Path, key: str) -> None:
     told: dict[str, Any] = {key: 1_700_000_000}
     rows = [row(f"At {hour}.", **{**told, key: 1_700_000_000 + hour}) for hour in range(3)]
     file = write(tmp_path / "x.jsonl", *rows, *rows[:2])
@@ -87,13 +87,13 @@ def test_a_conversation_that_was_exported_twice_counts_once(tmp_path: Path, key:
     assert [answer for _, answer in imported(tmp_path / "run", again)] == ["At 0.", "At 1.", "At 2.", "At 9."]
 
 
-def test_the_same_words_without_an_id_are_trials_of_their_own(tmp_path: Path) -> None:
+def test_the_same_words_without_an_id_are_different_trials(tmp_path: Path) -> None:
     found = read_messages(write(tmp_path / "x.jsonl", row("At 7."), row("At 7."), row("At 7.", metadata_of="x")))
     assert [one.key.trial for one in found.conversations] == [1, 2, 3]
     assert len({one.trial_id for one in found.conversations}) == 3
 
 
-def test_an_id_with_other_words_is_said_and_both_count(tmp_path: Path) -> None:
+def test_an_id_with_different_words_is_reported_and_both_count(tmp_path: Path) -> None:
     found = read_messages(write(tmp_path / "x.jsonl", row("At 7.", id="q1"), row("At 8.", id="q1")))
     assert [one.key.trial for one in found.conversations] == [1, 2]
     assert any("1 has the id of another conversation but other words" in told for told in found.warnings)
@@ -104,13 +104,13 @@ def test_an_id_of_several_systems_is_one_of_each(tmp_path: Path) -> None:
     assert [(one.key.system, one.key.trial) for one in found.conversations] == [("desk", 1), ("bot", 1)]
 
 
-def test_numbers_that_are_given_stay_and_the_others_take_what_is_free(tmp_path: Path) -> None:
+def test_given_numbers_are_kept_and_the_others_use_free_ones(tmp_path: Path) -> None:
     rows = [row("a"), row("b", trial=1), row("c"), row("d", trial=3), row("e")]
     found = read_messages(write(tmp_path / "x.jsonl", *rows))
     assert [one.key.trial for one in found.conversations] == [2, 1, 4, 3, 5]
 
 
-def test_trials_and_names_that_others_count_from_0_are_taken(tmp_path: Path) -> None:
+def test_trials_and_names_counted_from_0_elsewhere_are_accepted(tmp_path: Path) -> None:
     rows = [row(str(epoch), trial=epoch, topic=31) for epoch in range(3)]
     found = read_messages(write(tmp_path / "x.jsonl", *rows))
     assert [(one.key.topic, one.key.trial) for one in found.conversations] == [("31", 1), ("31", 2), ("31", 3)]
@@ -146,7 +146,7 @@ def test_two_records_that_contradict_each_other_are_named(
     assert (len(found.conversations), len(found.left_out)) == (1, 1)
 
 
-def test_a_number_that_the_run_gave_to_another_conversation_is_refused(tmp_path: Path) -> None:
+def test_a_number_that_the_run_assigned_to_another_conversation_is_refused(tmp_path: Path) -> None:
     imported(tmp_path / "run", write(tmp_path / "x.jsonl", row("At 7.")))
     with pytest.raises(
         RunError, match="a different conversation is already recorded as desk, hours, trial 1, attempt 1"
@@ -154,7 +154,7 @@ def test_a_number_that_the_run_gave_to_another_conversation_is_refused(tmp_path:
         imported(tmp_path / "run", write(tmp_path / "y.jsonl", row("At 8.", trial=1)))
 
 
-def test_words_of_a_new_file_that_are_recorded_already_are_said(tmp_path: Path) -> None:
+def test_already_recorded_words_of_a_new_file_are_reported(tmp_path: Path) -> None:
     imported(tmp_path / "run", write(tmp_path / "x.jsonl", row("At 7."), row("At 8.")))
     file = write(tmp_path / "y.jsonl", row("At 8."), row("At 9."))
     found = read_messages(file, recorded=read(tmp_path / "run").conversations)
@@ -164,7 +164,7 @@ def test_words_of_a_new_file_that_are_recorded_already_are_said(tmp_path: Path) 
     assert [one.key.trial for one in found.conversations] == [3, 4]
 
 
-def test_secrets_are_no_part_of_an_identity(tmp_path: Path) -> None:
+def test_secrets_are_not_part_of_an_identity(tmp_path: Path) -> None:
     keys = ["ghp_" + "".join(rng.choices(string.ascii_letters + string.digits, k=36)) for rng in map(Random, (1, 2))]
     (one, other) = (
         read_messages(write(tmp_path / f"{i}.jsonl", row("At 7.", said=f"I am {key}", id="c"))).conversations[0]
@@ -188,9 +188,7 @@ def talk(*answers: str | None, **told: Any) -> dict[str, object]:
 
 @pytest.mark.parametrize("key", ["id", "created_at"])
 @pytest.mark.parametrize("files", [1, 2])
-def test_of_one_conversation_that_was_exported_as_it_went_on_the_longest_counts(
-    tmp_path: Path, files: int, key: str
-) -> None:
+def test_of_a_conversation_exported_as_it_grew_the_longest_version_counts(tmp_path: Path, files: int, key: str) -> None:
     told = {key: "2026-01-01T10:00:00Z"}
     rows = [talk("a", **told), talk("a", "b", "c", **told), talk("a", None, **told), talk("a", "x", **told)]
     given = [write(tmp_path / f"{at}.jsonl", *rows[at::files]) for at in range(files)]
@@ -200,13 +198,13 @@ def test_of_one_conversation_that_was_exported_as_it_went_on_the_longest_counts(
     assert any("the id of another conversation but other words" in one for one in found.warnings) == (key == "id")
 
 
-def test_questions_of_one_id_that_got_no_answer_stay(tmp_path: Path) -> None:
+def test_unanswered_questions_with_one_id_are_kept(tmp_path: Path) -> None:
     found = read_messages(write(tmp_path / "x.jsonl", talk(None, id="q"), talk("a", id="q"), talk("b", id="q")))
     assert [one.valid for one in found.conversations] == [False, True, True]
 
 
 @pytest.mark.parametrize("key", ["id", "created_at"])
-def test_what_goes_on_from_a_recorded_conversation_does_not_count_beside_it(tmp_path: Path, key: str) -> None:
+def test_a_continuation_of_a_recorded_conversation_does_not_count_in_addition(tmp_path: Path, key: str) -> None:
     told = {key: "2026-01-01T10:00:00Z"}
     first = write(tmp_path / "1.jsonl", talk("a", **told))
     second = write(tmp_path / "2.jsonl", talk("a", "b", **told), talk("z", id="other"))
@@ -248,7 +246,7 @@ def test_a_shorter_export_that_comes_later_adds_nothing(tmp_path: Path) -> None:
     ]
 
 
-def test_what_goes_on_from_an_interrupted_conversation_is_a_further_attempt(tmp_path: Path) -> None:
+def test_a_continuation_of_an_interrupted_conversation_is_a_further_attempt(tmp_path: Path) -> None:
     first = write(tmp_path / "1.jsonl", talk("a", id="c", outcome="interrupted"))
     second = write(tmp_path / "2.jsonl", talk("a", "b", id="c"))
     assert imported(tmp_path / "run", first) == []
@@ -257,7 +255,7 @@ def test_what_goes_on_from_an_interrupted_conversation_is_a_further_attempt(tmp_
         assert [one.attempt for one in read(tmp_path / "run").conversations] == [1, 2]
 
 
-def test_the_id_of_a_recorded_conversation_with_other_words_is_said(tmp_path: Path) -> None:
+def test_the_id_of_a_recorded_conversation_with_different_words_is_reported(tmp_path: Path) -> None:
     imported(tmp_path / "run", write(tmp_path / "1.jsonl", talk("a", id="c")))
     recorded = read(tmp_path / "run").conversations
     found = read_messages(write(tmp_path / "2.jsonl", talk("x", id="c"), talk("y", id="d")), recorded=recorded)
@@ -281,7 +279,7 @@ def test_the_same_time_in_another_notation_is_the_same(tmp_path: Path, key: str)
         assert found == [(1, "a")]
 
 
-def test_a_time_by_which_an_earlier_version_knew_a_conversation_is_still_known(tmp_path: Path) -> None:
+def test_a_time_used_as_identity_by_an_earlier_version_still_works(tmp_path: Path) -> None:
     from recordings.formats.import_growth import identity_of, spoken_words
 
     found = read_messages(write(tmp_path / "x.jsonl", talk("a", created_at=SAME_TIMES[1])))

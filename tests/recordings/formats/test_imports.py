@@ -73,7 +73,7 @@ def test_another_conversation_under_the_same_name_is_refused(tmp_path: Path) -> 
         put(tmp_path / "run", renamed)
 
 
-def test_what_is_given_twice_is_written_once_and_two_under_one_name_not_at_all(tmp_path: Path) -> None:
+def test_a_repeated_conversation_is_written_once_and_conflicting_ones_not_at_all(tmp_path: Path) -> None:
     one, other = (figure_5(system).conversations[0] for system in "BG")
     header = import_header([one], TOPICS, clock=clock)
     assert record(tmp_path / "run", [one, one], header, clock=clock) == ImportCounts(1, 1)
@@ -95,7 +95,7 @@ def test_a_refused_import_writes_none_of_its_conversations(tmp_path: Path) -> No
     assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before
 
 
-def test_an_exported_run_is_imported_as_it_was(tmp_path: Path) -> None:
+def test_an_exported_run_is_imported_unchanged(tmp_path: Path) -> None:
     put(tmp_path / "run", figure_5("G"))
     first = read(tmp_path / "run").finished
     file = tmp_path / "x.txt"
@@ -108,7 +108,7 @@ def test_an_exported_run_is_imported_as_it_was(tmp_path: Path) -> None:
 
 @given(st.lists(conversations(), min_size=1, max_size=2, unique_by=lambda one: one.trial_id))
 @settings(max_examples=15, deadline=None)
-def test_every_conversation_comes_back_from_its_events(
+def test_every_conversation_is_read_back_from_its_events(
     tmp_path_factory: pytest.TempPathFactory, given: list[Conversation]
 ) -> None:
     run = tmp_path_factory.mktemp("run") / "run"

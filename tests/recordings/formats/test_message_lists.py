@@ -64,7 +64,7 @@ WHOLE: dict[str, Any] = {  # the conversation is q, a, q2, a2
 @pytest.mark.parametrize("how", ["lines", "list"])
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("shape", WHOLE)
-def test_a_record_is_one_conversation_by_the_list_that_holds_the_others(
+def test_a_record_is_one_conversation_by_the_list_that_contains_the_others(
     tmp_path: Path, shape: str, count: int, how: str
 ) -> None:
     found = read(tmp_path, [{"id": f"r{i}", **WHOLE[shape]} for i in range(count)], how)
@@ -114,18 +114,18 @@ def test_parts_and_versions_of_a_conversation_are_left_out_and_named(
 
 
 @pytest.mark.parametrize("shape", TORN)
-def test_a_file_of_one_record_in_parts_holds_no_conversation(tmp_path: Path, shape: str) -> None:
+def test_a_file_of_one_record_in_parts_contains_no_conversation(tmp_path: Path, shape: str) -> None:
     with pytest.raises(InputError):
         read(tmp_path, [{"id": "r", **TORN[shape]}])
 
 
-def test_two_lists_that_hold_something_are_said(tmp_path: Path) -> None:
+def test_two_lists_with_contents_are_reported(tmp_path: Path) -> None:
     found = read(tmp_path, [{"messages": talk("q", "a"), "conversations": sharegpt("other", "b")}])
     assert [said(one) for one in found.conversations] == [[("q", "a")]]
     assert [warning.endswith(": conversations") for warning in found.warnings] == [True]
 
 
-def test_an_answer_that_is_in_the_messages_already_is_none_beside_them(tmp_path: Path) -> None:
+def test_an_answer_repeated_outside_the_messages_is_not_another_one(tmp_path: Path) -> None:
     row = {"messages": talk("q", "a", "bye"), "output": {"choices": [{"message": talk("q", "a")[1]}], "text": "a"}}
     (one,) = read(tmp_path, [row]).conversations
     assert said(one) == [("q", "a"), ("bye", None)]
@@ -148,14 +148,14 @@ CONTAINERS: dict[str, tuple[Any, int]] = {
 
 
 @pytest.mark.parametrize("shape", CONTAINERS)
-def test_conversations_of_an_object_are_each_one_of_their_own(tmp_path: Path, shape: str) -> None:
+def test_conversations_of_an_object_are_separate(tmp_path: Path, shape: str) -> None:
     value, count = CONTAINERS[shape]
     (tmp_path / "x.json").write_text(json.dumps(value))
     found = read_messages(tmp_path / "x.json", topic="t", strict=False)
     assert (len(found.conversations), len(found.left_out)) == (count, 0)
 
 
-def test_what_an_envelope_says_of_its_conversation_is_read_and_what_nothing_reads_is_named(tmp_path: Path) -> None:
+def test_an_envelopes_facts_about_its_conversation_are_read_and_unread_ones_are_named(tmp_path: Path) -> None:
     row = {
         "metadata": {"trial": 4, "system": "B"},
         "trace": {"messages": talk("q", "a"), "metadata": {"labels": ["o"]}, "usage": 3},

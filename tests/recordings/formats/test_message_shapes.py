@@ -94,7 +94,7 @@ def test_no_json_breaks_the_reader(value: object) -> None:
         ),
     ],
 )
-def test_a_record_that_cannot_be_read_is_named_by_its_place_and_left_out_unless_all_are_wanted(
+def test_an_unreadable_record_is_named_with_its_place_and_left_out_unless_all_are_required(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, place: str, what: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -125,7 +125,7 @@ def test_a_line_that_is_not_json_is_left_out_and_the_others_are_read(tmp_path: P
         ("not JSON\nat all\n", "does not begin like JSON"),
     ],
 )
-def test_a_file_of_which_nothing_is_json_is_refused_with_what_to_do(tmp_path: Path, text: str, advice: str) -> None:
+def test_a_file_without_any_json_is_refused_with_advice(tmp_path: Path, text: str, advice: str) -> None:
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(InputError) as refused:
         read_messages(tmp_path / "x.json", topic="t", strict=False)
@@ -164,7 +164,7 @@ def test_each_path_of_chatgpts_tree_is_a_trial_of_the_conversation(tmp_path: Pat
     assert {(one.key.system, one.key.topic) for one in named.conversations} == {("gpt", "hours")}
 
 
-def test_rows_of_data_sets_are_of_the_model_that_they_name(tmp_path: Path) -> None:
+def test_rows_of_data_sets_belong_to_the_model_that_they_name(tmp_path: Path) -> None:
     talk = [
         {"role": "user", "content": "When?", "language": "English", "timestamp": None, "turn_identifier": 1},
         {"role": "assistant", "content": "At nine.", "timestamp": "2023-04-09T00:02:53", "turn_identifier": 2},
@@ -183,7 +183,7 @@ def test_rows_of_data_sets_are_of_the_model_that_they_name(tmp_path: Path) -> No
     assert "model" not in unread
 
 
-def test_what_nobody_saw_is_no_turn_of_chatgpts_tree(tmp_path: Path) -> None:
+def test_unseen_messages_are_not_turns_of_chatgpts_tree(tmp_path: Path) -> None:
     hidden = {"metadata": {"is_visually_hidden_from_conversation": True}}
     code = {"content": {"content_type": "code", "text": "search()"}, "recipient": "browser"}
     thoughts = {"content": {"content_type": "thoughts", "thoughts": [{"summary": "Looking", "content": "A bridge?"}]}}
@@ -237,7 +237,7 @@ DAMAGE: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_what_is_left_of_a_damaged_tree_of_chatgpts_is_no_conversation(tmp_path: Path, how: str) -> None:
+def test_the_rest_of_a_damaged_tree_of_chatgpts_is_not_a_conversation(tmp_path: Path, how: str) -> None:
     damaged = line_of_nodes()
     DAMAGE[how](damaged)
     trees = [{**chat(**damaged), "conversation_id": "bad"}, chat(**line_of_nodes())]
@@ -251,13 +251,13 @@ def test_what_is_left_of_a_damaged_tree_of_chatgpts_is_no_conversation(tmp_path:
         read_messages(tmp_path / "x.json")
 
 
-def test_the_tip_of_a_tree_that_is_gone_leaves_all_its_paths_in_doubt(tmp_path: Path) -> None:
+def test_a_missing_tip_of_a_tree_leaves_all_its_paths_in_doubt(tmp_path: Path) -> None:
     nodes = {**line_of_nodes(), "4": {**LINE[4], "children": []}}
     (tmp_path / "x.json").write_text(json.dumps([{**chat(**nodes), "current_node": "9"}, chat(**line_of_nodes())]))
     assert said(read_messages(tmp_path / "x.json", strict=False)) == [WHOLE]
 
 
-def test_whole_paths_of_a_damaged_tree_are_read_and_the_others_counted(tmp_path: Path) -> None:
+def test_complete_paths_of_a_damaged_tree_are_read_and_the_others_counted(tmp_path: Path) -> None:
     nodes = line_of_nodes()
     nodes["2"]["children"] = ["3", "b", "x"]
     nodes |= {"b": node("2", "user", "other"), "c": node("b", "assistant", "yes"), "d": node("gone", "user", "lost")}
@@ -274,7 +274,7 @@ def test_whole_paths_of_a_damaged_tree_are_read_and_the_others_counted(tmp_path:
         assert len(read_messages(tmp_path / "x.json").conversations) == 2
 
 
-def test_a_hidden_message_is_counted_and_what_an_answer_follows_is_read(tmp_path: Path) -> None:
+def test_a_hidden_message_is_counted_and_the_message_that_an_answer_follows_is_read(tmp_path: Path) -> None:
     hidden = {"metadata": {"is_visually_hidden_from_conversation": True}}
     tree = chat(
         h=node(None, "user", "About me", **hidden),
@@ -319,7 +319,7 @@ LISTS: dict[str, tuple[Any, int, str]] = {
 
 
 @pytest.mark.parametrize("how", LISTS)
-def test_all_conversations_of_an_object_are_read_and_what_else_it_holds_is_named(tmp_path: Path, how: str) -> None:
+def test_all_conversations_of_an_object_are_read_and_its_other_contents_are_named(tmp_path: Path, how: str) -> None:
     def made(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: made(one) for key, one in value.items()}
@@ -362,7 +362,7 @@ def test_zeros_at_the_end_are_named_and_the_lines_before_them_read(tmp_path: Pat
     assert str(fault).startswith(f"{tmp_path}/x.jsonl:3:1: the file contains a NUL byte")
 
 
-def test_text_in_another_encoding_as_a_whole_is_refused(tmp_path: Path) -> None:
+def test_text_entirely_in_another_encoding_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(f"{ROW}\n{ROW}\n".encode("utf-16"))
     with pytest.raises(InputError, match=r"x\.jsonl:1:\d+: the file contains a NUL byte"):
         read_messages(tmp_path / "x.jsonl", topic="t", strict=False)

@@ -74,7 +74,7 @@ BETWEEN: dict[str, tuple[list[dict[str, Any]], tuple[ToolCall, ...], str]] = {
 
 
 @pytest.mark.parametrize("program", BETWEEN)
-def test_what_a_system_does_besides_speaking_is_a_part_of_its_answer(program: str) -> None:
+def test_actions_of_a_system_besides_speaking_are_a_part_of_its_answer(program: str) -> None:
     between, calls, thoughts = BETWEEN[program]
     found = split_sides([ASK, *between, TELL])
     assert found.words == [("Rain?", "Yes.")]
@@ -86,7 +86,7 @@ def test_what_a_system_does_besides_speaking_is_a_part_of_its_answer(program: st
     assert found.last == "assistant"
 
 
-def test_what_a_message_says_about_its_reply_is_kept() -> None:
+def test_a_messages_facts_about_its_reply_are_kept() -> None:
     asked = {**ASK, "timestamp": "2026-03-01T10:00:00Z", "acts": ["ask", "greet"]}
     usage = {"prompt_tokens": 3, "output_tokens": 2, "cost": 0.1, "total_tokens": True}
     called = {"role": "assistant", "content": None, "tool_calls": [{"name": "w"}], "usage": usage}
@@ -115,7 +115,7 @@ def test_steps_before_anybody_spoke_are_counted() -> None:
     assert split_sides([BETWEEN["OpenAI"][0][0], ASK, TELL]).passed == {"steps before the first turn": 1}
 
 
-def test_text_beside_what_is_no_text_is_kept() -> None:
+def test_text_next_to_other_content_is_kept() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:"}}
     drawn = {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}
     found = split_sides(
@@ -143,7 +143,7 @@ def test_a_last_answer_without_text_is_not_an_end_by_the_user() -> None:
     assert split_sides([ASK, TELL, ASK]).last == "user"
 
 
-def test_keys_of_messages_that_nothing_reads_are_named() -> None:
+def test_unread_keys_of_messages_are_named() -> None:
     found = split_sides([ASK, {**TELL, "weight": 0, "logprobs": None, "sources": ["a"]}])
     assert set(found.unread) == {"messages[].weight", "messages[].sources"}
 
@@ -161,7 +161,7 @@ def test_keys_of_messages_that_nothing_reads_are_named() -> None:
         ([], ""),
     ],
 )
-def test_parts_are_texts_of_their_own_unless_they_go_on_with_a_sentence(parts: list[Any], text: str) -> None:
+def test_parts_are_separate_texts_unless_they_continue_a_sentence(parts: list[Any], text: str) -> None:
     for role in ("user", "assistant"):
         (turn,) = split_sides([{"role": role, "content": parts}]).words
         assert text in turn

@@ -43,7 +43,7 @@ def of(**metadata: object) -> str:
 
 
 @given(conversations())
-def test_what_we_write_comes_back_exactly(given: Conversation) -> None:
+def test_written_messages_are_read_back_exactly(given: Conversation) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "x.jsonl"
         file.write_bytes(messages_line(given))
@@ -51,7 +51,7 @@ def test_what_we_write_comes_back_exactly(given: Conversation) -> None:
         assert read_messages(file).conversations == (given,)
 
 
-def test_the_parts_of_an_answer_come_back(tmp_path: Path) -> None:
+def test_the_parts_of_an_answer_are_read_back(tmp_path: Path) -> None:
     answer = replace(
         Answer.of("Alpha.", sources=(Source("https://example.org/a", "A", 0, 5, "card"), Source("", "b.pdf"))),
         thoughts="hm",
@@ -66,7 +66,7 @@ def test_the_parts_of_an_answer_come_back(tmp_path: Path) -> None:
     assert [turn.reply.answer for turn in back.turns if turn.reply] == [answer, Answer.of("Beta.")]
 
 
-def test_what_was_measured_of_a_reply_comes_back(tmp_path: Path) -> None:
+def test_the_measurements_of_a_reply_are_read_back(tmp_path: Path) -> None:
     reply = SystemTurn(
         Answer.of("Alpha."),
         asked_at="2026-03-01T10:00:00.000000+00:00",
@@ -105,7 +105,7 @@ def test_a_run_of_a_version_without_parts_has_the_same_conversations(tmp_path: P
         record(tmp_path / "run", [other], header)
 
 
-def test_a_conversation_without_a_topic_is_one_by_its_id(tmp_path: Path) -> None:
+def test_a_conversation_without_a_topic_gets_one_from_its_id(tmp_path: Path) -> None:
     rows = [{**TALK, "conversation_id": name} for name in ("a-1", 'b "2"')]
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = read_messages(tmp_path / "x.jsonl")
@@ -117,14 +117,14 @@ def test_a_conversation_without_a_topic_is_one_by_its_id(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("parts", [[1], [{}, {}], [{"sources": [{"title": "A"}]}], [{"thoughts": 7}]])
-def test_parts_that_cannot_be_are_refused(parts: list[object], tmp_path: Path) -> None:
+def test_impossible_parts_are_refused(parts: list[object], tmp_path: Path) -> None:
     row = {"messages": [message("user", "a"), message("assistant", "b")], "metadata": {"parts": parts}}
     with pytest.raises(InputError) as fault:
         read(tmp_path / "x.jsonl", row)
     assert "x.jsonl:1" in str(fault.value)
 
 
-def test_figure_5_survives_the_way_through_messages(tmp_path: Path) -> None:
+def test_figure_5_survives_the_message_format(tmp_path: Path) -> None:
     read = read_transcript(DATA / "gfrc_m002_B1.txt", system="B", topics=TOPICS)
     write_messages(read.conversations, tmp_path / "x.jsonl")
     assert read_messages(tmp_path / "x.jsonl", topics=TOPICS).conversations == read.conversations
@@ -133,7 +133,7 @@ def test_figure_5_survives_the_way_through_messages(tmp_path: Path) -> None:
     assert row["metadata"]["labels"] == ["o", "o"]
 
 
-def test_a_line_without_metadata_takes_what_the_caller_says(tmp_path: Path) -> None:
+def test_a_line_without_metadata_uses_the_callers_values(tmp_path: Path) -> None:
     row = {"messages": [message("user", "Hello"), message("assistant", "Hi")]}
     found = read(tmp_path / "x.jsonl", row, row)
     assert [one.key for one in found] == [TrialKey("B", "M001", 1), TrialKey("B", "M001", 2)]
@@ -161,7 +161,7 @@ def test_contents_in_parts_system_prompts_and_refusals(tmp_path: Path) -> None:
     assert found.prompts == {TrialKey("B", "M001", 1): ("Be short.", "And kind.")}
 
 
-def test_a_greeting_is_a_turn_in_which_nothing_was_said(tmp_path: Path) -> None:
+def test_a_greeting_is_a_turn_without_user_words(tmp_path: Path) -> None:
     rows = [message("assistant", "Welcome!"), message("user", "Hello"), message("assistant", "Hi")]
     (conversation,) = read(tmp_path / "x.jsonl", {"messages": rows})
     assert [turn.said for turn in conversation.turns] == ["", "Hello"]
@@ -222,7 +222,7 @@ def test_faults_are_named_with_the_line(tmp_path: Path, row: str, message: str) 
     assert str(caught.value).startswith(f"{tmp_path / 'x.jsonl'}:3")
 
 
-def test_labels_may_say_more_of_turns_that_have_no_answer_and_of_those_that_never_came(tmp_path: Path) -> None:
+def test_labels_may_cover_turns_without_answers_and_turns_that_never_came(tmp_path: Path) -> None:
     unanswered = {"messages": [*TALK["messages"], message("user", "?")]}
     for row, labels, found in (
         (TALK, ["o", None], ["o", None]),
@@ -236,7 +236,7 @@ def test_labels_may_say_more_of_turns_that_have_no_answer_and_of_those_that_neve
         read(tmp_path / "x.jsonl", {**unanswered, "metadata": {"labels": ["o", "x", "x"]}})
 
 
-def test_keys_of_others_may_stay_and_are_named(tmp_path: Path) -> None:
+def test_foreign_keys_may_remain_and_are_named(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(
         json.dumps({**TALK, "tools": [], "metadata": {"session_id": "7", "status": "ok", "model": "m"}}) + "\n"
     )
@@ -256,7 +256,7 @@ def test_an_empty_text_of_the_assistant_is_an_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("topic", ["a b", "films/2024", "-x", "x" * 61, "th²", "the\u0301", "Tоpic", "a\n"])
-def test_a_topic_that_no_run_could_be_read_with_is_refused_with_its_line(tmp_path: Path, topic: str) -> None:
+def test_a_topic_unfit_for_a_run_is_refused_with_its_line(tmp_path: Path, topic: str) -> None:
     file = tmp_path / "m.jsonl"
     rows = [
         {"messages": [{"role": "user", "content": "Hi"}], "metadata": {"system": "S", "topic": name}}
@@ -270,7 +270,7 @@ def test_a_topic_that_no_run_could_be_read_with_is_refused_with_its_line(tmp_pat
     assert "letters, digits" in str(caught.value.allowed)
 
 
-def test_what_nobody_says_is_asked_for(tmp_path: Path) -> None:
+def test_missing_information_is_requested(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"messages": []}')
     assert read_messages(tmp_path / "x.jsonl", topic="M001").conversations[0].key.system == "x"
     with pytest.raises(InputError, match="no topic is given"):
@@ -291,13 +291,13 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
         read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
 
 
-def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_named(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(b'\n{"messages": "\xff"}\n')
     with pytest.raises(InputError, match=r"x\.jsonl:2:15: the byte 0xff is not UTF-8"):
         read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
 
 
-def test_an_export_says_of_unlabelled_answers_that_they_have_no_label() -> None:
+def test_an_export_marks_unlabelled_answers_as_unlabelled() -> None:
     turns = (
         Turn(1, "", "a", SystemTurn(Answer.of("b"))),
         Turn(2, "", "c", SystemTurn(Answer.of("d"))),
@@ -330,7 +330,7 @@ NOW = datetime(2026, 2, 1, tzinfo=UTC)
         ({"labels": ["o", "-"], "outcome": "completed"}, ""),
     ],
 )
-def test_what_is_odd_is_counted_named_and_kept(tmp_path: Path, metadata: dict[str, object], told: str) -> None:
+def test_oddities_are_counted_named_and_kept(tmp_path: Path, metadata: dict[str, object], told: str) -> None:
     (tmp_path / "x.jsonl").write_text(f"{of()}\n" + f"{of(**metadata)}\n" * 2)
     found = read_messages(tmp_path / "x.jsonl", system="B", topic="M001", strict=False, clock=lambda: NOW)
     assert not found.left_out
@@ -340,7 +340,7 @@ def test_what_is_odd_is_counted_named_and_kept(tmp_path: Path, metadata: dict[st
         assert "x.jsonl:2" in said[0]
 
 
-def test_completed_without_an_answer_is_said(tmp_path: Path) -> None:
+def test_completed_without_an_answer_is_reported(tmp_path: Path) -> None:
     rows = [{"messages": messages, "metadata": {"outcome": "completed"}} for messages in ([message("user", "a")], [])]
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (said,) = read_messages(tmp_path / "x.jsonl", system="B", topic="M001").warnings

@@ -62,7 +62,7 @@ def positions(conversation: Conversation) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("system", ["B1", "G1"])
-def test_figure_5_is_read_with_the_positions_that_are_printed(system: str) -> None:
+def test_figure_5_is_read_with_its_printed_positions(system: str) -> None:
     read = read_transcript(DATA / f"gfrc_m002_{system}.txt", system=system[0], trial=1, topics=TOPICS)
     assert read.warnings == ()
     (conversation,) = read.conversations
@@ -108,7 +108,7 @@ def test_figure_5_labels_titles_groups_and_notes() -> None:
     assert google.notes["M002", "https://www.imdb.com/title/tt1853739/"] == 'wrong URL "You\'re Next"'
 
 
-def test_annotations_are_no_part_of_what_was_exchanged() -> None:
+def test_annotations_are_not_part_of_the_exchange() -> None:
     read = read_transcript(DATA / "gfrc_m002_B1.txt", system="B", topics=TOPICS)
     for turn in read.conversations[0].turns:
         assert turn.reply is not None
@@ -368,7 +368,7 @@ PLAIN = Conversation(TrialKey("B", "M002", 1), "id", 1, (), Outcome("completed")
 )
 @example([replace(PLAIN, turns=(Turn(1, "ask", "\n\n", SystemTurn(Answer("\n"))),))])
 @example([replace(PLAIN, turns=(Turn(1, "ask", "\ud83d", SystemTurn(Answer("a\0b\u2028c\x85d"))),))])
-def test_what_we_write_comes_back_exactly(given: list[Conversation]) -> None:
+def test_written_transcripts_are_read_back_exactly(given: list[Conversation]) -> None:
     text = transcript_text(given)
     text.encode()
     assert list(parse_transcript(text, "x.txt").conversations) == given
@@ -381,7 +381,7 @@ def test_a_file_of_ours_survives_an_editor_that_ends_lines_with_cr_lf() -> None:
 
 
 @pytest.mark.parametrize("system", ["B1", "G1"])
-def test_gold_comes_back_from_what_we_write(system: str, tmp_path: Path) -> None:
+def test_gold_is_read_back_from_our_transcripts(system: str, tmp_path: Path) -> None:
     read = read_transcript(DATA / f"gfrc_m002_{system}.txt", system=system[0], topics=TOPICS)
     write_transcript(read.conversations, tmp_path / "x.txt", gold=read.gold, topics=TOPICS)
     again = read_transcript(tmp_path / "x.txt", topics=TOPICS)
@@ -394,7 +394,7 @@ def test_gold_comes_back_from_what_we_write(system: str, tmp_path: Path) -> None
     assert "#ORIGIN: (0,2/3,0,0,0,1/3,0,0) #United States,United Kingdom,Canada" in text
 
 
-def test_several_judged_urls_on_one_line_are_told_apart() -> None:
+def test_several_judged_urls_on_one_line_are_distinguished() -> None:
     urls = [f"https://www.imdb.com/title/tt000000{i}/" for i in range(3)]
     given = [replace(PLAIN, turns=(Turn(1, "ask", "x", SystemTurn(Answer(" ".join(urls), links_in(" ".join(urls))))),))]
     gold = GoldTable(GoldEntry("M002", url, i, "") for i, url in enumerate(urls))
@@ -408,7 +408,7 @@ def test_several_judged_urls_on_one_line_are_told_apart() -> None:
 @pytest.mark.parametrize(
     "line", ["#Lx", "#L10", "#RATINGS (0,0,1,0)", "#RATINGS: (0,0,1,0", "wc= 3x", "#URL http://a.example"]
 )
-def test_what_is_no_annotation_in_a_file_of_ours_is_refused_and_with_a_backslash_it_is_text(line: str) -> None:
+def test_an_invalid_annotation_in_our_file_is_refused_and_with_a_backslash_it_is_text(line: str) -> None:
     written = transcript_text([replace(PLAIN, turns=(Turn(1, "ask", "x", SystemTurn(Answer(f"a\n{line}"))),))])
     assert f"\n\\{line}\n" in written
     (conversation,) = parse_transcript(written, "x.txt").conversations
@@ -448,14 +448,14 @@ def test_a_damaged_line_of_ours_is_named(pair: str, message: str) -> None:
     assert str(fault.value.place).startswith("x.txt:1:")
 
 
-def test_gold_that_no_reply_mentions_comes_back_too(tmp_path: Path) -> None:
+def test_gold_that_no_reply_mentions_is_read_back_too(tmp_path: Path) -> None:
     read = read_transcript(DATA / "gfrc_m002_B1.txt", system="B", topics=TOPICS)
     silent = [replace(one, turns=()) for one in read.conversations]
     write_transcript(silent, tmp_path / "x.txt", gold=read.gold, topics=TOPICS)
     assert read_transcript(tmp_path / "x.txt", topics=TOPICS).gold == read.gold
 
 
-def test_a_label_is_one_of_ours_in_our_own_lines_too() -> None:
+def test_a_label_must_be_one_of_ours_in_our_own_lines_too() -> None:
     text = "###### harvest-transcript/1 system=B\n##### M002\n### U1\nHi\n### S1 great\nHo\n"
     with pytest.raises(InputError, match="'great' is not a label"):
         parse_transcript(text, "x.txt")
@@ -470,7 +470,7 @@ def test_a_label_is_one_of_ours_in_our_own_lines_too() -> None:
         ("system=B started_at=yesterday", "'yesterday' is not a time"),
     ],
 )
-def test_what_no_conversation_can_have_is_refused_with_its_line(words: str, said: str) -> None:
+def test_an_impossible_conversation_is_refused_with_its_line(words: str, said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)) as caught:
         parse_transcript(f"###### harvest-transcript/1 {words}\n##### M002\n### U1\nHi\n", "x.txt")
     assert caught.value.place is not None

@@ -76,7 +76,7 @@ async def test_the_same_id_again_changes_nothing(run: Path, book: DecisionBook) 
     assert people(run)[0].judgments[0].value == 0.5
 
 
-async def test_a_later_one_replaces_an_earlier_one_until_it_is_taken_back(run: Path, book: DecisionBook) -> None:
+async def test_a_later_one_replaces_an_earlier_one_until_it_is_withdrawn(run: Path, book: DecisionBook) -> None:
     await book.decide(FIRST)
     await book.decide(replace(FIRST, id="b" * 16, value=None))
     assert [one.value for one in people(run)[0].judgments] == [None]
@@ -87,14 +87,14 @@ async def test_a_later_one_replaces_an_earlier_one_until_it_is_taken_back(run: P
     assert read_decisions(run).ids == {letter * 16 for letter in "abcd"}
 
 
-async def test_secrets_are_taken_out_of_a_note(run: Path, book: DecisionBook) -> None:
+async def test_secrets_are_removed_from_a_note(run: Path, book: DecisionBook) -> None:
     key = "sk-" + "abcDEF123456" * 4
     kept = await book.decide(replace(FIRST, note=f"the key {key}"))
     assert key not in kept.note
     assert key.encode() not in b"".join(file.read_bytes() for file in (run / "decisions").iterdir())
 
 
-async def test_what_a_killed_process_left_torn_is_passed_over_and_stays(run: Path, book: DecisionBook) -> None:
+async def test_a_line_torn_by_a_killed_process_is_skipped_and_kept(run: Path, book: DecisionBook) -> None:
     await book.decide(FIRST)
     await book.close()
     (file,) = (run / "decisions").glob("*.jsonl")
@@ -108,16 +108,16 @@ async def test_what_a_killed_process_left_torn_is_passed_over_and_stays(run: Pat
     assert [one.id[0] for one in read_decisions(run).standing] == ["a", "c"]
 
 
-def test_two_processes_do_not_take_decisions_on_one_run(run: Path, book: DecisionBook) -> None:
+def test_two_processes_cannot_record_decisions_on_one_run(run: Path, book: DecisionBook) -> None:
     with pytest.raises(RunError, match="is being written by another process"):
         DecisionBook.open(run)
 
 
-def test_looking_makes_no_file(run: Path, book: DecisionBook) -> None:
+def test_reading_makes_no_file(run: Path, book: DecisionBook) -> None:
     assert list((run / "decisions").glob("*.jsonl")) == []
 
 
-async def test_what_cannot_be_made_safe_is_not_said_to_be_saved(
+async def test_an_unsaved_decision_is_not_reported_as_saved(
     run: Path, book: DecisionBook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await book.decide(FIRST)
@@ -134,7 +134,7 @@ async def test_what_cannot_be_made_safe_is_not_said_to_be_saved(
 
 
 @pytest.mark.parametrize("after", range(9))
-async def test_when_there_is_room_again_the_same_book_goes_on(run: Path, book: DecisionBook, after: int) -> None:
+async def test_when_there_is_room_again_the_same_book_continues(run: Path, book: DecisionBook, after: int) -> None:
     """After each of the first writes: nothing acknowledged is lost, and what was refused can be sent again."""
     letters, said = "bcdefgh", []
     await book.decide(FIRST)
@@ -155,7 +155,7 @@ async def test_when_there_is_room_again_the_same_book_goes_on(run: Path, book: D
     assert (found.faults, found.gaps) == ([], [])
 
 
-async def test_a_sheet_that_came_in_between_counts_from_when_it_came(run: Path, book: DecisionBook) -> None:
+async def test_a_sheet_imported_in_between_counts_from_its_import(run: Path, book: DecisionBook) -> None:
     await book.decide(FIRST)
     sheet = Layer(
         "human", "anna", "", "sheet.csv", "2026-01-01T00:00:01.500000+00:00", (Judgment(ABOUT, "Fluency", 1.0),)
@@ -168,7 +168,7 @@ async def test_a_sheet_that_came_in_between_counts_from_when_it_came(run: Path, 
     assert [layer.source for layer in layers] == ["harvest annotate --serve", "sheet.csv", "harvest annotate --serve"]
 
 
-async def test_a_merge_brings_decisions_along_as_a_layer(run: Path, book: DecisionBook, tmp_path: Path) -> None:
+async def test_a_merge_copies_decisions_as_a_layer(run: Path, book: DecisionBook, tmp_path: Path) -> None:
     await book.decide(FIRST)
     for name in ("once", "again"):
         merge([run, run], tmp_path / name)
@@ -187,7 +187,7 @@ async def test_a_merge_brings_decisions_along_as_a_layer(run: Path, book: Decisi
         ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [{"turn": True}], "value": 1}, "must have 'about'"),
     ],
 )
-def test_what_is_no_decision_is_named_with_its_line(run: Path, row: dict[str, object], what: str) -> None:
+def test_an_invalid_decision_is_named_with_its_line(run: Path, row: dict[str, object], what: str) -> None:
     (run / "decisions").mkdir()
     lines = [{"format": FORMAT}, row]
     (run / "decisions" / "000001.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
@@ -198,6 +198,6 @@ def test_what_is_no_decision_is_named_with_its_line(run: Path, row: dict[str, ob
     assert str(found).startswith("decisions/000001.jsonl:2: ")
 
 
-async def test_decisions_that_can_be_read_are_no_fault_of_a_recording(run: Path, book: DecisionBook) -> None:
+async def test_readable_decisions_are_not_a_fault_of_a_recording(run: Path, book: DecisionBook) -> None:
     await book.decide(FIRST)
     assert check_recording(run).faults == []

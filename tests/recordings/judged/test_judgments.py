@@ -33,7 +33,7 @@ def entry(entity: str, grade: int) -> GoldEntry:
     return GoldEntry("M001", entity, grade, "A title", {"RATINGS": (0, 0, 0, 1.0)}, {"RATINGS": "1.3M"})
 
 
-def test_a_layer_comes_back(tmp_path: Path) -> None:
+def test_a_layer_is_read_back(tmp_path: Path) -> None:
     path = write_layer(tmp_path, LAYER)
     assert re.fullmatch(r"human-annotator-1-[0-9a-f]{16}\.jsonl", path.name)
     assert read_layers(tmp_path) == (LAYER,)
@@ -46,7 +46,7 @@ def test_a_layer_comes_back(tmp_path: Path) -> None:
     }
 
 
-def test_the_same_layer_is_one_file_and_another_opinion_is_another(tmp_path: Path) -> None:
+def test_the_same_layer_is_one_file_and_a_different_opinion_is_another(tmp_path: Path) -> None:
     first = write_layer(tmp_path, LAYER)
     before = first.read_bytes()
     assert write_layer(tmp_path, LAYER) == first
@@ -55,7 +55,7 @@ def test_the_same_layer_is_one_file_and_another_opinion_is_another(tmp_path: Pat
     assert first.read_bytes() == before
 
 
-def test_secrets_do_not_get_in_through_judgments(tmp_path: Path) -> None:
+def test_secrets_cannot_enter_through_judgments(tmp_path: Path) -> None:
     layer = Layer("model", "judge", judgments=(Judgment({"topic": "x"}, "y", 1, "key is tok_3f9a8b7c6d5e"),))
     path = write_layer(tmp_path, layer, Redactor(["tok_3f9a8b7c6d5e"]))
     assert b"tok_3f9a" not in path.read_bytes()
@@ -66,7 +66,7 @@ def test_only_known_kinds_of_layers() -> None:
         Layer("guess", "x")
 
 
-def test_gold_comes_back(tmp_path: Path) -> None:
+def test_gold_is_read_back(tmp_path: Path) -> None:
     entries = (entry("https://a.example/", 2), entry("https://b.example/", 0))
     write_layer(tmp_path, Layer("gold", "x", judgments=gold_judgments(entries)))
     found = gold_entries(read_layers(tmp_path))
@@ -74,7 +74,7 @@ def test_gold_comes_back(tmp_path: Path) -> None:
     assert found[0].raw == {"RATINGS": "1.3M"}
 
 
-def test_gold_is_kept_when_it_says_something_new_and_the_newest_counts(tmp_path: Path) -> None:
+def test_gold_is_kept_if_it_is_new_and_the_newest_counts(tmp_path: Path) -> None:
     days = iter(range(1, 9))
 
     def clock() -> datetime:
@@ -89,7 +89,7 @@ def test_gold_is_kept_when_it_says_something_new_and_the_newest_counts(tmp_path:
     assert len(read_layers(tmp_path)) == 4
 
 
-def test_gold_of_several_runs_and_only_of_the_topics_asked_for(tmp_path: Path) -> None:
+def test_gold_of_several_runs_and_only_for_the_requested_topics(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()
@@ -157,9 +157,7 @@ def test_a_damaged_layer_is_named_with_its_line(tmp_path: Path, data: bytes, lin
 
 
 @pytest.mark.parametrize("change", ["a line is gone", "a value is another", "a line is added"])
-def test_a_layer_that_was_changed_by_hand_is_refused_and_one_of_another_name_is_taken(
-    tmp_path: Path, change: str
-) -> None:
+def test_a_layer_changed_by_hand_is_refused_and_one_with_another_name_is_accepted(tmp_path: Path, change: str) -> None:
     path = write_layer(tmp_path, LAYER)
     lines = path.read_bytes().splitlines(keepends=True)
     more = b'{"about":{"topic":"M002","entity":"e"},"criterion":"gold","value":{"grade":1}}\n'
@@ -178,7 +176,7 @@ def test_a_layer_that_was_changed_by_hand_is_refused_and_one_of_another_name_is_
     assert len(read_layers(tmp_path)) == 1
 
 
-def test_a_layer_that_links_to_itself_is_told_and_a_copy_of_a_layer_changes_nothing(tmp_path: Path) -> None:
+def test_a_layer_that_links_to_itself_is_reported_and_a_copy_of_a_layer_changes_nothing(tmp_path: Path) -> None:
     path = write_layer(tmp_path, LAYER)
     copy = path.with_name("copy of a layer.jsonl")
     copy.write_bytes(path.read_bytes())

@@ -27,7 +27,7 @@ def full(folder: Path) -> SourceTable:
     return load_sources(folder / "s.yaml")
 
 
-def test_a_table_comes_back(tmp_path: Path) -> None:
+def test_a_table_is_read_back(tmp_path: Path) -> None:
     table = full(tmp_path)
     (tmp_path / "run").mkdir()
     keep_sources(tmp_path / "run", table, clock=lambda: THEN)

@@ -35,7 +35,7 @@ CAPS = Caps(
 USED = {"prompt": 100, "completion": 50}
 
 
-def test_what_a_request_takes() -> None:
+def test_the_amounts_that_a_request_uses() -> None:
     assert CAPS.amounts(A, USED) == Amounts(cost=0.2, tokens=150, turns=1)  # (100·1000 + 50·2000)/10^6
     assert CAPS.amounts(B, USED) == Amounts(cost=0.25, tokens=150, turns=1)
     assert CAPS.amounts(WORDS, USED) == Amounts(cost=0.015, tokens=150, turns=0)
@@ -46,7 +46,7 @@ def test_what_a_request_takes() -> None:
     assert replace(CAPS, most={"turns": 12}).amounts(A, None) == Amounts(turns=1)
 
 
-def test_a_request_without_counts_takes_as_much_as_the_dearest_to_the_same_door() -> None:
+def test_a_request_without_counts_uses_as_much_as_the_most_expensive_to_the_same_door() -> None:
     ledger = Ledger(CAPS)
     for tokens in (USED, {"prompt": 300, "completion": 10}, {}, None):
         ledger.send(1, A)
@@ -61,7 +61,7 @@ def test_a_request_without_counts_takes_as_much_as_the_dearest_to_the_same_door(
     assert ledger.round(2) == Amounts()
 
 
-def test_a_round_begins_if_what_the_dearest_other_took_is_left_1_2_times() -> None:
+def test_a_round_begins_if_1_2_times_the_most_expensive_other_round_is_left() -> None:
     ledger = Ledger(Caps({"turns": 22}))
     for number, turns in ((1, 5), (2, 10)):
         assert ledger.may_begin(number)
@@ -94,7 +94,7 @@ def filled(rows: Sequence[tuple[int, Door, dict[str, int] | None, bool]], caps: 
 
 
 @given(requests, st.randoms(use_true_random=False))
-def test_what_was_spent_is_the_sum_of_the_rounds_and_does_not_depend_on_the_order(
+def test_the_amount_spent_is_the_sum_of_the_rounds_in_any_order(
     rows: list[tuple[int, Door, dict[str, int] | None, bool]], random: object
 ) -> None:
     ledger = filled(rows)
@@ -109,7 +109,7 @@ def test_what_was_spent_is_the_sum_of_the_rounds_and_does_not_depend_on_the_orde
 
 
 @given(requests, st.integers(1, 30), st.integers(1, 20_000))
-def test_the_cap_is_exceeded_by_no_more_than_the_last_request_takes_above_the_dearest_before(
+def test_the_cap_is_exceeded_by_at_most_the_excess_of_the_last_request_over_earlier_ones(
     rows: list[tuple[int, Door, dict[str, int] | None, bool]], turns: int, tokens: int
 ) -> None:
     ledger = Ledger(Caps({"turns": turns, "tokens": tokens}))
@@ -160,7 +160,7 @@ def capped(turns: int, trials: int = 5) -> dict[str, object]:
     return {"name": "test", "trials": trials, "caps": {"most": {"turns": turns}}}
 
 
-async def test_a_run_that_its_cap_stopped_at_a_border(tmp_path: Path) -> None:
+async def test_a_run_that_its_cap_stopped_between_rounds(tmp_path: Path) -> None:
     run = read(await recorded(tmp_path / "run", capped(9), [(1, 2, True), (2, 3, True)]))
     (found,) = standings(run.header, run.attempts)
     assert (found.whole, found.planned, found.broken, found.stopped) == (2, 5, 0, False)
@@ -174,7 +174,7 @@ async def test_a_run_that_its_cap_stopped_at_a_border(tmp_path: Path) -> None:
     )
 
 
-async def test_a_run_that_its_cap_stopped_in_a_round(tmp_path: Path) -> None:
+async def test_a_run_that_its_cap_stopped_within_a_round(tmp_path: Path) -> None:
     run = read(await recorded(tmp_path / "run", capped(5), [(1, 2, True), (2, 3, False)]))
     (found,) = standings(run.header, run.attempts)
     assert (found.whole, found.broken, found.stopped) == (1, 2, True)
@@ -189,7 +189,7 @@ async def test_a_run_that_was_killed_was_not_stopped_by_its_cap(tmp_path: Path) 
     assert found.progress == "1 of 5 rounds played: turns 5 of 50"
 
 
-async def test_a_round_is_broken_off_if_the_second_attempt_at_a_lost_trial_was_cut(tmp_path: Path) -> None:
+async def test_a_round_is_stopped_if_the_second_attempt_at_a_lost_trial_was_cut(tmp_path: Path) -> None:
     folder = await recorded(tmp_path / "run", capped(4), [(1, 1, True), (2, 2, False)])
     async with RunWriter.resume(folder) as writer:
         name, key = f"{3:032x}", TrialKey("parrot", "M002", 3)
@@ -200,7 +200,7 @@ async def test_a_round_is_broken_off_if_the_second_attempt_at_a_lost_trial_was_c
     assert (found.whole, found.broken, found.stopped) == (2, 3, True)
 
 
-async def test_turns_that_were_played_without_a_cap_count_once_with_their_retries(tmp_path: Path) -> None:
+async def test_turns_played_without_a_cap_count_once_with_their_retries(tmp_path: Path) -> None:
     reply = SystemTurn(Answer("x"), asked_at="2026-01-02T03:04:05.678901+00:00", sends=3, tokens=USED)
     async with RunWriter.create(tmp_path / "run", header()) as writer:
         key = TrialKey("parrot", "M002", 1)
@@ -276,12 +276,12 @@ def held(world: str, topics: int, audits: int) -> tuple[float, float]:
     return float(np.mean(found[0])), float(np.mean(found[1]))
 
 
-def test_where_failures_cost_five_times_as_much_intervals_of_capped_runs_hold_the_truth() -> None:
+def test_if_failures_cost_five_times_as_much_intervals_of_capped_runs_cover_the_truth() -> None:
     assert min(held("bimodal", 8, 300)) >= 0.93
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("topics", [8, 20])
 @pytest.mark.parametrize("world", WORLDS)
-def test_intervals_of_2000_capped_runs_hold_the_truth(world: str, topics: int) -> None:
+def test_intervals_of_2000_capped_runs_cover_the_truth(world: str, topics: int) -> None:
     assert min(held(world, topics, 2000)) >= 0.93

@@ -58,7 +58,7 @@ def faults(run: Path) -> list[str]:
     return [str(fault) for fault in check_recording(run).faults]
 
 
-def test_a_run_is_as_it_was_written(run: Path) -> None:
+def test_an_unchanged_run_has_no_findings(run: Path) -> None:
     found = check_recording(run)
     assert (found.faults, found.notes) == ([], [])
     assert (found.lines, found.chained) == (22, 22)
@@ -103,7 +103,7 @@ def test_a_thousand_changes_of_any_byte_are_found_at_their_lines(recorded: Path,
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_tail_that_is_cut_is_found(run: Path, first: bool) -> None:
+def test_a_truncated_tail_is_found(run: Path, first: bool) -> None:
     events = run / f"trials-{1 if first else 2:06}.jsonl"
     kept = events.read_bytes()
     for cut in (1, 30, len(kept) // 2, len(kept)):
@@ -115,7 +115,7 @@ def test_a_tail_that_is_cut_is_found(run: Path, first: bool) -> None:
         assert f"{events.name}:{left + 1}: {len(lines) - left} line" in "".join(faults(run))
 
 
-def test_where_the_chain_is_cut_with_its_tail_it_is_no_longer_closed_and_the_hash_is_another(run: Path) -> None:
+def test_a_chain_truncated_with_its_tail_is_no_longer_closed_and_its_hash_differs(run: Path) -> None:
     before = recording_hash(run)
     events = run / "trials-000002.jsonl"
     chain = chain_file(events)
@@ -131,7 +131,7 @@ def test_where_the_chain_is_cut_with_its_tail_it_is_no_longer_closed_and_the_has
     assert any(fault.startswith("trials-000001.jsonl") for fault in faults(run))
 
 
-def test_lines_moved_taken_out_or_added_are_found(run: Path) -> None:
+def test_moved_removed_or_added_lines_are_found(run: Path) -> None:
     events = run / "trials-000001.jsonl"
     lines = events.read_bytes().splitlines(keepends=True)
     for changed, line in (
@@ -144,7 +144,7 @@ def test_lines_moved_taken_out_or_added_are_found(run: Path) -> None:
         assert any(fault.startswith(f"{events.name}:{line}:") for fault in faults(run)), faults(run)
 
 
-def test_what_is_gone_is_missed(run: Path) -> None:
+def test_missing_files_are_reported(run: Path) -> None:
     exhibit = next(run.glob("evidence/*/*"))
     exhibit.unlink()
     assert any("an event refers to it, but it is missing" in fault for fault in faults(run))
@@ -171,7 +171,7 @@ def test_a_killed_process_leaves_no_fault_and_the_next_one_covers_its_end(run: P
     assert faults(run) != []
 
 
-def test_wherever_a_process_was_stopped_while_it_wrote_its_chain_there_is_no_fault(run: Path) -> None:
+def test_a_process_stopped_anywhere_while_writing_its_chain_leaves_no_fault(run: Path) -> None:
     events = run / "trials-000002.jsonl"
     chain = chain_file(events)
     lines, kept = events.read_bytes(), chain.read_bytes()
@@ -188,7 +188,7 @@ def test_wherever_a_process_was_stopped_while_it_wrote_its_chain_there_is_no_fau
     assert faults(run) == ["trials-000002.chain:1: its first line is not the first line of a chain"]
 
 
-def test_a_run_of_before_says_that_nothing_shows_it_until_a_process_goes_on_with_it(tmp_path: Path, run: Path) -> None:
+def test_an_older_run_is_unprotected_until_a_process_continues_it(tmp_path: Path, run: Path) -> None:
     old = check_recording(SAMPLES / "run-1")
     assert old.faults == []
     assert any("recorded without a chain" in str(note) for note in old.notes)
@@ -200,7 +200,7 @@ def test_a_run_of_before_says_that_nothing_shows_it_until_a_process_goes_on_with
     assert (found.faults, found.chained) == ([], found.lines)
 
 
-def test_a_merged_run_has_a_chain_of_its_own(run: Path, tmp_path: Path) -> None:
+def test_a_merged_run_has_its_own_chain(run: Path, tmp_path: Path) -> None:
     merge([run], tmp_path / "merged")
     found = check_recording(tmp_path / "merged")
     assert (found.faults, found.notes) == ([], [])

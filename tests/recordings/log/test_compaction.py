@@ -102,7 +102,7 @@ def content(run: Path) -> object:
     return found.attempts, found.damage, exhibits, lines, event_file_sizes(run), check_recording(run)
 
 
-def test_a_compacted_run_is_read_verified_and_written_back_as_it_was(run: Path, recorded: Path) -> None:
+def test_a_compacted_run_is_read_verified_and_restored_unchanged(run: Path, recorded: Path) -> None:
     before = content(run)
     done = compact(run)
     assert (done.files, done.exhibits, done.left) == (3, 20, ())
@@ -153,7 +153,7 @@ def test_a_run_that_is_being_written_is_refused(run: Path) -> None:
     assert files(run).items() >= before.items()
 
 
-def test_versions_without_segments_refuse_the_run_and_are_told_what_writes_it_back(run: Path) -> None:
+def test_versions_without_segments_refuse_the_run_and_name_the_restoring_command(run: Path) -> None:
     compact(run)
     assert sorted(file.name for file in run.glob("trials-*.jsonl")) == [NOTICE], "which is all that they find"
     assert not list(run.glob("trials-*.chain")), "of which they would say that its events are lost"
@@ -166,7 +166,7 @@ def test_versions_without_segments_refuse_the_run_and_are_told_what_writes_it_ba
         read_events(run / NOTICE, Reader(keep_rows=False))
 
 
-def test_a_changed_file_stays_as_it_is(run: Path, recorded: Path) -> None:
+def test_a_changed_file_is_left_unchanged(run: Path, recorded: Path) -> None:
     file = run / "trials-000001.jsonl"
     file.write_bytes(file.read_bytes().replace(b"Question 4?", b"Question 5?"))
     before = faults(run)
@@ -175,7 +175,7 @@ def test_a_changed_file_stays_as_it_is(run: Path, recorded: Path) -> None:
     assert (done.files, faults(run)) == (2, before == ["trials-000001.jsonl:18: this line was changed"] and before)
 
 
-def test_changed_lines_in_a_segment_are_found_by_what_is_kept_of_the_chain(run: Path) -> None:
+def test_changed_lines_in_a_segment_are_found_by_the_stored_chain(run: Path) -> None:
     data = (run / "trials-000001.jsonl").read_bytes()
     compact(run)
     spoilt = data.replace(b"Question 4?", b"Question 5?").splitlines(keepends=True)
@@ -252,13 +252,13 @@ def kills(run: Path, instants: Iterable[int], work: str = "compact") -> int:
 
 
 @pytest.mark.parametrize("work", ["compact", "undo"])
-def test_a_command_killed_at_any_instant_leaves_a_run_that_says_the_same(run: Path, work: str) -> None:
+def test_a_command_killed_at_any_instant_leaves_an_equivalent_run(run: Path, work: str) -> None:
     assert kills(run, range(3, 10_000, 61), work) >= 5
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("work", ["compact", "undo"])
-def test_a_command_killed_at_every_instant_leaves_a_run_that_says_the_same(run: Path, work: str) -> None:
+def test_a_command_killed_at_every_instant_leaves_an_equivalent_run(run: Path, work: str) -> None:
     assert kills(run, count(1), work) >= 200
 
 
@@ -305,7 +305,7 @@ def test_a_hostile_segment_gets_one_message_and_never_another_figure(run: Path, 
 
 
 @pytest.mark.parametrize("many", [30, pytest.param(100, marks=pytest.mark.soak)])
-def test_changes_to_what_is_kept_of_a_chain_are_found_and_no_figure_changes(run: Path, many: int) -> None:
+def test_changes_to_a_stored_chain_are_found_and_no_figure_changes(run: Path, many: int) -> None:
     compact(run)
     attempts, draw = read(run).attempts, random.Random(41)
     links = run / "trials-000001.links"
@@ -316,7 +316,7 @@ def test_changes_to_what_is_kept_of_a_chain_are_found_and_no_figure_changes(run:
         assert read(run).attempts == attempts, number
 
 
-def test_a_bomb_takes_little_memory(run: Path) -> None:
+def test_a_decompression_bomb_takes_little_memory(run: Path) -> None:
     """A segment of kilobytes that comes to a gigabyte, whatever its index says."""
     compact(run)
     zeros = segments._zstd().ZstdCompressor(level=1)
@@ -349,7 +349,7 @@ def test_an_exhibit_is_written_nowhere_but_at_its_address(run: Path, address: st
 
 
 @pytest.mark.parametrize("how", ["a frame", "the end"])
-def test_what_a_damaged_segment_still_has_is_saved(run: Path, tmp_path: Path, how: str) -> None:
+def test_the_readable_part_of_a_damaged_segment_is_saved(run: Path, tmp_path: Path, how: str) -> None:
     trials = {attempt.started.key.trial for attempt in read(run).attempts}
     compact(run)
     file = run / "trials-000001.jsonl.zst"

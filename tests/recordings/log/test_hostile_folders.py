@@ -49,13 +49,13 @@ def test_an_export_replaces_only_files(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == b"y"
 
 
-def test_an_export_that_fails_says_nothing_of_a_run(tmp_path: Path) -> None:
+def test_a_failed_export_says_nothing_about_a_run(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         write_export(tmp_path / "none" / "out", b"x")
     assert "turn" not in str(caught.value)
 
 
-def test_a_lock_that_is_no_lock_is_left_as_it_is(run: Path) -> None:
+def test_a_false_lock_is_left_unchanged(run: Path) -> None:
     before = (run / "run.json").read_bytes()
     lock = run / "lock"
     makers: list[Callable[[], None]] = [
@@ -76,7 +76,7 @@ def test_a_lock_that_is_no_lock_is_left_as_it_is(run: Path) -> None:
 
 
 @pytest.mark.parametrize("linked", ["evidence", "evidence/ab", "judgments"])
-def test_a_run_of_which_a_folder_is_a_link_is_not_gone_on_with(run: Path, tmp_path: Path, linked: str) -> None:
+def test_a_run_with_a_linked_folder_is_not_continued(run: Path, tmp_path: Path, linked: str) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     (run / linked).parent.mkdir(exist_ok=True)
@@ -89,7 +89,7 @@ def test_a_run_of_which_a_folder_is_a_link_is_not_gone_on_with(run: Path, tmp_pa
     assert (sorted(run.iterdir()), list(disk.iterdir())) == (before, [])
 
 
-async def test_a_run_that_is_a_link_itself_is_gone_on_with(run: Path, tmp_path: Path) -> None:
+async def test_a_run_that_is_a_link_itself_is_continued(run: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(run)
     async with RunWriter.resume(tmp_path / "link") as writer:
         address = await writer.keep("response", "text/plain", b"Sure.")
@@ -122,7 +122,7 @@ def test_an_emptied_file_of_events_is_damage(run: Path) -> None:
     assert [text for text in read(run).damage if "is empty: its writer was stopped" in text]
 
 
-async def test_a_file_with_only_its_opened_line_is_whole(run: Path) -> None:
+async def test_a_file_with_only_its_opened_line_is_complete(run: Path) -> None:
     await RunWriter.resume(run).close()
     assert read(run).damage == ()
 
@@ -148,7 +148,7 @@ def test_judgments_must_be_a_folder(run: Path) -> None:
 
 
 @pytest.mark.parametrize("vector", ["null", '"x"', str(10**400), f"[{10**400}, 0, 0, 0]", "[0, 1]", "[1e999, 0, 0, 0]"])
-def test_gold_that_is_no_membership_is_named_with_its_line(run: Path, vector: str) -> None:
+def test_invalid_gold_memberships_are_named_with_their_line(run: Path, vector: str) -> None:
     opening = {"format": "harvest-judgments/1", "layer": "gold", "author": "a"}
     value = f'{{"grade": 1, "groups": {{"RATINGS": {vector}}}}}'
     row = f'{{"about": {{"topic": "M001", "entity": "e"}}, "criterion": "gold", "value": {value}}}'
@@ -171,7 +171,7 @@ def test_gold_that_is_no_membership_is_named_with_its_line(run: Path, vector: st
         {"changes": 5},
     ],
 )
-def test_a_header_of_wrong_kinds_is_refused(run: Path, change: dict[str, object]) -> None:
+def test_a_header_with_wrong_types_is_refused(run: Path, change: dict[str, object]) -> None:
     value = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps({**value, **change}))
     with pytest.raises(RunError, match=r"run\.json"):
@@ -204,7 +204,7 @@ def test_seconds_no_clock_can_measure_are_named_with_their_line(run: Path, chang
         read(run)
 
 
-def test_a_list_of_topics_that_goes_on_says_so(tmp_path: Path) -> None:
+def test_a_list_of_topics_that_continues_says_so(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("##### M999\n### U1\nHello\n")
     with pytest.raises(InputError, match=r"allowed: M001, .*M008, …"):
         read_transcript(tmp_path / "t.txt", system="B1", topics=load_topics("fairweb-45"))

@@ -63,7 +63,7 @@ WHAT = {
 
 
 @pytest.mark.parametrize("how", WHAT)
-def test_every_command_refuses_what_is_left_and_says_how_to_save_it(run: Path, how: str) -> None:
+def test_every_command_refuses_the_remains_and_says_how_to_save_them(run: Path, how: str) -> None:
     file = lose(run, how)
     before = sorted(run.parent.rglob("*"))
     for command in COMMANDS:
@@ -76,7 +76,7 @@ def test_every_command_refuses_what_is_left_and_says_how_to_save_it(run: Path, h
 
 
 @pytest.mark.parametrize("how", ["removed", "emptied"])
-def test_what_is_left_is_saved_and_a_copy_brings_back_the_rest(run: Path, how: str, tmp_path: Path) -> None:
+def test_the_remains_are_saved_and_a_copy_restores_the_rest(run: Path, how: str, tmp_path: Path) -> None:
     backup = Path(shutil.copytree(run, tmp_path / "backup"))
     chain = chain_file(run / "trials-000001.jsonl").read_bytes()
     file = lose(run, how)
@@ -90,9 +90,7 @@ def test_what_is_left_is_saved_and_a_copy_brings_back_the_rest(run: Path, how: s
 
 
 @pytest.mark.parametrize("how", ["cut", "torn"])
-def test_what_stands_before_a_lost_end_is_saved_and_a_copy_brings_back_the_rest(
-    run: Path, how: str, tmp_path: Path
-) -> None:
+def test_lines_before_a_lost_end_are_saved_and_a_copy_restores_the_rest(run: Path, how: str, tmp_path: Path) -> None:
     backup = Path(shutil.copytree(run, tmp_path / "backup"))
     file = lose(run, how)
     done = harvest("data", "merge", run, "--salvage", "--out", tmp_path / "saved")
@@ -103,7 +101,7 @@ def test_what_stands_before_a_lost_end_is_saved_and_a_copy_brings_back_the_rest(
     assert [one.key.trial for one in read(tmp_path / "whole").finished] == [1, 2]
 
 
-def test_a_last_line_of_which_only_the_end_is_missing_is_there(run: Path) -> None:
+def test_a_last_line_that_lacks_only_its_end_is_read(run: Path) -> None:
     file = run / "trials-000001.jsonl"
     file.write_bytes(file.read_bytes()[:-1])
     assert len(read(run).finished) == 2
@@ -118,7 +116,7 @@ def test_a_file_whose_writer_was_stopped_may_end_anywhere(run: Path) -> None:
 
 
 @pytest.mark.parametrize("trap", ["pipe", "link", "depth"])
-def test_a_chain_that_is_a_trap_says_nothing_of_the_end(run: Path, trap: str) -> None:
+def test_a_chain_that_is_a_trap_says_nothing_about_the_end(run: Path, trap: str) -> None:
     file = lose(run, "cut")
     chain = chain_file(file)
     if trap == "depth":
@@ -130,7 +128,7 @@ def test_a_chain_that_is_a_trap_says_nothing_of_the_end(run: Path, trap: str) ->
     assert (len(found.finished), len(found.interrupted)) == (1, 1)
 
 
-def test_a_file_that_a_later_process_saw_filled_is_missed_though_its_chain_was_never_closed(run: Path) -> None:
+def test_a_file_known_to_a_later_process_is_missed_even_if_its_chain_was_never_closed(run: Path) -> None:
     chain = chain_file(run / "trials-000001.jsonl")
     opening, *hashes, _ = chain.read_bytes().splitlines(keepends=True)
     chain.write_bytes(b"".join([opening, *hashes]))  # as a killed process leaves it
@@ -142,7 +140,7 @@ def test_a_file_that_a_later_process_saw_filled_is_missed_though_its_chain_was_n
 
 
 @pytest.mark.parametrize("step", ["created", "chain begun", "hashes before the lines"])
-def test_what_a_writer_leaves_that_was_stopped_while_it_began_is_read(run: Path, step: str) -> None:
+def test_the_remains_of_a_writer_stopped_at_the_beginning_are_read(run: Path, step: str) -> None:
     journal = Journal.create(run / "trials-000003.jsonl")
     if step != "created":
         chain = Chain.create(journal.path)

@@ -48,7 +48,7 @@ async def test_a_torn_last_line_is_reported_and_the_rest_is_read(tmp_path: Path,
     )
 
 
-async def test_a_last_line_that_is_whole_but_not_ended_is_read(tmp_path: Path) -> None:
+async def test_a_complete_last_line_without_its_end_is_read(tmp_path: Path) -> None:
     file = await recorded(tmp_path / "run")
     file.write_bytes(file.read_bytes().removesuffix(b"\n"))
     run = read(tmp_path / "run")
@@ -56,7 +56,7 @@ async def test_a_last_line_that_is_whole_but_not_ended_is_read(tmp_path: Path) -
     assert run.damage == ()
 
 
-async def test_an_interrupted_attempt_is_no_finished_one(tmp_path: Path) -> None:
+async def test_an_interrupted_attempt_is_not_finished(tmp_path: Path) -> None:
     file = await recorded(tmp_path / "run")
     edited(file, lambda lines: lines[:-1])
     chain_file(file).unlink()  # of a writer that was killed, it would not be closed
@@ -92,7 +92,7 @@ async def test_trials_come_in_the_order_of_systems_and_topics_in_the_header(tmp_
     assert [(key.system, key.topic, key.trial) for key in keys] == expected
 
 
-async def test_what_came_back_when_an_attempt_broke_can_be_looked_at(tmp_path: Path) -> None:
+async def test_the_data_received_before_an_attempt_broke_can_be_read(tmp_path: Path) -> None:
     async with RunWriter.create(tmp_path / "run", header()) as writer:
         await writer.append(started(1), Asked("trial-1", 1, 1, "ask", "Hello"))
         await writer.append(Failed("trial-1", 1, "timeout", "no whole reply", "Here are so", turn=1))
@@ -184,7 +184,7 @@ def test_a_header_that_cannot_be_read_is_named(tmp_path: Path, data: bytes, mess
     assert str(tmp_path / "run.json") in str(caught.value)
 
 
-async def test_unknown_keys_of_the_header_are_kept_when_a_run_goes_on(tmp_path: Path) -> None:
+async def test_unknown_keys_of_the_header_are_kept_when_a_run_is_continued(tmp_path: Path) -> None:
     await recorded(tmp_path / "run")
     path = tmp_path / "run" / "run.json"
     value = json.loads(path.read_text())
@@ -194,7 +194,7 @@ async def test_unknown_keys_of_the_header_are_kept_when_a_run_goes_on(tmp_path: 
     assert json.loads(path.read_text())["weather"] == "rain"
 
 
-def test_a_folder_without_a_header_is_no_run(tmp_path: Path) -> None:
+def test_a_folder_without_a_header_is_not_a_run(tmp_path: Path) -> None:
     assert not is_run(tmp_path)
     with pytest.raises(RunError, match=r"not a run folder: it has no run\.json"):
         read(tmp_path)
@@ -206,7 +206,7 @@ async def test_a_run_can_be_read_while_it_is_written(tmp_path: Path) -> None:
         assert len(read(tmp_path / "run").finished) == 1
 
 
-async def test_where_only_what_was_spoken_is_kept_it_is_the_same_and_nothing_else_is_made_up(tmp_path: Path) -> None:
+async def test_reading_only_the_words_gives_the_same_words_and_nothing_else(tmp_path: Path) -> None:
     async with RunWriter.create(tmp_path / "run", header()) as writer:
         await play(writer, 1)
         await play(writer, 2, "Another answer.")
@@ -228,7 +228,7 @@ def test_the_events_of_this_test_are_all_there_are() -> None:
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, 1000, 2**20])
-async def test_however_much_of_a_file_is_read_at_a_time_the_run_is_the_same(tmp_path: Path, block: int) -> None:
+async def test_reading_in_pieces_of_any_size_gives_the_same_run(tmp_path: Path, block: int) -> None:
     file = await recorded(tmp_path / "run", trials=3)
     file.write_bytes(file.read_bytes() + b'{"event": "trial-st')
     whole, attempts = read(tmp_path / "run"), Attempts()

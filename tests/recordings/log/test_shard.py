@@ -28,7 +28,7 @@ def test_each_trial_is_in_one_shard(of: int, seed: int, session: str) -> None:
 
 
 @given(of=st.integers(1, 7), seed=st.integers(0, 2**32))
-def test_of_each_topic_no_shard_has_two_trials_more_than_another(of: int, seed: int) -> None:
+def test_for_each_topic_no_shard_has_two_trials_more_than_another(of: int, seed: int) -> None:
     dealt = _dealt(of, seed, "fresh")
     for topic in TOPICS:
         own = [dealt[topic, trial][0] for trial in TRIALS]
@@ -37,7 +37,7 @@ def test_of_each_topic_no_shard_has_two_trials_more_than_another(of: int, seed: 
 
 
 @given(of=st.integers(2, 7), seed=st.integers(0, 2**32))
-def test_a_session_that_goes_on_through_all_topics_is_in_one_shard(of: int, seed: int) -> None:
+def test_a_session_that_goes_through_all_topics_is_in_one_shard(of: int, seed: int) -> None:
     dealt = _dealt(of, seed, "continued")
     for trial in TRIALS:
         assert len({dealt[topic, trial][0] for topic in TOPICS}) == 1
@@ -50,10 +50,10 @@ def test_topics_do_not_all_begin_with_the_same_shard() -> None:
 @pytest.mark.parametrize(
     "text", ["", "3", "0/3", "4/3", "1/0", "1/3/3", "one/three", "-1/3", f"1/{MOST_SHARDS + 1}", "1/９９"]
 )
-def test_what_is_no_shard_is_refused(text: str) -> None:
+def test_an_invalid_shard_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="is not a shard"):
         Shard.read(text)
 
 
-def test_what_is_a_shard_is_read() -> None:
+def test_a_valid_shard_is_read() -> None:
     assert (Shard.read("2/3"), Shard.read(" 1 / 1 ")) == (Shard(2, 3), Shard(1, 1))

@@ -113,7 +113,7 @@ def test_order_grouping_and_repetition_do_not_matter(written: Sequence[Spec], or
         shutil.rmtree(folder)
 
 
-def test_trials_of_several_machines_stand_side_by_side(tmp_path: Path) -> None:
+def test_trials_of_several_machines_are_merged(tmp_path: Path) -> None:
     east = make(tmp_path / "east", ((1, 1, 1, 4), (2, 1, 0, 4)), worker="east")
     west = make(tmp_path / "west", ((2, 2, 1, 4), (3, 1, 2, 4)), worker="west")
     done = merge([east, west], tmp_path / "both")
@@ -130,7 +130,7 @@ def test_trials_of_several_machines_stand_side_by_side(tmp_path: Path) -> None:
     assert run.attempts[0].started.hashes == {"protocol": "p", "topic": "m", "system": "b"}
 
 
-def test_the_same_attempt_recorded_differently_stays_twice_and_is_reported(tmp_path: Path) -> None:
+def test_different_recordings_of_an_attempt_are_both_kept_and_reported(tmp_path: Path) -> None:
     east = make(tmp_path / "east", ((1, 1, 1, 4),), worker="east")
     west = make(tmp_path / "west", ((1, 1, 2, 4), (1, 2, 0, 4)), worker="west")
     done = merge([west, east], tmp_path / "both")
@@ -144,7 +144,7 @@ def test_the_same_attempt_recorded_differently_stays_twice_and_is_reported(tmp_p
     assert [attempt.started.original_attempt for attempt in run.attempts] == [0, 1, 2]
 
 
-def test_a_copy_made_while_the_run_was_written_is_no_conflict(tmp_path: Path) -> None:
+def test_a_copy_made_while_the_run_was_written_is_not_a_conflict(tmp_path: Path) -> None:
     early = make(tmp_path / "early", ((1, 1, 1, 2),))
     late = make(tmp_path / "late", ((1, 1, 1, 4),))
     done = merge([early, late], tmp_path / "both")
@@ -152,7 +152,7 @@ def test_a_copy_made_while_the_run_was_written_is_no_conflict(tmp_path: Path) ->
     assert read(tmp_path / "both").finished[0].turns[0].reply is not None
 
 
-def test_evidence_and_judgments_come_along(tmp_path: Path) -> None:
+def test_evidence_and_judgments_are_merged(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     two = make(tmp_path / "two", ((2, 1, 2, 4),))
     shared = Layer(
@@ -199,7 +199,7 @@ def test_evidence_behind_a_link_is_missing_unless_another_run_has_it(tmp_path: P
     assert merge([one, two], tmp_path / "both").missing == ()
 
 
-def test_what_chains_show_to_be_changed_is_reported(tmp_path: Path) -> None:
+def test_changes_shown_by_chains_are_reported(tmp_path: Path) -> None:
     """The chain of the new run shows nothing of it."""
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     write_layer(one, Layer("human", "anna", "1", "", "2026-01-01", (Judgment(_about(1), "Fluency", 1),)))
@@ -221,7 +221,7 @@ def test_what_chains_show_to_be_changed_is_reported(tmp_path: Path) -> None:
     )
 
 
-def test_of_many_changed_lines_the_first_are_named_and_the_others_counted(tmp_path: Path) -> None:
+def test_the_first_of_many_changed_lines_are_named_and_the_others_counted(tmp_path: Path) -> None:
     one = make(tmp_path / "one", tuple((day, 1, 1, 4) for day in range(1, 6)))
     file = one / "trials-000001.jsonl"
     file.write_bytes(file.read_bytes().replace(b'"reply ', b'"Reply '))
@@ -267,7 +267,7 @@ def test_a_merge_goes_into_a_new_folder_or_leaves_none(tmp_path: Path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["one"]
 
 
-def test_a_disk_that_fails_at_any_moment_of_a_merge_is_told_of_the_new_folder(tmp_path: Path) -> None:
+def test_a_disk_that_fails_at_any_moment_of_a_merge_is_reported_with_the_new_folder(tmp_path: Path) -> None:
     """Nobody knows the temporary one, and nothing of it is left. In the end it is there, and its name not safe."""
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     write_layer(one, Layer("human", "anna", "1", "", "2026-01-01", (Judgment(_about(1), "Fluency", 1),)))
@@ -286,7 +286,7 @@ def test_a_disk_that_fails_at_any_moment_of_a_merge_is_told_of_the_new_folder(tm
     assert [path.name for path in out.parent.iterdir()] == ["both"]
 
 
-def test_a_run_that_another_process_puts_there_meanwhile_stays(tmp_path: Path) -> None:
+def test_a_run_that_another_process_creates_meanwhile_is_kept(tmp_path: Path) -> None:
     target = tmp_path / "both"
     with pytest.raises(StoreError, match=f"^cannot write {target}: something else exists"), atomic_folder(target):
         make(target, ())
@@ -294,7 +294,7 @@ def test_a_run_that_another_process_puts_there_meanwhile_stays(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_folder_of_a_run_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_run_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
 
     def refused(run: Path, *parts: str) -> list[Path]:
@@ -306,7 +306,7 @@ def test_a_folder_of_a_run_that_cannot_be_read_is_named(tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == [one]
 
 
-def test_a_merged_run_can_be_gone_on_with(tmp_path: Path) -> None:
+def test_a_merged_run_can_be_continued(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     merge([one], tmp_path / "both")
 
@@ -329,7 +329,7 @@ def _whose(run: Path) -> list[tuple[str, object, str]]:
     return sorted((author, str(one.value), workers[int(one.about["attempt"])]) for author, one in found)
 
 
-def test_judgments_stay_with_what_was_judged_where_attempts_are_renumbered(tmp_path: Path) -> None:
+def test_judgments_follow_their_items_when_attempts_are_renumbered(tmp_path: Path) -> None:
     east = make(tmp_path / "east", ((1, 1, 0, 4),), worker="east")
     west = make(tmp_path / "west", ((1, 1, 1, 4), (1, 2, 0, 4)), worker="west")
     last = make(tmp_path / "last", ((1, 1, 2, 4),), worker="last")
@@ -365,7 +365,7 @@ def test_judgments_stay_with_what_was_judged_where_attempts_are_renumbered(tmp_p
     assert content(tmp_path / "in steps") == content(tmp_path / "all")
 
 
-def test_judgments_of_an_attempt_that_is_not_in_its_run_are_not_given_to_another(tmp_path: Path) -> None:
+def test_judgments_of_an_attempt_missing_from_its_run_are_not_given_to_another(tmp_path: Path) -> None:
     east = make(tmp_path / "east", ((1, 1, 1, 4),), worker="east")
     west = make(tmp_path / "west", ((1, 1, 2, 4),), worker="west")
     judgments = tuple(Judgment(_about(attempt), "Fluency", attempt) for attempt in (1, 2))
@@ -377,7 +377,7 @@ def test_judgments_of_an_attempt_that_is_not_in_its_run_are_not_given_to_another
     assert _whose(tmp_path / "both") == [("anna", "1", "east-000001")]
 
 
-def test_runs_that_are_scored_in_different_ways_are_merged_with_a_note(tmp_path: Path) -> None:
+def test_runs_that_are_scored_differently_are_merged_with_a_note(tmp_path: Path) -> None:
     runs = [make(tmp_path / str(day), ((day, 1, 1, 4),), day=day) for day in (1, 2)]
     value = json.loads((runs[1] / "run.json").read_text())
     value["audit"] |= {"scoring": {"patience": 50}, "thresholds": []}
@@ -388,7 +388,7 @@ def test_runs_that_are_scored_in_different_ways_are_merged_with_a_note(tmp_path:
         assert merge(runs[::order], tmp_path / f"both {order}").settings == (said,)
 
 
-def test_an_attempt_that_goes_on_names_the_one_it_goes_on_from_by_its_new_number(tmp_path: Path) -> None:
+def test_a_continued_attempt_names_its_predecessor_by_the_new_number(tmp_path: Path) -> None:
     east = make(tmp_path / "east", ((1, 1, 0, 4),), worker="east")
     west = make(tmp_path / "west", ((1, 1, 1, 3), (1, 2, 1, 4)), worker="west")
     last = make(tmp_path / "last", ((1, 1, 2, 4),), worker="last")

@@ -75,12 +75,12 @@ def test_characters_of_no_width_hide_nothing(secret: str, between: str) -> None:
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("between", ["\n", "\r\n", "\n    ", " \n", "\u2028"])
-def test_a_line_break_within_hides_nothing(secret: str, between: str) -> None:
+def test_a_line_break_inside_hides_nothing(secret: str, between: str) -> None:
     assert is_gone(secret, secret[:4] + between + secret[4:])
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_other_letters_for_the_same_hide_nothing(secret: str) -> None:
+def test_lookalike_letters_hide_nothing(secret: str) -> None:
     assert is_gone(secret, wide(secret))
     assert is_gone(secret, "\u200b".join(wide(secret)))
     bold = "".join(chr(0x1D41A + ord(letter) - 97) if "a" <= letter <= "z" else letter for letter in secret)
@@ -131,11 +131,11 @@ def test_it_is_found_in_short_and_in_long_texts(size: int) -> None:
         ("a-secret-of-words", "a secret\u200b of words"),
     ],
 )
-def test_ordinary_words_and_numbers_are_left_alone(secret: str, text: str) -> None:
+def test_ordinary_words_and_numbers_are_unchanged(secret: str, text: str) -> None:
     assert Redactor([secret]).text(text) == text
 
 
-def test_two_texts_do_not_make_a_secret_together() -> None:
+def test_two_texts_together_do_not_form_a_secret() -> None:
     redactor = Redactor([SECRETS[0]])
     apart = [SECRETS[0][:11], SECRETS[0][11:]]
     assert redactor.texts(apart) == apart
@@ -147,7 +147,7 @@ def test_two_texts_do_not_make_a_secret_together() -> None:
     ),
     st.lists(st.sampled_from(["", " ", "\u200b", "\n", "-", ":", "\ufe0f", ", "]), min_size=40, max_size=40),
 )
-def test_whatever_stands_between_the_letters_of_a_key_it_is_found(secret: str, between: list[str]) -> None:
+def test_a_key_is_found_whatever_is_between_its_letters(secret: str, between: list[str]) -> None:
     text = "".join(map("".join, zip(secret, between)))
     assert normal_form(secret) not in normal_form(Redactor([secret]).text(text))
 

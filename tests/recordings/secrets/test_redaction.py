@@ -146,7 +146,7 @@ ORDINARY = [
 
 
 @pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_text_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     redactor = Redactor(CANARIES)
     assert redactor.text(text) == text
     assert redactor.data(text.encode("utf-8", "surrogatepass"), "text/plain") == text.encode("utf-8", "surrogatepass")
@@ -175,7 +175,7 @@ def test_well_known_secrets_are_found_by_their_shape(kind: str, secret: str, aro
 
 
 @pytest.mark.parametrize(("text", "secret", "kind"), IN_CONTEXT)
-def test_secrets_are_found_by_where_they_stand(text: str, secret: str, kind: str) -> None:
+def test_secrets_are_found_by_their_context(text: str, secret: str, kind: str) -> None:
     clean = Redactor().text(text)
     assert secret not in clean
     assert f"[redacted:{kind}]" in clean
@@ -184,7 +184,7 @@ def test_secrets_are_found_by_where_they_stand(text: str, secret: str, kind: str
 
 
 @pytest.mark.parametrize("text", [PEM, json.dumps(PEM)[1:-1], PEM.replace("\n", "\r\n"), PEM[:-40]])
-def test_private_keys_are_taken_out_whole(text: str) -> None:
+def test_private_keys_are_removed_whole(text: str) -> None:
     clean = Redactor().text(f"a key: {text} and more words")
     assert "MIIEpAIB" not in clean
     assert "[redacted:private-key]" in clean
@@ -221,12 +221,12 @@ def test_short_secrets_are_left_to_the_patterns() -> None:
     assert redactor.text("ollama has none") == "ollama has none"
 
 
-def test_a_secret_that_stands_in_our_own_marks_does_not_nest() -> None:
+def test_a_secret_inside_our_own_marks_does_not_nest() -> None:
     redactor = Redactor(["redacted", "redacted:secret"])
     assert redactor.text("[redacted:secret]") == "[redacted:secret]"
 
 
-def test_secrets_that_are_put_into_the_given_collection_later_are_found_from_then_on() -> None:
+def test_secrets_added_to_the_given_collection_later_are_found_from_then_on() -> None:
     known = {"none", CANARIES[0]}
     redactor = Redactor(known)
     text = f"a token: {CANARIES[2]}"
@@ -262,7 +262,7 @@ def test_secrets_may_come_later() -> None:
     assert redactor.text(CANARIES[2]) == "[redacted:secret]"
 
 
-def test_bytes_that_are_no_text_keep_their_length() -> None:
+def test_bytes_that_are_not_text_keep_their_length() -> None:
     secret = CANARIES[2].encode()
     picture = b"\x89PNG\r\n\x1a\n\0\0\0" + secret + b"\0\xff"
     assert Redactor(CANARIES).data(picture, "image/png") == picture.replace(secret, b"*" * len(secret))
@@ -275,7 +275,7 @@ def test_text_keeps_its_encoding(encoding: str) -> None:
     assert clean.decode(encoding) == "café [redacted:secret] thé"
 
 
-def test_bytes_that_are_not_valid_in_a_text_stay() -> None:
+def test_invalid_bytes_in_a_text_are_kept() -> None:
     data = b"\xff\xfe broken " + CANARIES[2].encode() + b" \xe9"
     assert Redactor(CANARIES).data(data, "text/plain") == b"\xff\xfe broken [redacted:secret] \xe9"
 
@@ -339,14 +339,14 @@ def test_canaries_appear_nowhere_in_the_run_folder(tmp_path: Path) -> None:
     assert run.header.redaction["in_header"] > 50
 
 
-def test_the_grep_itself_finds_canaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_itself_finds_canaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Redactor, "value", lambda self, value: value)
     plant(tmp_path / "run")
     stored = b"".join(file.read_bytes() for file in (tmp_path / "run").glob("*.json*"))
     assert all(leaks(stored, secret) for secret in CANARIES)
 
 
-async def test_how_much_was_redacted_is_recorded_with_the_attempt(tmp_path: Path) -> None:
+async def test_the_number_of_redactions_is_recorded_with_the_attempt(tmp_path: Path) -> None:
     header = Header(audit=None, protocol=None, topics=None, systems={}, seed=1, hashes={})
     secret = CANARIES[2]
     async with RunWriter.create(tmp_path / "run", header, secrets=[secret]) as writer:
@@ -380,7 +380,7 @@ def test_a_secret_in_disguise_is_found(shape: str) -> None:
 
 @pytest.mark.parametrize("order", ["utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("media_type", ["text/plain", "application/json", ""])
-def test_a_secret_in_utf_16_is_found_whatever_the_exhibit_is_called(order: str, media_type: str) -> None:
+def test_a_secret_in_utf_16_is_found_in_any_exhibit(order: str, media_type: str) -> None:
     kept = Redactor(["zebra-Quartz-9174-lemon"]).data("a zebra-Quartz-9174-lemon b".encode(order), media_type)
     assert "Quartz" not in kept.decode(order)
 
@@ -391,17 +391,17 @@ def test_a_short_secret_is_found_only_as_it_is_written() -> None:
 
 @pytest.mark.parametrize("cut", ["…", "...", "", '…\'); it begins: "x"'])
 @pytest.mark.parametrize("left", [12, 15, 22])
-def test_what_a_cut_leaves_of_a_secret_is_found(left: int, cut: str) -> None:
+def test_the_rest_of_a_truncated_secret_is_found(left: int, cut: str) -> None:
     secret = "zebra-Quartz-9174-lemon"
     assert Redactor([secret]).text(f"no such key: {secret[:left]}{cut}") == f"no such key: [redacted:secret]{cut}"
 
 
 @pytest.mark.parametrize("text", ["zebra-Quart…", "zebra-Quartz-9174 is a stone", "zebra-Quartz-9174, …"])
-def test_the_beginning_of_a_secret_that_was_not_cut_there_stays(text: str) -> None:
+def test_the_beginning_of_a_secret_that_was_not_truncated_there_is_kept(text: str) -> None:
     assert Redactor(["zebra-Quartz-9174-lemon"]).text(text) == text
 
 
-def test_what_a_cut_leaves_is_found_in_each_of_many_texts() -> None:
+def test_the_rest_of_a_truncated_secret_is_found_in_each_of_many_texts() -> None:
     secret = "zebra-Quartz-9174-lemon"
     texts = ["one", f"two {secret[:14]}", "three"]
     assert Redactor([secret]).texts(texts) == ["one", "two [redacted:secret]", "three"]
@@ -415,7 +415,7 @@ def test_the_password_of_a_secret_url_is_a_secret() -> None:
     assert "bGUvbW9u" not in redactor.text(f"Proxy-Authorization: Basic {coded}")
 
 
-def test_a_secret_in_json_in_json_in_json_is_found_whatever_is_escaped() -> None:
+def test_a_secret_in_json_in_json_in_json_is_found_with_any_escapes() -> None:
     secret = CANARIES[1]
     for first, second, third in itertools.product((True, False), repeat=3):
         text = json.dumps(secret, ensure_ascii=first)
@@ -453,7 +453,7 @@ PIECES = (
 
 
 @pytest.mark.parametrize("many", [1_000, pytest.param(3_000, marks=pytest.mark.soak)])
-def test_a_look_is_spared_only_where_it_would_find_nothing(many: int) -> None:
+def test_a_search_is_skipped_only_if_it_would_find_nothing(many: int) -> None:
     """`text` looks first whether a look is worth while; `pieces` never does."""
     chance, secrets = random.Random(1), (*CANARIES, 'k/ey"with\nodd%chars12', "shortpw1")
     found = 0
@@ -538,7 +538,7 @@ def test_named_entities_bytes_of_urls_and_codes_of_terminals_hide_no_secret(betw
 @pytest.mark.parametrize(
     "text", ["z&uuml;rich-geheim-wort", "z&#252;rich-geheim&#45;wort", "z&uuml;r%69ch-geheim-wort"]
 )
-def test_letters_that_html_names_are_those_of_a_secret(text: str) -> None:
+def test_letters_named_by_html_are_those_of_a_secret(text: str) -> None:
     assert Redactor([NOT_ASCII]).text(f"a {text} b") == "a [redacted:secret] b"
 
 
@@ -547,7 +547,7 @@ def test_letters_that_html_names_are_those_of_a_secret(text: str) -> None:
     st.sampled_from(["NFC", "NFD"]),
     st.data(),
 )
-def test_a_secret_is_found_however_its_accents_are_written(
+def test_a_secret_is_found_with_its_accents_in_any_form(
     secret: str, form: Literal["NFC", "NFD"], data: st.DataObject
 ) -> None:
     """Composed or not, on its side or ours; and with any mark over its letters of ASCII."""
@@ -567,7 +567,7 @@ def test_letters_with_accents_are_found_in_short_and_long_texts(text: str) -> No
     assert kept.startswith("ab ")
 
 
-def test_a_secret_with_letters_beyond_ascii_is_found_where_those_were_lost() -> None:
+def test_a_secret_is_found_even_if_its_letters_beyond_ascii_were_lost() -> None:
     secret = "p\u00e4ssw\u00f6rd-geheim-Z\u00fcrich-12"
     for said in (secret.encode().decode("latin-1"), secret.encode("ascii", "replace").decode(), repr(secret.encode())):
         assert "geheim" not in Redactor([secret]).text(f"a {said} b")
@@ -575,7 +575,7 @@ def test_a_secret_with_letters_beyond_ascii_is_found_where_those_were_lost() -> 
 
 @pytest.mark.parametrize("secret", ["correct horse battery staple", OF_WORDS, "correct/horse_battery.staple"])
 @pytest.mark.parametrize("instead", ["\n", "\r\n", "\n    ", "\\n", "\u200b", "&shy;", "%0A", "\u00ad\n"])
-def test_a_line_break_may_stand_instead_of_what_parts_the_words_of_a_secret(secret: str, instead: str) -> None:
+def test_a_line_break_may_replace_the_separators_in_a_secret(secret: str, instead: str) -> None:
     words = re.split(r"\W|_", secret)
     for at in range(1, len(words)):
         first, rest = secret[: secret.index(words[at]) - 1], secret[secret.index(words[at]) :]
@@ -646,7 +646,7 @@ PASSWORD = "le-mon-9174-tree"
         (base64.b64encode(ACCOUNT.encode()).decode(), PEM_LINES[0]),
     ],
 )
-def test_a_part_that_comes_back_without_the_rest_of_a_secret_is_found(secret: str, part: str) -> None:
+def test_a_part_of_a_secret_that_recurs_without_the_rest_is_found(secret: str, part: str) -> None:
     redactor = Redactor([secret])
     kept = redactor.text(f"a {part}, b")
     assert re.fullmatch(r"a /?(\[redacted:secret\]){1,2}, b", kept), kept
@@ -665,12 +665,12 @@ def test_a_part_that_comes_back_without_the_rest_of_a_secret_is_found(secret: st
         ("-----BEGIN PRIVATE KEY-----\nshort\n-----END PRIVATE KEY-----", "in short: BEGIN PRIVATE KEY"),
     ],
 )
-def test_ordinary_parts_of_a_secret_are_left_alone(secret: str, text: str) -> None:
+def test_ordinary_parts_of_a_secret_are_kept(secret: str, text: str) -> None:
     assert Redactor([secret]).text(text) == text
 
 
 @given(st.text(st.sampled_from("ABCxyz0189-_+/="), min_size=8, max_size=60))
-def test_a_secret_of_random_characters_has_no_parts_but_what_stands_behind_an_equals_sign(secret: str) -> None:
+def test_a_secret_of_random_characters_has_no_parts_except_the_text_after_an_equals_sign(secret: str) -> None:
     if "=" not in secret.strip("="):
         assert list(parts_of(secret)) == []
 
@@ -713,6 +713,6 @@ def _dump(data: bytes) -> str:
 @pytest.mark.parametrize(
     "said", [_dump(f"key={KEY}".encode()), KEY[:5] + "<wbr>" + KEY[5:], KEY[::-1], "%FC".join(KEY)]
 )
-def test_what_the_page_names_as_a_limit_is_one(said: str) -> None:
+def test_the_limits_named_on_the_page_apply(said: str) -> None:
     """Who finds one of these takes it off the page."""
     assert Redactor([KEY]).text(said) == said

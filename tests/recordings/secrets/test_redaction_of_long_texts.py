@@ -39,12 +39,12 @@ def looks(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
         "words",
     ],
 )
-def test_what_a_reply_says_again_and_again_is_looked_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_text_in_a_reply_is_scanned_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     few, many = (looks(filled(FILLERS[name], size), monkeypatch) for size in (4_000_000, 7_500_000))
     assert 0 < many == few
 
 
-def test_what_a_reply_does_not_repeat_is_looked_at_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unrepeated_text_in_a_reply_is_scanned_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     few, many = (looks("".join(f"{n} words, " for n in range(count)), monkeypatch) for count in (80_000, 240_000))
     assert 2 * few < many < 4 * few
 
@@ -58,7 +58,7 @@ PIECES = (
 @given(st.lists(st.tuples(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), st.integers(1, 300)), max_size=5))
 @example([(["a "], 300), ([f"{TOLD} "], 300)])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_stretches_find_what_one_look_finds(
+def test_stretches_find_the_same_as_one_scan(
     monkeypatch: pytest.MonkeyPatch, loops: list[tuple[list[str], int]]
 ) -> None:
     text = "".join("".join(pieces) * times for pieces, times in loops)

@@ -24,9 +24,7 @@ TEXTS = st.text(
 
 
 @given(TEXTS, st.integers(0, 20), st.integers(1, 20), st.sampled_from([str, str.swapcase, str.upper, to_lower]))
-def test_nothing_that_stands_in_a_text_is_ruled_out(
-    text: str, start: int, length: int, spelled: Callable[[str], str]
-) -> None:
+def test_no_existing_text_is_ruled_out(text: str, start: int, length: int, spelled: Callable[[str], str]) -> None:
     literal = to_lower(text)[start : start + length]
     searched = SearchedText(spelled(text) + PADDING)
     for known in (literal, text[start : start + length], spelled(text)[start : start + length]):
@@ -36,7 +34,7 @@ def test_nothing_that_stands_in_a_text_is_ruled_out(
 
 
 @given(TEXTS, TEXTS)
-def test_long_and_short_texts_are_searched_alike(text: str, literal: str) -> None:
+def test_long_and_short_texts_are_searched_equally(text: str, literal: str) -> None:
     searched = SearchedText(text + PADDING)
     assert searched.lower == to_lower(text + PADDING)
     assert searched.contains(literal) == (literal in text + PADDING)
@@ -44,13 +42,13 @@ def test_long_and_short_texts_are_searched_alike(text: str, literal: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["to\u212aen", "TO\u212aEN", "ap\u0130-key", "AP\u0130-KEY"])
-def test_characters_whose_lower_case_is_of_ascii_are_read_as_that(text: str) -> None:
+def test_characters_with_an_ascii_lower_case_are_read_as_that(text: str) -> None:
     searched = SearchedText(PADDING + text)
     assert searched.contains_in_any_case(to_lower(text))
     assert to_lower(text).isascii()
 
 
-def test_what_stands_nowhere_is_ruled_out() -> None:
+def test_absent_text_is_ruled_out() -> None:
     searched = SearchedText("plain words of a reply, " * 1000)
     assert not any(searched.may_contain(literal) for literal in ("sk-", "AKIA", "eyJ", "cookie", SECRET))
     assert searched.may_contain("PLAIN WORDS")

@@ -37,12 +37,12 @@ PARTS = (
 @given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
 @example('cookie:"a=b\\cookie:c=d')
 @example("cookie: a=b" + "_set-cookie: c=d" + "set-cookie: c=d" + "-set-cookie: c=d")
-def test_cookies_are_found_as_in_one_look_at_all_headers(text: str) -> None:
+def test_cookies_are_found_as_in_one_scan_of_all_headers(text: str) -> None:
     assert [(start, end) for start, end, _ in cookies(SearchedText(text))] == list(_cookie_values(text, to_lower(text)))
 
 
 @pytest.mark.parametrize("header", ["set-cookie: a=b; ", "Cookie: a=b; c=d\n", 'set-cookie: ["a=b", "c=d; Path=/"] '])
-def test_a_header_is_looked_at_once_however_often_a_reply_says_it(header: str) -> None:
+def test_a_header_is_scanned_once_however_often_a_reply_repeats_it(header: str) -> None:
     redactor = Redactor()
     redactor.text(header * 2_000)  # what a long text needs is imported now
     few, many = (looks(lambda text=header * times: redactor.text(text)) for times in (100, 2_000))  # type: ignore[misc]
@@ -65,7 +65,7 @@ def looks(work: Callable[[], object]) -> int:
     return len(asked)
 
 
-def test_looks_by_the_rarest_character_find_what_a_search_finds() -> None:
+def test_searching_by_the_rarest_character_finds_the_same() -> None:
     groups = (*_EXACT_LITERALS, *_LOWER_CASE_LITERALS, *_PARAMETER_LITERALS)
     assert any(group.around for group in groups)
     draw = random.Random(1)

@@ -107,7 +107,7 @@ def test_every_leaf_is_reached_from_its_trials_and_every_trial_from_its_leaf(
 
 
 @given(recordings())
-def test_invalid_and_interrupted_attempts_are_counted_and_never_folded(conversations: list[Conversation]) -> None:
+def test_invalid_and_interrupted_attempts_are_counted_and_never_merged(conversations: list[Conversation]) -> None:
     tree = tree_of(conversations)
     assert tree.n == len(_valid(conversations))
     assert tree.scope.interrupted == sum(one.outcome is None for one in conversations)
@@ -135,7 +135,7 @@ def test_more_than_64_texts_are_counted_as_64_or_more_and_in_any_order_the_same(
     assert merge_trees([tree_of(conversations[:90], LABEL), tree_of(conversations[90:], LABEL)]) == tree
 
 
-def test_a_merge_says_its_key_its_reason_and_how_many_texts_it_put_together() -> None:
+def test_a_merge_names_its_key_its_reason_and_the_number_of_merged_texts() -> None:
     tree = tree_of([conversation([("hello", "it is  so")], 1), conversation([("hello", "it is so")], 2)])
     assert tree.merging(1) == (
         "2 turns, 1 different text, by exact (1): the same words (NFC, white space collapsed, nothing else)"
@@ -144,12 +144,12 @@ def test_a_merge_says_its_key_its_reason_and_how_many_texts_it_put_together() ->
     assert tree.symbol_at(2).text == "it is  so"  # as recorded, the least in code point order
 
 
-def test_texts_that_are_nearly_the_same_stay_apart() -> None:
+def test_nearly_equal_texts_are_kept_apart() -> None:
     tree = tree_of([conversation([("?", "is Paris")], 1), conversation([("?", "is not Paris")], 2)])
     assert [tree.symbol_at(node).key for node in tree.children(1)] == ["is Paris", "is not Paris"]
 
 
-def test_a_function_of_ones_own_is_declared_with_its_version_and_reason() -> None:
+def test_a_custom_function_is_declared_with_its_version_and_reason() -> None:
     first = by_function(
         "first letter",
         lambda turn: turn.said[:1],
@@ -189,7 +189,7 @@ SYMBOLS = (Symbol("user", "b"), Symbol("system", "z"), Symbol("user", "a"))
 
 
 @given(encoded())
-def test_folding_encoded_paths_at_once_gives_the_tree_of_one_after_the_other(
+def test_merging_encoded_paths_at_once_equals_merging_them_one_by_one(
     paths: np.ndarray[Any, np.dtype[np.int32]],
 ) -> None:
     builder = TreeBuilder(by_function("encoded", lambda turn: "", lambda turn: "", version="1", reason="given"))
@@ -203,7 +203,7 @@ def test_folding_encoded_paths_at_once_gives_the_tree_of_one_after_the_other(
 
 
 @given(encoded())
-def test_folding_parts_and_merging_them_is_folding_the_whole(paths: np.ndarray[Any, np.dtype[np.int32]]) -> None:
+def test_merging_parts_equals_merging_the_whole(paths: np.ndarray[Any, np.dtype[np.int32]]) -> None:
     whole = fold(paths, SYMBOLS)
     middle = len(paths) // 2
     if middle:
@@ -220,12 +220,12 @@ def test_folding_parts_and_merging_them_is_folding_the_whole(paths: np.ndarray[A
         (np.array([[-1, 0], [0, 0]]), "column 1 has a turn after the end"),
     ],
 )
-def test_paths_that_cannot_be_are_refused(paths: Any, said: str) -> None:
+def test_impossible_paths_are_refused(paths: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         fold(paths, SYMBOLS)
 
 
-def test_what_cannot_be_merged_is_refused() -> None:
+def test_an_impossible_merge_is_refused() -> None:
     one = tree_of([conversation([("a", "b")], 1)])
     with pytest.raises(ValueError, match="there are no trees to merge"):
         merge_trees([])
@@ -239,7 +239,7 @@ def test_what_cannot_be_merged_is_refused() -> None:
         merge_trees([one, unnamed.tree()])
 
 
-def test_a_tree_of_nothing_is_refused_and_says_what_was_left_out() -> None:
+def test_an_empty_tree_is_refused_with_the_reason_for_each_omission() -> None:
     builder = TreeBuilder()
     assert not builder.add(conversation([("a", None)], outcome="invalid"))
     assert not builder.add(conversation([("a", None)], 2, outcome=None))
@@ -247,7 +247,7 @@ def test_a_tree_of_nothing_is_refused_and_says_what_was_left_out() -> None:
         builder.tree()
 
 
-def test_a_trial_in_which_nothing_was_said_ends_at_the_root() -> None:
+def test_a_trial_without_words_ends_at_the_root() -> None:
     tree = tree_of([conversation([])])
     assert (len(tree), tree.n, tree.stops.tolist()) == (1, 1, [1])
     assert tree.path(0) == ()
@@ -255,7 +255,7 @@ def test_a_trial_in_which_nothing_was_said_ends_at_the_root() -> None:
         tree.symbol_at(0)
 
 
-def test_a_conversation_of_ten_thousand_turns_is_folded() -> None:
+def test_a_conversation_of_ten_thousand_turns_is_merged() -> None:
     tree = fold(np.zeros((2, 10_000), dtype=np.int32), [Symbol("user", "a")])
     assert (len(tree), int(tree.depth[-1]), int(tree.size[0])) == (10_001, 10_000, 10_001)
 
@@ -286,7 +286,7 @@ _TREE: ConversationTree = tree_of([conversation([("a", "b")], 1), conversation([
         ({"fingerprints": ((1,),)}, "fingerprints must be given for every node"),
     ],
 )
-def test_arrays_that_are_no_tree_are_refused(change: dict[str, Any], said: str) -> None:
+def test_arrays_that_do_not_form_a_tree_are_refused(change: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         replace(_TREE, **change)
 
@@ -315,7 +315,7 @@ def test_a_tree_does_not_depend_on_how_many_turns_wait_to_be_placed(
         assert growth.tree(whole.scope) == whole
 
 
-def test_of_many_texts_the_least_fingerprints_are_kept_however_they_come() -> None:
+def test_the_smallest_fingerprints_of_many_texts_are_kept_in_any_order() -> None:
     texts = [f"text {i}" for i in range(200)]
     trees = []
     for order in (texts, texts[::-1]):

@@ -50,7 +50,7 @@ def test_the_paths_are_those_of_the_flattened_file() -> None:
     assert found == flattened
 
 
-def test_each_path_is_a_conversation_and_folding_them_by_words_gives_the_trees_again() -> None:
+def test_each_path_is_a_conversation_and_merging_them_by_words_gives_the_trees_again() -> None:
     cast = read_cast(TREES)
     assert len(cast.conversations) == 50
     assert sum(turn.reply is None for one in cast.conversations for turn in one.turns) == 6
@@ -132,7 +132,7 @@ ROOT = _node("1", None)
         ([{"number": "M" * 9000, "turn": []}], "topic M{39}… must have exactly one node"),
     ],
 )
-def test_what_is_no_tree_is_refused_with_topic_and_node(tmp_path: Path, value: Any, said: str) -> None:
+def test_an_invalid_tree_is_refused_with_topic_and_node(tmp_path: Path, value: Any, said: str) -> None:
     file = tmp_path / "trees.json"
     file.write_text(json.dumps(value))
     with pytest.raises(InputError, match=said) as caught:
@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, write: Callable[[Pa
         read_cast(tmp_path / "trees.json")
 
 
-def test_two_files_of_trees_do_not_go_into_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_files_of_trees_are_not_imported_into_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         main(["data", "import", "--format", "cast2022", str(TREES), str(TREES), "--out", str(tmp_path / "run")])
     assert done.value.code == 2
@@ -184,7 +184,7 @@ def test_a_small_file_with_millions_of_turns_on_its_paths_is_refused_before_they
     assert refused.value.allowed == "200,000 turns in one file"
 
 
-def test_what_paths_share_is_made_once(tmp_path: Path) -> None:
+def test_shared_parts_of_paths_are_made_once(tmp_path: Path) -> None:
     (tmp_path / "trees.json").write_text(_spine(100))
     cast = read_cast(tmp_path / "trees.json")
     turns = [turn for one in cast.conversations for turn in one.turns]

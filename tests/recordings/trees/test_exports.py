@@ -58,7 +58,7 @@ def _tree() -> ConversationTree:
 
 
 @given(recordings())
-def test_json_gives_back_the_same_trees(conversations: list[Conversation]) -> None:
+def test_json_is_read_back_as_the_same_trees(conversations: list[Conversation]) -> None:
     trees = (tree_of(conversations), tree_of(conversations, LABEL))
     assert trees_from_json(json.loads(encode_document(trees_as_json(trees))), PLACE) == trees
 
@@ -71,7 +71,7 @@ def test_a_file_of_trees_of_trials_without_names_is_read_back(tmp_path: Path) ->
     assert found.ends.tolist() == tree.ends.tolist()
 
 
-def test_a_text_in_place_of_a_path_is_told_apart_in_a_few_words() -> None:
+def test_a_text_in_place_of_a_path_is_recognised_in_a_few_words() -> None:
     with pytest.raises(InputError, match=r"has .* characters and is not the path of a file") as caught:
         read_trees(encode_document(trees_as_json([_tree()] * 20)).decode())
     assert len(str(caught.value)) < 300
@@ -100,7 +100,7 @@ def test_a_text_in_place_of_a_path_is_told_apart_in_a_few_words() -> None:
         (lambda value: value["trees"][0].update(nodes=[], symbols=[], trials=[]), "node 0 must be the root"),
     ],
 )
-def test_a_document_that_holds_no_trees_is_refused_with_its_file_and_what_is_wrong(change: Any, said: str) -> None:
+def test_a_document_without_trees_is_refused_with_its_file_and_its_fault(change: Any, said: str) -> None:
     value = json.loads(encode_document(trees_as_json([_tree()])))
     change(value)
     with pytest.raises(InputError, match=said) as caught:
@@ -108,7 +108,7 @@ def test_a_document_that_holds_no_trees_is_refused_with_its_file_and_what_is_wro
     assert str(caught.value).startswith("trees.json: ")
 
 
-def test_a_document_says_how_each_trial_ended_and_one_from_before_it_did_is_read_and_merged() -> None:
+def test_a_document_says_how_each_trial_ended_and_an_older_one_is_read_and_merged() -> None:
     """Before, it said of each node how many ended how; where they ended alike, that says it of each trial."""
     tree = tree_of(
         [
@@ -147,7 +147,7 @@ def test_networkx_reads_the_graphml_with_its_counts_and_shares() -> None:
     assert graph.nodes["t0n0"]["title"] == "B1 · M002 · merged by exact · 3 trials"
 
 
-def test_columns_go_to_the_edges_and_what_is_not_known_is_left_out() -> None:
+def test_columns_become_edge_attributes_and_unknown_ones_are_left_out() -> None:
     tree = _tree()
     low = np.linspace(0, 1, len(tree))
     low[1] = np.nan
@@ -156,7 +156,7 @@ def test_columns_go_to_the_edges_and_what_is_not_known_is_left_out() -> None:
     assert graph.edges["t0n1", "t0n2"]["low"] == low[2]
 
 
-def test_every_node_has_a_place_of_its_own_to_be_drawn_at() -> None:
+def test_every_node_has_its_own_place_to_be_drawn_at() -> None:
     tree = _tree()
     places = positions([tree, tree])
     assert set(places) == set(as_graph([tree, tree]))
@@ -164,7 +164,7 @@ def test_every_node_has_a_place_of_its_own_to_be_drawn_at() -> None:
     assert places["t0n1"][1] == -1
 
 
-def test_what_xml_cannot_hold_is_written_by_its_code() -> None:
+def test_characters_that_xml_forbids_are_written_by_their_code() -> None:
     tree = tree_of([conversation([("hello", HOSTILE), ("a\x00b", "\ufffe\r\n")])])
     graph = networkx.read_graphml(io.BytesIO(graphml([tree]).encode()))
     assert "<U+001B>[31m" in graph.nodes["t0n2"]["text"]
@@ -173,7 +173,7 @@ def test_what_xml_cannot_hold_is_written_by_its_code() -> None:
     assert graph.nodes["t0n4"]["text"] == "<U+FFFE><U+000D>\n"
 
 
-def test_nothing_a_system_says_is_anything_but_a_label_in_mermaid() -> None:
+def test_system_text_is_only_a_label_in_mermaid() -> None:
     tree = tree_of([conversation([("hello", HOSTILE)])])
     lines = mermaid([tree], width=500).splitlines()
     assert lines[0] == "flowchart TD"
@@ -199,7 +199,7 @@ def test_notes_and_the_legend_are_labels_too_in_mermaid_and_dot() -> None:
     assert text.count("the end") == 1
 
 
-def test_nothing_a_system_says_is_anything_but_a_label_in_dot() -> None:
+def test_system_text_is_only_a_label_in_dot() -> None:
     tree = tree_of([conversation([("hello", HOSTILE)])])
     text = dot([tree], width=500)
     without = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
@@ -213,7 +213,7 @@ def test_nothing_a_system_says_is_anything_but_a_label_in_dot() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_every_line_of_an_outline_fits_the_width_and_figures_stand_at_the_right(width: int) -> None:
+def test_every_line_of_an_outline_fits_the_width_and_figures_are_on_the_right(width: int) -> None:
     deep = [conversation([("list 一二三", f"一 🎬 {'very ' * i}long")] * i, i) for i in range(1, 25)]
     tree = tree_of(deep)
     figures = [f"{count}/24" for count in tree.visits]
@@ -240,7 +240,7 @@ def test_an_outline_indents_only_where_conversations_part() -> None:
     ]
 
 
-def test_an_outline_tells_users_who_left_for_other_reasons_apart_and_steers_no_terminal() -> None:
+def test_an_outline_distinguishes_reasons_for_leaving_and_steers_no_terminal() -> None:
     reasons = ["satisfied", "satisfied", "frustrated", HOSTILE]
     left = [
         replace(conversation([("list", "one")], trial), outcome=Outcome("user-stopped", reason))
@@ -254,7 +254,7 @@ def test_an_outline_tells_users_who_left_for_other_reasons_apart_and_steers_no_t
     assert "■ user-stopped (satisfied)" in outline_text(tree_of(left[:2]), [""] * 3, width=400)
 
 
-def test_each_way_of_ending_at_a_node_has_a_line_of_its_own_where_it_has_figures() -> None:
+def test_each_way_of_ending_at_a_node_has_its_own_line_if_it_has_figures() -> None:
     tree = tree_of(
         [
             conversation([("list", "one")], trial, outcome=end)
@@ -269,21 +269,21 @@ def test_each_way_of_ending_at_a_node_has_a_line_of_its_own_where_it_has_figures
     assert [counts for _, (_, counts, _) in figures.ends()[2]] == ["3/4", "1/4"]
 
 
-def test_an_outline_says_how_many_texts_a_key_put_together() -> None:
+def test_an_outline_says_how_many_texts_a_key_merged() -> None:
     tree = tree_of(
         [conversation([("list", "one")], 1, labels=["o"]), conversation([("list", "two")], 2, labels=["o"])], LABEL
     )
     assert "S o (2 texts)" in outline_text(tree, [""] * len(tree), width=40)
 
 
-def test_words_are_cut_by_the_columns_they_take() -> None:
+def test_words_are_cut_by_the_columns_they_occupy() -> None:
     assert shorten("abcdef", 4) == "abc…"
     assert shorten("一二三", 4) == "一…"
     assert shorten("e\u0301e\u0301", 2) == "e\u0301e\u0301"
     assert shorten("abc", 0) == ""
 
 
-def test_a_reply_of_a_megabyte_is_a_short_label_and_a_whole_text() -> None:
+def test_a_reply_of_a_megabyte_is_a_short_label_and_a_complete_text() -> None:
     tree = tree_of([conversation([("list", "word " * 200_000)])])
     assert len(mermaid([tree])) < 1000
     assert len(outline_text(tree, [""] * len(tree))) < 1000
@@ -291,7 +291,7 @@ def test_a_reply_of_a_megabyte_is_a_short_label_and_a_whole_text() -> None:
     assert (len(graph.nodes["t0n2"]["name"]), len(graph.nodes["t0n2"]["text"])) == (1000, 1_000_000)
 
 
-def test_what_is_printed_steers_no_terminal() -> None:
+def test_the_output_steers_no_terminal() -> None:
     shown = one_line(HOSTILE + "\x9b\r\t")
     assert shown.isprintable()
     assert "␛[31m<U+202E><U+D800>" in shown
@@ -307,7 +307,7 @@ def test_the_exact_form_is_nfc_with_white_space_collapsed_and_nothing_else() -> 
 @pytest.mark.parametrize(
     "text", [HOSTILE, "&lt;b&gt; &#65; <b>x</b>", "\\", '\\"', "a\\", "\x00\ufffe", "x" * 1_000_000, "]]>-->"]
 )
-def test_graphviz_reads_back_what_was_said(text: str, tmp_path: Path) -> None:
+def test_graphviz_reads_back_the_words(text: str, tmp_path: Path) -> None:
     tree = tree_of([conversation([("hello", text)]), conversation([("hello", text), (text, "b")], 2)])
     written = dot([tree], said=[[text[:100], 'R: "mean" \\N .5']])
     program = shutil.which("dot")

@@ -24,7 +24,7 @@ def test_signs_are_judged_as_they_are_declared() -> None:
     assert sorted(STARTED) == ["busy", "composer", "progress", "send", "site", "stop"]
 
 
-def test_the_eye_is_told_what_shows_a_sign_and_which_attributes_to_watch_for_it() -> None:
+def test_the_eye_knows_how_to_find_a_sign_and_which_attributes_to_watch() -> None:
     sign = BusySign("streaming", "trusted", css='[data-streaming="true"], main [ data-phase=writing ]', near=True)
     assert told(sign, BusySign(NETWORK, "firm")) == [
         {
@@ -38,6 +38,6 @@ def test_the_eye_is_told_what_shows_a_sign_and_which_attributes_to_watch_for_it(
     assert signs_source() in eye_source()
 
 
-def test_a_sign_without_a_selector_is_looked_for_by_code_of_its_name_and_one_with_a_selector_is_not() -> None:
+def test_a_sign_without_a_selector_has_its_own_code_and_one_with_a_selector_does_not() -> None:
     named = set(re.findall(r"""(?:\.push\(\[?|there\.add\()"([a-z]+)\"""", EYE))
     assert named == {sign.name for sign in SIGNS if not sign.css and sign.name != NETWORK}

@@ -33,7 +33,7 @@ async def silent(seconds: float = 3600.0) -> None:
     await asyncio.sleep(seconds)
 
 
-def test_a_page_that_does_not_stir_for_a_minute_has_hung_and_is_not_asked_again() -> None:
+def test_a_page_without_activity_for_a_minute_has_hung_and_is_not_asked_again() -> None:
     assert guarded(lambda guard: guard.run(silent())) == (60, "page-hung")
 
     async def twice(guard: CallGuard) -> None:
@@ -44,7 +44,7 @@ def test_a_page_that_does_not_stir_for_a_minute_has_hung_and_is_not_asked_again(
     assert guarded(twice) == (60, "page-hung")
 
 
-def test_a_page_that_stirs_within_its_time_has_not() -> None:
+def test_a_page_that_reacts_within_its_time_has_not_hung() -> None:
     async def call() -> int:
         async def slow() -> int:
             await silent(59)
@@ -65,7 +65,7 @@ def test_the_silence_of_a_frame_is_not_that_of_its_page() -> None:
     assert guarded(frame_then_page) == (70, "page-hung")
 
 
-def test_a_page_that_goes_ends_a_call_at_once() -> None:
+def test_a_closing_page_ends_a_call_at_once() -> None:
     async def crashes(guard: CallGuard) -> None:
         asyncio.get_running_loop().call_later(3, guard.note_end, "page-crashed")
         await guard.run(silent(), 60)
@@ -74,7 +74,7 @@ def test_a_page_that_goes_ends_a_call_at_once() -> None:
 
 
 @pytest.mark.parametrize(("news", "seconds", "reason"), [(0.5, 0.5, "page-closed"), (2.0, 1.0, "browser-gone")])
-def test_the_word_of_what_has_gone_may_come_a_second_after_the_error_that_it_causes(
+def test_the_news_of_a_closed_page_may_come_a_second_after_the_error_it_causes(
     news: float, seconds: float, reason: str
 ) -> None:
     async def closed() -> None:
@@ -87,7 +87,7 @@ def test_the_word_of_what_has_gone_may_come_a_second_after_the_error_that_it_cau
     assert guarded(ends) == (seconds, reason)
 
 
-def test_what_is_only_tidied_up_is_given_up_after_five_seconds() -> None:
+def test_cleaning_up_is_given_up_after_five_seconds() -> None:
     stepped = Stepped()
     stepped.run(ignore_errors(silent()))
     assert stepped.seconds == 5

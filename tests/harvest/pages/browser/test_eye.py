@@ -62,7 +62,7 @@ async def test_an_element_in_a_closed_shadow_root_is_typed_into_and_clicked(brow
         )
 
 
-async def test_a_closed_root_that_stands_in_the_html_itself_is_seen_where_its_element_asks_for_it(
+async def test_a_declarative_closed_root_is_seen_where_its_element_is_defined(
     browser: Browser,
 ) -> None:
     html = """<x-card><template shadowrootmode=closed><p>in the card</p></template></x-card><script>
@@ -115,19 +115,19 @@ async def seen(browser: Browser) -> Mapping[str, Page]:
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-async def test_what_no_person_sees_is_hidden(seen: Mapping[str, Page], name: str) -> None:
+async def test_invisible_elements_are_hidden(seen: Mapping[str, Page], name: str) -> None:
     assert not named(seen[name], "x").visible
 
 
 @pytest.mark.parametrize("name", SHOWN)
-async def test_what_a_person_can_see_is_not_hidden(seen: Mapping[str, Page], name: str) -> None:
+async def test_visible_elements_are_not_hidden(seen: Mapping[str, Page], name: str) -> None:
     page = seen[name]
     assert named(page, "x").visible
     assert named(page, "x").text == "x"
     assert "no" not in page.root.text.split()
 
 
-async def test_frames_of_the_same_and_another_origin_have_eyes_and_places_of_their_own(browser: Browser) -> None:
+async def test_frames_of_the_same_and_another_origin_have_their_own_eyes_and_places(browser: Browser) -> None:
     inner = "<!doctype html><body><textarea id=q></textarea>"
     async with showing(browser, inner) as elsewhere:
         away = elsewhere.url.replace("127.0.0.1", "localhost")
@@ -154,7 +154,7 @@ async def test_frames_of_the_same_and_another_origin_have_eyes_and_places_of_the
             assert places == [(0, 0), (53, 63), (507, 307), None]
 
 
-async def test_attributes_that_say_what_an_element_is_are_kept_and_others_are_not(browser: Browser) -> None:
+async def test_descriptive_attributes_are_kept_and_others_are_not(browser: Browser) -> None:
     html = """<a id=x class="a  b" href="../up?q=1&r=2" onclick="x()" style="color:red" data-testid=t data-blob="%s"
       data-author=bot aria-label='Say "hi" &amp; go' @click=1 :class=2>go</a>
       <img src="data:image/png;base64,AA" alt=dot><img src=/p.png>
@@ -181,7 +181,7 @@ async def test_attributes_that_say_what_an_element_is_are_kept_and_others_are_no
     assert tagged(page, "x-o-p").text == "office"
 
 
-async def test_any_text_comes_through_and_what_xml_forbids_becomes_a_replacement_sign(browser: Browser) -> None:
+async def test_any_text_is_recorded_and_characters_forbidden_in_xml_are_replaced(browser: Browser) -> None:
     texts = [
         "a\x00b\x08\x1f",
         "\ud83d\ude00 ok",
@@ -209,7 +209,7 @@ async def test_any_text_comes_through_and_what_xml_forbids_becomes_a_replacement
             assert node.get("title") == expected
 
 
-async def test_white_space_that_is_shown_is_kept_as_it_is(browser: Browser) -> None:
+async def test_visible_white_space_is_kept_unchanged(browser: Browser) -> None:
     html = "<pre id=x>a\n  b\r\n\tc</pre><p id=y style='white-space:pre-wrap'>1\n 2</p><p id=z>a\n b</p>"
     async with showing(browser, html) as window:
         page = await look(window)
@@ -277,7 +277,7 @@ async def test_selectors_of_a_site_are_matched_in_every_root_and_a_wrong_one_is_
             await window.frames()[0].arm(0, 0, {"busy": ")("})
 
 
-async def test_pages_that_hide_or_replace_what_the_browser_offers_are_seen_all_the_same(browser: Browser) -> None:
+async def test_pages_that_hide_or_replace_browser_functions_are_still_seen(browser: Browser) -> None:
     html = """<form id=f><input name=children><input name=attributes><input name=id><input name=parentNode>
     <input name=firstChild><input name=getAttribute><p>in the form</p></form><p id=p>text</p><script>
     for (const name of ["getAttribute", "querySelectorAll", "matches", "getBoundingClientRect", "checkVisibility"])
@@ -297,7 +297,7 @@ async def test_pages_that_hide_or_replace_what_the_browser_offers_are_seen_all_t
         assert (await frame.sample()).changes == 1
 
 
-async def test_looking_and_watching_leave_no_trace_in_the_page(browser: Browser) -> None:
+async def test_observation_leaves_no_trace_in_the_page(browser: Browser) -> None:
     async with showing(browser, NESTED + "<textarea id=t></textarea><button>Stop</button>") as window:
         frame = window.frames()[0]
         before = await run(frame, "() => [document.documentElement.outerHTML, Object.keys(window).length]")
@@ -310,7 +310,7 @@ async def test_looking_and_watching_leave_no_trace_in_the_page(browser: Browser)
         assert await run(frame, "() => [document.documentElement.outerHTML, Object.keys(window).length]") == before
 
 
-async def test_numbers_stay_with_their_elements_and_die_with_them(browser: Browser) -> None:
+async def test_numbers_belong_to_their_elements_for_life(browser: Browser) -> None:
     async with showing(browser, "<p id=a>a</p><p id=b>b</p>") as window:
         frame = window.frames()[0]
         first = await frame.look()
@@ -337,7 +337,7 @@ async def test_a_page_may_nest_deeper_than_the_stack_of_python(browser: Browser)
         ] == ["deep"]
 
 
-async def test_a_page_of_twenty_thousand_elements_is_written_down_whole(browser: Browser) -> None:
+async def test_a_page_of_twenty_thousand_elements_is_recorded_completely(browser: Browser) -> None:
     async with showing(browser, "<main></main>") as window:
         frame = window.frames()[0]
         script = """() => { const row = (i) => `<div class="row r${i}"><p>Text <b>number</b> ${i} with
@@ -348,7 +348,7 @@ async def test_a_page_of_twenty_thousand_elements_is_written_down_whole(browser:
     assert len(page.by_id) > 20_000
 
 
-async def test_what_is_seen_of_a_page_is_what_the_browser_says_its_text_is(browser: Browser) -> None:
+async def test_the_recorded_text_of_a_page_is_what_the_browser_calls_its_text(browser: Browser) -> None:
     html = """<h1>Title</h1><p>One <b>two</b><i>three</i> four<br>five</p><ul><li>a<li>b</ul>
     <table><tr><td>c<td>d</table>
     <pre>x
@@ -360,7 +360,7 @@ async def test_what_is_seen_of_a_page_is_what_the_browser_says_its_text_is(brows
     assert page.root.text == collapse_spaces(shown.replace("\n", " "))
 
 
-async def test_an_empty_element_with_nested_shadow_roots_is_written_down(browser: Browser) -> None:
+async def test_an_empty_element_with_nested_shadow_roots_is_recorded(browser: Browser) -> None:
     html = """<div id=hung style="width: 0; height: 0; overflow: hidden"></div><script>
       const root = document.getElementById("hung").attachShadow({mode: "open"});
       root.innerHTML = "<p>inside</p>";
@@ -373,7 +373,7 @@ async def test_an_empty_element_with_nested_shadow_roots_is_written_down(browser
         assert page.root.text == ""
 
 
-async def test_what_is_nested_deeper_than_anybody_lays_out_is_written_as_text(browser: Browser) -> None:
+async def test_absurdly_deep_nesting_is_recorded_as_text(browser: Browser) -> None:
     """Reading takes time that grows with the depth; a thousand nested elements must not hold up a run."""
     async with showing(browser, "<div>" + "<span>" * 400 + "deep words" + "</span>" * 400 + "</div>") as window:
         page = await look(window)
@@ -381,7 +381,7 @@ async def test_what_is_nested_deeper_than_anybody_lays_out_is_written_as_text(br
     assert max(sum(1 for _ in node.ancestors()) for node in page.walk()) <= 201
 
 
-async def test_how_letters_are_drawn_is_written_where_it_is_otherwise_than_around_them(browser: Browser) -> None:
+async def test_the_style_of_letters_is_recorded_where_it_differs_from_its_surroundings(browser: Browser) -> None:
     html = """<body style="font: 16px serif; color: rgb(0, 0, 0)"><div id=plain><p id=inner>x</p></div>
     <p id=grey style="color: rgb(136, 136, 136); font-size: 12px">x</p><p id=faint style="opacity: .5">x</p>
     <p id=line style="border-left: 2px solid red">x</p><p id=ground style="background: yellow">x</p>
@@ -412,7 +412,7 @@ async def test_how_letters_are_drawn_is_written_where_it_is_otherwise_than_aroun
     }
 
 
-async def test_words_of_drawings_sources_of_sounds_and_bare_text_in_what_is_folded_are_written(
+async def test_words_of_drawings_sources_of_sounds_and_bare_text_in_folds_are_recorded(
     browser: Browser,
 ) -> None:
     html = """<svg id=chart width=300 height=200><text>Mon</text><text>Tue</text><text>Mon</text></svg>
@@ -433,7 +433,7 @@ async def test_words_of_drawings_sources_of_sounds_and_bare_text_in_what_is_fold
 
 
 @pytest.mark.parametrize("sandbox", ["", "sandbox=allow-scripts"])
-async def test_a_frame_that_came_since_the_send_holds_what_stands_in_it(browser: Browser, sandbox: str) -> None:
+async def test_a_frame_added_since_the_send_contains_its_text(browser: Browser, sandbox: str) -> None:
     html = """<iframe id=old srcdoc="<p>An advertisement</p>"></iframe><textarea></textarea><main></main>"""
     async with showing(browser, html) as window:
         frame = window.frames()[0]

@@ -48,7 +48,7 @@ def program(folder: Path, script: str) -> Path:
     return path
 
 
-async def test_a_composer_that_is_not_there_is_named_with_the_page_it_was_looked_for_on() -> None:
+async def test_a_missing_composer_is_named_with_the_page_that_was_searched() -> None:
     html = "<!doctype html><body><form><textarea></textarea><button>Send</button></form>"
     async with pages({"/": html}) as server:
         fault = await opened(url=server.url, site={"composer": ".no-such-box"}, open_timeout=2.0)
@@ -60,13 +60,13 @@ async def test_a_composer_that_is_not_there_is_named_with_the_page_it_was_looked
 @pytest.mark.parametrize(
     ("name", "words"), [("login", "`harvest pages login`"), ("captcha", "ask the site's operator")]
 )
-async def test_what_asks_for_a_person_is_told_with_what_a_person_can_do(awkward: Pages, name: str, words: str) -> None:
+async def test_a_page_that_needs_a_person_is_reported_with_advice(awkward: Pages, name: str, words: str) -> None:
     fault = await opened(url=awkward.url(name), open_timeout=20.0)
     assert (type(fault), fault.reason) == (Denied, name)
     assert words in fault.detail
 
 
-async def test_a_log_in_that_is_not_taken_any_more_is_to_be_renewed_and_not_made_for_the_first_time(
+async def test_an_expired_log_in_must_be_renewed_and_not_made_for_the_first_time(
     awkward: Pages, tmp_path: Path
 ) -> None:
     kept = tmp_path / "chat.login.json"
@@ -78,7 +78,7 @@ async def test_a_log_in_that_is_not_taken_any_more_is_to_be_renewed_and_not_made
     assert "log in once by hand" not in fault.detail
 
 
-async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(tmp_path: Path) -> None:
+async def test_a_program_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> None:
     started: list[int] = []
 
     async def watched() -> None:
@@ -102,14 +102,14 @@ async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(tmp_pa
         ("echo no display >&2; exit 3", "exit code 3 and said 'no display'; check that it is"),
     ],
 )
-async def test_a_program_that_is_no_browser_is_told_by_how_it_ended(tmp_path: Path, script: str, words: str) -> None:
+async def test_a_program_that_is_not_a_browser_is_named_with_its_exit(tmp_path: Path, script: str, words: str) -> None:
     path = program(tmp_path, script)
     with pytest.raises(Denied, match=re.escape(words)) as fault:
         await Browser.launch(BrowserSettings(executable=path))
     assert str(path) in fault.value.detail
 
 
-def test_an_error_of_our_own_while_probing_is_one_message_without_a_traceback(
+def test_an_internal_error_while_probing_is_one_message_without_a_traceback(
     awkward: Pages, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def broken(*_: object, **__: object) -> None:

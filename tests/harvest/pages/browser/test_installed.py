@@ -24,7 +24,7 @@ def refuse() -> Path | None:
     raise AssertionError("Playwright is not asked")
 
 
-def test_the_one_that_is_named_wins_and_playwright_is_not_asked(tmp_path: Path) -> None:
+def test_the_named_browser_wins_and_playwright_is_not_asked(tmp_path: Path) -> None:
     program(tmp_path / "bin" / "chromium")
     mine = program(tmp_path / "mine")
     environment = {"HARVEST_BROWSER": str(mine), "PATH": str(tmp_path / "bin")}
@@ -34,7 +34,7 @@ def test_the_one_that_is_named_wins_and_playwright_is_not_asked(tmp_path: Path) 
     assert by_name.path == tmp_path / "bin" / "chromium"
 
 
-def test_one_that_is_named_and_not_there_is_refused_rather_than_replaced(tmp_path: Path) -> None:
+def test_a_named_browser_that_is_missing_is_refused_rather_than_replaced(tmp_path: Path) -> None:
     program(tmp_path / "chromium")
     (tmp_path / "plain").write_text("no program")
     for wrong in (str(tmp_path / "none"), str(tmp_path / "plain"), str(tmp_path), "no-such-browser"):
@@ -42,7 +42,7 @@ def test_one_that_is_named_and_not_there_is_refused_rather_than_replaced(tmp_pat
             find_browser({"HARVEST_BROWSER": wrong, "PATH": str(tmp_path)})
 
 
-def test_playwrights_own_comes_before_the_systems_if_it_is_installed(tmp_path: Path) -> None:
+def test_playwrights_own_browser_comes_before_the_systems_if_it_is_installed(tmp_path: Path) -> None:
     system = program(tmp_path / "google-chrome")
     own = program(tmp_path / "own" / "chrome")
     environment = {"PATH": str(tmp_path)}
@@ -63,7 +63,7 @@ def test_applications_of_a_mac_are_found(tmp_path: Path) -> None:
     assert (found.path, found.how) == (chrome, f"in {tmp_path}")
 
 
-def test_where_there_is_none_it_is_said_how_to_get_one(tmp_path: Path) -> None:
+def test_without_a_browser_the_way_to_get_one_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         find_browser({"PATH": str(tmp_path)}, folders=[])
     for way in ("playwright install chromium", "apt-get install chromium", "HARVEST_BROWSER"):

@@ -121,7 +121,7 @@ def held(state: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_the_log_in_is_what_the_browser_holds_when_enter_is_pressed(browser: Browser) -> None:
+async def test_the_log_in_is_the_browsers_state_when_enter_is_pressed(browser: Browser) -> None:
     async with at_the_door(browser) as window:
         enter = asyncio.Event()
 
@@ -137,7 +137,7 @@ async def test_the_log_in_is_what_the_browser_holds_when_enter_is_pressed(browse
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_closing_the_window_is_as_good_as_enter(browser: Browser) -> None:
+async def test_closing_the_window_counts_as_enter(browser: Browser) -> None:
     async with at_the_door(browser) as window:
         waiting = asyncio.create_task(log_in(window, never))
         await person_logs_in(window)
@@ -146,7 +146,7 @@ async def test_closing_the_window_is_as_good_as_enter(browser: Browser) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_window_of_a_partner_stays_open_and_what_it_keeps_is_kept(browser: Browser) -> None:
+async def test_a_partners_window_stays_open_and_its_data_is_kept(browser: Browser) -> None:
     async with at_the_door(browser) as window:
         await run(window.frames()[0], "document.querySelector('a').click()")
         await until(lambda: len(window._context.pages) == 2)
@@ -161,7 +161,7 @@ async def test_a_window_of_a_partner_stays_open_and_what_it_keeps_is_kept(browse
                 await asyncio.sleep(0.1)
 
 
-async def test_a_browser_that_ends_says_that_nothing_was_kept() -> None:
+async def test_a_browser_that_ends_reports_that_nothing_was_kept() -> None:
     async with browsing() as own, at_the_door(own) as window:
         waiting = asyncio.create_task(log_in(window, never))
         await asyncio.sleep(0.2)
@@ -170,7 +170,7 @@ async def test_a_browser_that_ends_says_that_nothing_was_kept() -> None:
             await asyncio.wait_for(waiting, 20)
 
 
-async def test_a_browser_that_is_found_to_have_ended_only_when_it_is_asked_says_the_same() -> None:
+async def test_a_browser_found_dead_on_use_reports_the_same() -> None:
     class Closed:
         gone = "page-closed"
 
@@ -191,7 +191,7 @@ async def test_everything_between_the_command_and_the_screen() -> None:
     assert state["cookies"] == []
 
 
-async def test_a_page_that_does_not_come_is_an_error() -> None:
+async def test_a_page_that_does_not_load_is_an_error() -> None:
     with pytest.raises(DriverError, match="page-"):
         await wait_for_login(settings(), "http://127.0.0.1:9/", never)
 
@@ -203,7 +203,7 @@ def state_with(value: str) -> dict[str, Any]:
     }
 
 
-def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "new" / "site.login.json"
     old = os.umask(0)
     try:
@@ -227,14 +227,14 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "[]", "{}", '{"cookies": 1, "origins": []}', "[" * 100_000, '{"cookies": [{}]}']
 )
-def test_what_is_no_log_in_is_refused(tmp_path: Path, content: str) -> None:
+def test_an_invalid_log_in_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "login.json").touch(mode=0o600)
     (tmp_path / "login.json").write_text(content)
     with pytest.raises(InputError, match="not a log-in"):
         read_secrets(tmp_path / "login.json")
 
 
-def test_keys_are_secrets_and_settings_and_addresses_are_none(tmp_path: Path) -> None:
+def test_keys_are_secrets_but_settings_and_addresses_are_not(tmp_path: Path) -> None:
     stored = {
         "token": TOKEN,
         "profile": json.dumps(
@@ -280,7 +280,7 @@ states:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_nothing_of_a_log_in_reaches_a_recording(browser: Browser, tmp_path: Path) -> None:
+async def test_no_part_of_a_log_in_reaches_a_recording(browser: Browser, tmp_path: Path) -> None:
     """The page says its cookie, its token and its profile in every answer; the server says the cookie in its error."""
     async with served() as server:
         window = await browser.open_window(BrowserSettings(by_hand=True))
@@ -345,14 +345,14 @@ def test_without_a_screen_there_is_one_clear_message(
     assert err.startswith("error: this machine has no screen on which to open a window\n")
 
 
-def test_a_log_in_never_goes_into_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_in_is_never_stored_in_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "run" / "evidence").mkdir(parents=True)
     (tmp_path / "run" / "run.json").write_text("{}")
     target = tmp_path / "run" / "evidence" / "login.json"
     assert "inside the run folder" in refused(capsys, "https://example.org/", "--out", str(target))
 
 
-def test_another_file_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_file_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "thesis.txt"
     target.write_text("years of work")
     target.chmod(0o600)
@@ -362,7 +362,7 @@ def test_another_file_is_not_written_over(tmp_path: Path, capsys: pytest.Capture
     assert target.read_text() == "years of work"
 
 
-def test_what_is_neither_an_address_nor_a_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_that_is_neither_an_address_nor_a_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "neither a URL nor a file" in refused(capsys, "example.org")
     assert "neither a URL nor a file" in refused(capsys, "ftp://example.org/")
     assert "environment variable" in refused(capsys, "https://a.example/", "--proxy", "http://me:secret@proxy:3128")
@@ -382,7 +382,7 @@ def test_what_is_neither_an_address_nor_a_file_is_refused(capsys: pytest.Capture
         ("user_agent", " "),
     ],
 )
-def test_an_option_is_refused_in_the_words_of_the_driver(
+def test_an_option_is_refused_with_the_message_of_the_driver(
     capsys: pytest.CaptureFixture[str], option: str, value: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -408,7 +408,7 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(capsys: pytest.C
         assert COOKIE not in refused(capsys, address)
 
 
-def test_options_that_the_driver_takes_reach_the_window(
+def test_accepted_options_reach_the_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made: list[BrowserSettings] = []

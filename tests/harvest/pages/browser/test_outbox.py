@@ -19,7 +19,7 @@ def sending(*, typing: bool = True) -> Outbox:
     return outbox
 
 
-def test_requests_frames_and_new_sockets_are_what_may_carry_a_turn() -> None:
+def test_requests_frames_and_new_sockets_may_carry_a_turn() -> None:
     leaves: list[Callable[[Outbox], None]] = [
         lambda box: box.note_request("POST", SAY, "fetch", b"text"),
         lambda box: box.note_request("GET", f"{SAY}?text=hello", "xhr", None),
@@ -35,14 +35,14 @@ def test_requests_frames_and_new_sockets_are_what_may_carry_a_turn() -> None:
         assert outbox.has_sent_turn()
 
 
-def test_pictures_scripts_and_beacons_carry_none() -> None:
+def test_pictures_scripts_and_beacons_carry_no_turn() -> None:
     outbox = sending()
     for kind in ("image", "script", "ping", "font", "stylesheet"):
         outbox.note_request("GET", "https://chat.example/x", kind, None)
     assert not outbox.has_sent_turn()
 
 
-def test_what_keeps_a_connection_alive_is_known_from_the_time_nobody_typed() -> None:
+def test_keep_alive_messages_are_known_from_times_without_typing() -> None:
     outbox = Outbox()
     outbox.note_frame(SOCKET, json.dumps({"event": "heartbeat"}))
     outbox.note_frame(SOCKET, json.dumps({"event": "click", "id": 3}))
@@ -56,7 +56,7 @@ def test_what_keeps_a_connection_alive_is_known_from_the_time_nobody_typed() -> 
     assert outbox.has_sent_turn()
 
 
-def test_a_message_of_the_page_itself_is_no_beat_for_one_with_other_words() -> None:
+def test_a_message_of_the_page_itself_is_not_a_beat_for_one_with_other_words() -> None:
     outbox = Outbox()
     outbox.note_frame(SOCKET, '42["message", {"kind": "text", "text": "I am here"}]')
     outbox.start_typing()
@@ -65,7 +65,7 @@ def test_a_message_of_the_page_itself_is_no_beat_for_one_with_other_words() -> N
     assert outbox.has_sent_turn()
 
 
-def test_a_request_that_carries_something_is_never_taken_for_a_beat() -> None:
+def test_a_request_with_content_is_never_mistaken_for_a_beat() -> None:
     """Some pages send each event to the same address, the first of them by themselves."""
     outbox = Outbox()
     outbox.note_request("POST", SAY, "fetch", b"{}")
@@ -75,7 +75,7 @@ def test_a_request_that_carries_something_is_never_taken_for_a_beat() -> None:
     assert outbox.has_sent_turn()
 
 
-def test_drafts_are_told_from_what_leaves_besides_them() -> None:
+def test_drafts_are_distinguished_from_other_messages() -> None:
     outbox = Outbox()
     outbox.start_typing()
     outbox.note_frame(SOCKET, '{"draft": "Which film"}')
@@ -89,7 +89,7 @@ def test_drafts_are_told_from_what_leaves_besides_them() -> None:
     assert outbox.has_sent_turn(beyond_typing=True)
 
 
-def test_what_was_carried_is_kept_from_the_mark_on_and_within_bounds() -> None:
+def test_message_contents_are_kept_from_the_mark_on_and_within_bounds() -> None:
     outbox = Outbox()
     outbox.start_typing()
     outbox.note_frame(SOCKET, "draft")

@@ -54,7 +54,7 @@ async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
             await frame.look()
 
 
-async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_closing() -> None:
+async def test_if_playwright_itself_is_killed_every_call_ends_and_so_does_closing() -> None:
     def children() -> set[int]:
         return {int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
 
@@ -72,7 +72,7 @@ async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_clo
         await browser.close()
 
 
-async def test_a_frame_of_another_origin_that_hangs_does_not_take_the_page_with_it() -> None:
+async def test_a_hanging_frame_of_another_origin_does_not_block_the_page() -> None:
     async with pages({"/": "<script>onload = () => setTimeout(() => { for (;;); }, 300)</script>"}) as advertisement:
         away = advertisement.url.replace("127.0.0.1", "localhost")
         html = f"<p>chat</p><iframe src='{away}'></iframe>"
@@ -87,7 +87,7 @@ async def test_a_frame_of_another_origin_that_hangs_does_not_take_the_page_with_
 
 
 @pytest.mark.soak  # four conversations of a driver: test_endurance.py
-async def test_memory_does_not_grow_with_the_conversations_that_were_held() -> None:
+async def test_memory_does_not_grow_with_the_conversations_held() -> None:
     mark = f"--harvest-memory-{uuid.uuid4()}"
 
     def megabytes() -> float:

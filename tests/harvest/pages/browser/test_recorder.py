@@ -104,7 +104,7 @@ async def server(asked: Asked, writer: asyncio.StreamWriter) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_every_way_by_which_words_come_is_recorded_and_nothing_that_was_sent(browser: Browser) -> None:
+async def test_words_are_recorded_on_every_channel_but_sent_text_is_not(browser: Browser) -> None:
     async with pages({"/": PAGE}, server) as served:
         window = await browser.open_window(BrowserSettings(witness=True))
         assert await window.goto(served.url) == 200
@@ -138,7 +138,7 @@ def words(window: Window) -> set[str]:
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_window_records_only_where_it_is_asked_to(browser: Browser) -> None:
+async def test_a_window_records_only_on_request(browser: Browser) -> None:
     window = await browser.open_window(BrowserSettings())
     assert window.recorder is None
     await window.close()
@@ -185,7 +185,7 @@ async def test_the_first_content_after_a_time_is_known_in_bodies_and_messages() 
     assert [recorder.first_piece_at(since) for since in (0.0, 5.0, 6.5, 8.0)] == [4.0, 6.0, 7.0, math.inf]
 
 
-async def test_more_than_is_kept_is_known_to_be_missing_and_forgotten_with_the_rest() -> None:
+async def test_missing_excess_content_is_known_and_forgotten_with_the_rest() -> None:
     line, clock = Line(), Stepped(10.0)
     recorder = await recorder_on(line, clock)
     line.tell("Network.webSocketCreated", requestId="1", url="wss://user:pass@a.example/chat/0123456789abcdef?token=t")
@@ -203,7 +203,7 @@ async def test_more_than_is_kept_is_known_to_be_missing_and_forgotten_with_the_r
     assert [one.data for one in recorder.received if isinstance(one, Message)] == ["again"]
 
 
-async def test_pieces_heard_before_the_answer_that_holds_the_beginning_come_after_it() -> None:
+async def test_pieces_received_before_the_beginning_of_an_answer_come_after_it() -> None:
     class Late(Line):
         async def send(self, method: str, params: dict[str, object] | None = None) -> dict[str, object]:
             if method == "Network.streamResourceContent":
@@ -241,7 +241,7 @@ async def test_errors_pictures_and_scripts_are_not_recorded() -> None:
 
 
 @pytest.mark.parametrize("slower", ["Network.streamResourceContent", "Network.getResponseBody"])
-async def test_a_body_that_is_asked_for_in_both_ways_is_kept_once(slower: str) -> None:
+async def test_a_body_requested_in_both_ways_is_kept_once(slower: str) -> None:
     """On a busy machine the response has long ended when the first answer comes."""
     answers: dict[str, dict[str, object]] = {
         "Network.streamResourceContent": {"bufferedData": base64.b64encode(b"Hello").decode()},

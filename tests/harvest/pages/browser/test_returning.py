@@ -59,7 +59,7 @@ systems:
 """
 
 
-async def test_a_new_chat_is_opened_and_the_page_knows_the_person(tmp_path: Path) -> None:
+async def test_a_new_chat_is_opened_and_the_page_recognises_the_person(tmp_path: Path) -> None:
     chats: dict[str, int] = {}
     homes: dict[str, str] = {}
 

@@ -90,7 +90,7 @@ NO_SIGNS = {
 
 
 @pytest.mark.parametrize("name", SIGNS)
-async def test_a_sign_that_comes_is_there_and_when_it_has_gone_it_was_seen(plain: Window, name: str) -> None:
+async def test_a_sign_is_present_after_it_appears_and_counts_as_seen_once_it_has_gone(plain: Window, name: str) -> None:
     sign, html = SIGNS[name]
     await run(plain.frames()[0], ADD, "")
     frame = await sent(plain)
@@ -106,7 +106,7 @@ async def test_a_sign_that_comes_is_there_and_when_it_has_gone_it_was_seen(plain
 
 
 @pytest.mark.parametrize("name", NO_SIGNS)
-async def test_what_only_looks_like_a_sign_is_none(plain: Window, name: str) -> None:
+async def test_things_that_only_look_like_a_sign_are_not_signs(plain: Window, name: str) -> None:
     await run(plain.frames()[0], ADD, "")
     frame = await sent(plain)
     await run(frame, ADD, NO_SIGNS[name])
@@ -114,7 +114,7 @@ async def test_what_only_looks_like_a_sign_is_none(plain: Window, name: str) -> 
 
 
 @pytest.mark.parametrize("name", SIGNS)
-async def test_what_was_there_before_the_turn_is_no_sign_even_if_it_is_made_anew(plain: Window, name: str) -> None:
+async def test_a_sign_from_before_the_turn_does_not_count_even_if_it_is_recreated(plain: Window, name: str) -> None:
     sign, html = SIGNS[name]
     await run(plain.frames()[0], ADD, html)
     frame = await sent(plain)
@@ -148,7 +148,7 @@ NOT_CUT_AWAY = {
 
 
 @pytest.mark.parametrize("name", [*CUT_AWAY, *NOT_CUT_AWAY])
-async def test_a_sign_that_what_stands_around_it_cuts_away_is_none(plain: Window, name: str) -> None:
+async def test_a_sign_that_its_surroundings_clip_does_not_count(plain: Window, name: str) -> None:
     await run(plain.frames()[0], ADD, "")
     frame = await sent(plain)
     await run(frame, ADD, {**CUT_AWAY, **NOT_CUT_AWAY}[name].format(SPINNER))
@@ -170,7 +170,7 @@ PANES = """<style>@keyframes turn { to { rotate: 1turn } } .turning { animation:
         *(pytest.param(place, False, marks=pytest.mark.soak) for place in ("nav", "far")),
     ],
 )
-async def test_once_the_turn_is_found_loose_signs_count_beside_it_only(
+async def test_once_the_turn_is_found_loose_signs_count_only_near_it(
     browser: Browser, place: str, counts: bool
 ) -> None:
     async with showing(browser, PANES) as window:
@@ -187,7 +187,7 @@ async def test_once_the_turn_is_found_loose_signs_count_beside_it_only(
         assert "stop" in now(await frame.sample())
 
 
-async def test_a_busy_moment_of_thirty_milliseconds_is_seen_though_nobody_asked_then(browser: Browser) -> None:
+async def test_a_busy_moment_of_thirty_milliseconds_is_seen_without_polling(browser: Browser) -> None:
     script = """() => { const status = document.getElementById("status"), send = document.getElementById("send");
       setTimeout(() => { status.innerHTML = "<button>Stop</button><p class=typing>…</p>"; send.disabled = true; }, 5);
       setTimeout(() => { status.innerHTML = ""; send.disabled = false;
@@ -221,7 +221,7 @@ async def test_a_hidden_indicator_that_is_shown_is_a_sign(browser: Browser) -> N
         assert now(await frame.sample()) == set()
 
 
-async def test_a_composer_and_a_button_that_are_switched_off_are_signs_also_when_they_are_made_anew(
+async def test_a_disabled_composer_and_button_are_signs_even_if_they_are_recreated(
     browser: Browser,
 ) -> None:
     async with showing(browser, PAGE) as window:
@@ -236,7 +236,7 @@ async def test_a_composer_and_a_button_that_are_switched_off_are_signs_also_when
         assert now(await frame.sample()) == {"composer", "send"}
 
 
-async def test_a_button_that_is_off_whenever_the_box_is_empty_says_nothing(browser: Browser) -> None:
+async def test_a_button_that_is_disabled_whenever_the_box_is_empty_is_no_evidence(browser: Browser) -> None:
     async with showing(browser, PAGE.replace("<button id=send>", "<button id=send disabled>")) as window:
         frame = window.frames()[0]
         page = await frame.look()
@@ -247,7 +247,7 @@ async def test_a_button_that_is_off_whenever_the_box_is_empty_says_nothing(brows
         assert seen(await frame.sample()) == set()
 
 
-async def test_the_site_says_what_busy_means(browser: Browser) -> None:
+async def test_the_site_defines_what_busy_means(browser: Browser) -> None:
     async with showing(browser, PAGE) as window:
         frame = await sent(window, {"busy": "#status > em, #never", "reply": "p"})
         await run(frame, ADD, "<em>hm</em>")
@@ -313,7 +313,7 @@ async def test_a_change_of_the_text_counts(plain: Window, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NOT_COUNTED)
-async def test_what_is_no_change_of_the_text_does_not_count(plain: Window, name: str) -> None:
+async def test_other_changes_do_not_count(plain: Window, name: str) -> None:
     await run(plain.frames()[0], "text => { log.innerHTML = text; log.style = ''; }", TEXT)
     frame = await sent(plain)
     await run(frame, f"() => {{ {NOT_COUNTED[name]} }}")
@@ -322,7 +322,7 @@ async def test_what_is_no_change_of_the_text_does_not_count(plain: Window, name:
     assert glance.quiet == pytest.approx(glance.asked, abs=0.01)
 
 
-async def test_words_that_were_there_and_are_shown_one_by_one_are_changes(browser: Browser) -> None:
+async def test_existing_words_shown_one_by_one_are_changes(browser: Browser) -> None:
     script = """() => { log.innerHTML = "<p>" + "<span class=off>word </span>".repeat(5) + "</p>"; let at = 0;
       const shown = setInterval(() => { const next = log.querySelectorAll(".off")[0];
         if (next) next.className = "on"; else clearInterval(shown); }, 60); }"""
@@ -361,7 +361,7 @@ async def test_once_a_part_is_watched_only_text_in_it_counts_until_it_leaves_the
         assert glance.changes > base + 1
 
 
-async def test_an_element_exchanged_for_another_while_its_text_grows_counts_each_time(browser: Browser) -> None:
+async def test_an_element_replaced_while_its_text_grows_counts_each_time(browser: Browser) -> None:
     # Both in one breath: the text grows, and then a copy takes its place.
     script = """() => { const old = log.firstChild; old.append('word '); old.replaceWith(old.cloneNode(true)); }"""
     async with showing(browser, PAGE.replace("<main id=log>", "<main id=log><p>x</p>")) as window:
@@ -371,7 +371,7 @@ async def test_an_element_exchanged_for_another_while_its_text_grows_counts_each
             assert (await frame.sample()).changes == count
 
 
-async def test_pauses_are_the_longest_and_all_of_the_last_ones(browser: Browser) -> None:
+async def test_the_longest_pauses_and_all_of_the_latest_ones_are_kept(browser: Browser) -> None:
     script = """async () => { const wait = (ms) => new Promise((done) => setTimeout(done, ms));
       await wait(300); log.append("a"); await wait(400);
       for (let i = 0; i < 60; i++) { log.append("b"); await wait(12); } }"""
@@ -388,7 +388,7 @@ async def test_pauses_are_the_longest_and_all_of_the_last_ones(browser: Browser)
         assert began + length == pytest.approx(next_began, abs=0.003)
 
 
-async def test_when_an_element_first_got_words_and_what_they_took_the_place_of_is_noted(browser: Browser) -> None:
+async def test_the_time_when_an_element_first_got_words_and_its_previous_text_are_noted(browser: Browser) -> None:
     html = "<p id=kept>old</p><p id=blank></p>"
     async with showing(browser, PAGE.replace("<main id=log>", f"<main id=log>{html}")) as window:
         frame = await sent(window)
@@ -422,7 +422,7 @@ async def test_when_an_element_first_got_words_and_what_they_took_the_place_of_i
         assert all("h-first" not in one.attributes for one in (kept, named(page, "whole"), named(page, "log")))
 
 
-async def test_what_came_after_the_send_is_born_then_and_what_moved_was_there_before(browser: Browser) -> None:
+async def test_elements_added_after_the_send_are_new_and_moved_ones_are_old(browser: Browser) -> None:
     async with showing(browser, PAGE.replace("<main id=log>", "<main id=log><p id=old>old</p>")) as window:
         frame = await sent(window)
         script = """() => { const d = document.createElement("div"); d.innerHTML = "<p id=in>new</p>";
@@ -448,7 +448,7 @@ async def test_what_came_after_the_send_is_born_then_and_what_moved_was_there_be
         assert [node for node in (await frame.look()).walk() if node.birth_time is not None] == []
 
 
-async def test_a_new_document_knows_of_no_turn(browser: Browser) -> None:
+async def test_a_new_document_knows_nothing_about_a_turn(browser: Browser) -> None:
     async with showing(browser, PAGE) as window:
         frame = await sent(window)
         assert (await frame.sample()).asked is not None
@@ -487,7 +487,7 @@ async def test_a_long_answer_in_two_hundred_pieces_costs_little(browser: Browser
         assert spent < 0.25 * streamed / 1000
 
 
-async def test_text_that_is_put_there_anew_is_no_change_but_is_told(plain: Window) -> None:
+async def test_rewritten_text_is_not_a_change_but_is_reported(plain: Window) -> None:
     frame = await sent(plain)
     await run(frame, "() => { document.getElementById('log').innerHTML = '<p>Up to here</p>'; }")
     first = await frame.sample()

@@ -28,7 +28,7 @@ def _settings() -> BrowserSettings:
 
 
 @pytest.mark.parametrize("seconds", MOMENTS)
-def test_a_start_that_is_broken_off_ends_and_leaves_no_process(seconds: float) -> None:
+def test_an_aborted_start_leaves_no_process(seconds: float) -> None:
     before = {one.id for one in below(os.getpid())}
     family: list[int] = []
 
@@ -59,7 +59,7 @@ async def test_a_driver_that_is_closed_while_it_starts_closes_that_browser_and_s
     assert await asyncio.to_thread(gone, [one.id for one in below(os.getpid()) if one.id not in before]) == []
 
 
-async def test_after_so_many_windows_another_browser_takes_over_and_the_first_ends_with_its_last_window() -> None:
+async def test_after_many_windows_another_browser_takes_over_and_the_first_ends_with_its_last_window() -> None:
     before = {one.id for one in below(os.getpid())}
 
     def browsers() -> list[int]:
@@ -103,7 +103,7 @@ async def test_a_folder_for_temporary_files_with_too_long_a_path_is_named(
         await Browser.launch(_settings())
 
 
-async def test_what_playwright_turns_off_stays_off_and_no_process_is_paid_for_an_address_bar() -> None:
+async def test_features_disabled_by_playwright_stay_disabled_and_no_process_is_spent_on_an_address_bar() -> None:
     """A browser hears only the last of several lists of features that are to be off."""
     browser = await Browser.launch(_settings())
     try:

@@ -38,7 +38,7 @@ def test_a_request_is_pending_until_it_ends_and_then_its_end_is_known() -> None:
     assert (wire.traffic.last_ended, wire.traffic.faults) == (2.5, ())
 
 
-def test_what_was_under_way_at_the_mark_and_its_next_rounds_are_background() -> None:
+def test_requests_in_flight_at_the_mark_and_their_next_rounds_are_background() -> None:
     wire = Wire()
     wire.traffic.note_request("poll 1", "GET", "https://chat.example/poll?since=1", "fetch")
     wire.traffic.note_request("notices", "GET", "https://chat.example/notices", "eventsource")
@@ -53,7 +53,7 @@ def test_what_was_under_way_at_the_mark_and_its_next_rounds_are_background() -> 
     assert [one.method for one in wire.traffic.pending] == ["POST"]
 
 
-def test_a_turn_is_no_background_though_the_last_one_is_still_stored_at_its_address() -> None:
+def test_a_turn_is_not_background_even_if_the_last_one_is_still_being_stored_at_its_address() -> None:
     wire = Wire()
     wire.traffic.mark()
     wire.traffic.note_press()
@@ -68,7 +68,7 @@ def test_a_turn_is_no_background_though_the_last_one_is_still_stored_at_its_addr
     assert wire.traffic.note_end("say again")
 
 
-def test_what_is_asked_again_and_again_does_not_tell_the_end_by_its_own() -> None:
+def test_repeated_requests_do_not_mark_the_end() -> None:
     wire = Wire()
     wire.traffic.mark()
     wire.traffic.note_request("say", "POST", SAY, "fetch")
@@ -86,7 +86,7 @@ def test_what_is_asked_again_and_again_does_not_tell_the_end_by_its_own() -> Non
     assert wire.traffic.last_ended is None
 
 
-def test_a_turn_that_goes_out_in_an_address_and_one_that_is_handed_on_tell_the_end() -> None:
+def test_a_turn_sent_in_an_address_and_a_redirected_one_mark_the_end() -> None:
     wire = Wire()
     wire.traffic.mark()
     wire.traffic.note_request("get", "GET", f"{SAY}?text=hello", "xhr")
@@ -107,7 +107,7 @@ def test_a_turn_that_goes_out_in_an_address_and_one_that_is_handed_on_tell_the_e
     assert wire.traffic.note_end("document")
 
 
-def test_what_goes_out_soon_after_the_press_is_the_turn_however_long_the_press_took() -> None:
+def test_a_request_soon_after_the_press_is_the_turn_however_long_the_press_took() -> None:
     wire = Wire()
     for pressing, after, is_turn in ((0.1, 0.9, True), (5.0, 0.9, True), (5.0, 1.1, False)):
         wire.traffic.mark()
@@ -132,7 +132,7 @@ def test_pictures_scripts_and_beacons_carry_no_answer() -> None:
     assert not wire.traffic.note_end("image")
 
 
-def test_statuses_of_four_hundred_and_more_and_broken_connections_are_faults_of_this_turn_only() -> None:
+def test_statuses_from_four_hundred_on_and_broken_connections_are_faults_only_of_this_turn() -> None:
     wire = Wire()
     wire.traffic.mark()
     wire.traffic.note_request("a", "POST", SAY, "fetch")
@@ -148,7 +148,7 @@ def test_statuses_of_four_hundred_and_more_and_broken_connections_are_faults_of_
     assert wire.traffic.faults == ()
 
 
-def test_hanging_up_on_a_stream_that_answered_is_no_fault_and_before_that_it_is_one() -> None:
+def test_closing_an_answered_stream_is_not_a_fault_and_closing_an_unanswered_one_is() -> None:
     wire = Wire()
     wire.traffic.mark()
     wire.traffic.note_request("a", "POST", SAY, "fetch")
@@ -163,7 +163,7 @@ def test_hanging_up_on_a_stream_that_answered_is_no_fault_and_before_that_it_is_
     assert not wire.traffic.streamed
 
 
-def test_faults_do_not_pile_up_for_ever() -> None:
+def test_faults_do_not_accumulate_for_ever() -> None:
     wire = Wire()
     wire.traffic.mark()
     for number in range(1000):
@@ -186,7 +186,7 @@ def test_frames_and_sizes_are_counted_from_the_mark() -> None:
     assert wire.traffic.received == 300
 
 
-def test_an_end_that_nobody_heard_the_beginning_of_is_no_matter() -> None:
+def test_an_end_without_a_known_beginning_does_not_matter() -> None:
     wire = Wire()
     wire.traffic.note_response("never", 500)
     assert not wire.traffic.note_end("never", "net::ERR_ABORTED")
@@ -217,7 +217,7 @@ def test_a_page_listens_over_an_open_socket_a_request_from_before_the_turn_and_a
     assert not wire.traffic.is_listening
 
 
-def test_a_page_that_begins_to_ask_again_and_again_with_a_turn_is_told_from_one_that_always_does() -> None:
+def test_a_page_that_starts_polling_with_a_turn_is_distinguished_from_one_that_always_polls() -> None:
     wire = Wire()
 
     def ask(name: str, rounds: int, every: float = 0.8) -> None:
@@ -257,7 +257,9 @@ _EVENTS = st.lists(
 
 
 @given(_EVENTS, st.sampled_from(sorted(CARRYING)))
-def test_pending_is_what_began_after_the_mark_and_has_not_ended(events: list[tuple[str, int]], kind: str) -> None:
+def test_requests_that_began_after_the_mark_and_have_not_ended_are_pending(
+    events: list[tuple[str, int]], kind: str
+) -> None:
     wire = Wire()
     pending: set[int] = set()
     under_way: set[int] = set()
@@ -281,7 +283,7 @@ def test_pending_is_what_began_after_the_mark_and_has_not_ended(events: list[tup
         assert urls == {f"https://chat.example/{one}" for one in pending}
 
 
-def test_when_the_first_byte_came_is_known_but_not_beside_a_stream_that_was_open_before() -> None:
+def test_the_time_of_the_first_byte_is_known_unless_a_stream_was_open_before() -> None:
     wire = Wire()
     wire.traffic.mark()
     assert wire.traffic.first_byte_seconds == math.inf

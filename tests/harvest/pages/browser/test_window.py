@@ -64,7 +64,7 @@ async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 404, 429, 503])
-async def test_a_page_comes_with_its_status_whatever_it_is(browser: Browser, status: int) -> None:
+async def test_a_page_has_its_status_whatever_it_is(browser: Browser, status: int) -> None:
     async with pages({}, answer) as server:
         window = await browser.open_window(BrowserSettings())
         assert await window.goto(f"{server.url}/{status}") == status
@@ -72,7 +72,7 @@ async def test_a_page_comes_with_its_status_whatever_it_is(browser: Browser, sta
         await window.close()
 
 
-async def test_where_no_page_comes_nothing_was_sent_and_the_reason_is_named(browser: Browser) -> None:
+async def test_without_a_page_nothing_was_sent_and_the_reason_is_named(browser: Browser) -> None:
     async with serving(answer) as server:
         url = server.url
         window = await browser.open_window(BrowserSettings())
@@ -90,7 +90,7 @@ async def test_where_no_page_comes_nothing_was_sent_and_the_reason_is_named(brow
     await window.close()
 
 
-async def test_dialogs_downloads_and_new_windows_neither_hang_it_nor_stay(browser: Browser) -> None:
+async def test_dialogs_downloads_and_new_windows_neither_block_it_nor_remain(browser: Browser) -> None:
     html = """<button id=b onclick="alert('one'); document.title = confirm('two') + ' ' + prompt('three');
       window.open('/else'); document.getElementById('a').click()">b</button><a id=a href=/file download>f</a>
       <a id=t href=/else target=_blank>t</a><input type=file id=f>
@@ -121,7 +121,7 @@ def at_once(call: Coroutine[Any, Any, Any]) -> None:
     raise AssertionError("it waits")
 
 
-async def test_a_crashed_page_says_so_at_once_and_its_browser_goes_on(browser: Browser) -> None:
+async def test_a_crashed_page_is_reported_at_once_and_its_browser_continues(browser: Browser) -> None:
     async with showing(browser, "<p id=x>x") as window:
         frame = window.frames()[0]
         waiting = asyncio.ensure_future(run(frame, "() => new Promise(() => {})"))
@@ -161,7 +161,7 @@ async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser) -> Non
         assert (await look(window)).root.text == "fine"
 
 
-async def test_closing_twice_or_after_the_end_is_no_error(browser: Browser) -> None:
+async def test_closing_twice_or_after_the_end_is_not_an_error(browser: Browser) -> None:
     window = await browser.open_window(BrowserSettings())
     await window.close()
     await window.close()
@@ -175,7 +175,7 @@ async def test_closing_twice_or_after_the_end_is_no_error(browser: Browser) -> N
         assert not other.is_alive
 
 
-async def test_windows_share_no_cookies_and_a_state_brings_them_along(browser: Browser, tmp_path: Path) -> None:
+async def test_windows_share_no_cookies_but_can_load_a_state(browser: Browser, tmp_path: Path) -> None:
     script = "() => { document.cookie = 'who=ada; max-age=1000'; localStorage.who = 'ada'; }"
     who = "() => [document.cookie, localStorage.who ?? '']"
     async with showing(browser, "x") as first:
@@ -192,7 +192,7 @@ async def test_windows_share_no_cookies_and_a_state_brings_them_along(browser: B
         await third.close()
 
 
-async def test_what_a_browser_says_of_itself_can_be_chosen(browser: Browser) -> None:
+async def test_the_browsers_identification_can_be_chosen(browser: Browser) -> None:
     chosen = BrowserSettings(locale="ja-JP", timezone="Asia/Tokyo", viewport=(640, 480), user_agent="Auditor/1")
     window = await browser.open_window(chosen)
     script = (
@@ -223,7 +223,7 @@ async def test_a_browser_that_cannot_be_started_is_denied(tmp_path: Path) -> Non
         await Browser.launch(BrowserSettings(executable=tmp_path / "none"))
 
 
-async def test_what_lies_over_a_button_is_named_and_the_button_is_not_pressed(browser: Browser) -> None:
+async def test_an_element_over_a_button_is_named_and_the_button_is_not_pressed(browser: Browser) -> None:
     html = """<button id=b onclick="document.title='pressed'">b</button>
       <div id=veil class=cookie style="position:fixed;inset:0;background:#fffc">We use cookies</div>"""
     async with showing(browser, html, limits=Limits(act=1.5)) as window:
@@ -237,7 +237,7 @@ async def test_what_lies_over_a_button_is_named_and_the_button_is_not_pressed(br
         assert (await look(window)).title == "pressed"
 
 
-async def test_parts_that_are_off_hidden_or_gone_are_not_used(browser: Browser) -> None:
+async def test_disabled_hidden_or_missing_parts_are_not_used(browser: Browser) -> None:
     html = (
         "<button id=a disabled>a</button><textarea id=b readonly></textarea><p><i id=c>c</i></p><button id=d>d</button>"
     )
@@ -264,7 +264,7 @@ async def test_a_page_too_busy_for_a_click_or_for_text_is_asked_again_and_does_i
         assert await found.value() == "x"
 
 
-async def test_a_button_that_never_stands_still_can_be_pressed(browser: Browser) -> None:
+async def test_a_moving_button_can_be_pressed(browser: Browser) -> None:
     html = """<style>@keyframes sway { from { margin-left: 0 } to { margin-left: 40px } }</style>
       <button id=b style="width:200px;height:80px;animation: sway .3s infinite alternate"
       onclick="document.title='pressed'">b</button>"""
@@ -292,7 +292,7 @@ async def test_typing_filling_clearing_and_keys_reach_boxes_and_editors(browser:
         assert (await look(window)).title == "key by key, at once"
 
 
-async def test_requests_of_a_page_are_told_apart(browser: Browser) -> None:
+async def test_requests_of_a_page_are_distinguished(browser: Browser) -> None:
     async with showing(browser, "<script>fetch('/never?round=1')</script>", answer) as window:
         frame, traffic = window.frames()[0], window.traffic
         await until(lambda: bool(traffic.pending))
@@ -330,7 +330,7 @@ async def test_frames_of_a_web_socket_are_counted(browser: Browser) -> None:
         assert window.traffic.last_frame >= 0.05
 
 
-async def test_frames_without_scripts_without_content_and_without_an_answer_are_looked_at_without_waiting(
+async def test_frames_without_scripts_content_or_answers_are_read_without_waiting(
     browser: Browser,
 ) -> None:
     html = """<iframe sandbox srcdoc="<p>no scripts"></iframe><iframe></iframe><iframe src="http://127.0.0.1:1/"></iframe>
@@ -342,7 +342,7 @@ async def test_frames_without_scripts_without_content_and_without_an_answer_are_
         assert len(texts) == 4
 
 
-async def test_a_screenshot_is_made_even_where_a_font_never_comes_and_boxes_are_drawn_beside_the_page(
+async def test_a_screenshot_is_made_even_if_a_font_never_loads_and_boxes_are_drawn_on_the_page(
     browser: Browser,
 ) -> None:
     html = """<style>@font-face { font-family: slow; src: url(/never); }</style><p id=x style="font-family: slow">x"""
@@ -377,7 +377,7 @@ async def test_a_page_that_is_not_drawn_yet_is_photographed_when_it_is(
             await window.screenshot()
 
 
-async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_path: Path) -> None:
+async def test_a_trace_contains_the_events_and_no_secrets(browser: Browser, tmp_path: Path) -> None:
     async def handler(asked: Asked, writer: asyncio.StreamWriter) -> None:
         if asked.path == "/app.js":
             script = "fetch('/again', {headers: {Authorization: 'Bearer canary-token'}})"
@@ -410,6 +410,6 @@ async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_
         clean_archive(b"not a zip")
 
 
-async def test_the_browser_that_playwright_keeps_is_there_or_not_but_asking_is_no_error() -> None:
+async def test_playwrights_browser_may_be_missing_but_asking_is_not_an_error() -> None:
     found = await asyncio.to_thread(find_playwright_browser)
     assert found is None or found.is_file()

@@ -46,7 +46,7 @@ async def say(asked: Asked, writer: asyncio.StreamWriter) -> None:
     [(900, 1), (-1, 0), (0, 0)],
     ids=["after the answer", "in its place", "with it, so that it may have been cut"],
 )
-async def test_a_log_in_that_comes_once_the_answer_is_whole_ends_the_next_turn_and_not_this_one(
+async def test_a_log_in_that_appears_after_the_complete_answer_ends_the_next_turn_and_not_this_one(
     browser: Browser, wall: int, answers: int
 ) -> None:
     got: list[str] = []

@@ -83,7 +83,7 @@ def expected(turns: int) -> list[str]:
     return [f"Answer {turn} it is." for turn in range(1, turns + 1)]
 
 
-async def test_a_window_that_comes_back_after_each_answer_is_closed_each_time(browser: Browser) -> None:
+async def test_a_window_that_returns_after_each_answer_is_closed_each_time(browser: Browser) -> None:
     html = CHAT + NEWS.replace("BUTTONS", "<button data-works=1>Close</button>") + "<script>answered = show;</script>"
     async with pages({"/": html}) as server, chatting(browser, server.url) as chat:
         assert await answers(chat, 3) == expected(3)
@@ -91,7 +91,7 @@ async def test_a_window_that_comes_back_after_each_answer_is_closed_each_time(br
 
 
 @pytest.mark.parametrize("when", ["answered = show;", pytest.param("show();", marks=pytest.mark.soak)])
-async def test_a_banner_that_stays_is_answered_by_the_next_stronger_button(browser: Browser, when: str) -> None:
+async def test_a_banner_that_stays_is_closed_with_the_next_stronger_button(browser: Browser, when: str) -> None:
     html = CHAT + COOKIES.replace("BUTTONS", REJECT_OR_ACCEPT) + f"<script>{when}</script>"
     async with pages({"/": html}) as server, chatting(browser, server.url) as chat:
         assert await answers(chat, 2) == expected(2)
@@ -156,7 +156,7 @@ REMADE = (
 )
 
 
-async def test_a_launcher_that_opens_nothing_is_not_pressed_again_though_it_is_made_anew(browser: Browser) -> None:
+async def test_a_launcher_that_opens_nothing_is_not_pressed_again_even_if_it_is_recreated(browser: Browser) -> None:
     async with pages({"/": REMADE}) as server:
         window = await browser.open_window(BrowserSettings())
         chat = Chat(window, site_of({}), Manners(open_seconds=10), Experience())
@@ -175,7 +175,7 @@ def launchers(attributes: Sequence[str]) -> list[bool]:
     return found
 
 
-async def test_what_has_opened_the_chat_or_would_close_it_opens_none() -> None:
+async def test_a_button_that_opened_the_chat_or_would_close_it_is_not_a_launcher() -> None:
     opens = ['aria-label="Open chat"', 'aria-label="Chat" aria-expanded="false"']
     shuts = ['aria-label="Chat" aria-expanded="true"', 'aria-label="Close chat"', 'title="Minimize chat"']
     assert launchers([*opens, *shuts]) == [True, True, False, False, False]

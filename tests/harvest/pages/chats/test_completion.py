@@ -95,22 +95,22 @@ def writing(pause: float, pieces: int = 6) -> list[float]:
 
 @pytest.mark.parametrize("pause", [0.2, 1.0, 3.0])
 @pytest.mark.parametrize("sign", sorted(FIRM))
-def test_a_firm_sign_carries_over_every_pause_and_costs_half_a_second(sign: str, pause: float) -> None:
+def test_a_firm_sign_bridges_every_pause_and_costs_half_a_second(sign: str, pause: float) -> None:
     writes = writing(pause)
     assert 0.5 <= Simulated(writes, [(sign, 0.0, writes[-1] + 0.02)]).extra() <= 0.7
 
 
 @pytest.mark.parametrize("pause", [0.2, 1.0, 3.0])
-def test_without_any_sign_no_pause_of_three_seconds_cuts(pause: float) -> None:
+def test_without_signs_no_pause_of_three_seconds_truncates_an_answer(pause: float) -> None:
     assert 4.0 <= Simulated(writing(pause)).extra() <= 4.7
 
 
-def test_a_page_that_goes_on_painting_after_its_stop_button_has_gone_is_not_cut() -> None:
+def test_a_page_that_continues_after_its_stop_button_has_gone_is_not_truncated() -> None:
     writes = [0.5 + 0.1 * i for i in range(30)]
     assert 0.5 <= Simulated(writes, [("stop", 0.0, 1.5)]).extra() <= 0.7
 
 
-def test_a_request_that_only_took_the_turn_says_nothing_about_the_text() -> None:
+def test_a_request_that_only_delivered_the_turn_is_no_evidence_about_the_text() -> None:
     page = Simulated([1.5, 1.6, 4.6], [("network", 0.0, 0.1)])
     found = page.judged()
     assert found is not None
@@ -118,13 +118,13 @@ def test_a_request_that_only_took_the_turn_says_nothing_about_the_text() -> None
     assert found[1].how == "quiet"
 
 
-def test_typing_dots_that_go_when_the_text_begins_do_not_vouch_for_its_end() -> None:
+def test_typing_dots_that_go_when_the_text_begins_are_no_evidence_of_its_end() -> None:
     page = Simulated([1.0, 1.1, 4.1, 4.2], [("animation", 0.0, 1.0), ("hint", 0.0, 1.0)])
     assert page.extra() > 0
 
 
 @pytest.mark.parametrize("dots", ["animation", "hint", "progress"])
-def test_dots_that_are_known_to_stand_under_the_text_to_its_end_vouch_for_a_single_word(dots: str) -> None:
+def test_dots_known_to_stay_to_the_end_of_the_text_confirm_a_single_word(dots: str) -> None:
     known, word = Experience(), Simulated([1.0], [(dots, 0.1, 1.0)])
     assert play(known, word) == pytest.approx([4.0], abs=0.2), "nothing is known"
     longer = Simulated(writing(0.3), [(dots, 0.1, 1.1)])
@@ -136,7 +136,7 @@ def test_dots_that_are_known_to_stand_under_the_text_to_its_end_vouch_for_a_sing
 
 
 @pytest.mark.parametrize("sign", ["stop", "network", "hint"])
-def test_a_sign_that_has_stood_to_the_end_of_six_answers_and_of_every_one_is_followed_by_little_quiet(
+def test_a_sign_that_lasted_to_the_end_of_all_six_answers_needs_little_quiet(
     sign: str,
 ) -> None:
     known, longer, word = (
@@ -161,9 +161,7 @@ def test_a_sign_that_has_stood_to_the_end_of_six_answers_and_of_every_one_is_fol
 @pytest.mark.parametrize("sign", ["stop", "network", "hint"])
 @pytest.mark.parametrize("gap", [0.42, 0.48, 0.7])
 @pytest.mark.parametrize("when", range(6))
-def test_where_an_answer_once_paused_behind_a_sign_that_sign_is_never_followed_by_little_quiet(
-    sign: str, gap: float, when: int
-) -> None:
+def test_a_sign_behind_which_an_answer_once_paused_never_allows_little_quiet(sign: str, gap: float, when: int) -> None:
     known, longer = Experience(), Simulated(writing(0.3), [(sign, 0.1, 1.1)])
     apart = Simulated([*writing(0.3), 1.2 + gap], [(sign, 0.1, 1.1)])
     first = [longer] * 6
@@ -173,7 +171,7 @@ def test_where_an_answer_once_paused_behind_a_sign_that_sign_is_never_followed_b
         assert min(play(known, *[longer] * 9, apart)) > 0
 
 
-def test_a_word_on_the_wire_is_followed_by_little_quiet_later_where_the_page_was_not_seen_to_work() -> None:
+def test_a_single_word_needs_little_quiet_later_if_the_page_showed_no_activity() -> None:
     both, alone = (
         Simulated([1.0, 1.1], [("hint", 0.1, 1.0), ("wire", 1.15, 1.15)]),
         Simulated([1.0], [("wire", 1, 1)]),
@@ -188,14 +186,14 @@ def test_a_word_on_the_wire_is_followed_by_little_quiet_later_where_the_page_was
 
 
 @pytest.mark.parametrize("sign", sorted((FIRM | LOOSE) - TRUSTED))
-def test_any_other_sign_that_stays_for_ever_is_believed_for_half_a_minute(sign: str) -> None:
+def test_any_other_lasting_sign_is_trusted_for_half_a_minute(sign: str) -> None:
     found = Simulated([0.5, 0.6], [(sign, 0.0, 1e9)]).judged()
     assert found is not None
     assert found[1].how == "stuck"
     assert found[0] == pytest.approx(30.6, abs=0.2)
 
 
-def test_requests_that_follow_each_other_are_seen_to_their_end_though_each_takes_long() -> None:
+def test_chained_requests_are_awaited_to_their_end_even_if_each_takes_long() -> None:
     """A gradio page 4 s away: six requests in a row, three of them behind the answer."""
     found = Simulated([33.4, 33.7], [("network", 8.5 * n, 8.5 * (n + 1)) for n in range(8)]).judged()
     assert found is not None
@@ -203,7 +201,7 @@ def test_requests_that_follow_each_other_are_seen_to_their_end_though_each_takes
     assert found[0] == pytest.approx(68.0, abs=0.2)
 
 
-def test_requests_that_follow_each_other_for_ever_are_no_sign_after_three_times_as_long() -> None:
+def test_endless_chained_requests_are_ignored_after_three_times_as_long() -> None:
     found = Simulated([0.5, 0.6], [("network", 8.5 * n, 8.5 * (n + 1)) for n in range(40)]).judged()
     assert found is not None
     assert found[1].how == "stuck"
@@ -211,11 +209,11 @@ def test_requests_that_follow_each_other_for_ever_are_no_sign_after_three_times_
 
 
 @pytest.mark.parametrize("sign", sorted(TRUSTED))
-def test_a_trusted_sign_that_stays_is_waited_for(sign: str) -> None:
+def test_a_lasting_trusted_sign_is_awaited(sign: str) -> None:
     assert Simulated([0.5, 0.6], [(sign, 0.0, 1e9)]).judged() is None
 
 
-def test_a_mistrusted_sign_is_not_looked_at() -> None:
+def test_a_mistrusted_sign_is_ignored() -> None:
     found = Simulated([0.5, 0.6], [("animation", 0.0, 1e9)]).judged(
         Completion(known=Experience(mistrusted={"animation"}))
     )
@@ -223,7 +221,7 @@ def test_a_mistrusted_sign_is_not_looked_at() -> None:
     assert found[1].how == "quiet"
 
 
-def test_no_word_is_never_an_answer_and_after_half_a_minute_without_life_none_will_come() -> None:
+def test_without_words_there_is_no_answer_and_after_half_a_minute_without_activity_none_will_come() -> None:
     page = Simulated([], [("network", 0.0, 2.0)])
     assert page.judged(most=100) is None
     completion = Completion()
@@ -232,7 +230,7 @@ def test_no_word_is_never_an_answer_and_after_half_a_minute_without_life_none_wi
     assert not completion.is_silent(Simulated([], [("stop", 0.0, 1e9)]).sample(500.0))
 
 
-def test_a_turn_that_seems_to_have_failed_is_given_up_sooner_but_not_while_something_is_under_way() -> None:
+def test_a_turn_that_seems_to_have_failed_is_given_up_sooner_unless_something_is_pending() -> None:
     completion = Completion()
     assert not completion.is_silent(Simulated([]).sample(7.9), failed=True)
     assert completion.is_silent(Simulated([]).sample(8.0), failed=True)
@@ -240,14 +238,14 @@ def test_a_turn_that_seems_to_have_failed_is_given_up_sooner_but_not_while_somet
 
 
 @given(st.floats(0.0, 0.45), st.floats(0.6, 3.9))
-def test_while_the_same_text_is_put_there_anew_no_short_quiet_is_the_end(rewritten: float, quiet: float) -> None:
+def test_while_the_same_text_is_rewritten_a_short_quiet_is_not_the_end(rewritten: float, quiet: float) -> None:
     still = Sample(2.0 + quiet, quiet, 1.0, ((1.0, 0.0),), frozenset(), {"stop": 2.0}, rewritten)
     assert Completion().judge(still) is None
     assert Completion().judge(replace(still, at=6.0, quiet=4.0)) == Verdict("signs", 0.5)
     assert Completion().judge(replace(still, rewritten=0.5)) == Verdict("signs", 0.5)
 
 
-def test_a_long_thought_before_the_first_word_does_not_make_the_end_slow() -> None:
+def test_a_long_thought_before_the_first_word_does_not_delay_the_end() -> None:
     assert Simulated([20.0, 20.1, 20.2]).extra() <= 4.2
 
 
@@ -256,7 +254,7 @@ def test_a_long_thought_before_the_first_word_does_not_make_the_end_slow() -> No
     st.sampled_from(sorted(FIRM | LOOSE)),
     st.floats(0.0, 0.35),
 )
-def test_no_reply_is_cut_while_a_sign_goes_with_it(gaps: list[float], sign: str, late: float) -> None:
+def test_no_reply_is_truncated_while_a_sign_accompanies_it(gaps: list[float], sign: str, late: float) -> None:
     moments, at = [], 0.0
     for gap in gaps:
         at += gap
@@ -266,7 +264,7 @@ def test_no_reply_is_cut_while_a_sign_goes_with_it(gaps: list[float], sign: str,
 
 
 @given(st.lists(st.floats(0.05, 3.9), min_size=2, max_size=30))
-def test_no_reply_is_cut_without_signs_up_to_pauses_of_four_seconds(gaps: list[float]) -> None:
+def test_no_reply_is_truncated_without_signs_up_to_pauses_of_four_seconds(gaps: list[float]) -> None:
     moments, at = [], 0.0
     for gap in gaps:
         at += gap
@@ -275,7 +273,7 @@ def test_no_reply_is_cut_without_signs_up_to_pauses_of_four_seconds(gaps: list[f
 
 
 @given(st.floats(0.6, 10.0), st.floats(0.0, 60.0))
-def test_more_quiet_never_unsays_the_end(quiet: float, more: float) -> None:
+def test_more_quiet_never_revokes_the_end(quiet: float, more: float) -> None:
     def sample(extra: float) -> Sample:
         return Sample(5.0 + quiet + extra, quiet + extra, 1.0, ((1.0, 0.0),), frozenset(), {"stop": 5.0})
 
@@ -283,7 +281,7 @@ def test_more_quiet_never_unsays_the_end(quiet: float, more: float) -> None:
         assert Completion(Patience()).judge(sample(more)) is not None
 
 
-def test_signs_that_outlast_whole_answers_are_believed_to_be_of_none_and_mistrusted_from_the_second_time_on() -> None:
+def test_signs_that_outlast_whole_answers_are_mistrusted_from_the_second_time_on() -> None:
     known = Experience()
     assert known.trusts_signs({"animation", "send"}, whole=True)
     assert (known.stayed, known.mistrusted) == ({"animation", "send"}, set())
@@ -293,7 +291,7 @@ def test_signs_that_outlast_whole_answers_are_believed_to_be_of_none_and_mistrus
     assert known.mistrusted == {"animation", "send"}
 
 
-def test_half_an_answer_behind_a_sign_that_stays_is_never_believed_however_often_it_happens() -> None:
+def test_half_an_answer_behind_a_lasting_sign_is_never_accepted_however_often_it_happens() -> None:
     known = Experience()
     for _ in range(5):
         assert not known.trusts_signs({"hint"}, whole=False)
@@ -301,7 +299,7 @@ def test_half_an_answer_behind_a_sign_that_stays_is_never_believed_however_often
 
 
 @pytest.mark.parametrize("sign", ["animation", "hint", "send"])
-def test_a_sign_that_has_outlasted_a_whole_answer_is_waited_for_no_longer_than_a_text_without_signs(sign: str) -> None:
+def test_a_sign_that_has_outlasted_a_whole_answer_is_awaited_no_longer_than_a_text_without_signs(sign: str) -> None:
     known = Experience(stayed={sign})
     stuck = Simulated([0.5, 0.6], [("network", 0.0, 0.7), (sign, 0.3, 1e9)])
     found = stuck.judged(Completion(known=known))
@@ -321,19 +319,19 @@ def stored(seconds: float, *, bubble: float | None = None) -> Simulated:
     return Simulated(writes, [("stop", 0.2, 1.0), ("network", 0.1, 0.8), ("network", 0.8, 1.0 + seconds)])
 
 
-def test_requests_after_the_stop_button_are_waited_for_until_they_brought_nothing_after_three_answers() -> None:
+def test_requests_after_the_stop_button_are_awaited_until_three_answers_showed_no_text_after_them() -> None:
     known = Experience()
     waited = play(known, *[stored(24.0)] * 5)
     assert waited == pytest.approx([24.3, 24.3, 24.3, 0.8, 0.8], abs=0.15)
 
 
-def test_requests_after_the_stop_button_are_always_waited_for_where_one_of_them_brought_text() -> None:
+def test_requests_after_the_stop_button_are_always_awaited_if_text_ever_followed_one() -> None:
     known = Experience()
     waited = play(known, stored(24.0, bubble=9.0), *[stored(24.0)] * 5)
     assert waited == pytest.approx([15.3, *[24.3] * 5], abs=0.15)
 
 
-def test_an_answer_that_went_on_after_its_stop_button_ends_the_trust_in_what_follows_it() -> None:
+def test_an_answer_that_continued_after_its_stop_button_ends_the_trust_in_later_requests() -> None:
     known = Experience(trails=3)
     known.learn_continuation(9.0, 20.0, signed=True)
     assert play(known, stored(24.0)) == pytest.approx([24.3], abs=0.15)
@@ -345,7 +343,7 @@ def test_short_requests_after_the_stop_button_teach_nothing() -> None:
     assert known.trails == 0
 
 
-def test_a_sign_that_sticks_now_and_then_is_neither_trusted_for_ever_nor_given_up() -> None:
+def test_a_sign_that_sometimes_sticks_is_neither_trusted_for_ever_nor_given_up() -> None:
     known = Experience()
     for _ in range(3):
         finished(known, "animation", "network")
@@ -358,14 +356,14 @@ def finished(known: Experience, *signs: str) -> None:
     known.learn_answer(signs, dict.fromkeys(signs, 0.2), signs, 0.5, 2.0)
 
 
-def test_what_ended_with_one_answer_is_kept_beside_what_ended_with_others() -> None:
+def test_signs_that_ended_with_one_answer_are_kept_with_those_of_others() -> None:
     known = Experience()
     for signs in (("stop",), (), ("network",)):
         finished(known, *signs)
     assert known.ended == {"stop", "network"}
 
 
-def test_a_mistrusted_sign_that_goes_after_all_is_believed_again() -> None:
+def test_a_mistrusted_sign_that_goes_after_all_is_trusted_again() -> None:
     known = Experience(stayed={"animation"}, mistrusted={"animation"})
     finished(known, "animation")
     assert known.mistrusted == set()
@@ -399,7 +397,7 @@ def late_stop(first: float, writing: float, *, shown_after: float, by_sending: b
 
 
 @pytest.mark.parametrize("by_sending", [True, False])
-def test_once_it_is_known_how_soon_the_stop_button_comes_a_quick_answer_without_one_costs_little(
+def test_once_the_delay_of_the_stop_button_is_known_a_quick_answer_without_one_costs_little(
     by_sending: bool,
 ) -> None:
     def turn(first: float, writing: float) -> Simulated:
@@ -411,7 +409,7 @@ def test_once_it_is_known_how_soon_the_stop_button_comes_a_quick_answer_without_
     assert max(waits(known, *[turn(first, writing) for first in (0.2, 0.5, 3.0) for writing in (0.2, 4)])) <= 2.5
 
 
-def test_a_sign_that_is_missing_in_a_long_answer_tells_nothing_any_more() -> None:
+def test_a_sign_that_is_missing_in_a_long_answer_is_no_evidence_any_more() -> None:
     known = Experience()
     long, quick = late_stop(0.3, 3.0, shown_after=0.6), late_stop(0.2, 0.2, shown_after=0.6)
     assert waits(known, long, long, quick)[-1] <= 1.3
@@ -424,7 +422,7 @@ def test_a_sign_that_is_missing_in_a_long_answer_tells_nothing_any_more() -> Non
     st.lists(st.tuples(st.floats(0.1, 4.0), st.lists(st.floats(0.05, 3.9), max_size=6)), min_size=3, max_size=5),
     st.booleans(),
 )
-def test_no_answer_is_cut_by_what_is_known_of_a_stop_button_that_always_comes(
+def test_knowing_that_a_stop_button_always_comes_truncates_no_answer(
     shown_after: float, answers: list[tuple[float, list[float]]], by_sending: bool
 ) -> None:
     known = Experience()
@@ -460,7 +458,7 @@ async def said_on(browser: Browser, url: str, manners: Manners, known: Experienc
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_page_that_is_never_done_is_believed_for_a_while_and_then_mistrusted(browser: Browser) -> None:
+async def test_a_page_that_is_never_done_is_trusted_for_a_while_and_then_mistrusted(browser: Browser) -> None:
     manners, known = Manners(patience=Patience(stuck=2.0, alone=1.0)), Experience()
     answer = {"/": NEVER_DONE.replace("ASKED", "true"), "/answer": "It ends here."}
     async with pages(answer) as server:
@@ -480,7 +478,7 @@ async def test_a_page_that_is_never_done_and_shows_nothing_else_is_unfinished_ev
             assert fault.value.partial == "It ends here."
 
 
-def test_what_a_page_paints_late_because_it_could_not_run_still_goes_with_the_sign_before_it() -> None:
+def test_late_output_of_a_blocked_page_still_belongs_to_the_sign_before_it() -> None:
     sample = Simulated([0.5, 0.6, 1.9], [("stop", 0.1, 0.7)]).sample(3.0)
     assert Completion().lasting_signs(sample) == {}
     assert Completion().lasting_signs(replace(sample, stalls=((0.9, 0.8),))) == {"stop": 0.7}
@@ -492,7 +490,7 @@ def test_what_a_page_paints_late_because_it_could_not_run_still_goes_with_the_si
 
 
 @pytest.mark.parametrize("dots", ["hint", "progress", "animation"])
-def test_a_request_is_no_sign_of_the_end_of_what_comes_after_somebody_was_still_said_to_write(dots: str) -> None:
+def test_a_request_does_not_mark_the_end_of_text_that_comes_after_a_typing_sign(dots: str) -> None:
     page = Simulated([0.6], [("network", 0.0, 0.3), (dots, 0.1, 0.6)])
     assert Completion().lasting_signs(page.sample(2.0)) == {}
     # What is drawn as soon as it has come is drawn in the place of the dots.
@@ -500,13 +498,13 @@ def test_a_request_is_no_sign_of_the_end_of_what_comes_after_somebody_was_still_
     assert Completion().lasting_signs(page.sample(2.0)) == {"network": 0.3}
 
 
-def test_the_first_two_answers_of_a_new_site_are_given_time_for_what_is_put_in_after_it() -> None:
+def test_the_first_two_answers_of_a_new_site_get_extra_time_for_additions() -> None:
     known = Experience(untried=2)
     plain = Simulated([0.5, 0.6], [("network", 0.0, 0.65)])
     assert waits(known, plain, plain, plain) == pytest.approx([3.2, 3.2, 0.5], abs=0.1)
 
 
-def test_another_bubble_after_the_first_answer_is_waited_for_after_the_others_too() -> None:
+def test_another_bubble_after_the_first_answer_is_awaited_after_the_others_too() -> None:
     two, one = Simulated([0.5, 5.0]), Simulated([0.5])
     assert waits(Experience(untried=2), one, one, one) == pytest.approx([4.6, 4.6, 4.0], abs=0.1)
     assert waits(Experience(untried=2), two, one, two) == pytest.approx([6.75] * 3, abs=0.1)
@@ -514,7 +512,7 @@ def test_another_bubble_after_the_first_answer_is_waited_for_after_the_others_to
 
 
 @pytest.mark.parametrize("delay", [0.5, 0.8, 1.9])
-def test_what_is_put_in_after_the_first_answer_is_waited_for_after_all_the_others(delay: float) -> None:
+def test_an_addition_to_the_first_answer_is_awaited_after_all_the_others(delay: float) -> None:
     known = Experience(untried=2)
     page = Simulated([0.5, 0.6, 0.6 + delay], [("network", 0.0, 0.65)])
     plain = Simulated([0.5, 0.6], [("network", 0.0, 0.65)])
@@ -524,7 +522,7 @@ def test_what_is_put_in_after_the_first_answer_is_waited_for_after_all_the_other
     assert none == pytest.approx(1.5 * delay, abs=0.2)
 
 
-def test_where_something_was_put_in_after_an_answer_the_next_ones_are_given_half_as_long_again() -> None:
+def test_after_an_addition_to_an_answer_the_next_ones_get_half_as_much_time_again() -> None:
     known = Experience()
     known.learn_continuation(2.0, 20.0, signed=True)
     assert (known.after, known.alone, known.in_vain) == (3.0, 0.0, 0)
@@ -561,14 +559,14 @@ FETCHED = """
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_sign_that_went_while_the_page_could_not_run_went_with_the_text(browser: Browser) -> None:
+async def test_a_sign_that_went_while_the_page_was_blocked_went_with_the_text(browser: Browser) -> None:
     async with pages({"/": ANSWERED.replace("WORK", BLOCKED)}) as server:
         said = await said_on(browser, server.url, Manners(), Experience())
     assert (said.answer.text, said.finish) == ("It begins here and ends here.", "signs")
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_requests_and_text_are_on_one_clock_however_late_the_word_of_the_sending_comes(
+async def test_requests_and_text_have_one_clock_however_late_the_send_is_reported(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = Frame.mark_sent
@@ -585,7 +583,7 @@ async def test_requests_and_text_are_on_one_clock_however_late_the_word_of_the_s
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_the_end_of_a_request_is_a_sign_though_the_press_that_sent_it_took_long(
+async def test_the_end_of_a_request_is_a_sign_even_if_the_press_that_sent_it_took_long(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     click = Part.click
@@ -621,7 +619,7 @@ class Unheard(Simulated):
         return replace(super().sample(at), heard=self.heard if self.heard <= at else math.inf)
 
 
-def test_a_text_before_anything_came_may_be_the_pages_own() -> None:
+def test_text_before_any_byte_may_be_the_pages_own() -> None:
     placeholder = Unheard([0.1, 14.0, 14.2], [], heard=14.0)
     assert placeholder.extra() == pytest.approx(4.0, abs=0.15)
     alone = Unheard([0.1], [])
@@ -646,7 +644,7 @@ def test_a_text_before_anything_came_may_be_the_pages_own() -> None:
         ([("stop", 0.0, 0.5)], 1e9, 0.5),
     ],
 )
-def test_what_stands_there_while_the_page_polls_may_only_be_put_up_until_the_answer_comes(
+def test_text_shown_while_the_page_polls_may_be_a_placeholder(
     signs: list[tuple[str, float, float]], until: float, waits: float
 ) -> None:
     page = Polling([0.5], signs, until=until)

@@ -122,16 +122,16 @@ def played() -> Played:
 
 @pytest.mark.parametrize("name", FEW)
 @pytest.mark.parametrize("what", TURNS)
-def test_what_arrives_is_what_was_meant_or_is_told(played: Played, name: str, what: str) -> None:
+def test_the_arriving_text_is_the_intended_one_or_the_change_is_reported(played: Played, name: str, what: str) -> None:
     check(TURNS[what], played[name][what])
 
 
 @pytest.mark.parametrize("name", [name for name in FEW if name != "input"])
-def test_nothing_is_lost_or_changed_where_the_box_can_hold_it(played: Played, name: str) -> None:
+def test_nothing_is_lost_or_changed_if_the_box_can_contain_it(played: Played, name: str) -> None:
     assert [what for what, typed in played[name].items() if typed.arrived != (TURNS[what],)] == []
 
 
-def test_a_box_of_one_line_joins_the_lines_and_that_is_told(played: Played) -> None:
+def test_a_box_of_one_line_joins_the_lines_and_this_is_reported(played: Played) -> None:
     reply = played["input"]["all kinds of signs on several lines"].came
     assert isinstance(reply, Reply)
     assert reply.turn.sent_as == MIXED.replace("\n", " ")
@@ -145,4 +145,4 @@ def test_every_kind_of_text_arrives_by_button_and_by_key(name: str) -> None:
     for what, one in typed.items():
         check(turns[what], one)
     if name in PAGES and name != "input":
-        test_nothing_is_lost_or_changed_where_the_box_can_hold_it({name: {what: typed[what] for what in TURNS}}, name)
+        test_nothing_is_lost_or_changed_if_the_box_can_contain_it({name: {what: typed[what] for what in TURNS}}, name)

@@ -42,7 +42,7 @@ def mismatch(body: str, *, asked: str = ' asked="2000"') -> str:
         pytest.param(f'<p h-site="reply" h-born="90">You said: {SAID}. Alien.</p>', id="only the answer repeats them"),
     ],
 )
-def test_a_turn_that_the_site_fits_is_left_alone(turn: str) -> None:
+def test_a_turn_that_the_site_fits_is_accepted(turn: str) -> None:
     assert mismatch(f"<main>{OLD}{turn}</main>") == ""
 
 
@@ -57,17 +57,17 @@ def test_a_selector_that_only_fits_an_earlier_turn_is_named(turn: str, selector:
     assert mismatch(f"<main>{OLD}{turn}</main>").startswith(f"the site's {selector} '.")
 
 
-def test_a_reply_that_only_matches_what_nobody_sees_is_named() -> None:
+def test_a_reply_that_only_matches_invisible_elements_is_named() -> None:
     template = '<p h-site="reply" h-hide="1">Sample</p>'
     turn = f'<p h-site="user" h-born="5">{SAID}</p><p h-born="90">Alien.</p>'
     assert "the site's reply '.bot'" in mismatch(f"{template}<main>{turn}</main>")
 
 
-def test_a_page_that_is_silent_is_not_laid_to_the_site() -> None:
+def test_a_silent_page_is_not_blamed_on_the_site() -> None:
     assert mismatch(f'<main>{OLD}<p h-site="user" h-born="5">{SAID}</p></main>') == ""
 
 
-def test_a_page_that_was_loaded_anew_is_not_held_to_what_is_new_on_it() -> None:
+def test_a_reloaded_page_is_not_blamed_for_its_new_elements() -> None:
     turn = f'<p>{SAID}</p><p h-site="reply">Alien.</p>'
     assert mismatch(f"<main>{OLD}{turn}</main>", asked="") == ""
 
@@ -86,7 +86,7 @@ def url() -> Iterator[str]:
         pytest.param({"user": ".user"}, marks=pytest.mark.soak),
     ],
 )
-async def test_a_page_whose_bubbles_are_renamed_on_the_way_is_refused_at_that_turn(
+async def test_a_page_whose_bubbles_are_renamed_in_between_is_refused_at_that_turn(
     url: str, site: dict[str, str]
 ) -> None:
     said = ("Question one about the page?", "Question two about the page?")

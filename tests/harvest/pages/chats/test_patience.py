@@ -76,14 +76,14 @@ def about(seconds: float) -> object:
 
 
 @pytest.mark.parametrize("sign", ["stop", "busy", "site"])
-def test_an_answer_whose_sign_went_with_its_last_word_is_whole_half_a_second_later(sign: str) -> None:
+def test_an_answer_whose_sign_went_with_its_last_word_is_complete_half_a_second_later(sign: str) -> None:
     page = ScriptedPage(writes=ANSWER, signs=[(sign, 0.0, 1.4)])
     found = awaited(page)
     assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "signs")
     assert page.time.seconds == about(1.4 + 0.5)
 
 
-def test_an_answer_whose_request_ended_with_its_last_word_is_whole_half_a_second_later() -> None:
+def test_an_answer_whose_request_ended_with_its_last_word_is_complete_half_a_second_later() -> None:
     page = ScriptedPage(writes=ANSWER, sends=[Request(0.0, end=1.4)])
     found = awaited(page)
     assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "signs")
@@ -91,7 +91,7 @@ def test_an_answer_whose_request_ended_with_its_last_word_is_whole_half_a_second
 
 
 @pytest.mark.parametrize(("trails", "waited"), [(2, 32.0), (3, 8.0 + 0.5)])
-def test_a_far_page_that_stores_the_answer_is_waited_for_until_that_is_known_to_bring_nothing(
+def test_a_distant_page_that_stores_the_answer_is_awaited_until_this_is_known_to_add_nothing(
     trails: int, waited: float
 ) -> None:
     steps = [Request(1.4 + 8 * step, end=1.4 + 8 * (step + 1)) for step in range(4)]
@@ -107,7 +107,7 @@ TICK = '<div h-id="51" h-box="900,640,60,20" h-born="9">0.1s</div>'
 
 
 @pytest.mark.parametrize("inside", [RING, TICK, TICK + RING, RING + TICK.replace("0.1s", "3 / 7.2 s (42%)")])
-def test_a_progress_bar_that_comes_before_the_users_words_is_not_taken_for_the_answer(inside: str) -> None:
+def test_a_progress_bar_before_the_users_words_is_not_mistaken_for_the_answer(inside: str) -> None:
     bar = f'<div h-id="50" class="tracker" h-box="0,560,1000,140">{inside}</div>'
     page = ScriptedPage(shown=[Showing(bar)], echoes=0.3, writes=[(0.6, TEXT)], signs=[("stop", 0.0, 0.6)])
     found = awaited(page)
@@ -115,14 +115,14 @@ def test_a_progress_bar_that_comes_before_the_users_words_is_not_taken_for_the_a
     assert page.time.seconds == about(0.6 + 0.5)
 
 
-def test_an_answer_with_a_loose_sign_alone_is_given_a_second() -> None:
+def test_an_answer_with_only_a_loose_sign_gets_a_second() -> None:
     page = ScriptedPage(writes=ANSWER, signs=[("animation", 0.0, 1.45)])
     assert awaited(page).turn.text == TEXT
     assert page.time.seconds == about(1.4 + 1.0)
 
 
 @pytest.mark.parametrize(("end", "how", "quiet"), [(1.15, "signs", 0.7), (1.05, "quiet", 4.0)])
-def test_what_is_painted_within_four_tenths_of_a_second_after_a_sign_still_goes_with_it(
+def test_output_within_four_tenths_of_a_second_after_a_sign_still_belongs_to_it(
     end: float, how: str, quiet: float
 ) -> None:
     page = ScriptedPage(writes=[(1.0, "It is a film"), (1.5, " of 1979.")], signs=[("stop", 0.0, end)])
@@ -133,7 +133,7 @@ def test_what_is_painted_within_four_tenths_of_a_second_after_a_sign_still_goes_
 
 @pytest.mark.parametrize("seconds", [0.004, 0.05, 0.2])
 @pytest.mark.parametrize("more", [(), (1.72,), (1.83,), (1.87,), (1.895,)])
-def test_what_comes_while_the_page_is_read_is_in_the_answer(
+def test_text_that_arrives_while_the_page_is_read_is_in_the_answer(
     seconds: float, more: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = ScriptedPage(writes=[*ANSWER, *((at, " No, of 1980.") for at in more)], signs=[("stop", 0.0, 1.4)])
@@ -156,41 +156,41 @@ def test_what_comes_while_the_page_is_read_is_in_the_answer(
         assert page.time.seconds <= 1.4 + max(0.5, 0.4 + 2 * seconds) + 0.03, "it is read while it is quiet"
 
 
-def test_an_answer_without_any_sign_is_given_four_seconds() -> None:
+def test_an_answer_without_signs_gets_four_seconds() -> None:
     page = ScriptedPage(writes=ANSWER)
     found = awaited(page)
     assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "quiet")
     assert page.time.seconds == about(1.4 + 4.0)
 
 
-def test_an_answer_that_pauses_for_long_is_given_half_as_long_again() -> None:
+def test_an_answer_that_pauses_for_long_gets_half_as_much_time_again() -> None:
     page = ScriptedPage(writes=[*ANSWER[:2], (5.0, " of 1979."), (10.0, " So long.")])  # pauses of 3.8 and 5 s
     assert awaited(page, patience=Patience(alone=6.0)).turn.text == f"{TEXT} So long."
     assert page.time.seconds == about(10 + 7.5)
 
 
-def test_text_that_comes_within_the_quiet_begins_it_anew() -> None:
+def test_text_within_the_quiet_period_restarts_it() -> None:
     page = ScriptedPage(writes=[*ANSWER, (5.3, " And good.")])
     assert awaited(page).turn.text == f"{TEXT} And good."
     assert page.time.seconds > 5.3 + 4
 
 
 @pytest.mark.parametrize("sign", ["animation", "progress", "composer"])
-def test_a_sign_that_stays_for_ever_is_believed_for_half_a_minute_and_told(sign: str) -> None:
+def test_a_lasting_sign_is_trusted_for_half_a_minute_and_reported(sign: str) -> None:
     page = ScriptedPage(writes=ANSWER, signs=[(sign, 0.0, 1e9)])
     found = awaited(page)
     assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "stuck")
     assert page.time.seconds == about(1.4 + 30)
 
 
-def test_a_stop_button_that_stays_is_believed_until_the_time_for_the_turn_is_over() -> None:
+def test_a_lasting_stop_button_is_trusted_until_the_turn_times_out() -> None:
     page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1e9)])
     found = awaited(page, 240)
     assert (found.turn.text, found.verdict, found.why) == (TEXT, None, "timeout")
     assert page.time.seconds == about(240)
 
 
-def test_what_is_there_when_the_time_is_over_is_kept() -> None:
+def test_the_text_at_the_time_limit_is_kept() -> None:
     found = awaited(ScriptedPage(writes=[(float(at), f"word {at} ") for at in range(1, 400)]), 20)
     assert (found.verdict, found.why) == (None, "timeout")
     assert found.turn.text.endswith("word 20")
@@ -206,7 +206,7 @@ def test_a_page_that_stays_silent_is_given_up_after_half_a_minute() -> None:
     assert page.time.seconds == about(30)
 
 
-def test_a_bubble_that_stays_without_words_once_its_signs_have_ended_is_an_empty_answer() -> None:
+def test_a_bubble_without_words_after_its_signs_ended_is_an_empty_answer() -> None:
     page = ScriptedPage(writes=[(0.3, "")], signs=[("stop", 0.2, 2.0)])
     found = awaited(page)
     assert (found.turn.text, found.why, found.trouble) == ("", "", None)
@@ -225,11 +225,11 @@ def test_a_bubble_that_stays_without_words_once_its_signs_have_ended_is_an_empty
     ],
     ids=["no sign of an answer", "no bubble", "more is to come", "an error was shown"],
 )
-def test_silence_that_may_be_a_fault_is_no_empty_answer(page: ScriptedPage) -> None:
+def test_silence_that_may_be_a_fault_is_not_an_empty_answer(page: ScriptedPage) -> None:
     assert awaited(page).why == "no-reply"
 
 
-def test_a_bubble_without_words_is_no_empty_answer_where_a_web_socket_has_gone() -> None:
+def test_a_bubble_without_words_is_not_an_empty_answer_if_a_web_socket_has_closed() -> None:
     page = ScriptedPage(writes=[(0.3, "")], signs=[("stop", 0.2, 2.0)])
     mark = page.mark
 
@@ -252,7 +252,7 @@ def over_a_socket(page: ScriptedPage) -> ScriptedPage:
     return page
 
 
-def test_the_first_word_over_an_open_socket_is_waited_for_as_long_as_the_turn_may_take() -> None:
+def test_the_first_word_over_an_open_socket_is_awaited_as_long_as_the_turn_may_take() -> None:
     page = over_a_socket(ScriptedPage(writes=[(100.0, TEXT)]))
     assert awaited(page).turn.text == TEXT
     assert page.time.seconds == about(100.0 + 4.0)
@@ -268,7 +268,7 @@ QUEUED = "You are number 2 in the queue."
 @pytest.mark.parametrize(
     ("listens", "seconds", "found"), [(True, 120.0, ("", "no-reply")), (False, 30.3, (QUEUED, ""))]
 )
-def test_a_place_in_a_queue_is_no_answer_as_long_as_somebody_may_come(
+def test_a_place_in_a_queue_is_not_an_answer_as_long_as_somebody_may_come(
     listens: bool, seconds: float, found: tuple[str, str]
 ) -> None:
     page = ScriptedPage(writes=[(0.3, QUEUED)])
@@ -288,7 +288,7 @@ class OnlyTheFilm:
 
 
 @pytest.mark.parametrize("sign", [[], [("network", 0.0, 0.3)]])
-def test_words_of_the_pages_own_are_no_answer_while_one_may_come_over_a_socket(
+def test_the_pages_own_words_are_not_an_answer_while_one_may_come_over_a_socket(
     sign: list[tuple[str, float, float]],
 ) -> None:
     witness, receipt = cast(SecondWitness, OnlyTheFilm()), Request(0.0, 0.2, responds=0.1, size=20)
@@ -319,13 +319,13 @@ def test_words_of_the_pages_own_are_no_answer_while_one_may_come_over_a_socket(
 
 
 @pytest.mark.parametrize(("content", "heard"), [(3.0, 3.0), (0.8, 0.05), (math.inf, 0.05)])
-def test_content_that_comes_long_after_its_response_began_is_what_came_first(content: float, heard: float) -> None:
+def test_content_long_after_its_response_began_counts_as_the_first(content: float, heard: float) -> None:
     page = ScriptedPage(writes=[(3.1, TEXT)], sends=[Request(0.0, 3.1, responds=0.05)])
     page.recorder = cast(None, SimpleNamespace(first_piece_at=lambda since: since + content))
     assert awaited(page).heard == pytest.approx(heard)
 
 
-def test_a_page_that_says_that_the_turn_failed_is_not_waited_for_because_a_socket_is_open() -> None:
+def test_a_page_that_reports_a_failed_turn_is_not_awaited_because_a_socket_is_open() -> None:
     page = over_a_socket(ScriptedPage(trouble=(1.0, 3.0, FAILED)))
     assert awaited(page).why == "no-reply"
     assert page.time.seconds == about(8)
@@ -334,7 +334,7 @@ def test_a_page_that_says_that_the_turn_failed_is_not_waited_for_because_a_socke
 FAILED = "Something went wrong. Please try again."
 
 
-def test_a_page_that_said_for_a_moment_that_the_turn_failed_has_eight_seconds_to_try_again_by_itself() -> None:
+def test_a_page_that_briefly_reported_a_failed_turn_gets_eight_seconds_to_retry_by_itself() -> None:
     page = ScriptedPage(trouble=(1.0, 3.0, FAILED))
     found = awaited(page)
     assert (found.turn.text, found.why) == ("", "no-reply")
@@ -344,7 +344,7 @@ def test_a_page_that_said_for_a_moment_that_the_turn_failed_has_eight_seconds_to
 
 
 @pytest.mark.parametrize("signs", [[], [("stop", 0.0, 1e9)]], ids=["silent", "busy for ever"])
-def test_a_page_that_says_that_the_turn_failed_is_believed_after_four_seconds_of_quiet(
+def test_a_page_that_reports_a_failed_turn_is_believed_after_four_seconds_of_quiet(
     signs: list[tuple[str, float, float]],
 ) -> None:
     page = ScriptedPage(trouble=(1.0, 1e9, FAILED), signs=signs)
@@ -356,7 +356,7 @@ def test_a_page_that_says_that_the_turn_failed_is_believed_after_four_seconds_of
 # Another document comes.
 
 
-def test_an_answer_in_another_document_is_waited_for_there() -> None:
+def test_an_answer_in_another_document_is_awaited_there() -> None:
     page = ScriptedPage(documents=[0.5], writes=[(2.0, TEXT)])
     found = awaited(page)
     assert found.turn.text == TEXT
@@ -364,13 +364,13 @@ def test_an_answer_in_another_document_is_waited_for_there() -> None:
     assert page.time.seconds == about(2.0 + 4.0)
 
 
-def test_a_page_that_is_loaded_anew_and_then_stays_silent_is_told_apart() -> None:
+def test_a_page_that_is_reloaded_and_then_stays_silent_is_distinguished() -> None:
     page = ScriptedPage(documents=[0.5])
     assert awaited(page).why == "page-reloaded"
     assert page.time.seconds == about(0.5 + 30)
 
 
-def test_a_page_that_is_loaded_anew_for_ever_is_given_up() -> None:
+def test_a_page_that_reloads_for_ever_is_given_up() -> None:
     page = ScriptedPage(documents=[0.5] * 9)
     with pytest.raises(Unanswered, match="page-reloaded: the page kept reloading"):
         awaited(page)
@@ -388,14 +388,14 @@ def sent(page: ScriptedPage, *, lag: float = 0.0) -> SentTurn:
     return page.time.run(sending())
 
 
-def test_a_page_that_takes_the_turn_at_once_costs_no_time() -> None:
+def test_a_page_that_accepts_the_turn_at_once_costs_no_time() -> None:
     page = ScriptedPage()
     assert (sent(page).by, page.pressed) == ("button", [(0, "button")])
     assert page.time.seconds <= 0.1
 
 
 @pytest.mark.parametrize("lag", [0.0, 5.0])
-def test_a_page_has_three_seconds_and_its_servers_lag_to_show_that_it_took_the_turn(lag: float) -> None:
+def test_a_page_gets_three_seconds_and_its_servers_lag_to_show_that_it_accepted_the_turn(lag: float) -> None:
     page = ScriptedPage(held=2.9 + lag)
     assert (sent(page, lag=lag).by, page.pressed) == ("button", [(0, "button")])
     late = ScriptedPage(held=3.2 + lag)
@@ -405,7 +405,7 @@ def test_a_page_has_three_seconds_and_its_servers_lag_to_show_that_it_took_the_t
 
 
 @pytest.mark.parametrize("lag", [0.0, 2.0])
-def test_a_page_that_takes_nothing_gets_as_long_for_each_press(lag: float) -> None:
+def test_a_page_that_accepts_nothing_gets_as_long_for_each_press(lag: float) -> None:
     page = ScriptedPage(taken_by="nothing")
     with pytest.raises(NotSent, match="not-sent"):
         sent(page, lag=lag)
@@ -414,7 +414,7 @@ def test_a_page_that_takes_nothing_gets_as_long_for_each_press(lag: float) -> No
     assert page.value == ""
 
 
-def test_what_leaves_the_page_counts_once_the_page_has_had_its_time() -> None:
+def test_messages_of_the_page_count_once_the_page_has_had_its_time() -> None:
     class Leaving(ScriptedPage):
         def press(self, way: str) -> None:
             super().press(way)
@@ -428,7 +428,7 @@ def test_what_leaves_the_page_counts_once_the_page_has_had_its_time() -> None:
 @pytest.mark.parametrize(
     ("lag", "off", "by", "when"), [(5.0, 29.0, "button", 29), (5.0, 31.0, "Enter", 30), (0.0, 1.0, "Enter", 0)]
 )
-def test_a_button_that_is_off_is_waited_for_six_times_as_long_as_the_server_lags(
+def test_a_disabled_button_is_awaited_for_six_times_the_servers_lag(
     lag: float, off: float, by: str, when: float
 ) -> None:
     page = ScriptedPage(off=off, taken_by=by)
@@ -436,7 +436,7 @@ def test_a_button_that_is_off_is_waited_for_six_times_as_long_as_the_server_lags
     assert page.pressed == [(about(when), by)]
 
 
-def test_another_document_says_that_the_turn_was_taken() -> None:
+def test_another_document_shows_that_the_turn_was_accepted() -> None:
     page = ScriptedPage(taken_by="nothing", faults={"sample": Unanswered("page-moved", "a new document came")})
     assert sent(page).by == "button"
     assert page.time.seconds == 0
@@ -459,22 +459,20 @@ def opened(page: ScriptedPage, seconds: float = 60.0, **site: object) -> Opening
     return opening
 
 
-def test_a_page_that_stands_still_for_four_tenths_of_a_second_is_open() -> None:
+def test_a_page_that_is_stable_for_four_tenths_of_a_second_is_open() -> None:
     page = ScriptedPage()
     opened(page)
     assert page.time.seconds == about(0.4)
 
 
-def test_a_page_that_never_stands_still_is_open_after_five_seconds() -> None:
+def test_a_page_that_is_never_stable_is_open_after_five_seconds() -> None:
     page = ScriptedPage(moves=0.2)
     opened(page)
     assert page.time.seconds == about(5)
 
 
 @pytest.mark.parametrize(("end", "until"), [(2.0, 2.0), (60.0, 5.0)])
-def test_a_page_that_waits_for_its_server_is_open_once_that_has_answered_or_after_five_seconds(
-    end: float, until: float
-) -> None:
+def test_a_page_that_waits_for_its_server_is_open_after_its_answer_or_five_seconds(end: float, until: float) -> None:
     page = ScriptedPage()
 
     async def opening() -> None:
@@ -497,9 +495,7 @@ def test_a_page_that_waits_for_its_server_is_open_once_that_has_answered_or_afte
         (Request(0.0, responds=1.5, end=2.5, method="GET", media_type="application/json"), 2.5),
     ],
 )
-def test_a_page_that_keeps_a_stream_of_events_open_has_opened_once_the_stream_has(
-    loading: Request, until: float
-) -> None:
+def test_a_page_with_a_stream_of_events_is_open_once_the_stream_is(loading: Request, until: float) -> None:
     page = ScriptedPage()
 
     async def opening() -> None:
@@ -512,7 +508,7 @@ def test_a_page_that_keeps_a_stream_of_events_open_has_opened_once_the_stream_ha
 
 
 @pytest.mark.parametrize("lag", [0.0, 8.0])
-def test_a_web_socket_gets_half_a_second_and_half_as_much_again_as_its_servers_lag(lag: float) -> None:
+def test_a_web_socket_gets_half_a_second_and_one_and_a_half_times_its_servers_lag(lag: float) -> None:
     page = ScriptedPage()
     page.traffic.lag = lag
     page.traffic.note_socket("socket")
@@ -530,7 +526,7 @@ def test_a_web_socket_gets_half_a_second_and_half_as_much_again_as_its_servers_l
         ([(0.1, "said"), (0.15, "came"), *((at / 10, "said") for at in range(2, 99))], 0.05, 0.4),
     ],
 )
-def test_what_a_page_first_says_over_its_web_socket_is_waited_for_until_it_is_answered(
+def test_the_first_message_over_a_web_socket_is_awaited_until_it_is_answered(
     frames: list[tuple[float, str]], lag: float, until: float
 ) -> None:
     page = ScriptedPage()
@@ -553,7 +549,7 @@ def test_what_a_page_first_says_over_its_web_socket_is_waited_for_until_it_is_an
     assert page.time.seconds == about(until)
 
 
-def test_a_box_to_type_in_is_waited_for_to_the_end_of_the_time() -> None:
+def test_the_text_box_is_awaited_to_the_end_of_the_time() -> None:
     page = ScriptedPage(composer=(58.0, 1e9))
     opened(page)
     assert 58 <= page.time.seconds < 59
@@ -563,7 +559,7 @@ def test_a_box_to_type_in_is_waited_for_to_the_end_of_the_time() -> None:
     assert never.time.seconds == about(60)
 
 
-def test_a_box_that_stays_covered_is_told_apart_at_the_end_of_the_time() -> None:
+def test_a_box_that_stays_covered_is_distinguished_at_the_end_of_the_time() -> None:
     page = ScriptedPage(shown=[Showing('<div h-id="50" h-box="0,0,1280,800"/>', number=50)])
     with pytest.raises(NotSent, match="composer-covered"):
         opened(page, 20)
@@ -591,7 +587,9 @@ def test_a_launcher_is_pressed_after_three_seconds_without_a_box_and_once() -> N
 
 
 @pytest.mark.parametrize(("begin", "pressed"), [(6.0, 1), (7.5, 2)])
-def test_what_a_launcher_opens_has_three_seconds_before_the_next_one_is_pressed(begin: float, pressed: int) -> None:
+def test_a_chat_opened_by_a_launcher_gets_three_seconds_before_the_next_one_is_pressed(
+    begin: float, pressed: int
+) -> None:
     other = LAUNCHER.replace("30", "31", 1).replace("Open chat", "Chat with us")
     page = ScriptedPage(composer=(begin, 1e9), shown=[Showing(LAUNCHER, number=30), Showing(other, begin=3.5)])
     opened(page)
@@ -628,7 +626,7 @@ def test_a_launcher_that_opened_a_sites_chat_before_is_pressed_at_once() -> None
     assert known == LEARNT
 
 
-def test_a_launcher_that_was_pressed_before_its_page_listened_is_pressed_again_and_then_not_so_soon() -> None:
+def test_a_launcher_pressed_before_its_page_listened_is_pressed_again_and_later_not_so_soon() -> None:
     known = set(LEARNT)
     assert launched(Launched(0.2, times=2), known) == [about(0.4), about(3.3)]
     assert known == set()
@@ -643,7 +641,7 @@ def test_a_launcher_that_changed_the_page_is_pressed_once_however_late_its_box_c
     assert known == LEARNT
 
 
-def test_a_launcher_after_which_no_box_came_is_not_known_any_more() -> None:
+def test_a_launcher_that_brought_no_box_is_forgotten() -> None:
     known = set(LEARNT)
     with pytest.raises(NotSent, match="no-composer"):
         launched(Launched(1e8), known)
@@ -651,7 +649,7 @@ def test_a_launcher_after_which_no_box_came_is_not_known_any_more() -> None:
 
 
 @pytest.mark.parametrize(("loads", "waited"), [(10.0, 10.0), (19.0, 19.0), (1e9, 20.0)])
-def test_what_loads_for_a_launcher_is_waited_for_twenty_seconds_at_most_and_three_more(
+def test_loading_after_a_launcher_is_awaited_for_twenty_seconds_at_most_and_three_more(
     loads: float, waited: float
 ) -> None:
     class Loading(ScriptedPage):
@@ -668,7 +666,7 @@ def test_what_loads_for_a_launcher_is_waited_for_twenty_seconds_at_most_and_thre
 
 
 @pytest.mark.parametrize(("fades", "presses"), [(1.3, ["41"]), (3.0, ["41", "42"])])
-def test_a_banner_that_was_answered_has_a_second_and_a_half_before_its_next_button_is_pressed(
+def test_a_pressed_banner_gets_a_second_and_a_half_before_its_next_button_is_pressed(
     fades: float, presses: list[str]
 ) -> None:
     page = ScriptedPage(shown=[Showing(BANNER, number=41, fades=fades)])
@@ -677,13 +675,13 @@ def test_a_banner_that_was_answered_has_a_second_and_a_half_before_its_next_butt
     assert [when for when, _ in page.pressed[1:]] == [about(1.5)][: len(presses) - 1]
 
 
-def test_the_sites_own_sign_that_one_may_type_is_waited_for() -> None:
+def test_the_sites_own_sign_that_typing_is_possible_is_awaited() -> None:
     page = ScriptedPage(ready=7.0)
     opened(page, ready=".up")
     assert page.time.seconds == about(7.0 + 0.4)
 
 
-def test_what_a_site_says_is_to_be_pressed_first_is_waited_for_to_the_end_of_the_time() -> None:
+def test_a_button_that_the_site_wants_pressed_first_is_awaited_to_the_end_of_the_time() -> None:
     page = ScriptedPage()
     with pytest.raises(NotSent, match="not-openable"):
         opened(page, 20, open=["#start"])
@@ -711,9 +709,7 @@ def test_a_box_that_is_not_back_ten_seconds_after_an_answer_has_gone() -> None:
 
 
 @pytest.mark.parametrize(("rests", "seconds"), [(45.0, 45.0), (1e9, 60.0)])
-def test_a_box_that_takes_no_text_for_a_while_is_waited_for_as_long_as_an_answer_is(
-    rests: float, seconds: float
-) -> None:
+def test_a_box_that_accepts_no_text_for_a_while_is_awaited_as_long_as_an_answer(rests: float, seconds: float) -> None:
     page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
     chat = Chat(page.window, site_of({}), replace(Manners(), answer_seconds=60.0), Experience())
 
@@ -732,7 +728,7 @@ def test_a_box_that_takes_no_text_for_a_while_is_waited_for_as_long_as_an_answer
     assert page.time.seconds - left[0] == about(seconds)
 
 
-def test_a_button_that_has_worked_and_is_off_is_waited_for_as_long_as_an_answer_is() -> None:
+def test_a_proven_button_that_is_disabled_is_awaited_as_long_as_an_answer() -> None:
     page = ScriptedPage(off=45.0)
 
     async def sending() -> SentTurn:
@@ -744,7 +740,7 @@ def test_a_button_that_has_worked_and_is_off_is_waited_for_as_long_as_an_answer_
     assert page.pressed == [(about(45), "button")]
 
 
-def test_a_window_over_the_box_that_nothing_makes_go_is_named_after_ten_seconds() -> None:
+def test_a_window_over_the_box_that_cannot_be_closed_is_named_after_ten_seconds() -> None:
     page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
     chat = Chat(page.window, site_of({}), Manners(), Experience())
 
@@ -762,7 +758,7 @@ def test_a_window_over_the_box_that_nothing_makes_go_is_named_after_ten_seconds(
     assert chat.opening.did == ["consent: pressed 'Reject all'", "consent: pressed 'Accept all'"]
 
 
-def test_something_nameless_over_the_box_is_waited_for_one_second_and_then_typed_under() -> None:
+def test_an_unknown_element_over_the_box_is_awaited_for_one_second_and_then_typed_under() -> None:
     page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
     chat = Chat(page.window, site_of({}), Manners(), Experience())
 
@@ -791,7 +787,7 @@ JOIN = (
         ("<p>Please prove you are human</p>", Denied, "captcha: Please prove you are human", 1.0),
     ],
 )
-def test_nothing_is_typed_under_what_takes_the_window(
+def test_nothing_is_typed_under_an_element_that_fills_the_window(
     html: str, kind: type[DriverError], message: str, seconds: float
 ) -> None:
     page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
@@ -812,7 +808,7 @@ def test_nothing_is_typed_under_what_takes_the_window(
     assert page.time.seconds - left[0] == about(seconds)
 
 
-def test_what_a_site_says_blocks_is_asked_before_a_turn_is_typed() -> None:
+def test_the_sites_own_obstacles_are_checked_before_a_turn_is_typed() -> None:
     page = ScriptedPage(shown=[Showing("<p>The desk is closed on Mondays</p>", begin=1.0)])
     chat = Chat(
         page.window,
@@ -851,11 +847,11 @@ def settled(page: ScriptedPage, known: Experience, more: float, how: str = "quie
     return taken
 
 
-def test_an_answer_taken_by_its_quiet_alone_is_given_as_long_once_more_at_the_end() -> None:
+def test_an_answer_ended_only_by_quiet_gets_the_same_time_once_more_at_the_end() -> None:
     assert settled(ScriptedPage(writes=ANSWER), Experience(), 5.0) == about(4.0)
 
 
-def test_an_answer_that_goes_on_within_that_time_was_cut_and_asks_for_half_as_much_more_from_then_on() -> None:
+def test_an_answer_that_continues_within_that_time_was_cut_and_later_answers_get_half_as_much_again() -> None:
     page, known = ScriptedPage(writes=ANSWER), Experience()
     with pytest.raises(Unanswered, match="went-on"):
         settled(page, known, 3.0)
@@ -866,7 +862,7 @@ def told() -> ScriptedPage:
     return ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
 
 
-def test_an_answer_whose_end_a_sign_told_is_read_once_more_too_and_that_costs_nothing() -> None:
+def test_an_answer_whose_end_a_sign_showed_is_read_once_more_too_at_no_cost() -> None:
     assert settled(told(), Experience(), 5.0, "signs") == about(0)
     known = Experience()
     with pytest.raises(Unanswered, match=r"went-on: the answer to 'Which film is it\?' continued after 0\.[56] s"):
@@ -875,7 +871,7 @@ def test_an_answer_whose_end_a_sign_told_is_read_once_more_too_and_that_costs_no
     assert known.after == pytest.approx(1.5 * 0.55, abs=0.15)
 
 
-def test_the_end_of_a_first_conversation_with_a_site_is_given_six_seconds() -> None:
+def test_the_end_of_a_first_conversation_with_a_site_gets_six_seconds() -> None:
     known = Experience(unsettled=2)
     with pytest.raises(Unanswered, match="went-on"):
         settled(told(), known, 5.0, "signs")
@@ -895,7 +891,7 @@ def grown(known: Experience, words: str, writes: Sequence[tuple[float, str]] = A
     return page.events
 
 
-def test_a_page_whose_answers_grow_however_long_they_are_given_is_left_alone_in_the_end() -> None:
+def test_a_page_whose_answers_always_grow_is_accepted_in_the_end() -> None:
     known = Experience()
     outcomes = [grown(known, f" And {word}.") for word in ("good", "long", "new", "old", "red")]
     assert outcomes[:3] == ["went-on"] * 3
@@ -904,7 +900,7 @@ def test_a_page_whose_answers_grow_however_long_they_are_given_is_left_alone_in_
     ]
 
 
-def test_a_mark_that_the_page_puts_to_every_answer_is_its_habit_from_the_second_time_on() -> None:
+def test_a_mark_that_the_page_adds_to_every_answer_is_its_habit_from_the_second_time_on() -> None:
     known = Experience()
     outcomes = [grown(known, " (seen by Anna)") for _ in range(3)]
     event = f"the answer to {SAID!r} has since become {f'{TEXT} (seen by Anna)'!r}"
@@ -913,12 +909,12 @@ def test_a_mark_that_the_page_puts_to_every_answer_is_its_habit_from_the_second_
     assert grown(known, " It is in colour.") == "went-on"
 
 
-def test_the_rest_of_one_answer_is_no_mark_however_often_it_comes() -> None:
+def test_the_rest_of_one_answer_is_not_a_mark_however_often_it_comes() -> None:
     known, rest = Experience(), " It was made by the sea, in the last days of a long and quiet summer."
     assert [grown(known, rest) for _ in range(2)] == ["went-on", "went-on"]
 
 
-def test_the_same_text_behind_two_answers_is_none_of_either() -> None:
+def test_the_same_text_after_two_answers_belongs_to_neither() -> None:
     known, notice = Experience(), " Answers of this desk may be wrong, so please ask the house itself."
     assert grown(known, notice) == "went-on"
     assert grown(known, notice, [(1.0, "It runs for two hours.")]) != "went-on"

@@ -60,7 +60,7 @@ async def play(site: Path, turns: tuple[str, ...]) -> list[str]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "deep-chat" else pytest.mark.soak) for name in NAMES]
 )
-def test_the_draft_for_a_real_interface_works_untouched(
+def test_the_draft_for_a_real_interface_works_unchanged(
     name: str, shared_interface: SharedInterface, tmp_path: Path
 ) -> None:
     out, picture = tmp_path / "site.yaml", tmp_path / "site.png"
@@ -128,7 +128,7 @@ def test_the_draft_for_an_awkward_page_opens_it_by_itself(probed: dict[str, Prob
     assert site.composer
 
 
-def test_what_had_to_be_pressed_stands_in_the_draft(probed: dict[str, ProbeResult]) -> None:
+def test_pressed_buttons_are_in_the_draft(probed: dict[str, ProbeResult]) -> None:
     drafts = {name: parse_site(found.draft) for name, found in probed.items()}
     assert drafts["consent-banner"].dismiss == (".no",)
     assert drafts["launcher"].open == ('button[aria-label="Open chat"]',)
@@ -136,7 +136,7 @@ def test_what_had_to_be_pressed_stands_in_the_draft(probed: dict[str, ProbeResul
     assert drafts["frame-nested"].frame is not None
 
 
-def test_a_page_that_lets_nobody_talk_is_named(probed: dict[str, ProbeResult]) -> None:
+def test_a_page_without_a_chat_for_the_public_is_named(probed: dict[str, ProbeResult]) -> None:
     for name in ("login", "captcha"):
         fault = probed[name].fault
         assert isinstance(fault, DriverError)
@@ -145,7 +145,7 @@ def test_a_page_that_lets_nobody_talk_is_named(probed: dict[str, ProbeResult]) -
         assert parse_site(probed[name].draft).composer is None
 
 
-def test_the_draft_is_read_by_as_well_as_it_was_found(probed: dict[str, ProbeResult], tmp_path: Path) -> None:
+def test_a_page_is_read_by_the_draft_as_well_as_it_was_found(probed: dict[str, ProbeResult], tmp_path: Path) -> None:
     read_as_well(probed["shadow-closed"], "shadow-closed", tmp_path / "site.yaml")
 
 
@@ -175,7 +175,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return said
 
 
-def test_a_command_that_cannot_be_done_says_so_before_a_browser_is_started(
+def test_an_impossible_command_says_so_before_a_browser_is_started(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there = tmp_path / "site.yaml"
@@ -207,7 +207,7 @@ def narrow(pages: Pages, name: str, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_what_was_found_is_told_in_lines_of_eighty_columns_after_what_is_waited_for(pages: Pages) -> None:
+def test_findings_are_printed_in_lines_of_eighty_columns_after_the_wait(pages: Pages) -> None:
     code, out, err = narrow(pages, "launcher")
     assert code == 0, err
     assert parse_site(out).open == ('button[aria-label="Open chat"]',)
@@ -225,7 +225,7 @@ def test_what_was_found_is_told_in_lines_of_eighty_columns_after_what_is_waited_
     assert "no draft" not in err
 
 
-def test_a_draft_without_an_answer_is_no_missing_draft(pages: Pages) -> None:
+def test_a_draft_without_an_answer_is_not_a_missing_draft(pages: Pages) -> None:
     code, out, err = narrow(pages, "max-length", "--message", "more than a short box takes, by far")
     assert code == 2
     assert parse_site(out).composer
@@ -233,7 +233,7 @@ def test_a_draft_without_an_answer_is_no_missing_draft(pages: Pages) -> None:
     assert "no draft" not in err
 
 
-def test_what_was_found_is_not_lost_with_a_file_that_cannot_be_written(pages: Pages, tmp_path: Path) -> None:
+def test_findings_survive_an_unwritable_file(pages: Pages, tmp_path: Path) -> None:
     picture = tmp_path / "page.png"
     code, out, err = narrow(pages, "plain", "--out", "/proc/site.yaml", "--screenshot", str(picture), "--json")
     assert code == 2
@@ -244,7 +244,7 @@ def test_what_was_found_is_not_lost_with_a_file_that_cannot_be_written(pages: Pa
     assert picture.read_bytes().startswith(PNG)
 
 
-def test_json_is_one_document_where_there_is_no_draft_and_a_file_cannot_be_written(pages: Pages) -> None:
+def test_json_is_one_document_even_without_a_draft_and_with_an_unwritable_file(pages: Pages) -> None:
     code, out, err = narrow(pages, "login", "--screenshot", "/proc/page.png", "--json")
     assert code == 2
     assert json.loads(out)["fault"]["reason"] == "login"
@@ -255,7 +255,7 @@ def finding(field: str, value: str | None, **more: Any) -> Finding:
     return Finding(field, value, 0.9, ("because",), **more)
 
 
-def test_a_draft_is_a_site_file_whatever_the_names_are() -> None:
+def test_a_draft_is_a_site_file_for_any_names() -> None:
     odd = 'a[title="x: \\"y\\" # \n"]'
     text = site_text(
         "a: #1", "https://a.example/#/b", [finding("composer", odd), finding("user", None)], ["x\x1b[31m " * 40]
@@ -266,7 +266,7 @@ def test_a_draft_is_a_site_file_whatever_the_names_are() -> None:
     assert max(len(line) for line in text.splitlines()) <= 120
 
 
-def test_what_is_not_used_stands_as_a_comment_with_its_reason() -> None:
+def test_unused_findings_are_comments_with_their_reasons() -> None:
     found = [finding("open", "#a"), finding("open", "#b"), finding("reply", ".r", used=False)]
     text = site_text("x", "https://a.example/", found)
     assert parse_site(text).open == ("#a", "#b")

@@ -166,7 +166,7 @@ def test_a_fresh_run_is_read_the_same(audit: Audit, played: Played, exhibits: tu
 
 
 @pytest.mark.parametrize("exhibits", [EVERY, ("reply",)])
-def test_an_answer_that_was_read_badly_is_mended_in_a_new_run(
+def test_a_badly_read_answer_is_corrected_in_a_new_run(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str], exhibits: tuple[str, ...]
 ) -> None:
     run = record(audit, played.more, unlinked(2), exhibits=exhibits)
@@ -193,7 +193,7 @@ def test_an_answer_that_was_read_badly_is_mended_in_a_new_run(
     assert mended.damage == ()
 
 
-def test_the_new_run_says_where_it_comes_from_and_what_was_there_before(
+def test_the_new_run_names_its_source_and_the_earlier_text(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = record(audit, played.more, unlinked(2))
@@ -222,7 +222,7 @@ def test_the_new_run_says_where_it_comes_from_and_what_was_there_before(
     assert again.header.source["source"] == source
 
 
-def test_the_evidence_of_a_decision_fits_the_mended_text(
+def test_the_evidence_of_a_decision_fits_the_corrected_text(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also where the label stays: the words it rests on stand elsewhere now."""
@@ -238,7 +238,7 @@ def test_the_evidence_of_a_decision_fits_the_mended_text(
         assert all(turn.reply.answer.text[piece.start : piece.end] == piece.quote for piece in spans)
 
 
-def test_a_conversation_that_would_have_gone_another_way_is_played_again(
+def test_a_conversation_that_would_have_taken_another_path_is_played_again(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The user insisted on links that were there: that is no playing of the protocol, and no fault of the system."""
@@ -274,7 +274,7 @@ def test_without_a_new_run_nothing_is_written(audit: Audit, played: Played, caps
     assert conversation["outcome"] == {"kind": "invalid", "reason": "read-anew"}
 
 
-def test_what_is_damaged_is_said_in_a_line_and_the_rest_is_read(
+def test_damage_is_reported_in_a_line_and_the_rest_is_read(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = record(audit, played.insist, unlinked(1, 2), exhibits=("page",))
@@ -307,7 +307,7 @@ def test_what_is_damaged_is_said_in_a_line_and_the_rest_is_read(
         ),
     ],
 )
-def test_an_exhibit_that_is_no_page_is_no_end(
+def test_an_exhibit_that_is_not_a_page_does_not_stop_it(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str], exhibit: bytes, why: str
 ) -> None:
     (text, reply), second = played.more
@@ -318,7 +318,7 @@ def test_an_exhibit_that_is_no_page_is_no_end(
     assert "1 answer read again: 1 changed, 0 the same" in out
 
 
-def test_answers_of_which_no_page_was_kept_are_counted(
+def test_answers_without_a_stored_page_are_counted(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, _ = reread(capsys, record(audit, played.insist, unlinked(1), exhibits=("watch",)))
@@ -326,7 +326,7 @@ def test_answers_of_which_no_page_was_kept_are_counted(
     assert "0 answers read again" in out
 
 
-def test_what_was_redacted_does_not_come_back(audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]) -> None:
+def test_redacted_text_does_not_return(audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]) -> None:
     """In the page the secret was in two pieces, with markup between, where the writer could not see it."""
     secret = "kestrel-4417-harbour"
     (text, reply), second = played.more
@@ -347,7 +347,7 @@ def test_what_was_redacted_does_not_come_back(audit: Audit, played: Played, caps
     assert secret not in events
 
 
-def test_an_error_that_was_taken_for_an_answer_is_no_answer_any_more(
+def test_an_error_that_was_mistaken_for_an_answer_is_not_an_answer_any_more(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (text, reply), second = played.more
@@ -367,7 +367,7 @@ def _all_marked(page: bytes) -> bytes:
     return marked
 
 
-def test_a_run_without_a_protocol_is_mended_as_far_as_it_goes(
+def test_a_run_without_a_protocol_is_corrected_as_far_as_possible(
     tmp_path: Path, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     worse = [(text, replace(reply, turn=replace(reply.turn, answer=Answer("cut")))) for text, reply in played.more]
@@ -377,7 +377,7 @@ def test_a_run_without_a_protocol_is_mended_as_far_as_it_goes(
     assert texts == [reply_of(PAGE, 1, ASK).markdown, reply_of(PAGE, 2, MORE).markdown]
 
 
-def test_a_new_run_never_goes_over_or_into_another(
+def test_a_new_run_never_overwrites_or_enters_another(
     audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = record(audit, played.more, unlinked(2))
@@ -390,7 +390,9 @@ def test_a_new_run_never_goes_over_or_into_another(
     assert content(run) == before
 
 
-def test_a_torn_run_is_read_as_far_as_it_goes(audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_torn_run_is_read_as_far_as_possible(
+    audit: Audit, played: Played, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The writer was killed: the second turn was asked and has no answer, and the last line is half a line."""
     run = record(audit, played.insist, unlinked(1))
     events = run / "trials-000001.jsonl"

@@ -46,7 +46,7 @@ class Conversation:
         return Account.from_bytes(kept.data)
 
 
-async def test_an_account_of_each_turn_is_kept_and_what_came_late_with_the_next() -> None:
+async def test_an_account_of_each_turn_is_kept_and_late_content_is_in_the_next() -> None:
     conversation = Conversation(SiteKnowledge())
     accounts = [await conversation.turn(reply) for reply in REPLIES]
     assert [one.before for one in accounts] == [None] * 3
@@ -58,7 +58,7 @@ async def test_an_account_of_each_turn_is_kept_and_what_came_late_with_the_next(
     assert (verdict.word, verdict.wire) == ("differs", ("Children enter free of charge",))
 
 
-async def test_messages_without_a_text_of_the_reply_are_nothing_that_came_late() -> None:
+async def test_messages_without_a_text_of_the_reply_are_not_late_content() -> None:
     conversation = Conversation(SiteKnowledge())
     await conversation.turn(REPLIES[0])
     conversation.receive(ping=3)
@@ -67,9 +67,7 @@ async def test_messages_without_a_text_of_the_reply_are_nothing_that_came_late()
 
 @pytest.mark.parametrize("during", [False, True], ids=["before the next turn", "while it is answered"])
 @pytest.mark.parametrize("came", [True, False])
-async def test_a_first_text_that_came_is_no_agreement_once_another_that_came_stands_in_its_place(
-    during: bool, came: bool
-) -> None:
+async def test_a_first_text_does_not_agree_once_another_text_replaces_it(during: bool, came: bool) -> None:
     conversation = Conversation(SiteKnowledge())
     accounts = [await conversation.turn(reply) for reply in (*REPLIES[:2], "I shall ask the keeper.")]
     now = "The keeper says that it is in the cellar."
@@ -102,7 +100,7 @@ async def taught(met: SiteKnowledge) -> None:
             await conversation.turn(reply)
 
 
-async def test_an_end_that_came_before_others_taught_what_it_looks_like_is_seen_as_well() -> None:
+async def test_an_end_signal_is_recognised_even_if_learnt_only_later() -> None:
     met = SiteKnowledge()
     conversation = Conversation(met)
     await conversation.turn(REPLIES[0])
@@ -112,7 +110,7 @@ async def test_an_end_that_came_before_others_taught_what_it_looks_like_is_seen_
     assert conversation.witness.ended_at() == ended
 
 
-async def test_what_comes_while_nobody_answers_tells_no_end() -> None:
+async def test_messages_without_an_answer_show_no_end() -> None:
     met = SiteKnowledge()
     await taught(met)
     conversation = Conversation(met)
@@ -123,7 +121,7 @@ async def test_what_comes_while_nobody_answers_tells_no_end() -> None:
     assert conversation.witness.ended_at() is None
 
 
-async def test_the_end_that_other_conversations_taught_is_known_until_it_proves_wrong() -> None:
+async def test_an_end_learnt_from_other_conversations_is_trusted_until_it_proves_wrong() -> None:
     met = SiteKnowledge()
     await taught(met)
     conversation = Conversation(met)
@@ -134,7 +132,7 @@ async def test_the_end_that_other_conversations_taught_is_known_until_it_proves_
     assert conversation.witness.ended_at() is None
 
 
-def test_an_end_that_the_wire_tells_needs_a_second_of_quiet() -> None:
+def test_an_end_shown_by_the_wire_needs_a_second_of_quiet() -> None:
     assert Completion().judge(Sample(5.0, 0.9, 1.0, ended={WIRE: 4.2})) is None
     verdict = Completion().judge(Sample(5.2, 1.1, 1.0, ended={WIRE: 4.2}))
     assert verdict is not None

@@ -72,7 +72,7 @@ async def gone(window: Window) -> list[Any]:
     return list(await run(window.frames()[0], "() => window.gone"))
 
 
-async def test_a_click_that_is_said_to_have_failed_and_did_not_is_the_only_one(
+async def test_a_click_falsely_reported_as_failed_is_the_only_one(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     click = Part.click
@@ -87,7 +87,7 @@ async def test_a_click_that_is_said_to_have_failed_and_did_not_is_the_only_one(
         assert await gone(window) == [["button", "Which film?"]]
 
 
-async def test_the_ways_are_tried_one_after_the_other_and_the_one_that_worked_comes_first(browser: Browser) -> None:
+async def test_the_ways_are_tried_in_order_and_the_successful_one_comes_first(browser: Browser) -> None:
     async with showing(browser, KEYED) as window:
         place, what = await typed(window, "Which film?")
         assert (await send(window, place, "Which film?", what)).by == "Control+Enter"
@@ -95,7 +95,7 @@ async def test_the_ways_are_tried_one_after_the_other_and_the_one_that_worked_co
         assert place.ways[0] == "Control+Enter"
 
 
-async def test_a_page_that_takes_nothing_is_left_with_an_empty_box(browser: Browser) -> None:
+async def test_a_page_that_accepts_nothing_is_left_with_an_empty_box(browser: Browser) -> None:
     async with showing(browser, DEAF) as window:
         with pytest.raises(NotSent, match="not-sent"):
             await sent(window)
@@ -119,7 +119,7 @@ async def test_a_page_that_takes_nothing_is_left_with_an_empty_box(browser: Brow
         ),
     ],
 )
-async def test_what_stirred_is_never_sent_again_though_the_page_shows_nothing_of_it(
+async def test_a_turn_that_had_an_effect_is_never_sent_again_even_if_the_page_does_not_show_it(
     browser: Browser, leave: str
 ) -> None:
     page = SILENT.replace("TAKE_CLICK", 'keep("button")') + KEEPS.replace("LEAVE", leave)
@@ -161,7 +161,7 @@ CURLING = """<script>box.addEventListener("input", () => {
 });</script>"""
 
 
-async def test_typography_that_no_way_avoids_is_told_and_other_changes_are_never_sent(browser: Browser) -> None:
+async def test_unavoidable_typography_is_reported_and_other_changes_are_never_sent(browser: Browser) -> None:
     async with showing(browser, CLICKED + CURLING) as window:
         what = (await sent(window, 'Films -- like "Solaris"...')).typed
         assert what.text == "Films \u2013 like \u201dSolaris\u201d\u2026"
@@ -184,13 +184,13 @@ RULED = """<script>box.addEventListener("input", (event) => {
 @pytest.mark.parametrize(
     "said", ['Which films are called "Solaris"', pytest.param("I wonder...", marks=pytest.mark.soak)]
 )
-async def test_a_rule_of_an_editor_for_what_a_line_ends_in_is_not_woken(browser: Browser, said: str) -> None:
+async def test_an_editors_rule_about_line_ends_is_not_triggered(browser: Browser, said: str) -> None:
     async with showing(browser, BARE.replace("READ", "box.innerText") + RULED) as window:
         await sent(window, said)
         assert await gone(window) == [["button", said]]
 
 
-async def test_a_turn_that_was_given_to_a_page_and_is_then_not_to_be_typed_again_is_not_asked_again(
+async def test_a_turn_that_reached_a_page_and_cannot_be_typed_again_is_not_retried(
     browser: Browser,
 ) -> None:
     """The page has begun something with it: what it is nobody sees."""
@@ -203,7 +203,7 @@ async def test_a_turn_that_was_given_to_a_page_and_is_then_not_to_be_typed_again
             await sent(window)
 
 
-async def test_a_far_away_page_gets_time_to_connect_before_a_key_is_tried(browser: Browser) -> None:
+async def test_a_distant_page_gets_time_to_connect_before_a_key_is_tried(browser: Browser) -> None:
     async with showing(browser, CONNECTING, limits=Limits(act=1.5)) as window:
         window.traffic.lag = 5.0
         place, held = await typed(window, "Is anybody there?")

@@ -66,7 +66,7 @@ async def chatting(browser: Browser, known: Experience, page: str = CHAT) -> Asy
         pytest.param("before the next turn", marks=pytest.mark.soak),
     ],
 )
-async def test_an_answer_that_goes_on_after_it_was_taken_for_whole_is_named_and_asks_for_more_quiet(
+async def test_an_answer_that_continues_after_it_was_accepted_is_named_and_needs_more_quiet(
     browser: Browser, when: str
 ) -> None:
     known = Experience()
@@ -80,7 +80,7 @@ async def test_an_answer_that_goes_on_after_it_was_taken_for_whole_is_named_and_
 
 
 @pytest.mark.parametrize("more", [" And this is the rest of it.", ' See <a href="https://x.test/">this</a>.'])
-async def test_what_is_put_into_an_answer_after_a_sign_told_its_end_is_seen_and_waited_for_from_then_on(
+async def test_an_addition_after_a_sign_showed_the_end_is_seen_and_awaited_from_then_on(
     browser: Browser, more: str
 ) -> None:
     known = Experience()
@@ -112,7 +112,7 @@ WAYS = {
         for place, when in enumerate(("before the next turn", "while it is answered", "before the page closes"))
     ],
 )
-async def test_an_answer_that_was_only_put_up_until_another_came_is_named_and_not_believed_again(
+async def test_a_placeholder_that_was_accepted_is_named_and_not_accepted_again(
     browser: Browser, way: str, when: str
 ) -> None:
     known = Experience()
@@ -135,7 +135,7 @@ async def test_an_answer_that_was_only_put_up_until_another_came_is_named_and_no
     assert known.stand_in_seconds("The ferry leaves at eight.") is None
 
 
-async def test_words_that_another_answer_has_replaced_before_are_waited_on_and_noted_where_they_stay(
+async def test_words_that_another_answer_once_replaced_are_awaited_and_noted_if_they_stay(
     browser: Browser,
 ) -> None:
     known = Experience()
@@ -160,14 +160,14 @@ async def test_words_that_another_answer_has_replaced_before_are_waited_on_and_n
 
 
 @pytest.mark.parametrize("when", ["before the next turn", "before the page closes"])
-async def test_a_turn_that_the_page_shows_again_after_its_answer_was_sent_twice(browser: Browser, when: str) -> None:
+async def test_a_turn_that_the_page_repeats_after_its_answer_was_sent_twice(browser: Browser, when: str) -> None:
     async with chatting(browser, Experience(), SIGNED) as chat:
         await run(chat.place.frame, "() => log.append(...[...log.children].map((turn) => turn.cloneNode(true)))")
         with pytest.raises(Unanswered, match="sent-twice: after the answer, the page shows the previous turn twice"):
             await (chat.settle() if when.endswith("closes") else chat.say("And then?"))
 
 
-async def test_an_answer_that_stays_as_it_was_may_be_followed_and_settled(browser: Browser) -> None:
+async def test_an_answer_that_stays_unchanged_may_be_followed_and_is_settled(browser: Browser) -> None:
     known = Experience()
     async with chatting(browser, known) as chat:
         await run(chat.place.frame, "() => log.insertAdjacentHTML('beforeend', '<time>12:01</time>')")
@@ -207,7 +207,7 @@ def taken_from(before: Page) -> RecordedAnswer:
         ("Here it is: <i>as</i> it is, so it is.", True),
     ],
 )
-async def test_an_answer_that_says_more_than_it_did_has_gone_on_and_any_other_change_is_told(
+async def test_an_answer_with_more_text_has_continued_and_any_other_change_is_reported(
     now: str, grown: bool | None
 ) -> None:
     taken = taken_from(page("It is so."))
@@ -216,7 +216,7 @@ async def test_an_answer_that_says_more_than_it_did_has_gone_on_and_any_other_ch
         assert later is None or later.text == read_turn(page(now), "How?").text
 
 
-async def test_another_bubble_that_came_after_an_answer_is_part_of_it_before_more_is_said() -> None:
+async def test_another_bubble_after_an_answer_is_part_of_it_until_more_is_said() -> None:
     more = '<div h-id="5" class="bot" h-born="1400" h-said="1500"><p h-id="6">And more.</p></div>'
     later = taken_from(page("It is so.")).read_again(page("It is so.", after=more))
     assert later is not None
@@ -224,7 +224,7 @@ async def test_another_bubble_that_came_after_an_answer_is_part_of_it_before_mor
 
 
 @pytest.mark.parametrize(("made", "grown"), [("bot", True), ("day", None)])
-async def test_a_bubble_that_came_while_the_next_turn_was_typed_belongs_to_the_one_before(
+async def test_a_bubble_that_appeared_while_the_next_turn_was_typed_belongs_to_the_one_before(
     made: str, grown: bool | None
 ) -> None:
     more = f'<div h-id="5" class="{made}"><p h-id="6">And more.</p></div>'
@@ -234,7 +234,7 @@ async def test_a_bubble_that_came_while_the_next_turn_was_typed_belongs_to_the_o
     assert later is None or later.text == "It is so.\n\nAnd more."
 
 
-async def test_the_name_over_the_next_words_of_the_user_is_no_bubble_of_the_answer() -> None:
+async def test_the_name_over_the_users_next_words_is_not_a_bubble_of_the_answer() -> None:
     def listed(*rows: tuple[str, str]) -> Page:
         rows_html = "".join(
             f'<dt h-id="{place}" h-born="{place}"><b>{who}</b></dt><dd h-id="{place + 1}" h-born="{place}">{what}</dd>'
@@ -269,7 +269,7 @@ NEXT = '<div h-id="20" class="bot" h-born="1990"><p h-id="21">It was found in a 
     ],
     ids=["as it was", "made anew", "gone", "other words", "hidden", "gone with the user's words", "shortened"],
 )
-async def test_a_bubble_that_is_no_longer_there_was_no_answer(now: str, replaced: bool | None) -> None:
+async def test_a_bubble_that_is_no_longer_there_was_not_an_answer(now: str, replaced: bool | None) -> None:
     before = snapshot(f'<main role="log">{BUBBLES}</main>{COMPOSER}')
     taken = RecordedAnswer("How?", before, read_turn(before, "How?"), Habits())
     assert taken.turn.text == "It is so.\n\nAnna **is** looking it up."
@@ -278,7 +278,7 @@ async def test_a_bubble_that_is_no_longer_there_was_no_answer(now: str, replaced
     assert (later and later.replaced) == replaced
 
 
-async def test_an_answer_whose_elements_have_left_the_page_is_not_held_to_others() -> None:
+async def test_an_answer_whose_elements_have_left_the_page_is_not_compared() -> None:
     assert taken_from(page("It is so.")).read_later(snapshot(f'<main role="log">{AFTER}</main>{COMPOSER}')) is None
 
 
@@ -292,5 +292,5 @@ async def test_an_answer_whose_elements_have_left_the_page_is_not_held_to_others
         ("Yes.", "Yes.", False),
     ],
 )
-async def test_grown_is_what_keeps_every_word_in_its_place(before: str, now: str, grown: bool) -> None:
+async def test_an_answer_has_grown_if_every_word_keeps_its_place(before: str, now: str, grown: bool) -> None:
     assert has_grown(before, now) == grown

@@ -37,7 +37,7 @@ document.querySelector("form").onsubmit = (event) => {
 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("sweep", ["sweep", "strip"])
-async def test_what_a_page_becomes_before_it_is_first_looked_at_is_no_answer(
+async def test_the_pages_state_before_it_is_first_read_is_not_an_answer(
     browser: Browser, sweep: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     click = Part.click
@@ -84,7 +84,7 @@ document.querySelector("form").onsubmit = async (event) => {
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_short_answer_in_a_bubble_that_was_there_before_its_words_is_told_from_a_state(
+async def test_a_short_answer_in_an_existing_bubble_is_distinguished_from_a_state(
     browser: Browser,
 ) -> None:
     async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:

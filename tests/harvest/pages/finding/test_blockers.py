@@ -430,7 +430,7 @@ def kind_of(found: Blocker | None) -> str | None:
 
 
 @pytest.mark.parametrize("name", WALLS)
-def test_what_stands_in_the_way_is_named_and_clicked_away_by_agreeing_to_least(seen: Seen, name: str) -> None:
+def test_obstacles_are_named_and_closed_by_agreeing_to_least(seen: Seen, name: str) -> None:
     page = seen.walls[name]
     found = first(find_blockers(page))
     assert found is not None
@@ -441,30 +441,30 @@ def test_what_stands_in_the_way_is_named_and_clicked_away_by_agreeing_to_least(s
 
 
 @pytest.mark.parametrize("name", FREE)
-def test_what_only_speaks_of_such_things_is_not_in_the_way(seen: Seen, name: str) -> None:
+def test_text_about_obstacles_is_not_an_obstacle(seen: Seen, name: str) -> None:
     assert find_blockers(seen.walls[name]) == []
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_a_turn_came_to_nothing_only_where_structure_or_traffic_says_so(seen: Seen, name: str) -> None:
+def test_a_turn_has_failed_only_if_structure_or_traffic_says_so(seen: Seen, name: str) -> None:
     page, read = seen.turns[name]
     turn = TURNS[name]
     found = find_refusal(page, read, faults=turn.faults, begun=turn.begun)
     assert kind_of(found) == turn.kind, (found, read)
 
 
-def test_a_status_names_what_a_page_without_a_chat_is() -> None:
+def test_a_status_names_the_kind_of_a_page_without_a_chat() -> None:
     page = Page(Node("h-page", {"url": "https://a.example/"}), "https://a.example/", "Sorry", 800, 600)
     kinds = {401: "login", 403: "error", 404: "error", 429: "rate-limit", 500: "error", 503: "maintenance", 200: None}
     for status, kind in kinds.items():
         assert kind_of(first(find_blockers(page, status=status))) == kind, status
 
 
-def test_a_status_does_not_matter_where_one_can_talk(seen: Seen) -> None:
+def test_a_status_does_not_matter_where_a_chat_is_possible(seen: Seen) -> None:
     assert find_blockers(seen.walls["a chat"], status=404) == []
 
 
-def test_a_window_to_click_away_goes_before_a_wall_that_cannot_be(seen: Seen) -> None:
+def test_a_window_that_can_be_closed_comes_before_a_wall_that_cannot(seen: Seen) -> None:
     found = find_blockers(seen.walls["a window before there is a chat"], status=503)
     assert [one.kind for one in found] == ["modal", "maintenance"]
 
@@ -476,7 +476,7 @@ def looked(markup: str, asked: bool = True) -> Page:
     return parse_page(f"<h-page {head}>{markup}</h-page>")
 
 
-def test_a_site_names_what_blocks_by_selector_by_words_or_by_both() -> None:
+def test_a_site_names_obstacles_by_selector_by_words_or_by_both() -> None:
     notice = '<p h-id="1" h-box="0,0,300,20" h-site="blocked-1">Our robots are asleep</p>'
     for block, kind in (
         ({"kind": "maintenance", "selector": ".x"}, "maintenance"),
@@ -490,7 +490,7 @@ def test_a_site_names_what_blocks_by_selector_by_words_or_by_both() -> None:
         assert kind_of(first(find_blockers(looked(notice, asked=False), site=site))) == kind, block
 
 
-def test_what_a_site_calls_an_error_counts_only_in_the_turn_it_came_in() -> None:
+def test_an_error_defined_by_the_site_counts_only_in_the_turn_it_came_in() -> None:
     said = '<div h-id="9" h-box="0,0,300,20" h-born="5">Are the robots asleep?</div>'
     site = site_of({"blocked": [{"kind": "error", "text": "robots asleep"}, {"kind": "error", "text": "no power"}]})
     for markup, kind in (
@@ -501,7 +501,7 @@ def test_what_a_site_calls_an_error_counts_only_in_the_turn_it_came_in() -> None
         assert kind_of(find_refusal(page, read_turn(page, "Are the robots asleep?"), site=site)) == kind
 
 
-def test_a_site_names_what_is_clicked_away() -> None:
+def test_a_site_names_windows_to_close() -> None:
     page = looked('<b h-id="1" h-box="0,0,30,20" h-site="dismiss-2">Later</b>', asked=False)
     found = first(find_blockers(page, site=site_of({"dismiss": [".a", ".b"]})))
     assert found is not None

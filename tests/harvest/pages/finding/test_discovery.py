@@ -176,7 +176,7 @@ def marked(page: Page, mark: str) -> Node | None:
 
 
 @pytest.mark.parametrize("name", TALKING)
-def test_the_box_to_type_in_is_found_among_others(looks: dict[str, Page], name: str) -> None:
+def test_the_text_box_is_found_among_others(looks: dict[str, Page], name: str) -> None:
     found = find_composer(looks[name])
     assert found[0].node is marked(looks[name], "here"), found
     assert found[0].score >= 0.6
@@ -185,7 +185,7 @@ def test_the_box_to_type_in_is_found_among_others(looks: dict[str, Page], name: 
 
 
 @pytest.mark.parametrize("name", TALKING)
-def test_the_button_that_sends_is_found_among_others(looks: dict[str, Page], name: str) -> None:
+def test_the_send_button_is_found_among_others(looks: dict[str, Page], name: str) -> None:
     composer, wanted = marked(looks[name], "here"), marked(looks[name], "there")
     assert composer is not None
     found = find_send(looks[name], composer)
@@ -194,12 +194,12 @@ def test_the_button_that_sends_is_found_among_others(looks: dict[str, Page], nam
 
 
 @pytest.mark.parametrize("name", SILENT)
-def test_no_box_is_good_enough_where_nobody_can_talk(looks: dict[str, Page], name: str) -> None:
+def test_no_box_is_good_enough_if_nobody_can_chat(looks: dict[str, Page], name: str) -> None:
     assert [one for one in find_composer(looks[name]) if one.score >= 0.5] == []
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_opens_a_chat_and_what_begins_another_are_found(looks: dict[str, Page], name: str) -> None:
+def test_buttons_for_opening_a_chat_and_beginning_another_are_found(looks: dict[str, Page], name: str) -> None:
     page = looks[name]
     find = {"launcher": find_launcher, "start": find_launcher, "new": find_new_chat}
     found = find[next(word for word in find if word in name)](page)
@@ -207,7 +207,7 @@ def test_what_opens_a_chat_and_what_begins_another_are_found(looks: dict[str, Pa
 
 
 @pytest.mark.parametrize("name", TALKING)
-def test_a_page_to_talk_on_needs_no_launcher(looks: dict[str, Page], name: str) -> None:
+def test_a_page_with_a_chat_needs_no_launcher(looks: dict[str, Page], name: str) -> None:
     found = find_launcher(looks[name])
     assert found is None or found.score < 0.9
 
@@ -228,7 +228,7 @@ def looks_with(fonts: str) -> dict[str, Page]:
 
 
 @pytest.mark.parametrize("fonts", [*FEW_FONTS, pytest.param(FONTS[2], marks=pytest.mark.soak)])
-def test_the_way_is_found_whatever_fonts_there_are(fonts: str) -> None:
+def test_the_way_is_found_with_any_fonts(fonts: str) -> None:
     others = looks_with(fonts)
     for name in TALKING:
         composer, wanted = marked(others[name], "here"), marked(others[name], "there")
@@ -243,7 +243,7 @@ def test_the_way_is_found_whatever_fonts_there_are(fonts: str) -> None:
 
 
 @pytest.mark.parametrize("among", [FEW_FONTS, pytest.param(FONTS, marks=pytest.mark.soak)])
-def test_a_browser_has_the_fonts_that_it_is_given_and_no_others(among: Sequence[str]) -> None:
+def test_a_browser_has_only_its_given_fonts(among: Sequence[str]) -> None:
     widths = {fonts: tuple(node.get("h-box") for node in looks_with(fonts)["Spanish"].walk()) for fonts in among}
     assert len(set(widths.values())) == len(among)
 
@@ -260,11 +260,11 @@ def test_a_disabled_box_is_known_but_not_good_enough_to_type_into() -> None:
 
 
 @pytest.mark.parametrize("about", ['h-hide="1"', 'type="email"', 'type="password"'])
-def test_what_is_hidden_or_takes_an_address_is_no_candidate(about: str) -> None:
+def test_hidden_and_address_boxes_are_not_candidates(about: str) -> None:
     assert find_composer(box(f'<input h-id="1" h-box="100,700,800,40" h-edit="1" {about}/>')) == []
 
 
-def test_scores_are_shares_and_reasons_say_what_spoke_for_and_against() -> None:
+def test_scores_are_probabilities_and_reasons_name_the_evidence() -> None:
     page = box('<textarea h-id="1" h-box="100,700,800,40" h-edit="1" placeholder="Message" aria-hidden="true"/>')
     (found,) = find_composer(page)
     assert 0 < found.score < 1
@@ -289,7 +289,7 @@ def test_a_large_page_takes_little_time() -> None:
     assert time.process_time() - begun < 2.0
 
 
-def test_words_are_whole_where_a_script_has_spaces_and_anywhere_where_it_has_none() -> None:
+def test_words_are_whole_in_scripts_with_spaces_and_anywhere_in_others() -> None:
     assert "Send now" in SEND
     assert "Sender" not in SEND
     assert "メッセージを送信する" in SEND
@@ -299,7 +299,7 @@ def test_words_are_whole_where_a_script_has_spaces_and_anywhere_where_it_has_non
     assert NEW_CHAT.find("Start a NEW CHAT here") == "Start a NEW CHAT"
 
 
-def test_the_words_of_a_name_are_told_apart_and_states_are_none() -> None:
+def test_the_words_of_a_name_are_separated_and_states_are_left_out() -> None:
     assert code_words("chat-inputBox send_btn2 disabled:hidden data-[error]:red") == {
         "chat",
         "input",

@@ -76,7 +76,7 @@ async def seen(browser: Browser) -> dict[str, Page]:
 
 
 @pytest.mark.parametrize("name", DOORS)
-def test_what_a_page_asks_first_is_known(seen: dict[str, Page], name: str) -> None:
+def test_fields_before_a_chat_are_recognised(seen: dict[str, Page], name: str) -> None:
     door = find_door(seen[name])
     assert door is not None
     for asked in DOORS[name][1]:
@@ -87,13 +87,13 @@ def test_what_a_page_asks_first_is_known(seen: dict[str, Page], name: str) -> No
 
 
 @pytest.mark.parametrize("name", FREE)
-def test_a_page_that_asks_nothing_first_is_none_of_these(seen: dict[str, Page], name: str) -> None:
+def test_a_page_without_fields_before_the_chat_has_none_of_these(seen: dict[str, Page], name: str) -> None:
     assert find_door(seen[name]) is None
     if "chat" in name:
         assert any(one.score >= 0.5 for one in find_composer(seen[name]))
 
 
-def test_what_to_write_in_a_site_file_is_said() -> None:
+def test_the_needed_entries_of_a_site_file_are_named() -> None:
     door = Door(("Your name", "terms"), (("input[name='n']", "Audit"), ("#terms", True)), "form button")
     assert door.advice == "fill: {'input[name=''n'']': 'Audit', '#terms': true} and open: ['form button']"
 
@@ -144,7 +144,7 @@ async def _played() -> list[Any]:
     return outcomes
 
 
-def test_a_page_that_asks_first_is_left_alone_and_says_what_a_site_file_needs(played: list[Any]) -> None:
+def test_a_page_with_fields_before_the_chat_is_not_changed_and_names_the_site_file_entries(played: list[Any]) -> None:
     fault = played[0]
     assert isinstance(fault, Denied)
     assert fault.reason == "asks-first"
@@ -152,6 +152,6 @@ def test_a_page_that_asks_first_is_left_alone_and_says_what_a_site_file_needs(pl
     assert "fill: {" in fault.detail
 
 
-def test_a_site_file_answers_what_a_page_asks_first(played: list[Any]) -> None:
+def test_a_site_file_fills_in_the_fields_before_a_chat(played: list[Any]) -> None:
     assert isinstance(played[1], Reply)
     assert played[1].turn.answer.text == "You are: An audit, Tables, true."

@@ -72,7 +72,7 @@ def test_every_selector_finds_its_element_and_nothing_else_in_the_browser_too(se
     assert made >= 30
 
 
-def test_names_and_marks_go_before_classes_and_position(seen: Any) -> None:
+def test_names_and_marks_come_before_classes_and_position(seen: Any) -> None:
     page, _ = seen
     assert selector_for(page, of(page, "textarea")) == 'textarea[aria-label="Ask \\"Robin\\""]'
     assert selector_for(page, of(page, "input")) == 'input[name="q"]'
@@ -82,7 +82,7 @@ def test_names_and_marks_go_before_classes_and_position(seen: Any) -> None:
     assert selector_for(page, box) == '[data-testid="box"]'
 
 
-def test_position_is_the_last_resort_and_what_tools_make_up_is_never_used(seen: Any) -> None:
+def test_position_is_the_last_resort_and_generated_names_are_never_used(seen: Any) -> None:
     page, found = seen
     assert selector_for(page, of(page, "li", 1)) == "ul > li:nth-of-type(2)"
     for css in found:
@@ -98,7 +98,7 @@ def test_a_selector_does_not_cross_the_edge_of_a_shadow_root(seen: Any) -> None:
     assert "x-chat" not in found
 
 
-def test_bubbles_are_named_together_and_apart_from_the_users(seen: Any) -> None:
+def test_bubbles_are_selected_together_and_separately_from_the_users(seen: Any) -> None:
     page, _ = seen
     assert selector_for_all(page, classed(page, "bot")) == ".bot"
     assert selector_for_all(page, classed(page, "md")) == ".md"
@@ -108,7 +108,7 @@ def test_bubbles_are_named_together_and_apart_from_the_users(seen: Any) -> None:
     assert selector_for_all(page, []) is None
 
 
-def test_what_must_never_match_is_not_matched_nor_anything_around_it(seen: Any) -> None:
+def test_excluded_elements_and_their_surroundings_are_never_matched(seen: Any) -> None:
     page, _ = seen
     texts = [node for node in page.walk() if node.tag == "p"]
     assert selector_for_all(page, texts[1:2], never=texts[:1]) == ".md > p"
@@ -141,7 +141,7 @@ def test_what_must_never_match_is_not_matched_nor_anything_around_it(seen: Any) 
         "group",
     ],
 )
-def test_a_made_up_or_merely_decorative_class_is_not_stable(name: str) -> None:
+def test_a_generated_or_merely_decorative_class_is_not_stable(name: str) -> None:
     assert not is_stable_class(name)
 
 
@@ -163,7 +163,7 @@ def test_a_made_up_or_merely_decorative_class_is_not_stable(name: str) -> None:
         "bubble",
     ],
 )
-def test_a_class_that_says_what_it_is_is_stable(name: str) -> None:
+def test_a_descriptive_class_is_stable(name: str) -> None:
     assert is_stable_class(name)
 
 
@@ -193,7 +193,7 @@ def trees(draw: st.DrawFn) -> Page:
 
 @settings(max_examples=60)
 @given(page=trees())
-def test_a_selector_is_one_that_a_site_file_takes_and_is_not_used_twice(page: Page) -> None:
+def test_a_selector_is_valid_in_a_site_file_and_is_not_used_twice(page: Page) -> None:
     made = [css for node in page.walk() if node is not page.root and (css := selector_for(page, node))]
     assert len(made) == len(set(made))
     for css in made:

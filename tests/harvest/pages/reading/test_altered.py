@@ -86,12 +86,12 @@ def test_words_in_another_form_of_unicode_are_the_same_words(
         ("Where?", "[1] On the map."),
     ],
 )
-def test_an_answer_that_has_words_of_the_users_is_none_of_theirs(said: str, shown: str) -> None:
+def test_an_answer_that_contains_words_of_the_user_is_not_the_users(said: str, shown: str) -> None:
     assert likeness_to_said(said, shown) == 0
     assert share_kept(said, shown) <= 1
 
 
-def test_an_answer_that_repeats_the_users_words_as_they_were_is_read_whole_where_their_own_bubble_masks_them() -> None:
+def test_an_answer_that_repeats_the_users_words_is_read_completely_if_their_own_bubble_masks_them() -> None:
     found = read(
         user("My number is ••••."), bot("You said:</p><p>My number is 4711.</p><p>Thanks."), said="My number is 4711."
     )
@@ -101,14 +101,14 @@ def test_an_answer_that_repeats_the_users_words_as_they_were_is_read_whole_where
 @pytest.mark.parametrize(
     "title", ["<h1{}>{}</h1>", '<div class="chat-title"{}>{}</div>', "<section{}><p>{}</p></section>"]
 )
-def test_what_a_conversation_is_called_by_are_not_the_users_words(title: str) -> None:
+def test_the_title_of_a_conversation_is_not_the_users_words(title: str) -> None:
     named = title.format(' h-born="2"', f"{SAID[:30]}…")
     log = f'<div class="log">{user(SAID, born=60)}{bot()}</div>'
     found = read_turn(snapshot(f"<main>{named}{log}{COMPOSER}</main>"), SAID)
     assert (found.text, found.how) == ("At nine.", "echo")
 
 
-def test_what_stands_where_the_users_words_stood_before_is_theirs_whatever_it_says() -> None:
+def test_text_where_the_users_words_were_before_is_theirs_whatever_it_says() -> None:
     known = habits()
     assert known.apart
     found = read(user(OTHER), bot(), habits=known)
@@ -122,7 +122,7 @@ def test_what_stands_where_the_users_words_stood_before_is_theirs_whatever_it_sa
 
 
 @pytest.mark.parametrize("around", ["{}{}", '<div class="turn" h-born="5">{}{}</div>'])
-def test_what_came_at_the_press_before_a_byte_did_is_no_answer(around: str) -> None:
+def test_text_at_the_press_before_any_byte_is_not_an_answer(around: str) -> None:
     turn = around.format(user(OTHER, kind="m"), bot(kind="m"))
     assert (read(turn, heard=0.3).text, read(turn, heard=0.3).how) == ("At nine.", "early")
     alone = around.format(user(OTHER, kind="m"), "")
@@ -134,12 +134,12 @@ def test_what_came_at_the_press_before_a_byte_did_is_no_answer(around: str) -> N
     assert read(user(OTHER, born=320, kind="m"), heard=0.3).text == OTHER
 
 
-def test_what_came_early_teaches_nothing_about_the_place_of_the_users_words() -> None:
+def test_early_text_teaches_nothing_about_the_place_of_the_users_words() -> None:
     page = snapshot(f'<main><div class="log">{user(OTHER)}{bot()}</div>{COMPOSER}</main>')
     assert learn_habits(page, read_turn(page, SAID, heard=0.3)).user == ()
 
 
-def test_habits_of_old_recordings_are_read_and_new_ones_come_back() -> None:
+def test_habits_of_old_recordings_are_read_and_new_ones_are_read_back() -> None:
     known = habits()
     assert Habits.from_json(known.as_json()) == known
     old = {key: value for key, value in known.as_json().items() if key != "apart"}

@@ -52,7 +52,7 @@ def read(reply: str, *, user: str = "", before: str = "") -> ReadTurn:
         (f'<p>One <button><img alt="Copy" {SMALL}/></button> two</p>', "One two"),
     ],
 )
-def test_a_small_picture_in_the_words_is_read_as_what_it_is_called(body: str, text: str) -> None:
+def test_a_small_picture_in_the_words_is_read_by_its_label(body: str, text: str) -> None:
     assert markdown(element(body)) == text
     assert read(f'<div class="b">{body}</div>').text == text
 
@@ -77,7 +77,7 @@ FACES = [
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_the_face_of_who_speaks_is_no_word(face: str) -> None:
+def test_the_face_of_a_speaker_is_not_a_word(face: str) -> None:
     assert read(f'{face}<div class="b"><p>Yes, at noon.</p></div>').text == "Yes, at noon."
     assert (read(face).text, read(face).doubtful) == ("", None)
 
@@ -98,7 +98,7 @@ def test_a_named_picture_that_opens_the_users_bubble_too_is_a_face() -> None:
         ('<img alt="🌊" {0}/><span>At noon.</span>', "🌊At noon."),
     ],
 )
-def test_a_picture_beside_the_element_with_the_words_is_a_face(inside: str, text: str) -> None:
+def test_a_picture_next_to_the_element_with_the_words_is_a_face(inside: str, text: str) -> None:
     reply = f'<ul><li h-born="300">{inside.format(SMALL)}</li></ul>'
     body = f'<main><ul><li h-born="5">{SAID}</li></ul>{reply}{COMPOSER}</main>'
     assert read_turn(snapshot(body), SAID).text.removeprefix("- ") == text

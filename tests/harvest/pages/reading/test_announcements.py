@@ -136,12 +136,12 @@ Votre file contient 3 éléments : a, b et c.
 
 
 @pytest.mark.parametrize("line", LINES.strip().split("\n"))
-def test_who_comes_or_goes_and_where_one_waits_is_announced(line: str) -> None:
+def test_arrivals_departures_and_queues_are_announcements(line: str) -> None:
     assert is_announcement(line)
 
 
 @pytest.mark.parametrize("answer", ANSWERS.strip().split("\n"))
-def test_what_is_said_of_such_things_is_no_announcement(answer: str) -> None:
+def test_text_about_arrivals_is_not_an_announcement(answer: str) -> None:
     assert not is_announcement(answer)
 
 

@@ -30,7 +30,7 @@ def read(inside: str, *, before: str = "", after: str = "", box: str = 'h-edge="
         '<div class="note" h-born="290">Case 4711 was opened</div>',
     ],
 )
-def test_a_line_of_the_log_beside_the_bubble_is_not_said(line: str) -> None:
+def test_a_line_of_the_log_next_to_the_bubble_is_not_part_of_the_answer(line: str) -> None:
     for turn in (read(ANSWER, before=line), read(ANSWER, after=line)):
         assert turn.text == ANSWER
     small = line.replace('class="', 'h-font="12" class="')
@@ -47,19 +47,19 @@ def test_a_line_of_the_log_beside_the_bubble_is_not_said(line: str) -> None:
         f'<div class="line" h-born="290">{"Bring shoes that may get dirty, and a coat against the wind. " * 2}</div>',
     ],
 )
-def test_another_part_of_the_answer_is_said(part: str) -> None:
+def test_another_part_of_the_answer_is_read(part: str) -> None:
     assert read(ANSWER, before=part).text.endswith(ANSWER)
     assert read(ANSWER, before=part).text != ANSWER
 
 
-def test_a_line_that_looks_like_the_bubbles_is_said() -> None:
+def test_a_line_that_looks_like_the_bubbles_is_read() -> None:
     assert (
         read(ANSWER, before='<div class="x" h-born="290">On which day?</div>', box="").text
         == f"On which day?\n\n{ANSWER}"
     )
 
 
-def test_what_is_said_of_how_answers_came_about_is_left_out_of_later_ones_too() -> None:
+def test_notes_on_how_answers_were_made_are_left_out_of_later_ones_too() -> None:
     line = '<div class="x">Answered by kiln-2 in 1.{0} s · 4{0} tokens</div>'
     earlier = (
         f'<div class="msg mine">Hello</div><div class="msg theirs"><p>Good day to you all.</p>{line.format(1)}</div>'
@@ -69,7 +69,7 @@ def test_what_is_said_of_how_answers_came_about_is_left_out_of_later_ones_too() 
     assert read_turn(snapshot(f"<main>{log}{COMPOSER}</main>"), SAID).text == ANSWER
 
 
-def test_an_advertisement_in_the_log_is_not_said() -> None:
+def test_an_advertisement_in_the_log_is_left_out() -> None:
     assert read(ANSWER, after='<div class="ad" h-edge="1" h-born="320">Clay by the ton.</div>').text == ANSWER
 
 
@@ -88,7 +88,7 @@ def test_the_users_words_quoted_over_the_answer_are_not_the_answer(quote: str) -
     assert any(SAID[:20] in line for line in turn.left_out)
 
 
-def test_an_answer_may_repeat_or_quote_and_a_quotation_alone_is_one() -> None:
+def test_an_answer_may_repeat_or_quote_and_may_be_only_a_quotation() -> None:
     assert read(f"<p>{SAID}</p><p>{ANSWER}</p>").text == f"{SAID}\n\n{ANSWER}"
     assert read(f"<blockquote>The kiln opens late.</blockquote><p>{ANSWER}</p>").text.startswith(
         "> The kiln opens late."
@@ -111,6 +111,6 @@ def test_an_answer_may_repeat_or_quote_and_a_quotation_alone_is_one() -> None:
         ("The kiln, fired in 3 hours", False),
     ],
 )
-def test_what_a_page_says_of_how_an_answer_came_about(line: str, told: bool) -> None:
+def test_notes_of_a_page_on_how_an_answer_was_made(line: str, told: bool) -> None:
     assert is_origin_note(line) == told
     assert read(f'<p>{ANSWER}</p><div class="x">{line}</div>').text == (ANSWER if told else f"{ANSWER}\n\n{line}")

@@ -77,7 +77,7 @@ def test_a_figure_within_an_answer_leaves_a_trace_and_a_voice_beside_words_does_
         "<button>Download</button>",
     ],
 )
-def test_faces_icons_and_votes_are_no_answer(figure: str) -> None:
+def test_faces_icons_and_votes_are_not_an_answer(figure: str) -> None:
     turn = read(figure)
     assert (turn.text, turn.doubtful) == ("", None)
     assert read(f"{figure}<p>A bridge.</p>").text == "A bridge."
@@ -118,12 +118,12 @@ def test_the_same_small_picture_alone_or_with_another_link_is_another_answer(fir
         '<div h-born="5" h-box="820,15,40,24">✓</div>',
     ],
 )
-def test_what_stands_in_the_users_row_and_came_with_it_is_no_answer(face: str) -> None:
+def test_elements_in_the_users_row_that_came_with_it_are_not_an_answer(face: str) -> None:
     silent = read("", row=face)
     assert (silent.text, silent.doubtful) == ("", None)
     assert read("<p>A bridge.</p>", row=face).text == "A bridge."
 
 
-def test_a_short_answer_in_the_users_row_that_came_later_is_read() -> None:
+def test_a_short_answer_that_appears_later_in_the_users_row_is_read() -> None:
     turn = read("", row='<div h-born="5" h-said="900" h-box="820,15,40,24">Yes</div>')
     assert (turn.doubtful or turn).text == "Yes"

@@ -88,7 +88,7 @@ def read(body: str) -> str:
         ),
     ],
 )
-def test_what_is_seen_is_written_as_markdown(body: str, text: str | None) -> None:
+def test_visible_text_is_written_as_markdown(body: str, text: str | None) -> None:
     assert read(body) == (text if text is not None else "![P](https://a.org/p.png)\nA")
 
 
@@ -107,7 +107,7 @@ def test_what_is_seen_is_written_as_markdown(body: str, text: str | None) -> Non
         ("2<sup>n</sup> <sup>1</sup>/<sub>2</sub> m<sup><b>2</b></sup>", "2ⁿ ¹/₂ m²"),
     ],
 )
-def test_raised_and_lowered_figures_are_not_read_with_what_they_stand_at(body: str, text: str) -> None:
+def test_superscripts_and_subscripts_are_not_merged_with_their_neighbours(body: str, text: str) -> None:
     assert read(f"<p>{body}</p>") == text
 
 
@@ -143,7 +143,7 @@ def test_raised_and_lowered_figures_are_not_read_with_what_they_stand_at(body: s
         ('<b><a href="https://a.org/x">https://a.org/x</a></b>', "**https://a.org/x**"),
     ],
 )
-def test_links_keep_where_they_lead(body: str, text: str) -> None:
+def test_links_keep_their_targets(body: str, text: str) -> None:
     assert read(body) == text
 
 
@@ -193,7 +193,7 @@ def test_links_keep_where_they_lead(body: str, text: str) -> None:
         ('<code h-show="block" h-space="pre">a\n b</code>', "```\na\n b\n```"),
     ],
 )
-def test_code_is_kept_to_the_space(body: str, text: str) -> None:
+def test_code_keeps_every_space(body: str, text: str) -> None:
     assert read(f"<p>x</p>{body}") == f"x\n\n{text}"
 
 
@@ -219,11 +219,11 @@ def test_code_is_kept_to_the_space(body: str, text: str) -> None:
         ("<table><tr><td>One</td><td><pre><code>x</code></pre></td></tr></table>", "One\n\n```\nx\n```"),
     ],
 )
-def test_tables_have_rows_and_tables_that_only_place_have_none(body: str, text: str) -> None:
+def test_tables_have_rows_and_layout_tables_have_none(body: str, text: str) -> None:
     assert read(body) == text
 
 
-def test_markdown_that_is_shown_raw_comes_out_verbatim() -> None:
+def test_raw_markdown_is_read_verbatim() -> None:
     raw = "# Title\n\n1. *One*\n   - `two`\n\n| a | b |\n|---|---|\n\n```\n  code\n```\n\n\nhttps://a.org/x_y_z"
     assert read(f'<div h-space="pre">{raw}</div>') == raw
     assert read(f'<span h-space="pre">{raw}</span>') == raw
@@ -232,7 +232,7 @@ def test_markdown_that_is_shown_raw_comes_out_verbatim() -> None:
     assert read('<div h-space="pre"><p h-space="normal">a\n  b</p></div>') == "a b"
 
 
-def test_lines_that_stand_apart_on_the_page_are_paragraphs() -> None:
+def test_visually_separate_lines_are_paragraphs() -> None:
     near = '<div h-box="0,0,90,20">One</div><div h-box="0,22,90,20">Two</div>'
     apart = '<div h-box="0,0,90,20">One</div><div h-box="0,36,90,20">Two</div>'
     inside = '<div h-box="0,0,90,30"><div h-box="0,0,90,20">One</div></div><div h-box="0,30,90,20">Two</div>'
@@ -244,7 +244,7 @@ def placed(tag: str, *words: tuple[str, int, int]) -> str:
     return "".join(f'<{tag} h-box="{x},{y},{10 * len(word)},20">{word}</{tag}>' for word, x, y in words)
 
 
-def test_words_that_lie_apart_without_white_space_are_words() -> None:
+def test_words_separated_only_by_layout_are_words() -> None:
     faded_in = placed("span", ("The", 0, 0), ("mill", 34, 0), ("is", 0, 24), ("old", 24, 24))
     right_to_left = placed("b", ("הטחנה", 200, 0), ("ישנה", 156, 0), ("מאוד", 200, 24))
     letters = placed("i", ("m", 0, 0), ("i", 10, 0), ("l", 20, 0), ("l", 0, 24))
@@ -274,7 +274,7 @@ def test_numbers_of_a_list_may_come_from_a_style() -> None:
     assert read('<ul><li h-count="1">a</li><li>b</li></ul>') == "- a\n- b"
 
 
-def test_marks_of_writing_direction_alone_are_no_paragraph() -> None:
+def test_marks_of_writing_direction_alone_are_not_a_paragraph() -> None:
     assert read("<div>\u200f<p>שלום</p>\u2069</div>") == "שלום"
     assert read("<p>\u2067שלום\u2069, Ada</p>") == "\u2067שלום\u2069, Ada"
 
@@ -286,7 +286,7 @@ def test_a_bubble_that_is_one_pre_with_links_is_prose() -> None:
     assert read('<pre>x = <span class="k">1</span></pre>') == "```\nx = 1\n```"
 
 
-def test_what_is_dropped_is_not_written_and_any_element_can_be_the_root() -> None:
+def test_dropped_elements_are_not_written_and_any_element_can_be_the_root() -> None:
     page = snapshot("<ul><li>a <b>x</b></li><li>b</li></ul>")
     items = [node for node in page.walk() if node.tag == "li"]
     bold = next(node for node in page.walk() if node.tag == "b")
@@ -386,7 +386,7 @@ QUOTE = (
 
 
 @given(st.lists(st.one_of(SIMPLE, QUOTE), min_size=1, max_size=5).map(distinct))
-def test_markdown_that_was_rendered_is_read_back_as_it_was_written(blocks: list[str]) -> None:
+def test_rendered_markdown_is_read_back_as_it_was_written(blocks: list[str]) -> None:
     written = "\n\n".join(blocks)
     assert read(RENDERER.render(written)) == written
     assert [link.href for link in links_in(read(RENDERER.render(written)))] == [link.href for link in links_in(written)]
@@ -409,7 +409,7 @@ LISTED = "```\nls -l\npwd\n```"
         "<div><pre>1\n2</pre><pre><code>ls -l\npwd</code></pre></div>",
     ],
 )
-def test_numbers_of_lines_and_what_cannot_be_copied_are_no_code(body: str) -> None:
+def test_line_numbers_and_unselectable_text_are_not_code(body: str) -> None:
     assert read(body) == LISTED
 
 
@@ -425,9 +425,9 @@ def test_numbers_of_lines_and_what_cannot_be_copied_are_no_code(body: str) -> No
         ("<span>1</span> one\ntwo", "1 one\ntwo"),
     ],
 )
-def test_numbers_that_are_code_stay(body: str, code: str) -> None:
+def test_numbers_that_are_code_are_kept(body: str, code: str) -> None:
     assert read(f'<pre h-space="pre"><code>{body}</code></pre>') == f"```\n{code}\n```"
 
 
-def test_a_list_of_numbers_beside_no_code_stays() -> None:
+def test_a_list_of_numbers_not_next_to_code_is_kept() -> None:
     assert read("<pre>1\n2\n3</pre><p>a</p>") == "```\n1\n2\n3\n```\n\na"

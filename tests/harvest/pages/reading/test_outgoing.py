@@ -30,31 +30,31 @@ def _wrapped(text: str) -> dict[str, str | bytes]:
 
 
 @pytest.mark.parametrize("kind", _wrapped(SAID))
-def test_a_turn_that_left_as_it_was_said_is_found(kind: str) -> None:
+def test_a_turn_that_was_sent_unchanged_is_found(kind: str) -> None:
     assert find_sent_text(["{}", _wrapped(SAID)[kind]], SAID) == SAID
 
 
 @pytest.mark.parametrize("kind", [kind for kind in _wrapped(SAID) if kind != "protobuf"])
-def test_a_turn_that_was_changed_is_told_as_it_left(kind: str) -> None:
+def test_a_turn_that_was_changed_is_reported_as_sent(kind: str) -> None:
     assert find_sent_text([_wrapped(CHANGED)[kind]], SAID) == CHANGED
 
 
-def test_words_that_have_run_together_are_told() -> None:
+def test_merged_words_are_reported() -> None:
     body = json.dumps({"text": SAID.replace("\n", "")})
     assert find_sent_text([body], SAID) == 'Which "best" films?Format: title — URL'
 
 
 @pytest.mark.parametrize("body", ["", "{}", b"\xff\x00\x01", '{"text": "Which films?"}', '"unfinished \\'])
-def test_what_holds_other_words_tells_nothing(body: str | bytes) -> None:
+def test_a_message_with_other_words_is_no_evidence(body: str | bytes) -> None:
     assert find_sent_text([body], SAID) is None
 
 
-def test_a_turn_without_letters_is_found_only_as_it_is() -> None:
+def test_a_turn_without_letters_is_found_only_unchanged() -> None:
     assert find_sent_text(['{"text": "?"}'], "?") == "?"
     assert find_sent_text(['{"text": "!"}'], "?") is None
 
 
-def test_a_turn_that_left_in_other_words_is_known_by_its_likeness() -> None:
+def test_a_turn_that_was_sent_in_other_words_is_recognised_by_its_likeness() -> None:
     said = "What is the damn price of 11 pieces?"
     censored = "What is the **** price of 11 pieces?"
     assert find_sent_text([json.dumps({"text": censored, "id": "a1"})], said) == censored

@@ -60,7 +60,7 @@ def test_links_that_come_with_an_answer_into_a_panel_are_its_sources(panel: str)
         assert read(panel.format(items(*LINKS, born="")), panel.format(left), habits).answer.sources == ()
 
 
-def test_a_link_that_only_leads_elsewhere_now_has_changed() -> None:
+def test_a_link_that_only_has_a_new_target_has_changed() -> None:
     panel = '<aside h-id="30"><h3 h-id="31">Sources</h3><ol h-id="32">{}</ol></aside>'
     turn = read(panel.format(items(LINKS[1], born="")), panel.format(items(LINKS[0], born="")))
     assert turn.answer.sources == SOURCES[:1]
@@ -75,12 +75,12 @@ def test_a_link_that_only_leads_elsewhere_now_has_changed() -> None:
         ("<footer>{}</footer>", "<footer>{}</footer>"),
     ],
 )
-def test_menus_and_advertisements_are_no_sources(before: str, now: str) -> None:
+def test_menus_and_advertisements_are_not_sources(before: str, now: str) -> None:
     turn = read(before.format(""), now.format(items(*LINKS)))
     assert (turn.answer.sources, turn.notes) == ((), ())
 
 
-def test_what_is_painted_anew_is_no_source_and_what_changes_without_a_name_is_noted() -> None:
+def test_redrawn_links_are_not_sources_and_unnamed_changes_are_noted() -> None:
     panel = '<aside h-id="30"><ul h-id="32">{}</ul></aside>'
     stood = panel.format(items(*LINKS, born=""))
     assert read(stood, panel.format(items(*LINKS, number=70))).answer.sources == ()

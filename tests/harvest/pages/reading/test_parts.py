@@ -45,7 +45,7 @@ def kept(turn: ReadTurn) -> ReadTurn:
         f'<div class="refs" h-hide="1">{TWO}</div>',
     ],
 )
-def test_links_in_what_is_folded_are_sources_and_its_heading_is_not_read(fold: str) -> None:
+def test_links_in_a_fold_are_sources_and_its_heading_is_not_read(fold: str) -> None:
     for turn in (found := read(f"<p>{ANSWER}</p>{fold}"), kept(found)):
         assert turn.text == ANSWER
         assert turn.answer.sources == SOURCES
@@ -62,7 +62,7 @@ def test_links_in_what_is_folded_are_sources_and_its_heading_is_not_read(fold: s
         f'<details><summary>Thinking</summary><h-text h-hide="1">Hm: </h-text><p h-hide="1">{TWO}</p></details>',
     ],
 )
-def test_what_is_thought_and_folded_is_no_source(fold: str) -> None:
+def test_folded_reasoning_is_not_a_source(fold: str) -> None:
     for turn in (found := read(f"{fold}<p>{ANSWER}</p>"), kept(found)):
         assert (turn.text, turn.answer.links, turn.answer.sources) == (ANSWER, (), ())
         assert turn.answer.thoughts.startswith("Hm:")
@@ -76,7 +76,7 @@ def test_a_fold_that_holds_more_than_sources_is_noted() -> None:
     assert turn.left_out == (more,)
 
 
-def test_the_lines_over_what_is_folded_are_read_and_what_is_folded_is_listed_in_order() -> None:
+def test_the_lines_over_folds_are_read_and_folds_are_listed_in_order() -> None:
     fold = '<details><summary>{}</summary><div h-hide="1">{}</div></details>'
     hall = fold.format("Hall 1", '<ul><li>from two</li><li>dubbed, see <a href="https://a.org/1">this</a></li></ul>')
     cafe = fold.format("Café", "closed")
@@ -88,7 +88,7 @@ def test_the_lines_over_what_is_folded_are_read_and_what_is_folded_is_listed_in_
     assert (alone.text, alone.left_out, alone.notes) == ("Café", ("closed",), (FOLDED_NOTE,))
 
 
-def test_what_is_not_folded_stays_and_menus_and_hints_are_no_sources() -> None:
+def test_unfolded_text_is_kept_and_menus_and_hints_are_not_sources() -> None:
     assert read(f"<p>{ANSWER}</p><details open=''><summary>Sources</summary><p>{TWO}</p></details>").links
     for other in (
         f'<button>Share</button><div h-hide="1">{TWO}</div>',
@@ -123,7 +123,7 @@ def test_the_rest_of_a_text_that_is_on_the_page_is_read(reply: str) -> None:
         ("<button>Continue</button>", ""),
     ],
 )
-def test_an_answer_of_which_the_page_holds_back_the_rest_is_marked(control: str, behind: str) -> None:
+def test_an_answer_whose_rest_the_page_withholds_is_marked(control: str, behind: str) -> None:
     turn = read(f"<p>It is Alien, of</p>{control}", behind)
     assert (turn.text, turn.notes) == ("It is Alien, of", (GOES_ON_NOTE,))
 
@@ -138,7 +138,7 @@ def test_an_answer_of_which_the_page_holds_back_the_rest_is_marked(control: str,
         '<pre h-cut="1"><code>ls</code></pre><button>Show more</button>',
     ],
 )
-def test_a_button_that_holds_nothing_back_marks_nothing(control: str) -> None:
+def test_a_button_that_withholds_nothing_marks_nothing(control: str) -> None:
     assert read(f"<p>{ANSWER}</p>{control}").rest == ""
 
 
@@ -169,7 +169,7 @@ PAGE = '<div h-ink="rgb(0, 0, 0)" h-font="16">{}</div>'
         block(f"<p>{THOUGHT}</p><p>And so on.</p>", born=800, look=f'{GREY} h-edge="1"') + LATE,
     ],
 )
-def test_reasoning_that_stays_in_view_is_kept_apart(reply: str) -> None:
+def test_visible_reasoning_is_kept_apart(reply: str) -> None:
     for turn in (found := read(PAGE.format(reply)), kept(found)):
         assert turn.text == ANSWER
         assert turn.answer.thoughts.strip("*").startswith(THOUGHT)
@@ -197,7 +197,7 @@ def test_a_first_paragraph_is_part_of_the_answer(reply: str) -> None:
     assert turn.answer.thoughts == ""
 
 
-def test_while_only_reasoning_stands_there_nothing_is_answered() -> None:
+def test_while_only_reasoning_is_visible_there_is_no_answer() -> None:
     turn = read(PAGE.format(block("Thinking…", born=100) + block(THOUGHT, born=800, look=f'{GREY} h-edge="1"')))
     assert (turn.text, turn.answer.thoughts) == ("", THOUGHT)
 
@@ -223,7 +223,7 @@ def test_files_and_offers_are_parts_of_the_answer() -> None:
         "<div>Cette réponse vous a-t-elle été utile ?</div><div h-click='1'>Oui</div><div h-click='1'>Non</div>",
     ],
 )
-def test_a_question_about_the_answer_and_its_buttons_are_no_part_of_it(rating: str) -> None:
+def test_a_question_about_the_answer_and_its_buttons_are_not_part_of_it(rating: str) -> None:
     for turn in (
         read(f"<p>{ANSWER}</p><div>{rating}</div>"),
         read(f"<p>{ANSWER}</p>", f"<div h-born='900'>{rating}</div>"),
@@ -232,7 +232,7 @@ def test_a_question_about_the_answer_and_its_buttons_are_no_part_of_it(rating: s
 
 
 @pytest.mark.parametrize("style", ['h-font="11" h-ink="rgb(119, 119, 119)"', 'class="reactions"', ""])
-def test_reactions_to_an_answer_are_no_part_of_it_and_make_it_no_reasoning(style: str) -> None:
+def test_reactions_to_an_answer_are_not_part_of_it_and_do_not_make_it_reasoning(style: str) -> None:
     answer = f'<div class="b" h-edge="1"><p h-said="900">{ANSWER}</p></div>'
     for turn in (
         read(answer, f'<div h-born="2000" {style}><span>👍 2</span> <span>❤️ 1</span></div>'),
@@ -241,7 +241,7 @@ def test_reactions_to_an_answer_are_no_part_of_it_and_make_it_no_reasoning(style
         assert (turn.text, turn.answer.thoughts) == (ANSWER, "")
 
 
-def test_a_text_that_stood_where_the_answer_is_now_is_found() -> None:
+def test_an_earlier_text_in_the_place_of_the_answer_is_found() -> None:
     def waits(was: str, first: int) -> list[tuple[str, float]]:
         return list(find_stand_ins(read(f'<p h-born="200" h-first="{first}" h-was="{was}">{ANSWER}</p>')))
 
@@ -273,7 +273,7 @@ def came(inner: str, *, born: int = 300) -> str:
         '<div @><span h-click="1" @>Tickets</span><span h-click="1" @>Times</span></div>',
     ],
 )
-def test_an_answer_of_nothing_but_choices_is_its_offers(menu: str) -> None:
+def test_an_answer_that_only_offers_choices_consists_of_its_offers(menu: str) -> None:
     def log(behind: str, heard: float | None = None) -> ReadTurn:
         user = f'<div class="message user" h-born="5"><p>{SAID}</p></div>'
         return read_turn(snapshot(f'<main><div class="log">{user}{behind}</div>{COMPOSER}</main>'), SAID, heard=heard)

@@ -38,7 +38,7 @@ SOAKED = ("bubbles in one line", "many listings", "many links with their address
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.soak if name in SOAKED else ()) for name in PAGES]
 )
-def test_a_page_of_thousands_of_parts_made_alike_takes_seconds(name: str) -> None:
+def test_a_page_of_thousands_of_similar_parts_takes_seconds(name: str) -> None:
     body, part = PAGES[name]
     page = snapshot(f"{BEGINS}{body}</div>{COMPOSER}")
     begun = time.process_time()

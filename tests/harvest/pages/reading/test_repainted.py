@@ -34,7 +34,7 @@ def text(now: Page, said: str = SAID, before: PageText = BEFORE) -> str:
 
 
 @pytest.mark.parametrize("composer", ["below", "above"])
-def test_a_turn_that_is_not_answered_gets_nothing_of_the_conversation_before_it(composer: str) -> None:
+def test_an_unanswered_turn_gets_nothing_from_the_conversation_before_it(composer: str) -> None:
     where = {"above": COMPOSER, "after": ""} if composer == "above" else {}
     anew = page(*TALK, SAID, born=200, first=20, **where)
     assert text(anew) == ""
@@ -44,7 +44,7 @@ def test_a_turn_that_is_not_answered_gets_nothing_of_the_conversation_before_it(
     assert text(page(*TALK, SAID, "By the door.", born=200, first=20)) == "By the door."
 
 
-def test_the_newest_answer_alone_said_again_after_a_byte_came_may_be_the_answer() -> None:
+def test_only_the_newest_answer_repeated_after_a_byte_may_be_the_answer() -> None:
     def shown(said: str, number: int, born: str = "") -> Page:
         paragraphs = "".join(f"<p>{line}</p>" for line in said.split("|"))
         answer = f'<section h-id="{number}"{born}>{paragraphs}</section>'
@@ -67,7 +67,7 @@ def test_the_newest_answer_alone_said_again_after_a_byte_came_may_be_the_answer(
     assert (anew.text, anew.doubtful) == ("", None)
 
 
-def test_old_words_of_the_users_alone_painted_anew_do_not_turn_the_page_upside_down() -> None:
+def test_only_the_users_old_words_redrawn_do_not_turn_the_page_upside_down() -> None:
     seg = '<div class="seg"{}><div class="sent"><p h-id="{}" h-born="210">{}</p></div><div class="got">{}</div></div>'
     one, two = seg.format("", 40, "Hello", '<p h-id="4">Hi.</p>'), seg.format(' h-born="5"', 41, SAID, "")
     for before in (BEFORE, None):
@@ -75,19 +75,19 @@ def test_old_words_of_the_users_alone_painted_anew_do_not_turn_the_page_upside_d
         assert (found.text, found.rising) == ("", False)
 
 
-def test_what_is_painted_anew_is_no_answer_where_the_page_does_not_show_the_users_words() -> None:
+def test_redrawn_text_is_not_an_answer_if_the_page_does_not_show_the_users_words() -> None:
     assert text(page(*TALK, born=200, first=20), "4711?") == ""
     new = page(*TALK, "By the door.", born=200, first=20)
     assert text(new, "4711?") == "By the door."
 
 
-def test_the_same_question_on_a_page_that_paints_all_anew_gets_its_own_answer() -> None:
+def test_the_same_question_on_a_page_that_redraws_everything_gets_its_own_answer() -> None:
     again = page(*TALK, "Hello", "Good day again.", born=200, first=20)
     assert text(again, "Hello") == "Good day again."
     assert text(page(*TALK, "Hello", born=200, first=20), "Hello") == ""
 
 
-def test_an_answer_may_be_the_same_as_one_before() -> None:
+def test_an_answer_may_equal_an_earlier_one() -> None:
     once = PageText(page("Yes?", "Yes."))
     assert text(page("Yes?", "Yes.", "Sure?", "Yes.", born=200, first=20), "Sure?", once) == "Yes."
     # A page that shows the last exchange alone, and one with a single place for all its answers.
@@ -105,7 +105,7 @@ def test_an_answer_may_be_the_same_as_one_before() -> None:
     assert text(now, "Sure?", once) == "Yes."
 
 
-def test_the_newest_turn_may_still_stand_above() -> None:
+def test_the_newest_turn_may_still_be_on_top() -> None:
     now = page("By the door.", SAID, born=300, first=20)
     lines = list(now.root.elements[0].elements[0].elements)
     lines[1].attributes["h-born"] = "5"

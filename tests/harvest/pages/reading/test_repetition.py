@@ -41,7 +41,7 @@ def test_an_answer_that_repeats_the_users_words_is_an_answer(answer: str, made: 
     assert not repeated((user, SAID, 5), (made, answer, 400), (made, "And what then?", 900))
 
 
-def test_two_bubbles_of_the_users_are_a_turn_that_went_twice() -> None:
+def test_two_bubbles_of_the_user_mean_that_the_turn_was_sent_twice() -> None:
     assert repeated(("user", SAID, 5), ("user", SAID, 6), ("bot", "Good day.", 400))
     assert repeated(("user", SAID, 5), ("user", SAID, 900), ("bot", "Good day.", 1400))
     assert repeated(("user", f"{SAID} 12:01", 5), ("user", f"{SAID} 12:02", 900), ("bot", "Good day.", 1400))
@@ -51,7 +51,7 @@ def test_two_bubbles_of_the_users_are_a_turn_that_went_twice() -> None:
     assert repeated(*alike, again=True), "unless it is known to have gone out twice"
 
 
-def test_how_often_a_turn_left_is_counted_among_messages_that_are_alike() -> None:
+def test_repeated_sends_of_a_turn_are_counted_among_similar_messages() -> None:
     body = '{"id": 17, "text": "hello"}'
     assert count_times_sent([("POST /say", body)], SAID) == 1
     assert count_times_sent([("POST /say", body), ("POST /say", body.replace("17", "18"))], SAID) == 2

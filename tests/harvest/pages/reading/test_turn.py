@@ -90,7 +90,7 @@ def test_several_messages_and_a_clock_of_progress() -> None:
     assert found.container.classes == ("message-wrap",)
 
 
-def test_paragraphs_that_are_no_paragraphs_and_code_with_a_bar() -> None:
+def test_unmarked_paragraphs_and_code_with_a_bar() -> None:
     paragraph = (
         '<div class="leading-7 whitespace-pre-wrap" role="article" h-space="pre" h-box="0,{y},700,28">{text}</div>'
     )
@@ -118,7 +118,7 @@ def test_the_text_is_empty_until_the_answer_begins() -> None:
     assert all(turn.container is not None and turn.bubbles for turn in begun)
 
 
-def test_the_beginning_is_known_also_where_an_element_is_used_again() -> None:
+def test_the_beginning_is_known_even_if_an_element_is_reused() -> None:
     body = f'<p h-born="5">{SAID}</p><div class="out" h-said="700">Alien.</div>{COMPOSER}'
     assert read(body).began == 0.7
     assert read_turn(snapshot(f"<p>{SAID}</p><p>Alien.</p>{COMPOSER}", asked=None), SAID).began == 0.0
@@ -127,7 +127,7 @@ def test_the_beginning_is_known_also_where_an_element_is_used_again() -> None:
 @pytest.mark.parametrize(
     ("was", "began"), [("", 0.7), ("…", 0.7), ("Thinking…", 0.7), ("\u200b", 0.7), ("Off it goes", 0.005)]
 )
-def test_a_bubble_begins_with_its_first_word_whatever_held_its_place(was: str, began: float) -> None:
+def test_a_bubble_begins_with_its_first_word_whatever_was_there_before(was: str, began: float) -> None:
     words = f'<p h-born="5" h-said="950" h-first="700" h-was="{was}">Yes.</p>'
     user = f'<section h-born="5"><p h-born="5">{SAID}</p></section>'
     found = read(f'<main role="log">{user}<article h-born="5">{words}</article></main>{COMPOSER}')
@@ -135,12 +135,12 @@ def test_a_bubble_begins_with_its_first_word_whatever_held_its_place(was: str, b
     assert (found.text, (found.doubtful or found).began) == ("" if was.startswith("Off") else "Yes.", began)
 
 
-def test_words_that_are_made_anew_as_they_grow_began_when_their_bubble_was_first_filled() -> None:
+def test_words_recreated_as_they_grow_began_when_their_bubble_was_first_filled() -> None:
     bubble = '<div class="bot" h-born="5" h-first="300" h-was=""><p h-born="950" h-said="950">It is so.</p></div>'
     assert read(f'<main><div class="user" h-born="5">{SAID}</div>{bubble}</main>{COMPOSER}').began == 0.3
 
 
-def test_what_is_in_doubt_is_no_answer_as_long_as_another_may_come() -> None:
+def test_doubtful_text_is_not_an_answer_as_long_as_another_may_come() -> None:
     row = f'<section h-born="5"><div>{SAID}</div><div><span>Off it goes</span></div></section>'
     found = read(f'<main><div class="log">{row}</div>{COMPOSER}</main>')
     assert (found.text, found.links, found.began, found.left_out) == ("", (), None, ("Off it goes",))
@@ -148,7 +148,7 @@ def test_what_is_in_doubt_is_no_answer_as_long_as_another_may_come() -> None:
     assert (found.doubtful.text, found.doubtful.began, found.doubtful.left_out) == ("Off it goes", 0.005, ())
 
 
-def test_the_end_is_known_as_the_page_dates_it() -> None:
+def test_the_end_has_the_pages_date() -> None:
     body = f'<p h-born="5">{SAID}</p><div h-born="90"><p>One.</p><p h-said="700">Two.</p></div>{COMPOSER}'
     found = read(body)
     assert (found.began, found.ended) == (0.09, 0.7)
@@ -207,7 +207,7 @@ def test_a_page_of_three_thousand_elements_is_read_at_once() -> None:
     assert found.left_out == ("Copy", "Zed")
 
 
-def test_an_answer_of_very_many_elements_is_read_in_a_time_that_grows_with_it() -> None:
+def test_an_answer_of_very_many_elements_is_read_in_proportional_time() -> None:
     def seconds(count: int) -> float:
         words = "".join(f"<span>word{n} </span>" for n in range(count))
         page = snapshot(f'<p h-born="5">{SAID}</p><div h-born="9"><p>{words}</p></div>{COMPOSER}')
@@ -258,7 +258,7 @@ def test_no_page_raises_and_nothing_in_a_bubble_is_lost_or_read_twice(bodies: li
 
 
 @pytest.mark.parametrize("said", ["", "   ", "?", "a" * 5000, "[", "\\", "**"])
-def test_whatever_was_said_is_looked_for(said: str) -> None:
+def test_any_text_of_the_user_is_searched_for(said: str) -> None:
     shown = escape(said)
     body = f'<div class="m" h-born="5">{shown}</div><div class="m" h-born="90">Alien.</div>{COMPOSER}'
     assert read(body, said).text.endswith("Alien.")
@@ -270,7 +270,7 @@ def test_a_kept_page_that_nests_deeper_than_the_eye_writes_is_refused() -> None:
 
 
 @pytest.mark.parametrize("line", ["…", "Loading", "Thinking...", "Einen Moment…"])
-def test_what_holds_the_place_of_an_answer_is_one_where_nothing_else_comes(line: str) -> None:
+def test_a_placeholder_is_an_answer_if_nothing_else_comes(line: str) -> None:
     def turn(reply: str, heard: float | None = 0.2) -> ReadTurn:
         body = f'<main><div class="m u" h-born="5">{SAID}</div>{reply}{COMPOSER}</main>'
         return read_turn(snapshot(body), SAID, heard=heard)

@@ -65,14 +65,14 @@ def test_the_same_question_again_is_not_answered_by_the_old_answer() -> None:
     assert bubbles(chat(*old, ("user", SAID, None), ("bot", "New.", None)), asked=None) == ["New."]
 
 
-def test_a_bot_that_says_the_users_words_is_not_the_user() -> None:
+def test_a_bot_that_repeats_the_users_words_is_not_the_user() -> None:
     assert bubbles(chat(("user", SAID, 5), ("bot", SAID, 300))) == [SAID]
     quoting = chat(("user", SAID, 5), ("bot", f"You said: <em>{SAID}</em> Well.", 300))
     assert bubbles(quoting) == [f"You said: {SAID} Well."]
     assert bubbles(chat(("user", "yes", 5), ("bot", "yesterday, yes and no", 300)), "yes") == ["yesterday, yes and no"]
 
 
-def test_the_users_words_in_lists_of_chats_titles_and_dialogs_are_passed_over() -> None:
+def test_the_users_words_in_lists_of_chats_titles_and_dialogs_are_ignored() -> None:
     log = chat(("user", SAID, 5), ("bot", "Alien.", 300))
     for elsewhere in (
         f'<nav><div h-born="2">{SAID}</div><div h-born="2">Older</div></nav>',
@@ -157,7 +157,7 @@ def test_pages_are_built_in_many_ways(body: str) -> None:
     assert bubbles(f"<main>{body.format(said=SAID)}{COMPOSER}</main>") == ["Alien."]
 
 
-def test_a_turn_in_its_own_wrapper_goes_on_in_the_next_one() -> None:
+def test_a_turn_in_its_own_wrapper_continues_in_the_next_one() -> None:
     body = (
         f'<div><div class="turn" h-born="5"><p class="u">{SAID}</p><p class="b" h-born="400">One.</p></div>'
         '<div class="turn" h-born="900"><p class="b">Two.</p></div></div>'
@@ -179,7 +179,7 @@ def test_a_turn_in_its_own_wrapper_goes_on_in_the_next_one() -> None:
         '<div h-born="350"><svg/></div>',
     ],
 )
-def test_what_stands_under_the_answer_is_none_of_it(beside: str) -> None:
+def test_text_under_the_answer_is_not_part_of_it(beside: str) -> None:
     log = '<div class="b" h-born="300">Alien.</div>'
     assert bubbles(f'<main><div class="u" h-born="5">{SAID}</div>{log}{beside}{COMPOSER}</main>') == ["Alien."]
     assert bubbles(f'<main><div><div class="u" h-born="5">{SAID}</div></div>{beside}{COMPOSER}</main>') == []
@@ -218,7 +218,7 @@ def test_a_page_that_does_not_repeat_the_users_words() -> None:
     assert spot(f"<main><p>Hello!</p>{COMPOSER}</main>", asked=None).bubbles == ()
 
 
-def test_what_earlier_echoes_were_made_like_decides_between_several() -> None:
+def test_the_markup_of_earlier_echoes_decides_between_several() -> None:
     body = (
         f'<div><div class="quote"><p h-born="5">{SAID}</p></div><div class="m u"><p h-born="5">{SAID}</p></div>'
         f'<div class="m b" h-born="300"><p>Alien.</p></div></div>{COMPOSER}'
@@ -253,14 +253,14 @@ def test_the_selectors_of_a_site_win() -> None:
 @pytest.mark.parametrize(
     "state", ["Sending…", "Delivered ✓✓", "Wird zugestellt", "Vu par Robin", "既読 12:05", "Прочитано"]
 )
-def test_how_far_the_users_words_have_come_is_no_answer(state: str) -> None:
+def test_the_progress_of_the_users_words_is_not_an_answer(state: str) -> None:
     row = f'<section h-born="5"><div>{SAID}</div><div h-said="400"><span>{state}</span></div></section>'
     assert bubbles(f'<main><div class="log">{row}</div>{COMPOSER}</main>') == []
     answer = '<article h-born="900"><p>Alien.</p></article>'
     assert bubbles(f'<main><div class="log">{row}{answer}</div>{COMPOSER}</main>') == ["Alien."]
 
 
-def test_what_came_with_the_users_words_is_in_doubt_until_something_else_comes() -> None:
+def test_text_that_came_with_the_users_words_is_doubtful_until_something_else_comes() -> None:
     row = f'<section h-born="5"><div>{SAID}</div><div><span>Off it goes</span></div></section>'
     found = spot(f'<main><div class="log">{row}</div>{COMPOSER}</main>')
     assert ([bubble.text for bubble in found.bubbles], found.doubtful) == (["Off it goes"], True)
@@ -290,7 +290,7 @@ EDITOR = (
     ],
 )
 @pytest.mark.parametrize("composer", [COMPOSER, COMPOSER.replace("h-edit", 'h-born="400" h-edit')])
-def test_an_answer_may_hold_a_box_to_type_in(answer: str, composer: str) -> None:
+def test_an_answer_may_contain_a_text_box(answer: str, composer: str) -> None:
     answer = answer.replace("h-edit", 'h-born="300" h-edit')
     log = f'<div class="m user" h-born="5">{SAID}</div><div class="m bot" h-born="300">{answer}</div>'
     beside = '<p h-born="310">2 of 20 messages used today</p>'
@@ -298,7 +298,7 @@ def test_an_answer_may_hold_a_box_to_type_in(answer: str, composer: str) -> None
     assert [bubble.classes for bubble in found.bubbles] == [("m", "bot")]
 
 
-def test_the_box_that_was_typed_into_is_the_one_for_turns_though_answers_before_hold_others() -> None:
+def test_the_box_that_was_typed_into_is_the_one_for_turns_even_if_answers_contain_others() -> None:
     typed = COMPOSER.replace("h-edit", 'h-typed="1" h-edit')
     old = f'<div class="m user">one</div><div class="m bot"><p>First.</p>{EDITOR}</div>'
     log = f'{old}<div class="m user" h-born="5">{SAID}</div><div class="m bot" h-born="300"><p>Alien.</p>{EDITOR}</div>'
@@ -306,7 +306,7 @@ def test_the_box_that_was_typed_into_is_the_one_for_turns_though_answers_before_
     assert [bubble.birth_time for bubble in found.bubbles] == [300]
 
 
-def test_what_stands_outside_of_the_conversation_is_no_answer() -> None:
+def test_text_outside_the_conversation_is_not_an_answer() -> None:
     beside = '<p class="used" h-born="310">2 of 20 messages used today, more tomorrow</p>'
     old = '<div class="m user">one</div><div class="m bot">First.</div>'
     user = f'<div class="m user" h-born="5">{SAID}</div>'
@@ -316,7 +316,7 @@ def test_what_stands_outside_of_the_conversation_is_no_answer() -> None:
 
 @pytest.mark.parametrize("answer", ["Yesterday", "12:30", "Sent", "Yes", "Me", "2 hours ago"])
 @pytest.mark.parametrize("when", [8, 300])
-def test_a_bubble_of_another_name_is_known_by_what_holds_the_words_in_it(answer: str, when: int) -> None:
+def test_a_bubble_with_another_name_is_recognised_by_the_element_around_its_words(answer: str, when: int) -> None:
     inside = '<div class="content"><div class="body"><p>{}</p></div></div>'
     log = (
         f'<div class="log"><div class="asked" h-born="5">{inside.format(SAID)}</div>'
@@ -334,13 +334,13 @@ def test_a_bubble_of_another_name_is_known_by_what_holds_the_words_in_it(answer:
         '<div class="body"><div class="content">{}</div></div>',
     ],
 )
-def test_a_state_is_no_answer_for_one_element_that_is_made_like_those_around_the_words(state: str) -> None:
+def test_a_state_is_not_an_answer_because_its_markup_resembles_that_around_the_words(state: str) -> None:
     words = f'<div class="content"><div class="body"><p>{SAID}</p></div></div>'
     row = f'<div class="asked" h-born="5">{words}</div><div class="under" h-born="5">{state.format("12:30")}</div>'
     assert bubbles(f'<main><div class="log">{row}</div>{COMPOSER}</main>') == []
 
 
-def test_words_of_several_paragraphs_are_the_users_though_an_answer_repeats_them_in_one() -> None:
+def test_words_in_several_paragraphs_are_the_users_even_if_an_answer_repeats_them_in_one() -> None:
     said = "Which film is it?\n\n- new\n- in colour"
     row = '<div class="row"><div class="message" h-born="{}"><div>{}</div></div></div>'
     body = "".join(
@@ -362,7 +362,7 @@ def test_words_of_several_paragraphs_are_the_users_though_an_answer_repeats_them
         ('<div class="layer" h-born="300"><div role="dialog" h-born="300"><p>Rate us.</p></div></div>', ""),
     ],
 )
-def test_a_window_in_the_list_of_bubbles_is_one(window: str, read: str) -> None:
+def test_a_window_in_the_list_of_bubbles_is_a_bubble(window: str, read: str) -> None:
     said = "Where is the map?"
     log = f'<div class="log"><div class="m">Hello</div><div class="m me" h-born="5">{said}</div>{window}</div>'
     turn = read_turn(snapshot(f"<main>{log}{COMPOSER}</main>"), said)

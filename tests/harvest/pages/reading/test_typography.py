@@ -52,7 +52,7 @@ _SIGNS = st.text(st.sampled_from("ab \n\t\u00a0\"'“’«-–—….,?`"), max_
 
 
 @given(_SIGNS, _SIGNS)
-def test_it_does_not_matter_which_of_two_texts_was_meant(one: str, other: str) -> None:
+def test_the_order_of_the_two_texts_does_not_matter(one: str, other: str) -> None:
     assert differences(one, other) == differences(other, one)
 
 

@@ -84,7 +84,7 @@ def test_send_is_a_key_or_a_selector(send: str, key: str | None) -> None:
     assert ("send" in site.selectors) is (key is None)
 
 
-def test_plain_words_and_patterns_are_looked_for_without_case_and_extra_space() -> None:
+def test_plain_words_and_patterns_are_searched_for_without_case_and_extra_space() -> None:
     plain, pattern = (block.pattern for block in parse_site(FULL).blocked)
     assert plain is not None
     assert plain.search("sorry: TOO many requests!")
@@ -114,7 +114,7 @@ def test_plain_words_and_patterns_are_looked_for_without_case_and_extra_space() 
         ("frame: ''\n", "3:8", "frame"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(lines: str, where: str, what: str) -> None:
+def test_a_fault_is_reported_with_its_place(lines: str, where: str, what: str) -> None:
     with pytest.raises(InputError) as fault:
         parse_site(HEAD + lines, "desk.yaml")
     assert str(fault.value).startswith(f"desk.yaml:{where}: ")
@@ -130,7 +130,7 @@ def test_a_file_of_another_kind_is_named() -> None:
         parse_site("just words")
 
 
-def test_a_site_is_read_from_a_file_and_stands_inline_without_a_name(tmp_path: Path) -> None:
+def test_a_site_is_read_from_a_file_or_inline_without_a_name(tmp_path: Path) -> None:
     (tmp_path / "desk.yaml").write_text(FULL)
     assert load_site(tmp_path / "desk.yaml") == parse_site(FULL)
     inline = site_of({"composer": "#a", "open": ["b"]})
@@ -139,7 +139,7 @@ def test_a_site_is_read_from_a_file_and_stands_inline_without_a_name(tmp_path: P
         load_site(tmp_path / "none.yaml")
 
 
-def test_what_is_written_of_a_site_reads_back_as_the_same() -> None:
+def test_a_written_site_is_read_back_equal() -> None:
     site = parse_site(FULL)
     assert site_of(encode_site(site)) == site
     assert encode_site(site_of({})) == {}
@@ -160,7 +160,7 @@ def test_what_is_written_of_a_site_reads_back_as_the_same() -> None:
         "*",
     ],
 )
-def test_selectors_that_a_browser_takes_are_taken(css: str) -> None:
+def test_selectors_valid_in_a_browser_are_accepted(css: str) -> None:
     assert checked_selector(f" {css} ") == css
 
 
@@ -183,13 +183,13 @@ def test_selectors_that_a_browser_takes_are_taken(css: str) -> None:
         ".b:first",
     ],
 )
-def test_what_can_be_no_selector_is_refused(css: str) -> None:
+def test_an_invalid_selector_is_refused(css: str) -> None:
     with pytest.raises(ValueError, match=r"^the selector .* (is|has|names|uses|contains|begins|lacks) "):
         checked_selector(css)
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_taken_or_refused_with_a_reason(text: str) -> None:
+def test_any_text_is_accepted_or_refused_with_a_reason(text: str) -> None:
     reason = "taken"
     try:
         taken = checked_selector(text)
@@ -199,7 +199,7 @@ def test_any_text_is_taken_or_refused_with_a_reason(text: str) -> None:
     assert reason
 
 
-def test_the_page_about_sites_is_that_of_the_code() -> None:
+def test_the_page_about_sites_agrees_with_the_code() -> None:
     """Its tables are made of the model; its example is a whole file and uses every field."""
     page = PAGE.read_text(encoding="utf-8")
     assert page == renewed(page), "renew the tables with: python -m tests.harvest.pages.sites.test_description"

@@ -19,13 +19,13 @@ def test_fields_of_protobuf_are_named_by_their_numbers() -> None:
     assert read_values(data) == [{"f1": 42, "f2": {"f1": "Grüße"}, "f3": ["x", "y"]}]
 
 
-def test_what_may_be_a_text_or_a_message_is_read_as_both() -> None:
+def test_ambiguous_bytes_are_read_both_as_a_text_and_as_a_message() -> None:
     text = "\n\nTen or so."
     assert read_values(field(1, text.encode())) == [{"f1": TextOrMessage(text, {"f1": "Ten or so."})}]
 
 
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=40))
-def test_a_text_in_protobuf_is_read_as_it_is_unless_it_is_a_message_too(text: str) -> None:
+def test_a_text_in_protobuf_is_read_unchanged_unless_it_is_a_message_too(text: str) -> None:
     data = text.encode()
     if len(data) < 128 and text[0].isalpha():
         assert read_values(field(1, data)) == [{"f1": text}]
@@ -44,7 +44,7 @@ def test_sized_messages_and_frames_of_grpc_are_taken_apart() -> None:
     assert read_values(frames + b"\x80\0\0\0\x0fgrpc-status:0\r\n") == [{"f1": "Hel"}, {"f1": "lo"}]
 
 
-def test_text_amid_other_bytes_is_found_and_enciphered_bytes_hold_none() -> None:
+def test_text_amid_other_bytes_is_found_and_enciphered_bytes_contain_none() -> None:
     assert read_values(b"\x07\xff\x00\x01Open at nine.\xfe\x00") == [["Open at nine."]]
     assert read_values(bytes((number * 73 + 199) % 256 | 0x80 for number in range(64))) == []
     assert read_values(b"") == []

@@ -24,7 +24,7 @@ def compared(page: str, wire: str) -> Difference:
         ("old old", "old old old", (), ("old",)),
     ],
 )
-def test_what_one_side_alone_has_is_told(
+def test_text_on_only_one_side_is_reported(
     page: str, wire: str, only_page: tuple[str, ...], only_wire: tuple[str, ...]
 ) -> None:
     found = compared(page, wire)
@@ -39,7 +39,7 @@ def test_what_one_side_alone_has_is_told(
         ("Ask at *the* gate – twice", "Ask at the gate - **twice**"),
     ],
 )
-def test_spaces_marks_and_typography_are_no_difference(page: str, wire: str) -> None:
+def test_spaces_marks_and_typography_are_not_a_difference(page: str, wire: str) -> None:
     assert compared(page, Plain.from_text(wire).shown).how == "equal"
 
 
@@ -64,13 +64,13 @@ def test_one_word_in_the_middle_is_a_difference(
     assert (found.how, found.page, found.wire) == ("other", only_page, only_wire)
 
 
-def test_words_of_the_user_in_front_are_ahead_of_all_else() -> None:
+def test_words_of_the_user_at_the_beginning_are_ahead_of_everything() -> None:
     assert compared("CAFE TOO? It is open.", "It is open.").ahead
     assert not compared("It is open. Retry", "It is open.").ahead
     assert Reading(readings("WHEN DOES IT OPEN?\n\nYes."), "When does it open?").likeness("Yes") > 0.9
 
 
-def test_a_page_that_shows_only_the_end_of_a_long_reply_is_still_like_it() -> None:
+def test_a_page_that_shows_only_the_end_of_a_long_reply_is_still_similar() -> None:
     blocks = [f"Paragraph {number} tells of place {number * 37} by the river." for number in range(20)]
     reading = Reading(readings("\n\n".join(blocks[-3:])))
     assert reading.likeness(readings("\n\n".join(blocks))[0].letters) >= LEAST_LIKENESS

@@ -31,7 +31,7 @@ def forms(message: object) -> set[str]:
     return {shape.form for shape in turn(message).shapes}
 
 
-def test_what_follows_every_reply_is_a_sign_after_three_of_them() -> None:
+def test_a_message_after_every_reply_is_a_sign_after_three_of_them() -> None:
     endings = Endings()
     for count in range(3):
         assert not endings.signs
@@ -40,14 +40,14 @@ def test_what_follows_every_reply_is_a_sign_after_three_of_them() -> None:
 
 
 @pytest.mark.parametrize(("late", "turns"), [(0.02, 2), (0.2, 2), (0.3, 3), (0.9, 3), (1.1, 99)])
-def test_what_follows_every_reply_at_once_is_a_sign_after_two_of_them(late: float, turns: int) -> None:
+def test_a_message_right_after_every_reply_is_a_sign_after_two_of_them(late: float, turns: int) -> None:
     endings = Endings()
     for turn in range(1, 9):
         endings.learn([Shape(0.5, "text"), Shape(0.5 + late, "end")], 0.5)
         assert bool(endings.signs) == (turn >= turns)
 
 
-def test_what_came_before_a_last_word_once_is_none() -> None:
+def test_a_message_that_once_came_before_a_last_word_is_not_a_sign() -> None:
     endings = Endings()
     for _ in range(9):
         learn(endings, *TOKENS, END)
@@ -55,7 +55,7 @@ def test_what_came_before_a_last_word_once_is_none() -> None:
     assert not endings.signs
 
 
-def test_what_follows_only_some_replies_and_what_proved_wrong_is_none() -> None:
+def test_an_irregular_or_disproved_message_is_not_a_sign() -> None:
     endings = Endings()
     for count in range(10):
         learn(endings, *TOKENS, END, *([{"type": "usage"}] if count % 2 else []))
@@ -64,7 +64,7 @@ def test_what_follows_only_some_replies_and_what_proved_wrong_is_none() -> None:
     assert not endings.signs
 
 
-def test_what_a_site_sends_by_itself_is_hardly_ever_taken_for_a_sign() -> None:
+def test_the_sites_own_messages_are_hardly_ever_mistaken_for_a_sign() -> None:
     rng, taken, found = random.Random(5), 0, 0
     for _ in range(500):
         endings, every = Endings(), rng.choice([2.0, 5.0, 15.0, 25.0])

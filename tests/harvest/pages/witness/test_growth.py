@@ -20,7 +20,7 @@ def cut_texts(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 
 @given(cut_texts())
-def test_a_text_that_comes_whole_each_time_grows_to_one_run(cut: tuple[str, list[str]]) -> None:
+def test_a_text_sent_in_full_each_time_becomes_one_run(cut: tuple[str, list[str]]) -> None:
     text, pieces = cut
     stages = ["".join(pieces[:count]) for count in range(1, len(pieces) + 1)]
     (run,) = join_runs(stages)
@@ -36,14 +36,14 @@ def test_a_text_in_pieces_is_recovered_by_splicing_wherever_they_begin(cut: tupl
 
 
 @given(cut_texts())
-def test_pieces_in_base64_hold_the_text_even_if_characters_are_torn_apart(cut: tuple[str, list[str]]) -> None:
+def test_pieces_in_base64_contain_the_text_even_if_characters_are_split(cut: tuple[str, list[str]]) -> None:
     text, _ = cut
     data = text.encode()
     pieces = [base64.b64encode(data[start : start + 5]).decode() for start in range(0, len(data), 5)]
     assert "".join(decode_pieces(pieces)) == text
 
 
-def test_what_a_growing_text_has_at_its_end_for_the_time_being_does_not_begin_another() -> None:
+def test_a_temporary_end_of_a_growing_text_does_not_begin_another() -> None:
     for before, after in (
         ("<p>He</p>", "<p>Hello</p>"),
         ("<ul><li>One</li></ul>", "<ul><li>One</li><li>Two</li></ul>"),

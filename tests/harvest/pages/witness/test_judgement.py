@@ -53,7 +53,7 @@ def text_of(value: object) -> str:
     return json.dumps(value)
 
 
-def test_a_title_beside_the_reply_is_no_fault_and_is_noted_once() -> None:
+def test_a_title_next_to_the_reply_is_not_a_fault_and_is_noted_once() -> None:
     wire: list[list[object]] = [
         [{"text": f"A talk about number {n}"}, {"text": reply}] for n, reply in enumerate(REPLIES)
     ]
@@ -64,7 +64,7 @@ def test_a_title_beside_the_reply_is_no_fault_and_is_noted_once() -> None:
     assert count == 6
 
 
-def test_a_second_text_where_one_is_the_habit_is_a_reply_that_was_not_read() -> None:
+def test_a_second_text_where_one_is_usual_is_an_unread_reply() -> None:
     wire: list[list[object]] = [[{"text": reply}] for reply in REPLIES]
     wire[3].append({"text": "And one more thing that nobody has shown so far."})
     found = judge(told(list(REPLIES), *wire))
@@ -81,7 +81,7 @@ def test_a_second_text_where_one_is_the_habit_is_a_reply_that_was_not_read() -> 
     ],
     ids=["lost", "not shown", "added"],
 )
-def test_a_word_more_or_less_in_the_middle_of_every_answer_differs_and_is_told(
+def test_a_small_difference_in_the_middle_of_every_answer_is_reported(
     page: Callable[[str], str], wire: Callable[[str], str]
 ) -> None:
     replies = [f"{text[:-1]}, and that is not known." for text in REPLIES]
@@ -91,13 +91,13 @@ def test_a_word_more_or_less_in_the_middle_of_every_answer_differs_and_is_told(
     assert found.doubtful
 
 
-def test_what_was_once_let_pass_as_near_is_no_agreement() -> None:
+def test_an_accepted_near_match_is_not_an_agreement() -> None:
     text = Text((("a/ws", ".text", "", "joined"),), 40, 1, 0.97, "near", wire=("not",), only_wire=3)
     turns = [Account(37, (text,)), Account(37, (replace(text, how="equal", wire=()),)), Account(37, (text,))]
     assert [one.word for one in judge(turns).verdicts] == ["differs", "agrees", "differs"]
 
 
-def test_the_users_words_and_what_was_said_before_are_nobodys_reply() -> None:
+def test_the_users_words_and_earlier_texts_are_not_the_reply() -> None:
     history: list[object] = []
     wire = []
     for reply in REPLIES:
@@ -106,7 +106,7 @@ def test_the_users_words_and_what_was_said_before_are_nobodys_reply() -> None:
     assert [one.word for one in judge(told(list(REPLIES), *wire)).verdicts] == ["agrees"] * 6
 
 
-def test_a_reply_word_for_word_as_an_earlier_one_is_compared_like_any_other() -> None:
+def test_a_reply_equal_to_an_earlier_one_is_compared_like_any_other() -> None:
     pages = [*REPLIES[:4], REPLIES[0], REPLIES[0][:-10]]
     wire: list[list[object]] = [[{"text": reply}] for reply in (*REPLIES[:4], REPLIES[0], REPLIES[0])]
     words = [one.word for one in judge(told(pages, *wire)).verdicts]
@@ -137,7 +137,7 @@ def test_silence_has_its_reason() -> None:
     assert binary == Verdict("silent", "the messages on the wire are binary or encrypted")
 
 
-def test_a_wire_that_is_half_understood_does_not_accuse() -> None:
+def test_a_half_understood_wire_accuses_nobody() -> None:
     """It lacks words that the page has, turn after turn: more likely it is misread than the page."""
     pages = [f"{reply} {reply[::-1]}" for reply in REPLIES]
     wire: list[list[object]] = [[{"text": f"{reply} {number}"}] for number, reply in enumerate(REPLIES)]
@@ -145,7 +145,7 @@ def test_a_wire_that_is_half_understood_does_not_accuse() -> None:
     assert words == {"silent"}
 
 
-def test_the_same_words_in_every_answer_that_never_came_are_the_pages_own() -> None:
+def test_the_same_words_in_every_unreceived_answer_are_the_pages_own() -> None:
     pages = [f"{reply}\n\nAI-generated content may be incorrect." for reply in REPLIES]
     wire: list[list[object]] = [[{"text": reply}] for reply in REPLIES]
     found = judge(told(pages, *wire))
@@ -161,12 +161,12 @@ def test_an_account_is_read_as_it_was_written() -> None:
             Account.from_bytes(damaged)
 
 
-def test_what_is_unlike_the_page_is_not_written_down() -> None:
+def test_texts_unlike_the_page_are_not_recorded() -> None:
     (account,) = told(["The museum opens at nine."], [{"token": "s3cr3t-token-of-somebody-0123456789"}])
     assert "s3cr3t" not in str(account.as_json())
 
 
-def test_keys_that_were_like_the_page_are_kept_whatever_they_say_later() -> None:
+def test_keys_that_once_resembled_the_page_are_kept() -> None:
     met = SiteKnowledge()
     for account in told(list(REPLIES[:2]), *[[{"text": reply}] for reply in REPLIES[:2]]):
         met.add_account(account)

@@ -30,7 +30,7 @@ from harvest.pages.witness.letters import Plain, letters, readings
         ("Done 🎉👍🏽", "Done 🎉👍🏽"),
     ],
 )
-def test_what_a_page_shows_of_a_text_has_the_same_letters(wire: str, page: str) -> None:
+def test_the_page_and_its_text_have_the_same_letters(wire: str, page: str) -> None:
     assert letters(page) in {plain.letters for plain in readings(wire)}
 
 

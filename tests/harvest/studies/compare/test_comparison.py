@@ -93,7 +93,7 @@ def document(*words: object) -> dict[str, Any]:
     return found
 
 
-def test_the_figures_are_those_of_score_where_all_systems_have_all_topics(tmp_path: Path) -> None:
+def test_the_figures_are_those_of_score_if_all_systems_have_all_topics(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(1, 8, 3, A=0.6, B=0.5))
     scored = {
         (row.system, row.measure, row.turn): row.value
@@ -118,7 +118,7 @@ def test_a_topic_without_a_part_in_a_difference_does_not_drive_it(tmp_path: Path
     assert "-0%" not in said
 
 
-def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(tmp_path: Path) -> None:
+def test_eight_topics_that_cannot_decide_say_what_would_and_which_topics_drive_it(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(4, 8, 10, A=0.6, B=0.5))
     told = harvest("compare", run, "-m", "%useful S1", width=80)
     assert told.returncode == 0
@@ -141,7 +141,7 @@ def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(
     assert "Would it hold for more trials of these topics?" in " ".join(these.split())
 
 
-def test_what_is_clear_on_these_topics_alone_is_said_first(tmp_path: Path) -> None:
+def test_results_for_exactly_these_topics_come_first_if_they_are_clear(tmp_path: Path) -> None:
     labels = {"A": {f"T{n}": ["oo"] * 3 + ["ox"] for n in range(4)}, "B": {f"T{n}": ["xx"] * 4 for n in range(4)}}
     run = recorded(tmp_path / "run", labels)
     told = " ".join(harvest("compare", run, "-m", "ave%useful", "-m", "%recovery", width=80).stdout.split())
@@ -159,7 +159,7 @@ def test_what_is_clear_on_these_topics_alone_is_said_first(tmp_path: Path) -> No
     assert ">no value</td>" in shown, "of %recovery: no first turn of A failed"
 
 
-def test_a_difference_that_is_found_is_a_sentence_with_its_size_and_every_system_has_its_letters(
+def test_a_difference_is_reported_in_a_sentence_with_its_size_and_every_system_has_its_letters(
     tmp_path: Path,
 ) -> None:
     run = recorded(tmp_path / "run", drawn(5, 12, 4, A=0.3, B=0.3, C=0.8))
@@ -175,7 +175,7 @@ def test_a_difference_that_is_found_is_a_sentence_with_its_size_and_every_system
     assert max(len(line) for line in printed if not line.startswith(COMMAND)) <= 80, "commands are to be copied whole"
 
 
-def test_a_mean_that_is_withheld_beside_turns_that_are_told_is_explained_and_a_notebook_has_the_reason(
+def test_a_mean_that_is_withheld_next_to_reported_turns_is_explained_and_a_notebook_has_the_reason(
     tmp_path: Path,
 ) -> None:
     run = recorded(tmp_path / "run", drawn(5, 12, 4, A=0.2, B=0.9))
@@ -202,7 +202,7 @@ def test_a_p_and_its_number_stay_on_one_line(tmp_path: Path, width: int) -> None
     assert not [line for line in lines if line.endswith(" p")]
 
 
-def test_topics_without_a_valid_trial_are_left_out_for_all_and_counted(tmp_path: Path) -> None:
+def test_topics_without_a_valid_trial_are_left_out_for_all_systems_and_counted(tmp_path: Path) -> None:
     labels = {"A": {f"C{i}": ["oo", "ox"] for i in range(6)}, "B": {f"C{i}": ["xx", "ox"] for i in range(6)}}
     labels["B"]["C0"] = ["!", "!"]
     run = recorded(tmp_path / "run", labels)
@@ -218,7 +218,7 @@ def test_topics_without_a_valid_trial_are_left_out_for_all_and_counted(tmp_path:
     assert "5 topics give no p below .062" in told
 
 
-def test_of_one_topic_it_is_said_that_its_conversations_can_be_compared(tmp_path: Path) -> None:
+def test_one_topic_is_reported_as_enough_to_compare_its_conversations(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", {"A": {"M01": ["oo"] * 9 + ["xo"]}, "B": {"M01": ["xx"] * 9 + ["ox", "oo"]}})
     advice = "with one topic, use --estimand these, which compares its conversations as independent ones"
     told = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
@@ -229,14 +229,14 @@ def test_of_one_topic_it_is_said_that_its_conversations_can_be_compared(tmp_path
     assert advice not in these
 
 
-def test_types_of_topics_are_compared_by_themselves_where_that_is_asked(tmp_path: Path) -> None:
+def test_types_of_topics_are_compared_separately_on_request(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(6, 10, 2, A=0.7, B=0.4))
     rows = figures(document(run, "-m", "%useful S1", "--by-type"), "difference")
     assert [(row["topic_type"], row["topics"]) for row in rows] == [(None, 10), ("movie", 5), ("chat", 5)]
     assert "%useful S1 [movie]" in harvest("compare", run, "-m", "%useful S1", "--by-type").stdout
 
 
-def test_one_system_at_two_dates_is_compared_and_what_differs_is_said(tmp_path: Path) -> None:
+def test_one_system_at_two_dates_is_compared_and_the_differences_are_reported(tmp_path: Path) -> None:
     one, other = drawn(7, 8, 3, A=0.5), drawn(8, 9, 3, A=0.5)
     runs = [recorded(tmp_path / "jan", one), recorded(tmp_path / "feb", other)]
     value = document(*runs)
@@ -246,7 +246,7 @@ def test_one_system_at_two_dates_is_compared_and_what_differs_is_said(tmp_path: 
     assert "the runs differ" in harvest("compare", *runs).stdout
 
 
-def test_audits_that_score_in_different_ways_are_refused_unless_all_are_scored_as_the_first(tmp_path: Path) -> None:
+def test_audits_that_score_differently_are_refused_unless_all_are_scored_like_the_first(tmp_path: Path) -> None:
     labels = drawn(9, 6, 2, A=0.5)
     runs = [
         recorded(tmp_path / name, labels, scoring={"patience": patience, "gains": {"L1": 0.3}})
@@ -259,7 +259,7 @@ def test_audits_that_score_in_different_ways_are_refused_unless_all_are_scored_a
     assert (settings["patience"], settings["gains"]["1"]) == (600, 0.3)
 
 
-def test_sessions_that_go_on_are_taken_whole_and_where_conversations_part_is_not_tested(tmp_path: Path) -> None:
+def test_continued_sessions_are_resampled_whole_and_parting_is_not_tested(tmp_path: Path) -> None:
     """A and B are alike on every topic, but one session of five failed throughout, as in the pilot study."""
     labels = {
         system: {f"M{n:02}": ["xx" if trial == bad else "oo" for trial in range(5)] for n in range(12)}
@@ -306,7 +306,9 @@ def test_sessions_that_go_on_are_taken_whole_and_where_conversations_part_is_not
         ([], ["A"], "a comparison needs two systems, but got 1 system"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str], systems: list[str], said: str) -> None:
+def test_an_impossible_comparison_is_refused(
+    tmp_path: Path, measures: list[str], systems: list[str], said: str
+) -> None:
     run = read(recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5)))
     with pytest.raises(InputError, match=said.replace("(", r"\(")):
         compare_runs([run], measures=[parse(text) for text in measures], systems=systems)
@@ -328,7 +330,7 @@ def test_systems_without_a_valid_conversation_are_named(tmp_path: Path) -> None:
         compare_runs([read(run)], systems=["A", "B"])
 
 
-def test_a_run_in_which_a_system_never_answered_is_named_beside_another(tmp_path: Path) -> None:
+def test_a_run_in_which_a_system_never_answered_is_named_next_to_another(tmp_path: Path) -> None:
     labels = {"A": {"M0": ["oo"] * 2, "M1": ["xo"] * 2}, "B": {"M0": ["xo"] * 2, "M1": ["oo"] * 2}}
     well = recorded(tmp_path / "well", labels)
     down = recorded(tmp_path / "down", {"C": {"M0": ["!"] * 2}})
@@ -343,7 +345,7 @@ def test_a_run_in_which_a_system_never_answered_is_named_beside_another(tmp_path
     assert "invalid" not in [one["what"] for one in alike["differences"]]
 
 
-def test_a_system_of_one_run_that_never_answered_is_named_unless_others_were_asked_for(tmp_path: Path) -> None:
+def test_a_silent_system_of_one_run_is_named_unless_others_were_requested(tmp_path: Path) -> None:
     labels = {"A": {"M0": ["oo"] * 2, "M1": ["xo"] * 2}, "B": {"M0": ["xo"] * 2, "M1": ["oo"] * 2}}
     run = recorded(tmp_path / "run", {**labels, "C": {"M0": ["!"] * 2}})
     said = "no trial of C is valid, so no figure holds any: `harvest show RUN --all` lists what went wrong"
@@ -355,7 +357,7 @@ def test_a_system_of_one_run_that_never_answered_is_named_unless_others_were_ask
     assert any(said in note for note in json.loads(harvest("compare", run, "--json").stdout)["notes"])
 
 
-def test_a_measure_that_has_no_value_says_why_and_that_nothing_was_measured(tmp_path: Path) -> None:
+def test_a_measure_without_a_value_gives_the_reason_and_says_that_nothing_was_measured(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
     done = harvest("compare", run, "-m", "cost", width=300)
     assert done.returncode == 3
@@ -366,7 +368,7 @@ def test_a_measure_that_has_no_value_says_why_and_that_nothing_was_measured(tmp_
     assert "no value:" not in harvest("compare", run, "-m", "ave%useful", width=300).stdout
 
 
-def test_with_one_trial_of_each_topic_it_is_said_why_these_topics_have_no_p(tmp_path: Path) -> None:
+def test_with_one_trial_of_each_topic_the_reason_for_the_missing_p_is_given(tmp_path: Path) -> None:
     once = recorded(tmp_path / "once", drawn(1, 4, 1, A=0.9, B=0.1))
     said = harvest("compare", once, "--estimand", "these", width=200).stdout
     why = "no interval and no p: 4 of 4 topics have one trial only, so trials cannot be seen to differ"
@@ -376,7 +378,7 @@ def test_with_one_trial_of_each_topic_it_is_said_why_these_topics_have_no_p(tmp_
         assert "no interval and no p" not in harvest("compare", run, "-m", "ave%useful", *words, width=200).stdout
 
 
-def test_trees_are_not_tested_where_protocols_have_other_states(tmp_path: Path) -> None:
+def test_trees_are_not_tested_if_protocols_have_other_states(tmp_path: Path) -> None:
     one = recorded(tmp_path / "one", {"A": {f"M{n}": ["oo"] * 4 for n in range(6)}})
     labels = {"B": {f"M{n}": ["xo"] * 4 for n in range(6)}}
     for protocol, tested in (("fairweb-two-round", True), ("recovery", False)):
@@ -385,7 +387,7 @@ def test_trees_are_not_tested_where_protocols_have_other_states(tmp_path: Path) 
         assert (parted.p == parted.p, "other states" in parted.refused) == (tested, not tested)
 
 
-def test_a_name_that_is_left_empty_is_refused(tmp_path: Path) -> None:
+def test_an_empty_name_is_refused(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
     for words, said in (
         (("--systems", "A,"), "one of the names in --systems is empty"),
@@ -395,7 +397,7 @@ def test_a_name_that_is_left_empty_is_refused(tmp_path: Path) -> None:
         assert (done.returncode, said in done.stderr) == (2, True)
 
 
-def test_where_conversations_part_is_said_with_whole_commands_that_show_them(tmp_path: Path) -> None:
+def test_partings_are_reported_with_complete_commands_that_show_them(tmp_path: Path) -> None:
     failing = {"A": {f"M{n}": ["oo"] * 4 for n in range(6)}, "B": {f"M{n}": ["xo"] * 4 for n in range(6)}}
     failing["A"]["M5"][0] = "xo"
     run = recorded(tmp_path / "a run", failing)
@@ -407,7 +409,7 @@ def test_where_conversations_part_is_said_with_whole_commands_that_show_them(tmp
     assert harvest("show", run, "--system", "B", "--topic", "M0", "--trial", "1").returncode == 0
 
 
-def test_what_keeps_partings_from_being_said_is_a_note(tmp_path: Path) -> None:
+def test_the_reason_for_missing_partings_is_a_note(tmp_path: Path) -> None:
     once = recorded(
         tmp_path / "once", {"A": {f"M{n}": ["oo"] for n in range(4)}, "B": {f"M{n}": ["xo"] for n in range(4)}}
     )
@@ -419,7 +421,7 @@ def test_what_keeps_partings_from_being_said_is_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("systems", "closed"), [(3, True), (6, True), (7, False)])
-def test_the_test_of_several_systems_is_called_what_it_is_and_effects_say_over_what(
+def test_the_test_of_several_systems_has_its_name_and_effects_name_their_population(
     tmp_path: Path, systems: int, closed: bool
 ) -> None:
     """Up to six systems it is closed testing, whose p a reader of Carterette or Sakai would not compute."""
@@ -432,7 +434,9 @@ def test_the_test_of_several_systems_is_called_what_it_is_and_effects_say_over_w
 
 
 @pytest.mark.parametrize(("estimand", "of"), [("like-these", "topics like these"), ("these", "these topics")])
-def test_the_head_of_the_column_says_of_which_topics_intervals_speak(tmp_path: Path, estimand: str, of: str) -> None:
+def test_the_head_of_the_column_says_which_topics_the_intervals_are_about(
+    tmp_path: Path, estimand: str, of: str
+) -> None:
     run = recorded(tmp_path / "run", drawn(4, 6, 4, A=0.6, B=0.5))
     lines = harvest("compare", run, "-m", "ave%useful", "--estimand", estimand, width=60).stdout.splitlines()
     head = next(place for place, line in enumerate(lines) if "difference [low, high]" in line)
@@ -440,7 +444,7 @@ def test_the_head_of_the_column_says_of_which_topics_intervals_speak(tmp_path: P
     assert lines[head].index("high]") + len("high]") == lines[head + 1].index(of) + len(of)
 
 
-def test_topics_won_of_a_ratio_of_sums_are_told_to_be_of_topics_own_ratios(tmp_path: Path) -> None:
+def test_topics_won_in_a_ratio_of_sums_are_described_as_topics_own_ratios(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(5, 8, 3, A=0.5, B=0.4))
     said = " ".join(harvest("compare", run, "-m", "%recovery", "-m", "ave%useful", width=80).stdout.split())
     assert (
@@ -451,7 +455,7 @@ def test_topics_won_of_a_ratio_of_sums_are_told_to_be_of_topics_own_ratios(tmp_p
     assert "a ratio of sums" not in alone
 
 
-def test_a_figure_over_fewer_topics_than_score_has_says_so_beside_it(tmp_path: Path) -> None:
+def test_a_figure_over_fewer_topics_than_in_score_says_so(tmp_path: Path) -> None:
     labels = {
         "A": {"M1": ["xo", "xx"], "C2": ["oo", "oo"], "C3": ["xo", "ox"], "C4": ["xx", "ox"]},
         "B": {"M1": ["xo", "oo"], "C2": ["oo", "oo"], "C3": ["!", "!"], "C4": ["xx", "ox"]},

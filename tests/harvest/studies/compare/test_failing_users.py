@@ -47,7 +47,7 @@ from topics.errors import InputError
         for model in MODELS
     ],
 )
-def test_alike_systems_are_not_told_apart_whatever_the_model_does(policy: str, model: str) -> None:
+def test_similar_systems_are_not_told_apart_whatever_the_model_does(policy: str, model: str) -> None:
     material = study(7, policy, MODELS[model], topics=6, trials=3)
     assert not any(pair.is_distinguished for pair in pairs(material))
     if policy != "free":
@@ -56,7 +56,7 @@ def test_alike_systems_are_not_told_apart_whatever_the_model_does(policy: str, m
         assert not any(turn.worded for one in material.conversations for turn in one.turns)
 
 
-def test_what_a_free_model_lost_after_a_label_is_named_and_bounded() -> None:
+def test_losses_of_a_free_model_after_a_label_are_named_and_bounded() -> None:
     material = study(3, "free", MODELS["no words after x of one system"])
     (found,) = [one for one in material.concentrations if one.label]
     assert (found.system, found.label, found.lost_elsewhere) == (SYSTEMS[1], "x", 0)
@@ -72,7 +72,7 @@ def test_what_a_free_model_lost_after_a_label_is_named_and_bounded() -> None:
         assert (pair.verdict, "depended on what the system had answered" in pair.why) == ("cannot tell", True)
 
 
-def test_what_is_lost_after_long_answers_is_named() -> None:
+def test_losses_after_long_answers_are_named() -> None:
     material = study(3, "free", MODELS["no words after long answers"])
     found = [one for one in material.concentrations if one.length]
     assert {one.system for one in found} == set(SYSTEMS)
@@ -95,13 +95,13 @@ def test_losses_in_a_state_that_leads_to_itself_are_placed_after_their_label() -
 
 
 @pytest.mark.parametrize("world", ["10% of turns lost", "lost by topic, 10% on average"])
-def test_losses_that_do_not_depend_on_labels_are_not_said_to(world: str) -> None:
+def test_losses_that_do_not_depend_on_labels_are_not_reported(world: str) -> None:
     """Where topics are unlike hard and lose unlike shares, labels and losses go together, but not within topics."""
     assert worlds.told(worlds.FALSE[world], (15, 5), 60, seed=4) <= 0.05
 
 
 @pytest.mark.parametrize("steady", [False, True], ids=["drawn answers", "always the same answer"])
-def test_topics_that_are_hard_and_lose_much_are_no_dependence(steady: bool) -> None:
+def test_hard_topics_with_many_losses_are_not_dependence(steady: bool) -> None:
     """Over all answers, labels and losses then go together in one run of eight at this level."""
     rng, named = np.random.default_rng(11), 0
     for _ in range(60):
@@ -120,7 +120,7 @@ def test_topics_that_are_hard_and_lose_much_are_no_dependence(steady: bool) -> N
     assert named <= 3
 
 
-def test_a_difference_is_bounded_by_what_both_sides_lost() -> None:
+def test_a_difference_is_bounded_by_the_losses_of_both_sides() -> None:
     topics = [f"T{number}" for number in range(12)]
     cells = {
         (topic, trial): (float((number + trial) % 3 > 0), 1.0)
@@ -211,7 +211,7 @@ async def _played(tmp_path: Path, fails: Callable[[str], bool], systems: Sequenc
     return run
 
 
-async def test_compare_and_report_name_no_winner_and_do_not_advise_to_play_again(tmp_path: Path) -> None:
+async def test_compare_and_report_name_no_winner_and_do_not_advise_another_play(tmp_path: Path) -> None:
     run = await _played(tmp_path, lambda last: last.startswith("SYSB No idea"))
     found = compare_runs([run])
     mean = next(one for one in found.measures if one.measure == "ave%useful")
@@ -238,7 +238,7 @@ async def test_compare_and_report_name_no_winner_and_do_not_advise_to_play_again
     assert difference["low"] < difference["zero"] < difference["high"]
 
 
-async def test_a_report_names_what_failing_users_lost_and_does_not_ask_for_more_of_it(tmp_path: Path) -> None:
+async def test_a_report_names_the_losses_of_failing_users_and_does_not_ask_for_more_trials(tmp_path: Path) -> None:
     draws = np.random.default_rng(5)
     run = await _played(tmp_path, lambda last: last.startswith("SYSA") and draws.random() < 0.6)
     found, material = compare_runs([run]), gather_runs(run).material
@@ -254,7 +254,7 @@ async def test_a_report_names_what_failing_users_lost_and_does_not_ask_for_more_
     assert "cut short by a failure of the user" in headline.scope
 
 
-async def test_variance_has_no_interval_and_a_plan_no_pilot_where_losses_depend_on_answers(tmp_path: Path) -> None:
+async def test_variance_has_no_interval_and_a_plan_no_pilot_if_losses_depend_on_answers(tmp_path: Path) -> None:
     run = await _played(tmp_path, lambda last: last.startswith("SYSB No idea"))
     found = study_variance([run])
     assert any("answers labelled x were the last before the trial was lost" in note for note in found.notes)
@@ -280,7 +280,7 @@ async def test_variance_has_no_interval_and_a_plan_no_pilot_where_losses_depend_
     assert plan_spending(audit, measure=opening, run=run).basis.material, "every first answer is known"
 
 
-async def test_a_pilot_of_which_failing_users_cut_few_short_says_so(tmp_path: Path) -> None:
+async def test_a_pilot_with_few_conversations_cut_short_by_failing_users_says_so(tmp_path: Path) -> None:
     draws = np.random.default_rng(5)
     run = await _played(tmp_path, lambda last: last.startswith("SYSA") and draws.random() < 0.1)
     study = plan_difference(load_audit(str(tmp_path / "audit.yaml")), run=run, detect=20, topics=(8,), trials=(2,))
@@ -299,7 +299,7 @@ async def test_a_report_of_one_system_names_them_too(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("policy", POLICIES)
-def test_alike_systems_are_rarely_told_apart_in_many_studies(policy: str, model: str) -> None:
+def test_similar_systems_are_rarely_told_apart_in_many_studies(policy: str, model: str) -> None:
     """2,000 studies over all: a wrong winner in at most 5%, and intervals or bounds that hold the truth in 93%."""
     wrong = held = printed = 0
     studies = 80

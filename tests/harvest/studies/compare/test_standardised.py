@@ -36,7 +36,7 @@ def compared(run: Path, *options: str) -> dict[str, Any]:
     return document
 
 
-def test_figures_by_hand_come_after_those_of_the_scores(run: Path) -> None:
+def test_standardised_figures_follow_those_of_the_scores_and_agree_with_a_hand_calculation(run: Path) -> None:
     document = compared(run, "--standardise", "std-AB", "--systems", "A,B")
     assert document["standardised"] == {"form": "std-AB", "systems": ["A", "B", "C", "D"]}
     plain, made = document["measures"]
@@ -53,7 +53,7 @@ def test_figures_by_hand_come_after_those_of_the_scores(run: Path) -> None:
     assert (row["estimate"], row["unit"], row["topics"]) == (pytest.approx(half[0] / 2 + half[1]), "value", 2)
 
 
-def test_everything_else_is_as_without_the_option(run: Path) -> None:
+def test_everything_else_is_the_same_as_without_the_option(run: Path) -> None:
     before, after = compared(run), compared(run, "--standardise", "E-std")
     of_scores = [row for row in after["long"] if not (row["measure"] or "").startswith("E-std")]
     assert of_scores == before["long"]
@@ -80,7 +80,7 @@ def test_a_reference_group_does_not_change_when_a_system_joins(tmp_path: Path) -
     assert json.loads(done.stdout)["standardised"] == {"form": "std-CDF", "systems": ["B", "C", "D"]}
 
 
-def test_each_type_of_topics_is_standardised_by_itself(tmp_path: Path) -> None:
+def test_each_type_of_topics_is_standardised_separately(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(6, 20, 3, A=0.8, B=0.5, C=0.4))
     document = compared(run, "--standardise", "std-AB", "--by-type", "--systems", "A,B")
     each = {row["topic_type"]: row for row in figures(document, "difference", measure="std-AB(ave%useful)")}
@@ -125,7 +125,7 @@ def test_bad_groups_are_refused_with_one_message(run: Path, options: tuple[str, 
     assert said in " ".join(done.stderr.split())
 
 
-def test_bad_arguments_in_python_are_refused_alike(run: Path) -> None:
+def test_bad_arguments_in_python_are_refused_equally(run: Path) -> None:
     with pytest.raises(InputError, match="there is no form 'std' of standardised scores"):
         compare_runs([run], standardise="std")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="--reference can only be used with --standardise"):

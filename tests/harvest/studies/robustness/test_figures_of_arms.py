@@ -107,14 +107,14 @@ def test_the_table_and_the_rows_say_what_is_in_common(
     assert float(by_figure["arm"]["estimate"]) == pytest.approx(one.figures[arm])
 
 
-def test_where_nothing_was_lost_the_table_has_one_figure_for_an_arm(tmp_path: Path) -> None:
+def test_without_losses_the_table_has_one_figure_for_an_arm(tmp_path: Path) -> None:
     bots = [{"name": "A", "driver": "parrot"}]
     played = play(load_audit(audit_file(tmp_path, arms=ARMS, systems=bots)), tmp_path / "run")
     shown = harvest("robustness", played.path, "-m", "%recovery").stdout
     assert "in common" not in shown
 
 
-def test_an_arm_without_the_measure_is_undefined_alone(tmp_path: Path) -> None:
+def test_only_an_arm_without_the_measure_is_undefined(tmp_path: Path) -> None:
     """Users of one arm leave before a second turn."""
     stays, leaves = {"simulator": "random", "leave": 0.1}, {"simulator": "random", "leave": 1.0}
     arms = {

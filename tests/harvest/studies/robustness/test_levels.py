@@ -63,7 +63,7 @@ def by_name(study: LevelStudy) -> Mapping[str, LevelDifference]:
     return {one.name: one for one in study.differences}
 
 
-def test_every_difference_is_made_once_and_corrected_with_all_others(study: LevelStudy) -> None:
+def test_every_difference_is_computed_once_and_corrected_with_all_others(study: LevelStudy) -> None:
     # within each system: 3 pairs of languages and 1 of templates; A − B within 3 languages and 2 templates
     assert len(study.differences) == study.family == 2 * (3 + 1) + 3 + 2
     found = by_name(study)
@@ -75,7 +75,7 @@ def test_every_difference_is_made_once_and_corrected_with_all_others(study: Leve
     }
 
 
-def test_a_level_against_the_first_is_the_main_effect_of_it(armed: GatheredArms, study: LevelStudy) -> None:
+def test_a_level_compared_with_the_first_is_its_main_effect(armed: GatheredArms, study: LevelStudy) -> None:
     effects = factor_study(armed)
     assert effects is not None
     own = next(one for one in effects.effects if one.system == "A" and not one.other)
@@ -94,7 +94,7 @@ def test_the_command_prints_and_writes_them(armed: GatheredArms) -> None:
     assert "language de minus en" in json.dumps(json.loads(rows.stdout), ensure_ascii=False)
 
 
-def test_alike_systems_are_seldom_told_apart() -> None:
+def test_similar_systems_are_seldom_told_apart() -> None:
     """30 topics with rare failures that hang together by topic: any of 2 x 6 + 4 differences is found in at most 5%."""
     rng = np.random.default_rng(3)
     topics = [f"T{n}" for n in range(30)]

@@ -59,7 +59,7 @@ def test_the_arm_that_breaks_the_system_is_found_and_the_worst(found: Robustness
     assert found.family == 4
 
 
-def test_a_spread_over_arms_leaves_out_0_only_where_an_arm_is_found(found: Robustness, tmp_path: Path) -> None:
+def test_a_spread_over_arms_excludes_0_only_if_an_arm_is_found(found: Robustness, tmp_path: Path) -> None:
     """One sentence must not say that no arm can be told from the control and that arms lie apart."""
     for measure in found.measures:
         assert any(one.beyond for one in measure.differences.values())
@@ -87,7 +87,7 @@ def test_one_difference_has_one_interval_and_one_sign_in_compare_and_here(run: R
         assert (pair.value, pair.interval) == (own.value, own.interval)
 
 
-def test_what_was_really_changed_and_turned_round_is_told(found: Robustness) -> None:
+def test_actual_changes_and_flips_are_reported(found: Robustness) -> None:
     assert found.changed["same"].other == 0
     assert found.changed["same"].words == 0
     assert found.changed["keywords"].other == found.changed["keywords"].openings == 30
@@ -96,7 +96,7 @@ def test_what_was_really_changed_and_turned_round_is_told(found: Robustness) -> 
     assert len(found.flips["keywords"].names) > 2 * found.flips["keywords"].by_chance
 
 
-def test_the_rows_hold_every_figure_and_the_page_fits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rows_contain_every_figure_and_the_page_fits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     document = json.loads(harvest("robustness", run.path, "--json").stdout)
     assert document["format"] == "harvest-robustness/2"
     told = {(row["system"], row["figure"]) for row in document["long"]}
@@ -115,7 +115,7 @@ def test_the_rows_hold_every_figure_and_the_page_fits(run: Run, monkeypatch: pyt
     assert all(len(line) <= 80 for line in shown.stdout.splitlines())
 
 
-def test_what_cannot_be_compared_is_refused(run: Run, tmp_path: Path) -> None:
+def test_an_impossible_comparison_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="that many turns"):
         robustness(gather_arms(run, measures=[parse("%useful S9")]))
     with pytest.raises(InputError, match="many conversations at once"):
@@ -125,7 +125,7 @@ def test_what_cannot_be_compared_is_refused(run: Run, tmp_path: Path) -> None:
         armed_systems(other)
 
 
-def test_csv_latex_and_a_figure_hold_what_json_does(run: Run, tmp_path: Path) -> None:
+def test_csv_latex_and_a_figure_contain_the_same_as_json(run: Run, tmp_path: Path) -> None:
     known = json.loads(harvest("robustness", run.path, "--json").stdout)["long"]
     table = list(csv.DictReader(io.StringIO(harvest("robustness", run.path, "--csv").stdout)))
     assert [{name: "" if value is None else str(value) for name, value in row.items()} for row in known] == table
@@ -177,7 +177,7 @@ def test_which_system_is_better_may_depend_on_the_user(tmp_path: Path, monkeypat
     }
 
 
-def test_arms_of_users_show_turns_acts_and_ends_in_place_of_words(
+def test_arms_of_users_show_turns_acts_and_ends_instead_of_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patient, hasty = {"simulator": "random", "leave": 0.1}, {"simulator": "random", "leave": 0.6}
@@ -218,7 +218,7 @@ def test_arms_of_users_show_turns_acts_and_ends_in_place_of_words(
     )
 
 
-def test_no_spread_of_shares_is_larger_than_shares_can_have() -> None:
+def test_no_spread_of_shares_exceeds_the_possible_maximum() -> None:
     rng = np.random.default_rng(3)
     for arms in range(2, 7):
         most = 0.25 * arms / (arms - 1) * (1 - (arms % 2) / arms**2)

@@ -51,7 +51,7 @@ def answer(text):
 """
 
 
-async def test_arms_rankings_and_factors_withhold_what_unlike_users_may_explain(tmp_path: Path) -> None:
+async def test_arms_rankings_and_factors_withhold_differences_that_unlike_users_may_explain(tmp_path: Path) -> None:
     """The model takes leave after SYSB's answers where its person is a sailor; elsewhere it says what was meant."""
 
     async def words(asked: Asked, writer: asyncio.StreamWriter) -> None:

@@ -56,7 +56,7 @@ def test_every_criterion_of_table_1_has_a_line_with_its_weights_scores_and_score
     assert "SWAN 0.5000 n=4 people 0.6250 n=11 people" in [" ".join(one.split()) for one in text.splitlines()]
 
 
-def test_a_schema_with_some_criteria_still_shows_the_rest_of_the_table_and_its_own_apart() -> None:
+def test_a_schema_with_some_criteria_still_shows_the_rest_of_the_table_and_its_own_separately() -> None:
     own = replace(TABLE_1["Correctness"], weight=2.5, weighting=Effort(0.5))
     beyond = load_schema("beyond-table-1")["Language"]
     schema = Schema("mine", (beyond, own))
@@ -87,7 +87,7 @@ def test_many_systems_are_printed_in_several_tables_that_fit() -> None:
     assert text.count("0.5000 n=4 people") == 5
 
 
-def test_score_prints_the_table_alone_and_its_rows_as_json() -> None:
+def test_score_prints_only_the_table_and_its_rows_as_json() -> None:
     done = harvest("score", SAMPLE, "--criteria", "--schema", "sakai-2023-table-1", width=160)
     assert done.returncode == 0, done.stderr
     text = done.stdout + done.stderr

@@ -48,7 +48,7 @@ def turns_of(lines: Sequence[str]) -> list[int]:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
-def test_thirty_turns_are_folded_and_never_cut(width: int) -> None:
+def test_thirty_turns_are_wrapped_and_never_cut(width: int) -> None:
     lines = printed(material([talk("ox" * 15), talk("xo" * 15, system="B")], 30), width)
     assert max(map(len, lines)) <= width
     assert not [line for line in lines if "…" in line]
@@ -56,7 +56,7 @@ def test_thirty_turns_are_folded_and_never_cut(width: int) -> None:
     assert sum(line.count(" o") for line in lines if line.startswith(" T1")) == 30
 
 
-def test_systems_of_one_long_run_are_told_apart() -> None:
+def test_systems_of_one_long_run_are_distinguished() -> None:
     lines = printed(material([talk("ox", system=f"{name}@a-long-name-2026-11-01") for name in "AB"], 2), 80)
     assert any(line.split() == ["A", "B"] for line in lines)
     assert any(line.split() == ["…-2026-11-01", "…-2026-11-01"] for line in lines)
@@ -69,7 +69,7 @@ def test_systems_of_one_long_run_are_told_apart() -> None:
     systems=st.lists(st.sampled_from(["A", "assistant-2026-11-21", "B7"]), min_size=1, unique=True),
 )
 @example(turns=4, width=150, trials=4, systems=["A", "assistant-2026-11-21"])
-def test_every_turn_of_every_trial_stands_once_within_the_width(
+def test_every_turn_of_every_trial_occurs_once_within_the_width(
     turns: int, width: int, trials: int, systems: list[str]
 ) -> None:
     played = [talk("o" * turns, system=system, trial=n) for system in systems for n in range(1, trials + 1)]
@@ -78,7 +78,7 @@ def test_every_turn_of_every_trial_stands_once_within_the_width(
     assert sorted(turns_of(lines)) == sorted([*range(1, turns + 1)] * len(played))
 
 
-def test_figures_of_a_whole_trial_stand_once_under_its_last_turn() -> None:
+def test_figures_of_a_whole_trial_occur_once_under_its_last_turn() -> None:
     lines = printed(material([talk("x" + "o" * 29)], 30), 80)
     assert len([line for line in lines if line.startswith(" ave%useful")]) == 1
     (recovery,) = (line for line in lines if line.startswith(" %recovery"))
@@ -86,7 +86,7 @@ def test_figures_of_a_whole_trial_stand_once_under_its_last_turn() -> None:
     assert len([line for line in lines if line.startswith(" %useful")]) == 2
 
 
-def test_turns_that_nobody_was_asked_have_no_column_and_the_one_a_breakdown_took_has() -> None:
+def test_turns_that_nobody_was_asked_have_no_column_and_turns_lost_to_a_breakdown_have_one() -> None:
     left = material([talk("oo"), talk("oxo", trial=2)], 20)
     assert max(turns_of(printed(left, 80))) == 3
     assert "not asked" in legend(left)
@@ -95,7 +95,7 @@ def test_turns_that_nobody_was_asked_have_no_column_and_the_one_a_breakdown_took
     assert max(turns_of(printed(broken, 80))) == 3
 
 
-def test_a_mark_stands_under_its_turn_where_another_system_takes_more_turns() -> None:
+def test_a_mark_is_under_its_turn_if_another_system_takes_more_turns() -> None:
     held = material([talk("o"), talk("ox", system="B")], 2)
     held = replace(held, turns={("A", "T1"): 1, ("B", "T1"): 2})
     lines = printed(held, 80)
@@ -108,7 +108,7 @@ def test_a_mark_stands_under_its_turn_where_another_system_takes_more_turns() ->
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["oo", "ox", "xo", "xx"])), min_size=1, max_size=9))
 @example([("a", "oo"), ("b", "xx"), ("a", "xx"), ("b", "oo"), ("a", "ox")])
-def test_a_type_has_one_block_and_its_figures_are_of_the_marks_above_them(played: list[tuple[str, str]]) -> None:
+def test_a_type_has_one_block_and_its_figures_summarise_the_marks_above_them(played: list[tuple[str, str]]) -> None:
     """However the types alternate in the file; the same in the report."""
     kinds = {name: TopicType(name) for name in "abc"}
     topics = [Topic(f"{kind}{number}", kinds[kind], "?") for number, (kind, _) in enumerate(played)]
@@ -148,7 +148,7 @@ def test_marks_have_their_colours() -> None:
     ]
 
 
-def test_a_long_name_of_a_topic_is_folded_too() -> None:
+def test_a_long_name_of_a_topic_is_wrapped_too() -> None:
     name = "a-topic-whose-name-is-much-longer-than-a-column-" * 2
     lines = printed(material([talk("o" * 30, topic=name)], 30), 80)
     assert max(map(len, lines)) <= 80
@@ -157,7 +157,7 @@ def test_a_long_name_of_a_topic_is_folded_too() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_what_score_prints_of_a_long_conversation_fits_the_terminal(width: int) -> None:
+def test_the_scores_of_a_long_conversation_fit_the_terminal(width: int) -> None:
     held = material([talk("oox", system=system, topic=topic) for system in "AB" for topic in ("T1", "T2")], 30)
     console = Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
     print_scores(console, held, score_material(held))
@@ -169,7 +169,7 @@ def test_what_score_prints_of_a_long_conversation_fits_the_terminal(width: int) 
     assert "%useful S4" not in text
 
 
-def test_turns_that_were_asked_and_have_no_labels_are_not_said_to_be_unasked() -> None:
+def test_asked_turns_without_labels_are_not_called_unasked() -> None:
     held = material([talk("?o??")], 6)
     console = Console(width=80, file=io.StringIO(), record=True, force_terminal=True)
     print_scores(console, held, score_material(held))
@@ -181,7 +181,7 @@ def test_turns_that_were_asked_and_have_no_labels_are_not_said_to_be_unasked() -
     assert "%useful S5" not in text
 
 
-def test_the_legend_explains_a_heading_that_stands_there() -> None:
+def test_the_legend_explains_a_heading_that_is_present() -> None:
     held = material([talk("oo"), talk("ox", trial=2)], 2)
     (heading,) = (part for part in legend(held).split("   ") if ": trial " in part)
     name, _, meaning = heading.partition(": ")
@@ -222,7 +222,7 @@ def many(trials: int, ways: Sequence[str] = ("ox", "xo", "oo", "x-")) -> Materia
     )
 
 
-def test_all_trials_stand_in_one_block_of_a_type_where_their_columns_would_not_fit() -> None:
+def test_all_trials_are_in_one_block_of_a_type_if_their_columns_would_not_fit() -> None:
     held = many(7)
     lines, told = joined(held, 60)
     (first,) = (line.split() for line in lines if line.startswith(" T1"))
@@ -247,7 +247,7 @@ def test_too_many_trials_are_counted() -> None:
     assert max(map(len, lines)) <= 60
 
 
-def test_every_trial_has_its_column_if_they_fit_or_are_wanted() -> None:
+def test_every_trial_has_its_column_if_they_fit_or_are_requested() -> None:
     assert any("A2" in line for line in joined(many(2), 80)[0])
     held = many(7)
     shown = grids(held, score_material(held).rows, width=60, each=True)

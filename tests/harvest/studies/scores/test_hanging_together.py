@@ -114,7 +114,7 @@ def test_topics_of_their_own_clusters_keep_every_figure(tmp_path: Path) -> None:
     assert json.dumps(named.as_json()) == json.dumps(alone.as_json())
 
 
-def test_every_figure_of_sessions_that_go_on_is_refused_below_four_as_a_comparison_is(tmp_path: Path) -> None:
+def test_every_figure_of_continued_sessions_is_refused_below_four_like_a_comparison(tmp_path: Path) -> None:
     table = scored(played(tmp_path / "run", drawn(3, 10, 3), session="continued"))
     for row in whole(table):
         assert math.isnan(row.low), row.measure
@@ -123,7 +123,7 @@ def test_every_figure_of_sessions_that_go_on_is_refused_below_four_as_a_comparis
     assert any("Sessions of A go on" in note for note in table.notes)
 
 
-def test_the_sessions_of_one_trial_stay_one_unit_where_they_are_renewed(tmp_path: Path) -> None:
+def test_the_sessions_of_one_trial_remain_one_unit_if_they_are_renewed(tmp_path: Path) -> None:
     """Every three topics: 24 sessions instead of six, and every figure and interval is that of six."""
     once = gather_runs(played(tmp_path / "run", drawn(5, 12, 6), session="continued")).material
     renewed = [
@@ -137,7 +137,7 @@ def test_the_sessions_of_one_trial_stay_one_unit_where_they_are_renewed(tmp_path
     assert again.as_json() == score_material(once, measures=parse_all(FORMS)).as_json()
 
 
-def test_every_figure_of_sessions_that_go_on_takes_them_whole(tmp_path: Path) -> None:
+def test_every_figure_of_continued_sessions_resamples_whole_sessions(tmp_path: Path) -> None:
     labels = drawn(4, 20, 8)
     fresh = whole(scored(played(tmp_path / "one", labels)))
     on = whole(scored(played(tmp_path / "two", labels, session="continued")))
@@ -173,7 +173,7 @@ def test_within_one_topic_nothing_changes_for_sessions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("session", ["fresh", "continued"])
-def test_these_topics_have_intervals_of_their_trials(tmp_path: Path, session: str) -> None:
+def test_these_topics_have_intervals_over_their_trials(tmp_path: Path, session: str) -> None:
     run = played(tmp_path / "run", drawn(6, 12, 6), session=session)
     table = scored(run, estimand="these")
     unit = "trials of topics" if session == "fresh" else "sessions"
@@ -227,7 +227,7 @@ def test_trials_that_drift_are_named_and_widen_the_intervals_of_trials(tmp_path:
     assert one.value == other.value
 
 
-def test_a_tree_has_the_units_that_its_scores_have(tmp_path: Path) -> None:
+def test_a_tree_has_the_units_of_its_scores(tmp_path: Path) -> None:
     labels = drawn(8, 24, 4)
     clusters = [f"K{row // 4}" for row in range(24)]
     runs = {
@@ -262,7 +262,7 @@ def test_a_tree_has_the_units_that_its_scores_have(tmp_path: Path) -> None:
     assert not np.isnan(found["alone"].found.unseen.estimate).all()
 
 
-def test_the_mean_laid_over_a_tree_has_the_units_of_its_scores(tmp_path: Path) -> None:
+def test_the_mean_of_a_tree_has_the_units_of_its_scores(tmp_path: Path) -> None:
     labels = drawn(9, 24, 4)
     widths = []
     for at, options in enumerate(({}, {"session": "continued"})):
@@ -277,7 +277,7 @@ def test_the_mean_laid_over_a_tree_has_the_units_of_its_scores(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("clusters", [None, ["K", "K", None, None]])
-def test_requests_that_are_nearly_the_same_are_named_unless_they_have_a_cluster(
+def test_nearly_equal_requests_are_named_unless_they_have_a_cluster(
     tmp_path: Path, clusters: Sequence[str | None] | None
 ) -> None:
     requests = ["Which films feature time travel?", "Which films feature time travel please?", "Rice?", "Moon?"]
@@ -288,7 +288,7 @@ def test_requests_that_are_nearly_the_same_are_named_unless_they_have_a_cluster(
         assert all("C00, C01" in note for note in said)
 
 
-def test_check_names_requests_that_are_nearly_the_same(tmp_path: Path) -> None:
+def test_check_names_nearly_equal_requests(tmp_path: Path) -> None:
     (tmp_path / "topics.yaml").write_text(
         "format: harvest-topics/1\nname: t\ntypes: {page: {url: web-page, asks_for: title}}\ntopics:\n"
         "  - {id: T1, type: page, request: Which films feature time travel?}\n"
@@ -305,7 +305,7 @@ def test_check_names_requests_that_are_nearly_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(9, 1, 1, 1, 1, 1), (3, 3, 3, 3, 3)])
-def test_how_often_all_trials_pass_has_the_units_of_score_where_topics_are_in_clusters(
+def test_the_rate_at_which_all_trials_pass_has_the_units_of_score_if_topics_are_in_clusters(
     tmp_path: Path, sizes: Sequence[int]
 ) -> None:
     named = [f"c{number}" for number, size in enumerate(sizes) for _ in range(size)]
@@ -352,7 +352,7 @@ def test_no_spread_of_continued_sessions_has_an_interval(tmp_path: Path, trials:
 
 
 @pytest.mark.parametrize("trials", [3, 6])
-def test_sessions_that_an_import_shows_to_go_on_are_taken_whole(tmp_path: Path, trials: int) -> None:
+def test_continued_sessions_of_an_import_are_resampled_whole(tmp_path: Path, trials: int) -> None:
     """An imported run defines no sessions; the places of its conversations show them."""
     recorded = played(tmp_path / "recorded", drawn(9, 8, trials), session="continued", systems=("A", "B"))
     rows = [

@@ -30,7 +30,7 @@ def test_the_rows_are_never_all_in_memory(tmp_path: Path) -> None:
     assert peak < 3 * (tmp_path / "scores.json").stat().st_size
 
 
-def test_a_name_may_hold_half_a_character(tmp_path: Path) -> None:
+def test_a_name_may_contain_a_lone_surrogate(tmp_path: Path) -> None:
     (tmp_path / "scores.json").write_text(json.dumps({"rows": [{**SCORE, "topic": "half \ud83d"}], "seed": 4}))
     (scored,) = with_kept_scores([of("A/half \ud83d/1")], tmp_path, "R")
     assert scored.score == 0.5
@@ -39,7 +39,7 @@ def test_a_name_may_hold_half_a_character(tmp_path: Path) -> None:
     assert kept.seed == 4
 
 
-def test_scores_whose_intervals_bear_an_older_name_are_read(tmp_path: Path) -> None:
+def test_scores_whose_intervals_have_an_older_name_are_read(tmp_path: Path) -> None:
     for name in ("Bayesian bootstrap with an unseen topic", "Wilson", "Gaffke-type interval with an unseen topic"):
         row = {**SCORE, "low": 0.25, "high": 0.75, "level": 0.95, "interval": name, "resampled": "topics"}
         (tmp_path / "scores.json").write_text(json.dumps({"rows": [row]}))

@@ -55,7 +55,7 @@ from topics.errors import InputError
 
 
 @pytest.mark.parametrize("loss", keep_cells(LOSSES, "after useless answers", "of some topics"))
-def test_arms_and_groups_are_bounded_by_what_failing_users_lost(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arms_and_groups_are_bounded_by_the_losses_of_failing_users(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     material = lost_world(1, loss)
     assert set(material.cut_short) == {"SYSB"}
     found = arm_differences(material, monkeypatch)
@@ -119,7 +119,7 @@ def test_factors_and_rankings_are_bounded_or_withheld_with_a_reason(loss: str) -
 
 
 @pytest.mark.parametrize("loss", keep_cells(LOSSES, "after useless answers", "of some topics"))
-def test_a_population_counts_and_bounds_what_one_member_lost(loss: str) -> None:
+def test_a_population_counts_and_bounds_the_losses_of_one_member(loss: str) -> None:
     material = as_population(lost_world(3, loss))
     found = {one.of: one.found for one in population_figures(material, 3)}
     assert all(holds(one.interval, TRUTH) for one in found.values())
@@ -128,7 +128,7 @@ def test_a_population_counts_and_bounds_what_one_member_lost(loss: str) -> None:
         assert found[name].interval.low <= found[name].value <= found[name].interval.high
 
 
-def test_a_threshold_that_lost_conversations_could_turn_round_cannot_be_told() -> None:
+def test_a_threshold_that_lost_conversations_could_reverse_is_undecided() -> None:
     material = lost_world(4, "of one side")
     for bound in ({"at_least": TRUTH - 0.05}, {"at_most": TRUTH + 0.05}):
         for judge in ({}, {"judge": "estimate"}):
@@ -143,7 +143,9 @@ def test_a_threshold_that_lost_conversations_could_turn_round_cannot_be_told() -
     assert threshold(material, "SYSA", at_least=TRUTH - 0.25).why == ""
 
 
-def test_a_watched_system_is_not_measured_by_what_failing_users_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watched_system_is_not_measured_by_the_conversations_that_failing_users_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     systems = ("SYSA", "SYSC", "SYSD", "SYSE", "SYSB")
     world = lost_world(5, "of one side", systems=systems)
     before = [only(world, name) for name in systems[:-1]]
@@ -157,7 +159,7 @@ def test_a_watched_system_is_not_measured_by_what_failing_users_left(monkeypatch
         watched([only(world, "SYSB")], before[0], monkeypatch)
 
 
-def test_few_conversations_that_were_cut_short_widen_what_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_conversations_that_were_cut_short_widen_the_watched_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     systems = ("SYSA", "SYSC", "SYSD", "SYSE", "SYSF")
     world = lost_world(6, "of one side", systems=systems)
     before, now = [only(world, name) for name in systems[:-1]], only(world, systems[-1])
@@ -182,7 +184,7 @@ def _played_again(material: Material, each: int) -> Material:
     return replace(material, conversations=tuple(found))
 
 
-def test_a_baseline_holds_losses_and_other_ones_leave_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_stores_losses_and_other_losses_leave_nothing_to_conclude(monkeypatch: pytest.MonkeyPatch) -> None:
     """The trials that were lost are played again until they are whole, so that no figure shows that they were."""
     systems = ("SYSA", "SYSC", "SYSD", "SYSE", "SYSF")
     world = lost_world(6, "of one side", systems=systems)
@@ -203,7 +205,7 @@ def test_a_baseline_holds_losses_and_other_ones_leave_nothing_to_say(monkeypatch
 
 
 @pytest.mark.parametrize(("studies", "most"), [(4, 0), pytest.param(40, 2, marks=pytest.mark.soak)])
-def test_alike_losses_are_seldom_said_to_have_changed(studies: int, most: int) -> None:
+def test_similar_losses_are_seldom_reported_as_changed(studies: int, most: int) -> None:
     said = 0
     for seed in range(studies):
         world = lost_world(seed, "after useless answers", systems=("SYSB1", "SYSB2"), rate=0.3)
@@ -212,7 +214,7 @@ def test_alike_losses_are_seldom_said_to_have_changed(studies: int, most: int) -
     assert said <= most
 
 
-def test_no_run_is_blessed_whose_losses_depend_on_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_run_with_losses_that_depend_on_answers_is_blessed(monkeypatch: pytest.MonkeyPatch) -> None:
     world = lost_world(6, "of one side", systems=("SYSA", "SYSC"))
     lost = only(world, "SYSA")
     found = []
@@ -224,7 +226,7 @@ def test_no_run_is_blessed_whose_losses_depend_on_answers(monkeypatch: pytest.Mo
         watched([replace(lost, conversations=tuple(found))], only(world, "SYSC"), monkeypatch)
 
 
-def test_a_figure_that_is_only_shown_says_nothing_where_it_was_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_that_is_only_shown_makes_no_claim_if_it_was_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few conversations were cut short, so that the gated figure can be told; of %recovery they are many."""
     systems = ("SYSA", "SYSC", "SYSD", "SYSE", "SYSB")
     world = lost_world(0, "after useless answers", systems=systems, rate=0.03)
@@ -241,7 +243,7 @@ def test_a_figure_that_is_only_shown_says_nothing_where_it_was_cut_short(monkeyp
         console.print(part)
 
 
-def test_two_reasons_at_once_are_both_said_and_both_bound() -> None:
+def test_two_simultaneous_reasons_are_both_reported_and_both_bound() -> None:
     """Losses that depend on answers, and users who said something else: what either could have hidden is in it."""
     material = lost_world(8, "after useless answers", rate=1.0)
     assert {one.system for one in material.concentrations} == {"SYSB"}
@@ -266,7 +268,7 @@ def test_two_reasons_at_once_are_both_said_and_both_bound() -> None:
     assert reasons_withheld([both]) == f"{reasons_withheld([alone])}, and {UNLIKE_USERS}"
 
 
-def test_what_was_lost_is_counted_with_its_reasons() -> None:
+def test_losses_are_counted_with_their_reasons() -> None:
     material = lost_world(9, "of one side", rate=0.2)
     cut = material.cut_short["SYSB"].total()
     assert loss_words("SYSA", material) == ""
@@ -276,7 +278,7 @@ def test_what_was_lost_is_counted_with_its_reasons() -> None:
 
 
 @pytest.mark.parametrize("after", ["Here it is", "No idea", "SYSB"])
-def test_what_would_have_followed_is_lost_where_users_left_and_no_answer_that_was_given(after: str) -> None:
+def test_turns_after_a_user_left_are_lost_but_given_answers_are_not(after: str) -> None:
     """The truth is that no side is better; the first answers of all are known, whoever left after them."""
     material = leaving_world(3, after)
     assert {one.rate for one in material.user_card.withholding_differences} == {LEFT}
@@ -309,7 +311,7 @@ def test_users_who_left_more_often_mislead_in_no_study(after: str, seed: int) ->
 
 @pytest.mark.soak
 @pytest.mark.parametrize("loss", LOSSES)
-def test_in_many_studies_nothing_is_found_and_intervals_hold_the_truth(
+def test_in_many_studies_nothing_is_found_and_intervals_cover_the_truth(
     loss: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At losses of 10%, 30% and 70% after an answer: a wrong verdict in at most 5%, and intervals that cover 95%."""

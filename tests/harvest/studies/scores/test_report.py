@@ -66,7 +66,7 @@ def test_check_says_where_each_system_is(folder: Path) -> None:
     assert [one["address"] for one in plan["systems"]][-2:] == ["cat -u", None]
 
 
-def test_a_run_in_which_nothing_was_valid_is_told_in_a_sentence_and_not_in_empty_figures(folder: Path) -> None:
+def test_a_run_without_valid_trials_is_reported_in_a_sentence_and_not_in_empty_figures(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT + DEAD)
     done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 3, done.stderr
@@ -84,7 +84,7 @@ def test_a_run_in_which_nothing_was_valid_is_told_in_a_sentence_and_not_in_empty
     assert "%useful" in {row["measure"] for row in rows}, "what programs read stays the same"
 
 
-def test_where_something_was_valid_the_figures_stand_and_trying_again_may_help(folder: Path) -> None:
+def test_with_some_valid_trials_the_figures_are_printed_and_another_try_may_help(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT + HALF)
     done = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert done.returncode == 3, done.stderr
@@ -97,7 +97,7 @@ def test_where_something_was_valid_the_figures_stand_and_trying_again_may_help(f
     assert "no valid attempt;" not in again.stdout
 
 
-def test_check_shows_what_nobody_sees_and_which_host_is_asked(folder: Path) -> None:
+def test_check_shows_invisible_characters_and_the_host_that_is_contacted(folder: Path) -> None:
     topics = """format: harvest-topics/1
 name: s
 types: {shop: {}}

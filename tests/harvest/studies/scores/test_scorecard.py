@@ -38,7 +38,7 @@ def played(folder: Path, *times: str) -> Run:
     return read(folder)
 
 
-def test_scores_are_written_row_by_row_and_none_is_kept(tmp_path: Path) -> None:
+def test_scores_are_written_row_by_row_and_none_is_kept_in_memory(tmp_path: Path) -> None:
     run = played(tmp_path / "run", at(1), at(2), at(3))
     table = score_material(gather_runs(run).material)
     path = write_scores(tmp_path / "run", table)
@@ -53,7 +53,7 @@ def test_scores_are_written_row_by_row_and_none_is_kept(tmp_path: Path) -> None:
     assert b"".join(scores_document(table, asked=asked)).decode() == text, "the same of rows that were made"
 
 
-def test_scores_are_printed_where_a_service_reads_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_printed_safely_for_services_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played(tmp_path / "run", at(1), at(2))
     plain = harvest("score", tmp_path / "run", "--json")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
@@ -61,7 +61,7 @@ def test_scores_are_printed_where_a_service_reads_them_too(tmp_path: Path, monke
     assert json.loads(plain.stdout)["rows"]
 
 
-def test_a_half_of_a_character_in_a_name_is_written_as_json_writes_it(tmp_path: Path) -> None:
+def test_a_lone_surrogate_in_a_name_is_written_as_json_writes_it(tmp_path: Path) -> None:
     row = ScoreRow("R", "A\ud83d", None, None, None, float("nan"), 0)
     (again,) = json.loads(b"".join(scores_document(ScoreTable((row,)))))["rows"]
     assert (again["system"], again["value"]) == ("A\ud83d", None)
@@ -71,7 +71,7 @@ def test_a_half_of_a_character_in_a_name_is_written_as_json_writes_it(tmp_path: 
 @pytest.mark.parametrize(
     "command", ["score", "compare", "variance", "report --out report.html", "watch bless --out b.json"]
 )
-def test_a_conversation_about_a_topic_that_its_run_does_not_hold_is_named(tmp_path: Path, command: str) -> None:
+def test_a_conversation_about_a_topic_that_its_run_lacks_is_named(tmp_path: Path, command: str) -> None:
     run = played(tmp_path / "run", at(1))
     file = next(run.path.glob("trials-*.jsonl"))
     file.write_text(file.read_text().replace('"topic":"M002"', '"topic":"T9"'))
@@ -93,13 +93,13 @@ def test_a_copy_of_a_run_is_the_same_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("times", [(at(3), at(4)), ("", ""), ()], ids=["later", "undated", "none"])
-def test_two_plays_that_said_the_same_words_are_two_runs(tmp_path: Path, times: Sequence[str]) -> None:
+def test_two_plays_with_the_same_words_are_two_runs(tmp_path: Path, times: Sequence[str]) -> None:
     first = [at(1), at(2)] if all(times) and times else times
     refuse_repeated_runs([played(tmp_path / "one", *first), played(tmp_path / "other", *times)])
 
 
 @pytest.mark.parametrize("command", ["watch bless", "compare", "variance", "score", "report"])
-def test_every_command_that_takes_runs_together_refuses_a_copy(tmp_path: Path, command: str) -> None:
+def test_every_command_that_combines_runs_refuses_a_copy(tmp_path: Path, command: str) -> None:
     for name in ("run", "copy"):
         shutil.copytree("recordings/samples/run-1", tmp_path / name)
     out = {"watch bless": ("--out", "b.json"), "report": ("--out", "r.html")}.get(command, ())
@@ -107,7 +107,7 @@ def test_every_command_that_takes_runs_together_refuses_a_copy(tmp_path: Path, c
     assert (done.returncode, "copy: the same run is given twice" in done.stderr) == (2, True), done.stderr
 
 
-def test_silent_pages_and_notes_on_replies_are_counted_beside_the_figures(tmp_path: Path) -> None:
+def test_silent_pages_and_notes_on_replies_are_counted_next_to_the_figures(tmp_path: Path) -> None:
     said = [conversation(("say", "no"), trial=trial) for trial in (1, 2, 3)]
     told = []
     for one, notes in zip(said, [("it came twice",), ("it came twice", "it thought"), ()], strict=True):
@@ -128,7 +128,7 @@ def test_silent_pages_and_notes_on_replies_are_counted_beside_the_figures(tmp_pa
     assert [note for note in notes if note.startswith("1 attempt to which no answer came")]
 
 
-def test_from_python_judgments_are_chosen_as_by_the_command(tmp_path: Path) -> None:
+def test_from_python_judgments_are_selected_as_by_the_command(tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(
         "format: harvest-audit/1\nname: judged\ntopics: fairweb-45\nonly: [M001, M002]\n"
         "protocol: fairweb-two-round\ntrials: 2\nsystems: [{name: A, driver: parrot}]\n"

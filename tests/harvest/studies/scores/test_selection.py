@@ -47,7 +47,7 @@ systems:
 """
 
 
-def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp_path: Path) -> None:
+def test_an_unspeakable_state_is_named_and_the_table_shows_the_bounds(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT)
     done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
@@ -100,9 +100,7 @@ def test_a_state_that_cannot_be_said_is_named_and_the_table_shows_the_bounds(tmp
     )
 
 
-def test_which_trials_were_lost_is_found_once_however_many_there_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lost_trials_are_found_once_for_any_number_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is made of all conversations: asked for each of them, it took minutes for 20,000."""
     found: list[int] = []
 
@@ -121,7 +119,7 @@ def test_which_trials_were_lost_is_found_once_however_many_there_are(
     assert times[0] == times[1]
 
 
-def test_one_figure_has_one_pair_of_bounds_where_trials_were_lost_and_never_valid(tmp_path: Path) -> None:
+def test_one_figure_has_one_pair_of_bounds_if_trials_were_lost_and_never_valid(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     (tmp_path / "audit.yaml").write_text(AUDIT.replace("attempts: 12", "attempts: 2"))
     told = " ".join(harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).stdout.split())
@@ -134,7 +132,7 @@ def test_one_figure_has_one_pair_of_bounds_where_trials_were_lost_and_never_vali
     assert "the bounds below" not in told
 
 
-def test_a_breakdown_is_bounded_also_where_the_first_attempt_of_every_trial_was_lost(tmp_path: Path) -> None:
+def test_a_breakdown_is_bounded_even_if_the_first_attempt_of_every_trial_was_lost(tmp_path: Path) -> None:
     useful = "'Here: https://www.imdb.com/title/tt9000000001/'"
     (tmp_path / "bot.py").write_text(
         "asked = []\n"
@@ -154,7 +152,7 @@ def test_a_breakdown_is_bounded_also_where_the_first_attempt_of_every_trial_was_
     assert "no bounds here" not in told
 
 
-def test_where_nothing_was_lost_after_an_answer_nothing_is_said(tmp_path: Path) -> None:
+def test_without_losses_after_an_answer_nothing_is_reported(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(
         BOT.replace('text.startswith("Adhere")', "draws.random() < 0.1 and 'list' in text")
     )
@@ -180,7 +178,7 @@ def test_a_state_to_which_every_answer_leads_selects_nothing() -> None:
     assert (one.state, one.lost, one.came, dict(one.after)) == ("next", 20, 20, {"o": 20})
 
 
-def test_what_one_topic_alone_loses_is_no_matter_of_the_state() -> None:
+def test_losses_of_only_one_topic_are_not_attributed_to_the_state() -> None:
     run = worlds.played(np.random.default_rng(1), lambda rng, topics: lambda topic, state: topic == 2, 8, 10)
     assert any(not one.valid for one in run)
     assert concentrations(run) == ()
@@ -196,7 +194,7 @@ def test_an_attempt_is_lost_in_the_state_that_was_to_speak() -> None:
     assert lost_state(Conversation(key, "", 1, (), invalid)) == ""
 
 
-def test_what_is_lost_with_its_last_answer_counts_in_the_state_of_that_answer() -> None:
+def test_a_loss_with_its_last_answer_counts_in_the_state_of_that_answer() -> None:
     run = []
     for trial in range(1, 13):
         key, label = TrialKey("S", f"T{trial % 3}", trial), "x" if trial % 2 else "o"

@@ -26,7 +26,7 @@ def test_a_table_of_sources_moves_no_figure_of_an_old_run() -> None:
     assert after.notes == before.notes
 
 
-def test_the_sources_of_an_old_run_are_read_from_what_was_recorded() -> None:
+def test_the_sources_of_an_old_run_are_read_from_its_recording() -> None:
     material = gather_runs((SAMPLE,), sources=TABLE).material
     table = score_material(material, measures=[parse("%citations(imdb.com)"), parse("%sourced")], only=True)
     whole = [row for row in table.rows if (row.topic, row.topic_type, row.trial) == (None, None, None)]

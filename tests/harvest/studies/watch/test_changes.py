@@ -40,7 +40,7 @@ def without_ends(taken: Ways) -> Ways:
         (Outcome("completed", "otherwise"), Outcome("turn-limit", "1"), ("completed", "turn-limit")),
     ],
 )
-def test_conversations_that_end_otherwise_after_the_same_label_changed_there(
+def test_conversations_that_end_differently_after_the_same_label_changed_there(
     before: Outcome, now: Outcome, named: tuple[str, str]
 ) -> None:
     (turn,) = changed_turns(ways(talked(before)), ways(talked(now)), 0.95, 0)
@@ -58,7 +58,7 @@ def moments(*means: float, trials: int = 24) -> TopicMoments:
     }
 
 
-def test_topics_of_a_change_are_told_over_all_audits_of_its_stretch_where_none_shows_them_alone() -> None:
+def test_topics_of_a_change_are_reported_over_all_audits_of_its_stretch_if_none_shows_them_alone() -> None:
     known = FigureBaseline(topics=moments(*[0.875] * 14), runs=(0.88, 0.87, 0.87, 0.88))
     fallen = moments(*[1 / 3] * 5, *[0.875] * 9, trials=6)
     one, three = (tell_topics(Stretch("ave%useful", audits), known, [fallen] * audits, 0.95, 0) for audits in (1, 3))
@@ -72,7 +72,7 @@ def test_topics_of_a_change_are_told_over_all_audits_of_its_stretch_where_none_s
     assert tell_topics(Stretch("ave%useful"), known, [{}], 0.95, 0) == Stretch("ave%useful")
 
 
-def test_ways_of_audits_are_kept_in_a_line_and_joined() -> None:
+def test_paths_of_audits_are_stored_in_a_line_and_joined() -> None:
     taken = ways(talked(Outcome("completed", "otherwise")))
     kept = KeptWays.model_validate(KeptWays.of(taken).model_dump())
     assert kept.counted() == taken
@@ -80,7 +80,7 @@ def test_ways_of_audits_are_kept_in_a_line_and_joined() -> None:
 
 
 @pytest.mark.parametrize("reason", ["no-words", "endpoint-failed", "user-fault"])
-def test_a_turn_after_which_users_failed_is_no_change_of_the_system(reason: str) -> None:
+def test_a_turn_after_which_users_failed_is_not_a_change_of_the_system(reason: str) -> None:
     satisfied, failed = talked(Outcome("user-stopped", "satisfied")), talked(Outcome("user-stopped", reason))
     part = [bad if place % 2 else good for place, (good, bad) in enumerate(zip(satisfied, failed, strict=True))]
     for now in (failed, part):
@@ -88,7 +88,7 @@ def test_a_turn_after_which_users_failed_is_no_change_of_the_system(reason: str)
         assert not [*changed_turns(ways(now), ways(satisfied), 0.95, 0)]
 
 
-def test_a_baseline_from_before_ends_were_told_apart_is_compared_by_its_turns() -> None:
+def test_a_baseline_from_before_ends_were_distinguished_is_compared_by_its_turns() -> None:
     satisfied, broken = (ways(talked(one)) for one in (Outcome("user-stopped", "satisfied"), Outcome("breakdown", "r")))
     assert not [*changed_turns(without_ends(satisfied), broken, 0.95, 0)]
     useful = ways(talked(Outcome("completed", "r"), "o"))
@@ -96,7 +96,7 @@ def test_a_baseline_from_before_ends_were_told_apart_is_compared_by_its_turns() 
     assert turn.branch in ("S o", "S x")
 
 
-def test_ways_with_their_ends_come_back_from_a_baseline_and_those_without_are_read() -> None:
+def test_paths_with_their_ends_are_read_back_from_a_baseline_and_those_without_are_read() -> None:
     taken = ways(talked(Outcome("user-stopped", "satisfied")))
     for known in (taken, without_ends(taken)):
         kept = SystemBaseline(
@@ -111,6 +111,6 @@ def test_ways_with_their_ends_come_back_from_a_baseline_and_those_without_are_re
     assert way[-1] == ("end", "user-stopped (satisfied)")
 
 
-def test_an_import_that_does_not_say_how_conversations_ended_has_ways_without_an_end() -> None:
+def test_an_import_that_does_not_say_how_conversations_ended_has_paths_without_an_end() -> None:
     (way,) = ways(talked(Outcome("completed", "imported")))["T0"]
     assert [speaker for speaker, _ in way] == ["user", "system"]

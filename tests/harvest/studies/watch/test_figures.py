@@ -12,7 +12,7 @@ def said(**other: object) -> list[str]:
     return [line.plain for line in system_details(system)]
 
 
-def test_an_outage_is_called_one_and_nothing_is_said_about_answers() -> None:
+def test_an_outage_is_named_and_nothing_is_claimed_about_answers() -> None:
     assert said(valid=0, lost=("M001", "M002")) == [
         "mine: none of its 120 trials is valid: an outage, which says nothing about its answers"
     ]

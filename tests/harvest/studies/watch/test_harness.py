@@ -88,14 +88,14 @@ def test_a_sound_harness_has_no_faults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_kind_of_fault_is_found_though_it_came_once(fault: str, tmp_path: Path) -> None:
+def test_every_kind_of_fault_is_found_even_if_it_occurred_once(fault: str, tmp_path: Path) -> None:
     found = [_held(tmp_path / str(seed), FAULTS[fault], seed) for seed in range(3)]
     assert not any(one.is_sound for one in found)
     assert all("of 1" in sentence for one in found for sentence in one.sentences())
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=4))
-def test_an_answer_follows_from_all_that_was_said_and_from_nothing_else(said: list[str]) -> None:
+def test_an_answer_follows_from_all_earlier_text_and_from_nothing_else(said: list[str]) -> None:
     assert placebo_answer(said) == placebo_answer([f" {text}\n" for text in said])
     assert placebo_answer([*said, "x"]) != placebo_answer([*said, "y"])
     assert len(links_in(placebo_answer(said))) == placebo_answer(said).count("https:")

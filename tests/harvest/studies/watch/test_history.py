@@ -43,7 +43,7 @@ def state(of: tuple[Look, ...]) -> WatchState:
     return state_after(of, "bot", "ave%useful", known.select_topics(list(known.topics)), RULES)
 
 
-def test_lines_of_an_earlier_version_are_read_and_come_to_states() -> None:
+def test_lines_of_an_earlier_version_are_read_and_converted_to_states() -> None:
     every = looks()
     assert [one.systems["bot"].figures["ave%useful"].verdict for one in every] == [
         *("cannot tell", "cannot tell"),
@@ -61,7 +61,7 @@ def test_lines_of_an_earlier_version_are_read_and_come_to_states() -> None:
     assert changed.levels == (0.0, 0.0), "what it went on collecting against the baseline is closed"
 
 
-def test_looks_that_were_read_are_written_so_that_they_read_alike(tmp_path: Path) -> None:
+def test_looks_that_were_read_are_written_so_that_they_read_back_equal(tmp_path: Path) -> None:
     write_history(tmp_path / "again.jsonl", looks())
     again = read_history(tmp_path / "again.jsonl")
     assert [one.has_same_content(other) for one, other in zip(again, looks(), strict=True)] == [True] * 8
@@ -92,11 +92,11 @@ def look(one: LookFigure) -> Look:
         (figure(word="fell"), False),  # a figure that is only shown
     ],
 )
-def test_an_alarm_waits_also_for_a_second_change_and_so_does_a_fall(one: LookFigure, waits: bool) -> None:
+def test_an_alarm_can_be_confirmed_by_a_second_change_and_so_can_a_fall(one: LookFigure, waits: bool) -> None:
     assert alarm_waits([look(one)]) == waits
 
 
-def test_looks_at_one_run_share_the_chance_of_a_wrong_same() -> None:
+def test_looks_at_one_run_share_the_error_of_calling_it_the_same() -> None:
     once = figure(left=SAME_BUDGET, spent=0.035)
     assert once.remaining_budget(40) == SAME_BUDGET, "judged again with the same trials it is the same look"
     assert once.remaining_budget(80) == pytest.approx(0.015)
@@ -105,7 +105,7 @@ def test_looks_at_one_run_share_the_chance_of_a_wrong_same() -> None:
     assert own_look([look(once)], "b", "2026-01-02T00:00:00Z") is None
 
 
-def test_without_enough_runs_the_line_holds_the_interval_of_these_runs(tmp_path: Path) -> None:
+def test_without_enough_runs_the_line_contains_the_interval_of_these_runs(tmp_path: Path) -> None:
     few = figure(low=None, high=None, these=(-0.3, -0.1), own=0.01, confirms=(True, False))
     assert few.shown == (-0.3, -0.1)
     assert figure(low=None, high=None).shown is None
@@ -146,7 +146,7 @@ def test_looks_count_in_order_of_time_whenever_they_were_added(tmp_path: Path) -
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["bot", 'é {[ \\ "', "}"]))
-def test_a_line_that_breaks_off_anywhere_is_passed_over_and_stays(cut: int, name: str) -> None:
+def test_a_line_that_is_truncated_anywhere_is_skipped_and_kept(cut: int, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "h.jsonl"
         whole = dated("02").model_copy(update={"systems": {name: dated("02").systems["bot"]}})
@@ -166,9 +166,7 @@ def test_a_line_that_breaks_off_anywhere_is_passed_over_and_stays(cut: int, name
 
 @pytest.mark.parametrize("zeros", [1, 40, 4096])
 @pytest.mark.parametrize("kept", ["", "half", "whole"])
-def test_zeros_that_a_power_cut_leaves_are_passed_over_like_a_line_that_breaks_off(
-    tmp_path: Path, kept: str, zeros: int
-) -> None:
+def test_zeros_left_by_a_power_cut_are_skipped_like_a_truncated_line(tmp_path: Path, kept: str, zeros: int) -> None:
     path = tmp_path / "h.jsonl"
     written(path, dated("01"), dated("02"))
     first, second = path.read_bytes().splitlines()
@@ -184,7 +182,7 @@ def test_zeros_that_a_power_cut_leaves_are_passed_over_like_a_line_that_breaks_o
         assert [str(place) for place in history.torn] == torn
 
 
-def test_a_last_line_of_which_only_the_end_is_missing_is_a_look(tmp_path: Path) -> None:
+def test_a_last_line_that_lacks_only_its_end_is_a_look(tmp_path: Path) -> None:
     path = written(tmp_path / "h.jsonl", dated("01"), dated("02"))
     path.write_bytes(path.read_bytes()[:-1])
     written(path, dated("03"))
@@ -200,7 +198,7 @@ def test_a_last_line_of_which_only_the_end_is_missing_is_a_look(tmp_path: Path) 
         ('"revises":""', '"revises":"0"'),
     ],
 )
-def test_a_line_that_was_changed_is_no_look_until_somebody_stands_for_it(tmp_path: Path, was: str, now: str) -> None:
+def test_a_changed_line_is_not_a_look_until_somebody_vouches_for_it(tmp_path: Path, was: str, now: str) -> None:
     path = written(tmp_path / "h.jsonl", dated("01"))
     text = path.read_text()
     path.write_text("\n" + text.replace(was, now))

@@ -42,7 +42,7 @@ def dropped() -> tuple[Look, ...]:
     return tuple(look(week, value) for week, value in enumerate(values))
 
 
-def test_a_drop_is_placed_at_the_first_audit_that_shows_it_past_one_that_could_not_be_measured(
+def test_a_drop_is_placed_at_the_first_audit_that_shows_it_beyond_one_that_could_not_be_measured(
     dropped: tuple[Look, ...],
 ) -> None:
     ((place, one),) = find_moves(dropped, "bot", NAME).items()
@@ -54,7 +54,7 @@ def test_a_drop_is_placed_at_the_first_audit_that_shows_it_past_one_that_could_n
 
 
 @pytest.mark.parametrize(("reach", "kept"), [(0.1, True), (0.2, False)])
-def test_a_move_that_what_was_cut_short_could_have_made_is_none(
+def test_a_move_that_lost_conversations_could_have_caused_is_not_a_move(
     dropped: tuple[Look, ...], reach: float, kept: bool
 ) -> None:
     """Users failed in the last five audits, and in one of the first."""
@@ -71,7 +71,7 @@ def test_a_move_that_what_was_cut_short_could_have_made_is_none(
     assert len(find_moves(rising, "bot", NAME)) == kept
 
 
-def test_where_nothing_moved_or_too_little_was_seen_that_is_said(dropped: tuple[Look, ...]) -> None:
+def test_a_stable_or_short_history_is_reported_as_such(dropped: tuple[Look, ...]) -> None:
     console = Console(width=100, file=io.StringIO(), record=True)
     console.print(next(iter(history_tables(dropped, "bot", NAME))))
     assert "difference [low, high]" in console.export_text(), "brackets are no markup"
@@ -81,7 +81,7 @@ def test_where_nothing_moved_or_too_little_was_seen_that_is_said(dropped: tuple[
     assert none.startswith("no change point is found")
 
 
-def test_a_change_that_was_soon_repaired_is_not_denied_by_looking_back() -> None:
+def test_a_change_that_was_soon_repaired_is_not_denied_in_hindsight() -> None:
     told = list[Look]()
     for week, word in enumerate(["cannot tell"] * 3 + ["fell", "alarm", "changed", "perhaps back", "back"]):
         one = look(week, 0.75 if word in ("fell", "alarm", "changed") else 0.9)
@@ -93,7 +93,7 @@ def test_a_change_that_was_soon_repaired_is_not_denied_by_looking_back() -> None
     assert "the verdicts above stand by themselves" in last
 
 
-def test_looks_of_one_minute_are_known_by_their_seconds_and_of_one_second_by_their_runs(
+def test_looks_of_one_minute_are_named_by_their_seconds_and_of_one_second_by_their_runs(
     dropped: tuple[Look, ...],
 ) -> None:
     later = replace_at(dropped[0], "2026-01-01T03:17:40.000Z", "run-b")
@@ -115,7 +115,7 @@ def test_a_new_baseline_is_marked_in_the_table_and_in_the_picture() -> None:
         assert history_chart(renewed, [("bot", NAME)]).count(">new baseline<") == marks
 
 
-def test_confirmed_changes_and_others_have_marks_of_their_own_in_the_key() -> None:
+def test_confirmed_changes_and_others_have_their_own_marks_in_the_key() -> None:
     confirmed, other = ">a confirmed change<", ">an alarm or a move, unconfirmed<"
     drawn = history_chart(FALL, [("bot", NAME)])
     assert confirmed in drawn
@@ -196,7 +196,7 @@ def test_audits_are_drawn_at_their_dates_with_their_intervals_in_the_band_of_the
     assert between == pytest.approx(2, abs=0.01), "two weeks are twice as wide as one"
 
 
-def test_no_share_is_drawn_beyond_what_a_share_can_be() -> None:
+def test_no_share_is_drawn_beyond_its_range() -> None:
     near = (known("2026-01-08T04:12:00.000Z", 0.99, 0.0, "same"), known("2026-01-15T04:12:00.000Z", 0.01, 0.0, "same"))
     (high, low) = points = audit_points(near, "bot", NAME)
     assert (high.high, low.low) == (100, 0)
@@ -207,7 +207,7 @@ def test_no_share_is_drawn_beyond_what_a_share_can_be() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, 20, 600, 7_200, 200_000, 3_000_000, 40_000_000])
-def test_dates_are_few_and_in_order_however_long_the_history_is(seconds: int) -> None:
+def test_dates_are_few_and_in_order_for_any_length_of_history(seconds: int) -> None:
     first = datetime(2026, 1, 8, 4, 12, tzinfo=UTC)
     times = [first + place * timedelta(seconds=seconds) / 12 for place in range(13)]
     looks = [known(stamp(time), 0.8, 0.0, "same") for time in times]
@@ -220,7 +220,7 @@ def test_dates_are_few_and_in_order_however_long_the_history_is(seconds: int) ->
 
 
 @pytest.mark.parametrize(("width", "tables"), [(120, 1), (80, 2), (60, 2), (0, 1)])
-def test_the_terminal_draws_each_audit_beside_the_table_or_below_it(width: int, tables: int) -> None:
+def test_the_terminal_draws_each_audit_next_to_the_table_or_below_it(width: int, tables: int) -> None:
     parts = list(history_tables(FALL, "bot", NAME, width))
     assert sum(isinstance(part, Table) for part in parts) == tables
     console = Console(width=width or 100, file=io.StringIO(), record=True)
@@ -234,7 +234,7 @@ def test_the_terminal_draws_each_audit_beside_the_table_or_below_it(width: int, 
     assert ("░" in drawn[-1]) if width else True
 
 
-def test_the_command_says_it_and_draws_it(dropped: tuple[Look, ...], tmp_path: Path) -> None:
+def test_the_command_prints_and_draws_it(dropped: tuple[Look, ...], tmp_path: Path) -> None:
     write_history(tmp_path / "history.jsonl", dropped)
     done = harvest("watch", "history", "history.jsonl", "--figure", "history.svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

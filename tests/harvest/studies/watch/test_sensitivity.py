@@ -39,7 +39,7 @@ def test_the_sentence_names_the_size_of_the_audits_and_what_would_help(blessed: 
     assert 3 < trials < within < first < 90
 
 
-def test_three_runs_say_that_a_fourth_is_missing_as_the_command_does(blessed: BaselineFile, tmp_path: Path) -> None:
+def test_three_runs_are_said_to_lack_a_fourth_as_in_the_command(blessed: BaselineFile, tmp_path: Path) -> None:
     few = blessed.model_copy(update={"runs": blessed.runs[:3]})
     (said,) = sensitivity_sentences(few)
     assert said.startswith("fewer than 4 blessed runs do not show how much audits differ by themselves: ")

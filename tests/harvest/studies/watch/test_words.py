@@ -39,7 +39,7 @@ def sentence(found: Difference, state: WatchState, before: WatchState | None = N
     return figure_sentence(one, watched(system(one)))
 
 
-def test_a_change_is_said_with_its_interval_and_when_it_was_found() -> None:
+def test_a_change_is_reported_with_its_interval_and_its_date() -> None:
     assert sentence(moved(-0.152, -0.21, -0.09), CHANGED) == (
         "ave%useful changed by -15.2 points [-21.0, -9.0] since the baseline (60.0%); "
         "alarm of 2026-01-08 00:00, confirmed 2026-01-15 00:00"
@@ -50,7 +50,7 @@ def test_a_change_is_said_with_its_interval_and_when_it_was_found() -> None:
     assert said.endswith(f"second change; alarm for a change further away, {waits}")
 
 
-def test_a_change_that_rests_on_several_audits_says_their_interval() -> None:
+def test_a_change_based_on_several_audits_has_their_interval() -> None:
     said = sentence(moved(-0.06, -0.13, 0.01), CHANGED, WatchState(name="alarm"))
     assert said.startswith(
         "ave%useful changed by -15.0 points [-20.0, -10.0] over 3 audits, this one by itself "
@@ -84,13 +84,13 @@ def test_after_a_repair_the_change_is_past(state: WatchState, said: str) -> None
     assert "-17.1 points (alarm of 2026-01-08 00:00, confirmed 2026-01-15 00:00)" in found or "from 2026" in found
 
 
-def test_the_size_of_a_past_change_says_of_which_audits_it_is_the_mean() -> None:
+def test_the_size_of_a_past_change_names_the_audits_it_is_the_mean_of() -> None:
     state = replace(CHANGED, audits=((-0.2, 0.001), (-0.1, 0.001)), stretch=((-0.02, 0.001),))
     found = sentence(moved(-0.02, -0.072, 0.032), state, CHANGED)
     assert "it had changed by -15.0 points, the mean of the 2 audits that showed it (alarm of " in found
 
 
-def test_audits_that_are_near_the_baseline_only_together_say_their_interval() -> None:
+def test_audits_that_are_near_the_baseline_only_together_have_their_interval() -> None:
     state = WatchState(back=START + 21 * DAY, ended=START, joined=(-0.041, -0.098, 0.016, 2))
     said = sentence(moved(-0.096, -0.225, 0.032), state, CHANGED)
     assert said.startswith(
@@ -101,7 +101,7 @@ def test_audits_that_are_near_the_baseline_only_together_say_their_interval() ->
     assert "together" not in alone
 
 
-def test_a_figure_beyond_the_baseline_is_not_said_to_be_near_it() -> None:
+def test_a_figure_beyond_the_baseline_is_not_called_near_it() -> None:
     state = replace(CHANGED, name="perhaps back", is_near=True, near=START, stretch=((0.083, 0.001),))
     above = sentence(moved(0.083, 0.039, 0.128), state, CHANGED)
     assert above.startswith(
@@ -145,7 +145,7 @@ def test_an_alarm_says_from_when_it_can_be_confirmed_and_which_audit_was_too_soo
     assert said(START, apart=0.0) == "confirmed by another audit"
 
 
-def test_a_fall_beyond_what_matters_is_named_and_one_of_these_runs_is_named_so() -> None:
+def test_a_fall_beyond_the_margin_is_named_and_so_is_one_of_only_these_runs() -> None:
     fell = sentence(moved(-0.134, -0.186, -0.082), WatchState(), levels=(0.62, 0.0))
     assert fell == ("ave%useful fell by 13.4 points [-18.6, -8.2]; one audit is not enough for an alarm (evidence 62%)")
     nan = float("nan")
@@ -192,7 +192,7 @@ def test_two_audits_that_fell_are_not_called_one() -> None:
         ),
     ],
 )
-def test_an_audit_near_the_baseline_is_not_called_a_fall_for_the_audits_before_it(
+def test_an_audit_near_the_baseline_is_not_called_a_fall_because_of_earlier_audits(
     value: float, raised: float, word: str, said: str
 ) -> None:
     found = moved(value, value - 0.067, value + 0.067)
@@ -205,7 +205,7 @@ def test_an_audit_near_the_baseline_is_not_called_a_fall_for_the_audits_before_i
     assert figure_sentence(one, watched(system(one)), settling=False).startswith(said)
 
 
-def test_an_alarm_whose_evidence_is_gone_is_said_not_to_have_been_confirmed() -> None:
+def test_an_alarm_whose_evidence_is_gone_is_called_unconfirmed() -> None:
     found, before = moved(0.02, -0.047, 0.087), WatchState(name="alarm", raised=START)
     said = sentence(found, WatchState(), before)
     assert "cannot tell" not in said
@@ -240,7 +240,7 @@ def test_a_fall_that_several_audits_show_together_is_named_with_their_interval()
     assert "together" not in said(-0.1, -0.21, 0.01)[1]
 
 
-def test_that_it_is_back_since_a_date_is_said_later_too() -> None:
+def test_a_system_that_is_back_since_a_date_is_called_so_later_too() -> None:
     later = sentence(
         moved(-0.02, -0.072, 0.032), WatchState(back=START, ended=START - DAY), settles=Settling(0, 0.4, 96, "edge")
     )
@@ -256,7 +256,7 @@ def test_that_it_is_back_since_a_date_is_said_later_too() -> None:
         ((0.059, -0.001, 0.119), "changed (+5.9 points [-0.1, +11.9]"),
     ],
 )
-def test_what_cannot_be_told_is_nothing_that_the_interval_answers(
+def test_an_undecided_question_does_not_contradict_the_interval(
     ends: tuple[float, float, float], question: str
 ) -> None:
     said = sentence(moved(*ends), WatchState(), settles=Settling(0, 0.4, 96, "edge"))
@@ -275,7 +275,7 @@ def compared(folder: Path, before: dict[str, str], now: dict[str, str]) -> tuple
     return found, {figure.name: figure for figure in one.figures}
 
 
-def test_a_figure_of_topics_with_a_value_on_both_sides_says_what_it_is_over_all(tmp_path: Path) -> None:
+def test_a_figure_of_topics_with_a_value_on_both_sides_also_gives_the_value_over_all(tmp_path: Path) -> None:
     found, figures = compared(tmp_path, {"T1": "oo", "T2": "o", "T3": "ox"}, {"T1": "ox", "T2": "oo", "T3": "oo"})
     one = figures["%useful S2"]
     assert one.over is not None
@@ -299,7 +299,7 @@ def test_a_figure_of_topics_with_a_value_on_both_sides_says_what_it_is_over_all(
     assert rows["now over all topics"].estimate == pytest.approx(2 / 3)
 
 
-def test_where_all_topics_have_a_value_nothing_is_said(tmp_path: Path) -> None:
+def test_if_all_topics_have_a_value_nothing_is_added(tmp_path: Path) -> None:
     _, figures = compared(tmp_path, {"T1": "oo", "T2": "ox"}, {"T1": "ox", "T2": "oo"})
     assert {one.over for one in figures.values()} == {None}
     assert {topic_change_words(one) for one in figures.values()} == {""}

@@ -37,7 +37,7 @@ def sources(one: Conversation) -> list[str]:
     return [source.href or source.title for source in reply.answer.sources]
 
 
-def test_a_published_table_is_read_without_a_word_about_its_columns(tmp_path: Path) -> None:
+def test_a_published_table_is_read_without_column_options(tmp_path: Path) -> None:
     file = tmp_path / "published.csv"
     file.write_text(PUBLISHED, encoding="utf-8")
     assert recognise_format([file]) == "table"
@@ -51,7 +51,7 @@ def test_a_published_table_is_read_without_a_word_about_its_columns(tmp_path: Pa
     assert found[0].key.topic == found[2].key.topic != found[1].key.topic  # another market is another topic
 
 
-def test_a_declared_separator_is_no_row_and_lines_are_those_of_the_file(tmp_path: Path) -> None:
+def test_a_declared_separator_is_not_a_row_and_lines_are_those_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "excel.csv"
     file.write_text(f"sep=;\r\n{PUBLISHED}Who;a;b;c;d;e;f;g;too many\n", encoding="utf-8")
     assert recognise_format([file]) == "table"
@@ -60,7 +60,7 @@ def test_a_declared_separator_is_no_row_and_lines_are_those_of_the_file(tmp_path
     assert str(found.left_out[0]).startswith(f"{file}:6: the row has 9 cells")
 
 
-def test_times_that_may_be_several_are_counted_and_the_others_are_read(tmp_path: Path) -> None:
+def test_ambiguous_times_are_counted_and_the_others_are_read(tmp_path: Path) -> None:
     file = tmp_path / "dates.csv"
     file.write_text("question,answer,date\na,b,31/01/2026\nc,d,02/01/2026\ne,f,03/01/2026\n", encoding="utf-8")
     found = imported(file)
@@ -79,9 +79,7 @@ def test_times_that_may_be_several_are_counted_and_the_others_are_read(tmp_path:
         ("query,text", "there is no column for the answer"),
     ],
 )
-def test_a_table_whose_columns_are_called_otherwise_says_how_to_name_them(
-    header: str, said: str, tmp_path: Path
-) -> None:
+def test_a_table_with_unknown_column_names_says_how_to_name_them(header: str, said: str, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text(f"{header}\nWho?,All.\n", encoding="utf-8")
     assert recognise_format([file]) == "table"
@@ -90,7 +88,7 @@ def test_a_table_whose_columns_are_called_otherwise_says_how_to_name_them(
     assert (caught.value.advice or "").startswith("name it: --map ")
 
 
-def test_two_columns_of_one_meaning_are_refused_if_they_differ(tmp_path: Path) -> None:
+def test_two_columns_with_one_meaning_are_refused_if_they_differ(tmp_path: Path) -> None:
     file = tmp_path / "two.csv"
     file.write_text("question,answer,model,chatbot\na,b,X,X\nc,d,Y,Y\n", encoding="utf-8")
     assert [one.key.system for one in imported(file).conversations] == ["X", "Y"]
@@ -139,7 +137,7 @@ def test_a_cell_of_sources_is_a_list_in_any_usual_form(cell: str, found: list[st
     assert [source.href or source.title for source in read_sources(cell)] == found
 
 
-def test_what_stands_before_an_address_is_its_title_and_no_source() -> None:
+def test_text_before_an_address_is_its_title_and_not_a_source() -> None:
     assert read_sources("Office of votes – https://a.example/1\n[B](https://b.example/)") == [
         Source("https://a.example/1", title="Office of votes"),
         Source("https://b.example/", title="B"),
@@ -166,7 +164,7 @@ rows = st.lists(
 
 
 @given(rows)
-def test_a_published_table_comes_back_after_export_and_import(given_rows: list[tuple[str, ...]]) -> None:
+def test_a_published_table_is_unchanged_by_export_and_import(given_rows: list[tuple[str, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, again = Path(folder) / "published.csv", Path(folder) / "again.csv"
         with file.open("w", encoding="utf-8", newline="") as out:

@@ -98,7 +98,7 @@ def test_steps_between_question_and_answer_are_parts_of_the_answer(tmp_path: Pat
     ]
 
 
-def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+def test_left_out_parts_are_counted(tmp_path: Path) -> None:
     for name, said in (
         ("inspect", "tool messages: 1"),
         ("tau2", "tool messages: 1"),
@@ -112,13 +112,13 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         assert any(said in warning for warning in found.warnings), (name, found.warnings)
 
 
-def test_an_agent_may_be_an_id_alone(tmp_path: Path) -> None:
+def test_an_agent_may_be_only_an_id(tmp_path: Path) -> None:
     dialogue = {**DIALOGUEKIT[0], "agent": "A1", "user": "U1"}
     found = imported("dialoguekit", written(tmp_path, dumped([dialogue])))
     assert [one.key.system for one in found.conversations] == ["A1"]
 
 
-def test_the_times_of_utterances_are_those_of_asking(tmp_path: Path) -> None:
+def test_the_times_of_utterances_are_those_of_sending(tmp_path: Path) -> None:
     one, other = imported("convokit", written(tmp_path, EXAMPLES["convokit"].data)).conversations
     assert reply(one).asked_at == reply(other).asked_at == "2023-11-14T22:13:20.000000+00:00"
 
@@ -147,7 +147,7 @@ def test_a_speaker_may_be_named_as_the_user(tmp_path: Path) -> None:
         ([{**CONVOKIT[0], "reply_to": "u2"}, CONVOKIT[1]], "answer each other in a cycle"),
     ],
 )
-def test_utterances_that_are_no_tree_are_refused(tmp_path: Path, rows: list[object], message: str) -> None:
+def test_utterances_that_do_not_form_a_tree_are_refused(tmp_path: Path, rows: list[object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         imported("convokit", written(tmp_path, b"\n".join(map(dumped, rows))))
 
@@ -171,7 +171,7 @@ def test_a_run_of_ikat_takes_the_users_words_from_the_topics(tmp_path: Path) -> 
     assert reply(found).answer.sources == (Source("", "doc-1:0", text="A phone."),)
 
 
-def test_the_sources_of_an_answer_of_the_rag_track_are_those_it_cites(tmp_path: Path) -> None:
+def test_the_sources_of_an_answer_in_the_rag_track_are_those_it_cites(tmp_path: Path) -> None:
     (found,) = imported("rag", written(tmp_path, EXAMPLES["rag"].data)).conversations
     assert [(one.href, one.title) for one in reply(found).answer.sources] == [
         ("https://example.org/a", "https://example.org/a"),
@@ -185,7 +185,7 @@ def test_the_passages_of_topics_of_2021_are_responses(tmp_path: Path) -> None:
     assert reply(found).answer.text == "Because."
 
 
-def test_topics_without_responses_are_no_conversations(tmp_path: Path) -> None:
+def test_topics_without_responses_are_not_conversations(tmp_path: Path) -> None:
     bare = [{"number": 31, "turn": [{"number": 1, "raw_utterance": "Why?"}]}]
     with pytest.raises(InputError, match="this topic has no responses"):
         imported("trec-topics", written(tmp_path, dumped(bare)))
@@ -328,21 +328,21 @@ def test_observations_around_the_calls_of_models_are_counted(tmp_path: Path) -> 
     assert (spans.turns[0].said, reply(spans).answer.text) == ("[When?]", "At nine.")
 
 
-def test_a_judgment_that_is_no_finite_number_is_left_out(tmp_path: Path) -> None:
+def test_an_infinite_judgment_is_left_out(tmp_path: Path) -> None:
     data = EXAMPLES["tau2"].data.replace(b'"reward": 1.0', b'"reward": 1e999')
     found = imported("tau2", written(tmp_path, data))
     assert (len(found.conversations), found.layers) == (3, ())
     assert any("judgments that are no finite number: 1" in warning for warning in found.warnings)
 
 
-def test_search_sessions_are_sent_where_they_are_read(tmp_path: Path) -> None:
+def test_search_sessions_are_redirected_to_their_reader(tmp_path: Path) -> None:
     file = written(tmp_path, dumped({"1": ["films", "films 2024"]}))
     with pytest.raises(InputError, match=r"search sessions.*\n  do: .*harvest users fit"):
         recognise_format([file])
 
 
 @pytest.mark.parametrize("judged", [[{"data": {"id": "a"}, "annotations": []}], {"instance_id_to_label_to_value": {}}])
-def test_judgments_are_sent_where_they_are_read(tmp_path: Path, judged: object) -> None:
+def test_judgments_are_redirected_to_their_reader(tmp_path: Path, judged: object) -> None:
     with pytest.raises(InputError, match="harvest judge sheet RUN --import FILE"):
         recognise_format([written(tmp_path, dumped(judged))])
 
@@ -377,5 +377,5 @@ def test_older_formats_are_recognised_too(tmp_path: Path, data: bytes, form: str
 
 
 @given(st.text(alphabet='a",\r\n\x85\u2028'))
-def test_a_table_has_the_lines_that_the_module_csv_asks_for(text: str) -> None:
+def test_a_table_has_the_lines_that_the_module_csv_reports(text: str) -> None:
     assert list(lines_of(text)) == list(io.StringIO(text, newline=""))
