@@ -16,7 +16,7 @@ from harvest.studies.robustness.ranking_by_user import ranking_by_user
 from harvest.studies.scores.arms import armed_systems, gather_arms
 from recordings.log.run_folder import Run
 from tests.harvest.audits.test_arms import audit_file
-from tests.harvest.audits.test_groups_of_a_source import GROUPS
+from tests.harvest.audits.test_groups import GROUPS
 from tests.support.command_line import harvest
 from topics.errors import InputError
 

@@ -31,7 +31,7 @@ from scoring.statistics.exchange import exchange_p, holm_correction, smallest_p
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
 from simulators.user import Scenario, State, Streams
-from tests.harvest.audits.test_groups_of_a_source import ANSWER, audit, audit_file, played
+from tests.harvest.audits.test_groups import ANSWER, audit, audit_file, played
 from tests.harvest.playing.test_policies import Scripted
 from tests.support.rehearsal import rehearse
 from tests.support.study_rows import figures

@@ -12,7 +12,7 @@ from recordings.log.run_folder import read
 from scoring.notation import parse_all
 from scoring.swan.assessment import assess
 from scoring.swan.schema import load_schema
-from tests.harvest.audits.test_groups_of_a_source import ANSWER, audit, played
+from tests.harvest.audits.test_groups import ANSWER, audit, played
 from tests.harvest.playing.test_policies import Scripted
 
 MEASURES = ("WAN(Harmlessness)", "worst_sequence(Harmlessness, turns=1)")
