@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -113,3 +114,16 @@ def test_the_interpreter_imports_neither_jinja_nor_pydantic_nor_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_state_shown_sends_the_words_and_the_files_of_the_topic_shown(tmp_path: Path) -> None:
+    section = PAGE.partition("### Sending files\n")[2].partition("\n## ")[0]
+    topics, states = (textwrap.dedent(one) for one in re.findall(r"(?:^    .*\n)+", section, re.MULTILINE))
+    (tmp_path / "birds").mkdir()
+    (tmp_path / "birds" / "p1.jpg").write_bytes(b"x")
+    (tmp_path / "t.yaml").write_text(f"format: harvest-topics/1\nname: t\ntypes: {{page: {{}}}}\n{topics}")
+    head = "format: harvest-protocol/1\nname: p\nversion: 1\nstart: ask\nstates:\n"
+    (tmp_path / "p.yaml").write_text(head + textwrap.indent(states, "  "))
+    said, _ = begin(load_protocol(tmp_path / "p.yaml"), load_topics(str(tmp_path / "t.yaml"))["P1"])
+    assert isinstance(said, Say)
+    assert (said.text, [one.name for one in said.attached]) == ("Which bird is this?", ["p1.jpg"])
