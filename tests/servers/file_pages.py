@@ -14,6 +14,7 @@ file), `none`. Words in `?odd=` say what else is so:
     after       the conversation shows files in a bubble of their own, below the words
     decoy       the page has another hidden field, of a picture of the visitor's own
     late        files are stored only when the turn is sent
+    off         the button that sends is off while there is nothing to send
 """
 
 from __future__ import annotations
@@ -169,6 +170,9 @@ const send = async (event) => {
   const answer = await fetch("/say", {method: "POST", body: JSON.stringify({session, text, files})});
   bubble("bot", paragraph(await answer.text()));
 };
+if (odd.has("off")) {
+  setInterval(() => { $("form > button").disabled = !$("textarea").value && !$(".chips").children.length; }, 20);
+}
 $("form").onsubmit = send;
 $("textarea").onkeydown = (event) => { if (event.key === "Enter" && !event.shiftKey) send(event); };
 </script></html>

@@ -264,7 +264,9 @@ class ScriptedFrame:
     async def source(self, site: Mapping[str, str] | None = None) -> str:
         return self.of.source()
 
-    async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
+    async def arm(
+        self, composer: int, send: int = 0, site: Mapping[str, str] | None = None, *, filled: bool = False
+    ) -> None:
         """Nothing is typed yet."""
         if "arm" in self.of.faults:
             raise self.of.faults["arm"]

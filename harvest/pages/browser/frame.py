@@ -171,9 +171,12 @@ class Frame:
         body = written.partition(">")[2].removesuffix("</h-page>")
         return _ID_ATTRIBUTE.sub("", body)
 
-    async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
-        """Start watching, before anything is typed. `composer` and `send` are element numbers; 0 means no element."""
-        await self._ask_eye("arm", {"composer": composer, "send": send}, dict(site) if site else None)
+    async def arm(
+        self, composer: int, send: int = 0, site: Mapping[str, str] | None = None, *, filled: bool = False
+    ) -> None:
+        """Start watching, before anything is typed. `composer` and `send` are element numbers; 0 means no element. Set
+        `filled` if the box holds something already, without which the button that sends would be off."""
+        await self._ask_eye("arm", {"composer": composer, "send": send, "filled": filled}, dict(site) if site else None)
 
     async def mark_sent(self) -> None:
         await self._ask_eye("sent")

@@ -176,12 +176,12 @@ class Chat:
         place = await self._await_place()
         if files:
             await Upload(self._window, place, self._site, self._manners.answer_seconds).add(files)
-            place = (await self._await_place()).with_button_of(place)
+            place = (await self._await_place()).with_files(place)
             self._habits = replace(self._habits, files=(*self._habits.files, *(one.name for one in files)))
         if self._witness is not None:
             self._witness.begin_turn()
         self._window.outbox.start_typing()
-        await place.frame.arm(place.composer, place.send, self._site.selectors)
+        await place.frame.arm(place.composer, place.send, self._site.selectors, filled=place.filled)
         if button is not None:
             asked_at = stamp(self._clock.now())
             sent = await press_offer(self._window, place, button, text)

@@ -23,7 +23,7 @@ class Place:
     elements in the frame; `send` is 0 if there is no button. `page` is the frame's content when the place was
     found. `ways` lists the ways to send, the most likely first: `button`, or the name of a key. `guessed` is True
     if only the position of the button suggests that it sends. `proven` is True if the first way has worked in this
-    conversation."""
+    conversation. `filled` is True if the button is on only because files are attached."""
 
     frame: Frame
     page: Page
@@ -32,6 +32,7 @@ class Place:
     ways: list[str] = field(default_factory=lambda: ["button", "Enter", "Control+Enter"])
     guessed: bool = False
     proven: bool = False
+    filled: bool = False
 
     def find_button(self, page: Page, site: Site, *, typed: bool = False) -> None:
         """Find the send button on the page as it is now, and order the ways to send. Set `typed` if the box contains
@@ -58,9 +59,11 @@ class Place:
         """Adopt the order of ways from an earlier place, even if the page has rebuilt its box."""
         self.ways, self.proven = earlier.ways, earlier.proven
 
-    def with_button_of(self, earlier: "Place") -> Self:
-        """Return this place with the send button of an earlier one, if that was certain and is still there: what shows
-        a file that was attached has buttons, too."""
+    def with_files(self, earlier: "Place") -> Self:
+        """Return this place as one to which files were attached since it was the `earlier` place. Its send button is
+        that of before, if that was certain and is still there: what shows a file has buttons, too."""
+        button = earlier.page.by_id.get(earlier.send)
+        self.filled = button is None or not button.visible or "h-off" in button.attributes
         if earlier.send and not earlier.guessed and earlier.send in self.page.by_id:
             self.send, self.guessed = earlier.send, False
         return self

@@ -93,7 +93,7 @@ function arm(parts, site) {
   turn.composer = kept(parts && parts.composer);
   turn.send = kept(parts && parts.send);
   turn.composerWasOn = turn.composer !== null && seen(turn.composer.element) && !off(turn.composer.element);
-  turn.sendWasOn = turn.send !== null && seen(turn.send.element) && !off(turn.send.element);
+  turn.sendWasOn = turn.send !== null && seen(turn.send.element) && !off(turn.send.element) && !(parts && parts.filled);
   // Roots made before and not yet on the page may be inserted with the answer.
   for (const reference of madeRoots) {
     const root = reference.deref();
