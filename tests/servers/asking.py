@@ -5,14 +5,20 @@ each interface lives in an environment of its own.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import http.client
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["BackEndError", "Piece", "asked", "pieces", "pieces_beside"]
+__all__ = ["BackEndError", "Piece", "asked", "pieces", "pieces_beside", "with_files"]
+
+
+def with_files(text: str, files: Iterable[bytes]) -> str:
+    """A turn as the back end is told of it: its words, and the beginning of the digest of each of its files."""
+    return " ".join([text, *(f"[{hashlib.sha256(data).hexdigest()[:8]}]" for data in files)])
 
 
 class BackEndError(Exception):

@@ -6,18 +6,21 @@ is an exception: chainlit shows nothing of it, and a message that had begun look
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import chainlit
 
-from tests.servers.asking import BackEndError, pieces_beside
+from tests.servers.asking import BackEndError, pieces_beside, with_files
 
 
 async def answer(message: Any) -> None:
     session = str(chainlit.user_session.get("id"))
     bubble = chainlit.Message(content="")
+    files = [Path(one.path).read_bytes() for one in message.elements]  # noqa: ASYNC240 - they are small
+    said = with_files(message.content, files) if files else message.content
     try:
-        async for piece in pieces_beside(os.environ["BACK_END"], session, message.content):
+        async for piece in pieces_beside(os.environ["BACK_END"], session, said):
             if piece.new_bubble:
                 await bubble.update()
                 bubble = chainlit.Message(content="")

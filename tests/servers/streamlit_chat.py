@@ -1,5 +1,6 @@
 """streamlit's chat elements in front of the back end: `streamlit run streamlit_chat.py`, in its own environment, with
-BACK_END set. Everything goes over one web socket, in binary; an error is st.error.
+BACK_END set. Everything goes over one web socket, in binary; an error is st.error. With TAKES_FILES set, its box takes
+files, too, which go by requests.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 
 import streamlit
 
-from tests.servers.asking import BackEndError, pieces
+from tests.servers.asking import BackEndError, pieces, with_files
 
 
 def spoken(session: str, text: str) -> Iterator[str]:
@@ -28,12 +29,20 @@ def main() -> None:
     for role, text in history:
         with streamlit.chat_message(role):
             streamlit.markdown(text)
-    said = streamlit.chat_input("Your question")
+    if os.environ.get("TAKES_FILES"):
+        given = streamlit.chat_input("Your question", accept_file="multiple")
+        said, files = (given.text, given.files) if given else ("", [])
+    else:
+        said, files = streamlit.chat_input("Your question"), []
     if not said:
         return
     with streamlit.chat_message("user"):
+        for one in files:
+            streamlit.caption(one.name)
         streamlit.markdown(said)
     history.append(("user", said))
+    if files:
+        said = with_files(said, [one.getvalue() for one in files])
     with streamlit.chat_message("assistant"):
         try:
             history.append(("assistant", streamlit.write_stream(spoken(session, said))))

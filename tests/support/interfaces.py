@@ -36,6 +36,7 @@ SOCKETS = ("nicegui", "shiny", "panel")
 REQUESTS = ("mesop", *KITS)
 NEW = (*SOCKETS, *REQUESTS)
 """Those only test_interfaces.py counts over: three whose turns go over a web socket, three whose turns are requests."""
+TAKING_FILES = ("gradio", "streamlit", "chainlit")
 BACK_ENDS = ("scenario", "alice")
 
 
@@ -129,9 +130,9 @@ class Interface:
 
 
 @contextlib.contextmanager
-def interface(name: str, back_end: str = "scenario") -> Iterator[Interface]:
-    """The interface, ready to be opened, with a back end of its own."""
-    with back_end_server(back_end) as behind, interface_to(name, behind) as running:
+def interface(name: str, back_end: str = "scenario", *, files: bool = False) -> Iterator[Interface]:
+    """The interface, ready to be opened, with a back end of its own. files: one of TAKING_FILES takes files, too."""
+    with back_end_server(back_end) as behind, interface_to(name, behind, files=files) as running:
         yield running
 
 
@@ -144,7 +145,7 @@ def back_end_server(name: str = "scenario") -> Iterator[BackEnd]:
 
 
 @contextlib.contextmanager
-def interface_to(name: str, back_end: BackEnd) -> Iterator[Interface]:
+def interface_to(name: str, back_end: BackEnd, *, files: bool = False) -> Iterator[Interface]:
     """One more interface to a back end that exists already."""
     if name == "deep-chat":
         from tests.servers.npm_package import DEEP_CHAT
@@ -180,6 +181,7 @@ def interface_to(name: str, back_end: BackEnd) -> Iterator[Interface]:
             "HF_HUB_OFFLINE": "1",
             "CHAINLIT_APP_ROOT": folder,
             "OTEL_SDK_DISABLED": "true",
+            **({"TAKES_FILES": "yes"} if files else {}),
         }
         with _at_a_free_port(lambda port: _command(name, programs, back_end, port), Path(folder), quiet) as port:
             yield Interface(name, f"http://127.0.0.1:{port}/", back_end)

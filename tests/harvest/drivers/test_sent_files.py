@@ -309,7 +309,7 @@ PROTOCOL = {
     "start": "ask",
     "states": {
         "ask": {
-            "say": "{topic.request}",
+            "say": "{{ topic.request }}",
             "attach": True,
             "edges": [{"otherwise": True, "label": "o", "go": "more"}],
         },

@@ -13,10 +13,17 @@ from typing import Any
 
 import pytest
 
+from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser.process import Browser
+from harvest.pages.browser.rotation import BrowserRotation
+from harvest.playing.play import aplay
 from harvest.systems.driver import Attaching, Denied, DriverError, Opening, Reply, Session, Surroundings, Unanswered
-from tests.harvest.drivers.test_sent_files import made
+from tests.harvest.drivers.test_sent_files import audit, made
+from tests.servers.asking import with_files
 from tests.servers.file_pages import Desk, serving_desk
+from tests.support.interfaces import TAKING_FILES, interface
+from tests.topics.test_sent_files import PNG
 from topics.sent_files import SentFile
 
 
@@ -35,6 +42,7 @@ def png(side: int = 24) -> bytes:
 
 
 PICTURE = png()
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +52,18 @@ def desk() -> Iterator[Desk]:
 
 
 @asynccontextmanager
-async def talking(url: str, **site: Any) -> Any:
+async def talking(browser: Browser, url: str, **site: Any) -> Any:
     """A session with a page, and its end."""
     options = {"url": url, "site": {"quiet": 0.6, **site}, "evidence": (), "timeout": 30.0}
     driver = build_driver("browser", options, Surroundings("page", Path()))
+    assert isinstance(driver, BrowserDriver)
     assert driver.capabilities.attaches == ("*/*",)
+    driver._relay = BrowserRotation(driver._settings, first=browser)
     session = await driver.open(Opening("page", "M002", 1, 1))
     try:
         yield session
     finally:
         await session.close()
-        await driver.close()
 
 
 async def sent(session: Session, text: str, *files: SentFile) -> Reply:
@@ -72,7 +81,7 @@ def told(*files: SentFile) -> list[tuple[str, str, str]]:
         ("field", ()),
         ("plain", ()),
         ("hidden", ("accept",)),
-        ("hidden", ("slow",)),
+        ("hidden", ("slow", "off")),
         ("hidden", ("late",)),
         ("hidden", ("mute", "after")),
         ("chooser", ("decoy", "after")),
@@ -82,11 +91,11 @@ def told(*files: SentFile) -> list[tuple[str, str, str]]:
     ],
 )
 async def test_a_file_goes_with_its_turn_and_with_no_other(
-    desk: Desk, tmp_path: Path, take: str, odd: tuple[str, ...]
+    browser: Browser, desk: Desk, tmp_path: Path, take: str, odd: tuple[str, ...]
 ) -> None:
     picture = made(tmp_path, "Mühle am See.png", PICTURE)
     before = len(desk.said)
-    async with talking(desk.address(take, *odd)) as session:
+    async with talking(browser, desk.address(take, *odd)) as session:
         replies = [await session.say("hello"), await sent(session, "What is it?", picture), await session.say("Sure?")]
     assert [one.turn.answer.text for one in replies] == [
         "I was sent nothing with it.",
@@ -98,20 +107,20 @@ async def test_a_file_goes_with_its_turn_and_with_no_other(
     assert desk.portraits == 0
 
 
-async def test_several_files_of_any_type_go_with_a_first_turn(desk: Desk, tmp_path: Path) -> None:
+async def test_several_files_of_any_type_go_with_a_first_turn(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     files = made(tmp_path, "error.txt", b"a,b\r\n"), made(tmp_path, "b.pdf", b"%PDF"), made(tmp_path, "b.png", PICTURE)
-    async with talking(desk.address("hidden")) as session:
+    async with talking(browser, desk.address("hidden")) as session:
         assert (await sent(session, "Read these", *files)).turn.answer.text == (
             "I was sent error.txt, b.pdf, b.png with it."
         )
     assert desk.said[-1] == ("Read these", told(*files))
 
 
-async def test_a_site_file_names_the_field_and_the_sign(desk: Desk, tmp_path: Path) -> None:
-    async with talking(desk.address("menu"), attach="[role=menuitem]:last-child", attached=".chip") as session:
+async def test_a_site_file_names_the_field_and_the_sign(browser: Browser, desk: Desk, tmp_path: Path) -> None:
+    async with talking(browser, desk.address("menu"), attach="[role=menuitem]:last-child", attached=".chip") as session:
         with pytest.raises(Denied, match="cannot-attach"):  # it is shown only once the menu is open
             await sent(session, "What is it?", made(tmp_path, "mill.png", PICTURE))
-    async with talking(desk.address("far", "mute"), attach="input[type=file]", attached=".chip") as session:
+    async with talking(browser, desk.address("far", "mute"), attach="input[type=file]", attached=".chip") as session:
         assert "mill.png" in (await sent(session, "What is it?", made(tmp_path, "mill.png", PICTURE))).turn.answer.text
 
 
@@ -128,6 +137,7 @@ async def test_a_site_file_names_the_field_and_the_sign(desk: Desk, tmp_path: Pa
     ],
 )
 async def test_a_file_that_the_page_does_not_take_is_no_turn(
+    browser: Browser,
     desk: Desk,
     tmp_path: Path,
     take: str,
@@ -137,14 +147,51 @@ async def test_a_file_that_the_page_does_not_take_is_no_turn(
     said: str,
 ) -> None:
     before = len(desk.said)
-    async with talking(desk.address(take, *odd)) as session:
+    async with talking(browser, desk.address(take, *odd)) as session:
         with pytest.raises(kind, match=said):
             await sent(session, "What is it?", *(made(tmp_path, name, PICTURE) for name in files))
     assert len(desk.said) == before
 
 
-async def test_fifteen_megabytes_are_given_whole(desk: Desk, tmp_path: Path) -> None:
+@pytest.mark.soak
+async def test_fifteen_megabytes_are_given_whole(browser: Browser, desk: Desk, tmp_path: Path) -> None:
     large = made(tmp_path, "large.bin.txt", b"abc" * (5 * 2**20))
-    async with talking(desk.address("chooser")) as session:
+    async with talking(browser, desk.address("chooser")) as session:
         await sent(session, "All of it?", large)
     assert desk.said[-1][1][0][2] == hashlib.sha256(b"abc" * (5 * 2**20)).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "name", [TAKING_FILES[0], *(pytest.param(one, marks=pytest.mark.soak) for one in TAKING_FILES[1:])]
+)
+async def test_interfaces_of_others_take_files_and_answer_to_them(browser: Browser, name: str, tmp_path: Path) -> None:
+    files = made(tmp_path, "Mühle am See.png", PICTURE), made(tmp_path, "list.csv", b"a,b\r\n1,2\r\n")
+    with interface(name, files=True) as page:
+        async with talking(browser, page.url, quiet=None) as session:
+            replies = [await session.say("hello"), await sent(session, "What are these?", *files)]
+            replies.append(await session.say("and now?"))
+        truths = page.truth()
+    assert [one.text for one in truths] == [
+        "hello",
+        with_files("What are these?", [one.read() for one in files]),
+        "and now?",
+    ]
+    assert [one.turn.answer.text for one in replies] == [one.answer for one in truths]
+    assert [one.turn.answer.attachments for one in replies] == [()] * 3
+
+
+async def test_a_run_records_the_files_that_a_page_was_given(desk: Desk, tmp_path: Path) -> None:
+    before = len(desk.said)
+    options = {"url": desk.address("hidden"), "site": {"quiet": 0.6}, "evidence": ["watch"]}
+    run = await aplay(audit(tmp_path, "", driver="browser", options=options, name="page"), tmp_path / "run")
+    assert len(run.finished) == 2
+    for one in run.finished:
+        assert [[(file.name, file.type, file.size) for file in turn.attached] for turn in one.turns] == [
+            [("mill.png", "image/png", len(PNG))],
+            [],
+        ]
+        assert one.turns[0].reply is not None
+        assert one.turns[0].reply.answer.text == "I was sent mill.png with it."
+        assert (tmp_path / "run" / one.turns[0].reply.evidence["sent-1"]).read_bytes() == PNG
+    sent = ("What is it?", [("mill.png", "image/png", hashlib.sha256(PNG).hexdigest())])
+    assert desk.said[before:] == [sent, ("And what else?", [])] * 2
