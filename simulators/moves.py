@@ -5,6 +5,7 @@ plan, with one stream for each kind of decision (`stop`, `act`, `words`). `enume
 their probabilities. Both use the same plan, so draws and listed outcomes cannot differ.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
@@ -143,6 +144,10 @@ class PlanningUser(ABC, Generic[M]):
     memory: ClassVar[type[Memory]]
 
     @abstractmethod
+    def start(self, scenario: Scenario, rng: Streams) -> M:
+        """Return the memory of a new person."""
+
+    @abstractmethod
     def plan(self, memory: M, observation: Observation | None) -> Plan[M]:
         """Return all outcomes of the next turn. Calls are in order, and the observation is None at the opening."""
 
@@ -151,6 +156,18 @@ class PlanningUser(ABC, Generic[M]):
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         return enumerate_moves(self._plan_move(state, observation))
+
+    def follow(self, state: State, observation: Observation | None, act: str | None) -> tuple[float, State]:
+        """Return the probability that the user says `act` next, or leaves if it is None, and the memory after that act.
+        This is the sum over such outcomes in `distribution`, without making their words."""
+        plan = self._plan_move(state, observation)
+        leaving = math.fsum(probability for _, probability in plan.exits)
+        if act is None:
+            return leaving, state
+        moves = [move for move in plan.moves if move.act == act]
+        if not moves:
+            return 0.0, state
+        return (1 - leaving) * math.fsum(move.probability for move in moves), plan.make_say(moves[0], 0)[1]
 
     def _plan_move(self, state: State, observation: Observation | None) -> Plan[M]:
         memory: M = recall(state, self.memory)  # type: ignore[assignment]  # a ClassVar cannot name M

@@ -1,7 +1,7 @@
 """Compare playable users by their likelihood on held-out people, and choose the user to play.
 
-Every candidate is fitted as in `harvest users fit` and followed decision by decision through its own
-`distribution`. The figure is thus about the user that is played, including its stop model and smoothing. AIC on the
+Every candidate is fitted as in `harvest users fit` and followed decision by decision through its own plan. The figure
+is thus about the user that is played, including its stop model and smoothing. AIC on the
 training recordings has no influence.
 """
 
@@ -9,14 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from harvest.studies.users import fitted_users
 from harvest.studies.users.fitted_users import Answers
 from protocols.answer import Answer
-from protocols.route import Say
 from recordings.acts.dialogue import Dialogue
 from scoring.simulation.act_model import Bits, Fit, HeldOutBits, Smoothing, acts_in, held_out_bits
 from simulators import markov
@@ -26,7 +25,8 @@ from simulators.hidden.fitting import Person, choose_recipe, fit_hidden, log_lik
 from simulators.hidden.model import HiddenModel
 from simulators.hidden.tables import add_table
 from simulators.hidden.user import model_options
-from simulators.user import EnumerableUser, Observation, Scenario, Streams
+from simulators.moves import PlanningUser
+from simulators.user import Observation, Scenario, Streams
 from topics.errors import InputError
 from topics.identity import derived_seed
 from topics.topic import Topic, TopicType
@@ -135,22 +135,17 @@ def candidates(
     return Candidates(found, min(better, key=lambda name: better[name], default=DEFAULT), left_out)
 
 
-def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> float:
+def played_bits(user: PlanningUser[Any], dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> float:
     """Return -log2 of the probability of the acts, inf if it is 0. Each dialogue has a new person."""
     total = 0.0
     for one in dialogues:
         state, seen = user.start(_SCENARIO, Streams(0)), None
         for turn in (*one.turns, *((None,) if one.ended else ())):
-            ways = [
-                chance
-                for chance in user.distribution(state, seen)
-                if (chance.action.state if isinstance(chance.action, Say) else None) == (turn.act if turn else None)
-            ]
-            if not ways:
+            probability, state = user.follow(state, seen, turn.act if turn else None)
+            if probability <= 0:
                 return math.inf
-            total -= math.log2(math.fsum(chance.probability for chance in ways))
+            total -= math.log2(probability)
             if turn:
-                state = ways[0].state
                 seen = Observation(Answer("-"), turn.answer if answers == "labels" else None)
     return total
 

@@ -35,8 +35,9 @@ from simulators.fitted import HiddenFile, read_user
 from simulators.hidden.fitting import Recipe, choose_recipe, fit_hidden, log_likelihoods
 from simulators.hidden.model import HiddenModel
 from simulators.hidden.user import HiddenUser, build, model_options
+from simulators.moves import PlanningUser
 from simulators.registry import build_user
-from simulators.user import EnumerableUser, Scenario, Streams
+from simulators.user import EnumerableUser, Scenario, State, Streams
 from tests.support.enumerable_users import ANSWERS, MOVIES, walk
 from tests.support.simulated_dialogues import SIM4IA, fitted_markov, iard
 from topics.document import parse_document
@@ -138,6 +139,28 @@ def test_the_played_user_has_the_fitted_likelihood(hidden_user: HiddenUser) -> N
 def test_it_keeps_every_promise(hidden_user: HiddenUser) -> None:
     assert_conforms(hidden_user, [SCENARIO])
     assert set(walk(hidden_user, SCENARIO, depth=3)) == {"ask", "insist", "left"}
+
+
+def test_following_an_act_sums_the_outcomes_with_this_act(hidden_user: HiddenUser) -> None:
+    users = [hidden_user, *(build_user(parse_document(one, "visitor.yaml")) for one in VISITORS.values())]
+    planning = [user for user in users if isinstance(user, PlanningUser)]
+    assert len(planning) >= 4
+    for user in planning:
+        state, seen = user.start(SCENARIO, Streams(0).at(0)), None
+        for answer in (ANSWERS[0], ANSWERS[3], ANSWERS[0]):
+            chances: dict[str | None, float] = {"never said": 0.0}
+            first: dict[str | None, State] = {}
+            for one in user.distribution(state, seen):
+                act = one.action.state if isinstance(one.action, Say) else None
+                chances[act] = chances.get(act, 0.0) + one.probability
+                first.setdefault(act, one.state)
+            followed = {act: user.follow(state, seen, act) for act in chances}
+            assert {act: chance for act, (chance, _) in followed.items()} == pytest.approx(chances, abs=1e-12)
+            said = max(first.keys() - {None}, key=lambda act: chances[act], default=None)
+            if said is None:
+                break
+            assert followed[said][1] == first[said]
+            state, seen = first[said], answer
 
 
 VISITORS = {
