@@ -148,7 +148,7 @@ def test_the_output_contains_everything_that_a_reader_needs(plan: Plan[BranchMod
     ("path", "more", "why", "allowed"),
     [
         ("U ask → S z", {}, "none of 96 conversations that reached U ask continued with 'S z'", r"S o \(\d+\), S x"),
-        ("U hello", {}, "of 96 conversations that came to the start", r"U ask \(96\)"),
+        ("U hello", {}, "none of 96 conversations that reached the start", r"U ask \(96\)"),
         ("U ask → end → S o", {}, "continued with 'end'", "S o"),
         ("U ask", {}, "all 96 conversations that reached the start continued with U ask", r"from U ask \(96 came\)"),
         ("U ask → ", {}, "a turn without a name", None),

@@ -130,7 +130,7 @@ def test_a_speaker_may_be_named_as_the_user(tmp_path: Path) -> None:
     assumed = "the first speaker counts as the user, unless --user names another: 1 conversation"
     assert assumed in imported("sdialog", file).warnings
     assert assumed not in named.warnings
-    with pytest.raises(InputError, match="nobody here is called 'Cy'"):
+    with pytest.raises(InputError, match="no speaker is called 'Cy'"):
         imported("sdialog", file, user="Cy", strict=True)
     third = {**CONVOKIT[2], "speaker": "c"}
     crowd = written(tmp_path, b"\n".join(map(dumped, [*CONVOKIT[:2], third])))
