@@ -24,8 +24,8 @@ class Source:
 
     `href` is its address, or "" for a document without an address. `title` is "" if the system gave no title. The
     source supports the characters from `start` to `end` of the answer's text (on a web page, of the chat bubble);
-    `start` and `end` are -1 if unknown. `place` is one of `PLACES`. `text` is what stands at the address, or an excerpt
-    of it, or "" if unknown.
+    `start` and `end` are -1 if unknown. `place` is one of `PLACES`. `text` is the text at the address, or an excerpt of
+    it, or "" if unknown.
     """
 
     href: str

@@ -31,7 +31,7 @@ class Position:
 
 def begin(protocol: Protocol, topic: Topic, greeting: Answer | None = None) -> tuple[Say | Ask | Stop, Position]:
     """Return the opening turn, or a Stop if the protocol says nothing on this topic (see `check_topics`). `greeting` is
-    what the system said before; a protocol that is not `greeted` does not hear it."""
+    the system's greeting; a protocol that is not `greeted` ignores it."""
     heard = greeting if protocol.greeted else None
     return _enter_state(protocol, topic, Target(state=protocol.start), Position("", 0), None, heard)
 

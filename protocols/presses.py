@@ -118,8 +118,8 @@ def pressable(offers: Sequence[Offer], allow: Collection[str] = ()) -> tuple[Off
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What a state of a protocol presses, as it is written: `first`, the number of an offer from 1, its title, or a
-    bounded regular expression between two `/`, which is searched in titles without regard to case."""
+    """The button that a state of a protocol presses, as written in the file: `first`, the number of an offer from 1,
+    its title, or a bounded regular expression between two `/`, which is searched in titles without regard to case."""
 
     written: str | int
 

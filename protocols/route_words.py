@@ -20,12 +20,12 @@ class RuleFinding:
 
 
 def decision_words(route: Route) -> str:
-    """Return what a decision rests on, such as `enough is met`."""
+    """Return the reason for a decision, such as `enough is met`."""
     return {"otherwise": "no rule is met", "no-match": "no edge fits"}.get(route.rule, f"{route.rule} is met")
 
 
 def target_words(route: Route) -> str:
-    """Return what came next: the name of a state, or the end with its outcome."""
+    """Return the next step: the name of a state, or the end with its outcome."""
     end = route.target.removeprefix("stop:")
     return end if end == route.target else f"the end ({end})"
 

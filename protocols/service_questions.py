@@ -177,5 +177,5 @@ _ASKS = _join(
 
 
 def is_instruction(sentence: str) -> bool:
-    """Return whether the sentence says what to do elsewhere: at a desk, in a menu, one step after the other."""
+    """Return True if the sentence says what to do elsewhere: at a desk, in a menu, or step by step."""
     return bool(_ORDERS.search(sentence)) and not _ASKS.search(sentence)

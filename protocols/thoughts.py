@@ -47,8 +47,8 @@ class Split(NamedTuple):
 
 
 def split_thoughts(text: str) -> Split:
-    """Find the thoughts at the beginning of a text. If they never end, the answer is empty and begins at the end of
-    the text. Marks around an answer are no part of it if thoughts in marks precede it."""
+    """Find the thoughts at the beginning of a text. If they never end, the answer is empty and begins at the end of the
+    text. Marks around an answer are not part of it if marked thoughts precede it."""
     thoughts: list[str] = []
     at = 0
     while (span := _leading_span(text, at)) is not None:

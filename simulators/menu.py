@@ -17,7 +17,7 @@ OPEN, PRESS = "open", "press"
 @memory_kind("menu")
 @dataclass(frozen=True, slots=True)
 class MenuMemory:
-    """The number of turns, whether the user left, and what the system said first."""
+    """The number of turns, whether the user left, and the system's greeting."""
 
     turn: int = 0
     over: bool = False

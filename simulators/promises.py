@@ -118,13 +118,13 @@ def _check_press(pressed: Offer, observation: Observation | None, user: User) ->
 
 
 def check_offered(pressed: Offer, greeting: Answer | None, user: str) -> None:
-    """Raise BrokenPromise if the user opens with the press of what the system's `greeting` does not offer."""
+    """Raise BrokenPromise if the user opens by pressing something that the system's `greeting` does not offer."""
     if greeting is None or pressed not in greeting.offers:
         raise BrokenPromise("press", user, f"it presses {pressed.title[:80]!r}: the greeting does not offer that")
 
 
 def waits_for_greeting(user: User) -> bool:
-    """Return whether the user, or a user that it wraps, hears what the system says first."""
+    """Return True if the user, or a user that it wraps, waits for the system's greeting."""
     inner = getattr(user, "inner", None)
     return bool(getattr(user, "greeted", False)) or (inner is not None and waits_for_greeting(inner))
 

@@ -58,8 +58,8 @@ class Speaker:
 @dataclass(frozen=True, slots=True)
 class ScriptedMemory:
     """The memory of a scripted user. `users` has the memory of each simulated user by name. `said` are the words that
-    wait for an answer. `position` is the position in the protocol, or None before the opening. `greeting` is what the
-    system said before that."""
+    wait for an answer. `position` is the position in the protocol, or None before the opening. `greeting` is the
+    system's greeting before that."""
 
     topic: Topic
     users: Mapping[str, Speaker]

@@ -87,7 +87,7 @@ class Scenario:
     - `topic`: the need as a user knows it, without anything about right answers.
     - `traits`: the identity and wishes of the user, as JSON values by name, for example `group`, `goal`, `facet`.
       Each simulator documents the traits that it reads.
-    - `greeting`: what the system said before the user, if the user waits for that (`greeted`), with what it offers.
+    - `greeting`: the system's greeting with its offers, if the user waits for a greeting (`greeted`).
     """
 
     topic: Topic

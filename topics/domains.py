@@ -1,12 +1,12 @@
-"""Registrable domains: the part of a host that somebody registered, and under which they answer for what stands there.
+"""Registrable domains: the part of a host that somebody registered, and for whose content they are responsible.
 
 A host ends in a public suffix, under which anybody may register a name (`uk`, `co.uk`, `github.io`). The registrable
 domain is that suffix and one more label: `www.bbc.co.uk` and `news.bbc.co.uk` are of `bbc.co.uk`.
 
-Suffixes come from the Public Suffix List, as the installed release of the package `publicsuffixlist` has it; nothing
-is fetched. Both sections of the list count. Its private section has hosts that give each customer a name of their own
-(`github.io`, `blogspot.com`, `s3.amazonaws.com`): what two customers publish is of two owners, so `alice.github.io` is
-a domain, and `github.io` is not.
+Suffixes come from the Public Suffix List, as the installed release of the package `publicsuffixlist` has it; nothing is
+fetched. Both sections of the list count. Its private section has hosts that give each customer a name of their own
+(`github.io`, `blogspot.com`, `s3.amazonaws.com`): content of two customers has two owners, so `alice.github.io` is a
+domain, and `github.io` is not.
 """
 
 from functools import cache, lru_cache
@@ -29,7 +29,7 @@ def registrable_domain(host: str) -> str:
 
 
 def has_known_suffix(host: str) -> bool:
-    """Return True if a canonical host is a name under a suffix that the list has, so that it may be somebody's."""
+    """Return True if a canonical host is a name under a listed suffix, so that somebody may own it."""
     return _public_suffixes().privatesuffix(host, accept_unknown=False) is not None
 
 

@@ -77,7 +77,7 @@ def first_lookalikes(names: Iterable[str]) -> tuple[str, str] | None:
 
 
 def ascii_name(name: str, others: str, most: int = LONGEST) -> str:
-    """Return at most `most` characters of a name for use where only ASCII is safe: what matches `others`, such as
+    """Return at most `most` characters of a name for use where only ASCII is safe. Text that matches `others`, such as
     `[^a-z0-9]+`, becomes `-`. A name with letters beyond ASCII ends with a hash, so that names stay different."""
     safe = re.sub(others, "-", name).strip("-")
     if name.isascii():

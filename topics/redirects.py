@@ -1,8 +1,8 @@
 """Addresses that lead to another page: redirects, caches, archives, translations and short links, undone by rules.
 
-A rule says how the address of the page stands within another one. Nothing is fetched: an address that tells nothing
-about its page, such as that of a short link, is *hidden*. Rules are rows of a CSV file. `redirects.csv` has those that
-come with Harvest; a file of sources may name another file, whose rules are tried first:
+A rule describes how the address of a page is contained in another address. Nothing is fetched: an address that does not
+reveal its page, such as a short link, is *hidden*. Rules are rows of a CSV file. `redirects.csv` has those that come
+with Harvest; a file of sources may name another file, whose rules are tried first:
 
     name,host,path,way,of
     Google link,google.*,/url,query,url q
@@ -138,7 +138,7 @@ class Redirects:
     known: dict[str, Page | None] = field(default_factory=dict, compare=False, repr=False)
 
     def page(self, url: str) -> Page | None:
-        """Return the page that `url` leads to, or None if `url` is no web address."""
+        """Return the page that `url` leads to, or None if `url` is not a web address."""
         if url not in self.known:
             self.known[url] = self._find(url)
         return self.known[url]

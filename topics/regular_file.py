@@ -147,7 +147,7 @@ def _kind_name(mode: int) -> str:
 
 
 def missing_advice(path: str | PathLike[str]) -> str:
-    """Return advice for a path at which there is nothing: a similar name in the same folder, and where paths start."""
+    """Return advice for a path that does not exist: a similar name in the same folder, and where paths start."""
     near = _similar_path(Path(path))
     check = f"did you mean {near}?" if near else "check the path;"
     if Path(path).is_absolute():

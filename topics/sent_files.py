@@ -1,7 +1,7 @@
 """Files that a user sends with a turn, such as a picture that a question is about.
 
-A file is known by its bytes: a topic whose file has changed is another topic. It has to be in the folder of the topic
-file, or below, so that a topic file from elsewhere can send nothing else of this machine.
+A file is identified by its bytes: a topic whose file has changed is another topic. It has to be in the folder of the
+topic file, or below, so that a topic file from elsewhere can send nothing else of this machine.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ for _type, _ending in (
 @dataclass(frozen=True, slots=True)
 class SentFile:
     """A file that goes with a user turn. `type` is its media type, `size` is in bytes, and `sha256` the digest of its
-    bytes. `path` is where it is read, or "" in a recording."""
+    bytes. `path` is the path to read it from, or "" in a recording."""
 
     name: str
     type: str

@@ -61,8 +61,8 @@ def refuse_binary(data: bytes, path: str, kind: str) -> None:
 
 
 class Lines:
-    """The lines of a text, counted from the position that was asked for last. Whoever asks for many positions would
-    otherwise count the text from its beginning each time. The text begins on the file's line `first`."""
+    """The lines of a text, counted from the position that was asked for last. Without this class, each of many
+    positions would require counting from the beginning of the text. The text begins on the file's line `first`."""
 
     def __init__(self, text: str, path: str, first: int = 1) -> None:
         self._text, self._path = text, path

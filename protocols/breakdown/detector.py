@@ -6,9 +6,9 @@ The linear part has two terms: the sum of feature values times their weights, an
 words and pairs, divided by the square root of their number. Each tree adds the value of one leaf. Because all parts
 are added, the reasons for a breakdown can be listed with their contributions.
 
-What is added leans on the uniform prediction as far as the dialogue is from the training data. The level is the mean
-of the levels of the training systems, by how much the dialogue sounds like each, and a level counts only as far as a
-second annotation repeated it. The weight is smaller for unfamiliar dialogues. The label is not cautious: it is the
+The added level is closer to the uniform prediction the further the dialogue is from the training data. The level is the
+mean of the levels of the training systems, by how much the dialogue sounds like each, and a level counts only as far as
+a second annotation repeated it. The weight is smaller for unfamiliar dialogues. The label is not cautious: it is the
 likeliest with levels in full, because a label has no degrees.
 """
 

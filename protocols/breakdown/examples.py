@@ -27,8 +27,8 @@ class AnnotatedDialogue:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Annotated turns as n rows: n moments, gold shares (n, 3), shares of the other annotators (n, 3), NaN where there
-    are none, and the n names of dialogues and systems."""
+    """Annotated turns as n rows: n moments, gold shares (n, 3), shares of the other annotators (n, 3; NaN if there are
+    none), and the n names of dialogues and systems."""
 
     moments: tuple[Moment, ...]
     gold: Floats

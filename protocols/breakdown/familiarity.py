@@ -151,7 +151,8 @@ def fit_familiarity(examples: Examples, words: Sequence[str], digits: int) -> Fa
 
 
 def describe_systems(examples: Examples, words: Sequence[str]) -> Systems:
-    """Return what is known about the systems of the examples. The turn number is not compared: it tells nothing."""
+    """Return what is known about the systems of the examples. The turn number is not compared, because it is not
+    informative."""
     names = tuple(sorted(set(examples.systems)))
     counts = {gram: [0] * len(names) for gram in words}
     said: dict[tuple[int, str], set[str]] = {}

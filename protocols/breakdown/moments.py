@@ -1,7 +1,7 @@
 """A moment of a dialogue: a system turn together with the dialogue's latest system turns.
 
 The latest turns tell how a dialogue compares with others. Their mean features vary less than those of one turn, and
-their words and the user's show which system is speaking.
+their words, with the user's words, show which system is speaking.
 """
 
 from collections.abc import Sequence

@@ -72,9 +72,9 @@ _PART = re.compile(r"\{([a-z]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The patterns of a language. `refuses` is the inability or unwillingness of the one who speaks, `unless` what
-    undoes it in the same sentence. What follows one of `turns` is an answer, unless it offers other help or points
-    elsewhere. `delivers` announces an answer. `evades` points elsewhere or leaves the subject."""
+    """The patterns of a language. `refuses` expresses the speaker's inability or unwillingness, and `unless` cancels it
+    in the same sentence. Text after one of `turns` is an answer, unless it offers other help or points elsewhere.
+    `delivers` announces an answer. `evades` points elsewhere or leaves the subject."""
 
     language: str
     refuses: re.Pattern[str]

@@ -16,7 +16,7 @@ _ASKS = ("?", "？", "؟", ";", "\u037e")
 
 
 class Echo(AnswerRule):
-    """Holds if the answer has the words of a turn of the user and nothing else, after a few words such as "You said:".
+    """Holds if the answer only repeats a turn of the user, after at most a few words such as "You said:".
 
     Case, punctuation and the form of letters are not compared. An answer with a link, source, file or something to
     press is not an echo. Evidence: the answer, with the turn that it repeats."""
@@ -34,7 +34,7 @@ class Echo(AnswerRule):
 
 
 def gives_back(text: str, said: str) -> bool:
-    """Return True if the text has the words of `said` and nothing else, but for a few words before a colon."""
+    """Return True if the text only repeats `said`, after at most a few words before a colon."""
     # An answer of megabytes is not read: letters in other forms are at most four times as many.
     if len(text) > 4 * len(said) + 100:
         return False

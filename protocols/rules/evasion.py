@@ -7,7 +7,7 @@ An evasion does not say that the system cannot or will not answer; that is a `re
 2. Every other sentence does so, too, or is an apology or thanks of a few words.
 3. Nothing is delivered, as for a refusal, and no sentence has figures or a colon.
 
-Whether pointing elsewhere was the right answer ("Whom should I call?") only people can tell.
+Only people can judge whether pointing elsewhere was the right answer ("Whom should I call?").
 """
 
 from typing import ClassVar

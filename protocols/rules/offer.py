@@ -1,4 +1,4 @@
-"""`offer`: the answer offers something, and gives nothing."""
+"""`offer`: the answer offers something but delivers nothing."""
 
 from typing import ClassVar
 

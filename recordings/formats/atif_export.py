@@ -3,9 +3,9 @@
     {"schema_version": "ATIF-v1.6", "session_id": "x", "agent": {"name": "B1", "version": "unknown"}, "steps": [
         {"step_id": 1, "source": "user", "message": "Hi"}, {"step_id": 2, "source": "agent", "message": "Yes."}], …}
 
-Steps are numbered from 1 without gaps. What the system thought and called is a step of its own before the answer. What
-tools returned was not recorded, so there are no observations. `extra` has what the format has no place for, so
-`recordings.formats.shapes.atif` reads the same conversation back.
+Steps are numbered from 1 without gaps. The system's reasoning and tool calls are a separate step before the answer.
+Results of tools were not recorded, so there are no observations. `extra` has the values that the format cannot
+represent, so `recordings.formats.shapes.atif` reads the same conversation back.
 """
 
 import json

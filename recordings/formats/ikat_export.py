@@ -6,7 +6,7 @@
 
 A run has one answer for each turn, so each system and trial is a run: `B1`, or `B1-2` for the second trial. Sources are
 named by their address or title, and their score is the reciprocal of their rank, because a system does not give scores.
-`problems` names what the organisers' checks would refuse or change.
+`problems` names the lines that the organisers' checks would refuse or change.
 
 Source: irlabamsterdam/iKAT, 2025/scripts/validate_trec_ikat25.py.
 """

@@ -27,8 +27,8 @@ _MOST_COMPARED = 500
 class Record:
     """One conversation of a file. `value` is an object with a list of `messages`, and `at` the object's place in the
     file. `topic` is used if neither the conversation nor the caller names a topic. `passed` counts the parts left out,
-    by kind. `judged` are judgments of the whole conversation. `assumed` is a sentence on what the file does not say and
-    was assumed, "" if nothing was."""
+    by kind. `judged` are judgments of the whole conversation. `assumed` is a sentence on the assumptions made for
+    missing information, or "" without assumptions."""
 
     value: Mapping[str, Any]
     at: JsonValue

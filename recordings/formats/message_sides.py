@@ -1,8 +1,8 @@
 """The turns of the two sides in the messages of a log.
 
 Logs of assistants with tools contain tool calls, their results, reasoning and pictures. A user does not see these as
-the answer: what the system called, thought and attached is kept as a part of the answer that follows or precedes it in
-the same turn. Results of tools, and what the user did besides speaking, are left out and counted by kind.
+the answer: tool calls, thoughts and attachments are kept as a part of the answer that follows or precedes them in the
+same turn. Results of tools, and what the user did besides speaking, are left out and counted by kind.
 """
 
 from collections import Counter

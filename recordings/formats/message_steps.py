@@ -1,4 +1,4 @@
-"""What the system did between a question and its answer, as logs write it: tool calls, thoughts and attachments."""
+"""The system's actions between a question and its answer, as logs write them: tool calls, thoughts and attachments."""
 
 import json
 from collections import Counter
@@ -34,7 +34,7 @@ _LARGEST_COUNT = 10**12
 
 @dataclass(slots=True)
 class Steps:
-    """What the system did besides speaking, in order. `sources` are those that the log itself names as sources."""
+    """The system's actions besides speaking, in order. `sources` has the sources that the log itself names."""
 
     calls: list[ToolCall] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)

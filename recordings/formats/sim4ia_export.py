@@ -3,7 +3,7 @@
     {"meta": {"team_name": "t", "approach_description": "", "task": "Task_B", "run_name": "B1"}, "1": ["q1", "q2"]}
 
 Each topic is a session. Its candidates are the last words of the user in the trials on that topic, so a trial is a
-draw: what is said most often is first, then what was said first. There are at most ten, all different.
+draw. The most frequent words come first, then the earliest. There are at most ten, all different.
 
 Source: irgroup/Sim4IA-Bench, README.md, "Run files".
 """

@@ -31,7 +31,8 @@ Attribute: TypeAlias = str | int | float | list[str]
 @dataclass(frozen=True, slots=True)
 class Span:
     """A span. `trace` and `id` have 32 and 16 hexadecimal digits; `parent` is the id of its parent, "" for a root.
-    `start` and `end` are in nanoseconds since 1970; 0 if unknown. `error` is what failed, "" if nothing did."""
+    `start` and `end` are in nanoseconds since 1970; 0 if unknown. `error` describes the failure, or is "" without a
+    failure."""
 
     name: str
     trace: str

@@ -113,8 +113,8 @@ _OTHER_NAMES = {column.name: f"{column.name} (factor)" for column in TABLE_COLUM
 
 
 def cell_columns(header: Header) -> Mapping[str, Mapping[str, str]]:
-    """Return what is known of the cell of each recorded system that was played in a design: the assistant that was
-    asked, the level of each factor, and what was declared of its place."""
+    """Return the cell of each recorded system that was played in a design: the assistant, the level of each factor, and
+    the declared facts about its place."""
     found = {}
     for name, definition in header.systems.items():
         match definition:

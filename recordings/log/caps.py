@@ -1,9 +1,9 @@
-"""Caps: the most that a run may take, what its requests took, and how far the run got.
+"""Caps: the limits of a run, the amounts that its requests used, and the progress of the run.
 
 A run with a cap is played in rounds: each topic once with each system. Cutting a run anywhere would bias its figures,
 because conversations that go wrong are longer, so that more of them would be cut. So a round begins only if its reserve
-is left, and the reserve depends on earlier rounds alone. A round that takes more than its reserve and more than is left
-is broken off, and is in no figure.
+is left, and the reserve depends on earlier rounds alone. A round that uses more than its reserve and more than is left
+is stopped, and is in no figure.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _ROUNDING = 1e-9  # of a cap: sums of prices are not exact
 
 
 class Door(NamedTuple):
-    """What requests are sent to: a system under audit, or an endpoint that words a user's turns."""
+    """A recipient of requests: a system under audit, or an endpoint that words a user's turns."""
 
     name: str
     is_system: bool = True
 
 
 class Amounts(NamedTuple):
-    """What requests took: `cost` in the currency of the prices, `tokens` read and written, and `turns` sent to
-    systems. What no cap is on is 0."""
+    """The amounts that requests used: `cost` in the currency of the prices, `tokens` read and written, and `turns` sent
+    to systems. Amounts without a cap are 0."""
 
     cost: float = 0.0
     tokens: float = 0.0
@@ -62,8 +62,8 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The most that a run may take, by the kinds of `Amounts`; a kind without a cap is absent. `prices` has the prices
-    of systems and endpoints by name, and has all of them if the cost has a cap."""
+    """The limits of a run, by the kinds of `Amounts`; a kind without a cap is absent. `prices` has the prices of
+    systems and endpoints by name, and has all of them if the cost has a cap."""
 
     most: Mapping[str, float]
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Caps:
         return caps.divide_among(shard.of) if shard else caps
 
     def amounts(self, door: Door, tokens: Mapping[str, int] | None) -> Amounts | None:
-        """Return what a request took, or None if the counts of tokens that a cap needs are missing."""
+        """Return the amounts that a request used, or None if the counts of tokens that a cap needs are missing."""
         least = self.least(door)
         tokens = tokens or {}
         read, written = tokens.get("prompt"), tokens.get("completion")
@@ -113,26 +113,26 @@ class Caps:
         return least
 
     def least(self, door: Door) -> Amounts:
-        """Return what a request takes whatever becomes of it."""
+        """Return the amounts that a request uses regardless of its outcome."""
         price = self.prices.get(door.name)
         cost = (price.turn or 0.0) if price is not None and "cost" in self.most else 0.0
         return Amounts(cost=cost, turns=float(door.is_system and "turns" in self.most))
 
     def needs_counts(self, door: Door) -> bool:
-        """Return True if the caps can only be kept if each reply comes with its counts of tokens."""
+        """Return True if the caps can only be enforced if each reply has counts of tokens."""
         return self.amounts(door, None) is None
 
     def allow(self, amounts: Amounts) -> bool:
         return all(getattr(amounts, kind) <= most * (1 + _ROUNDING) for kind, most in self.most.items())
 
     def describe(self, amounts: Amounts) -> str:
-        """Return what was taken of each cap: `cost 4.71 of 5, turns 380 of 400`."""
+        """Return the used part of each cap: `cost 4.71 of 5, turns 380 of 400`."""
         return ", ".join(f"{kind} {getattr(amounts, kind):.6g} of {most:.6g}" for kind, most in self.most.items())
 
 
 class Ledger:
-    """What the requests of a run took, by rounds. A request without counts is under way, was lost or failed; it counts
-    as much as the dearest request to the same door."""
+    """The amounts that the requests of a run used, by rounds. A request without counts is pending, was lost or failed;
+    it counts as much as the most expensive request to the same door."""
 
     def __init__(self, caps: Caps) -> None:
         self.caps = caps
@@ -147,7 +147,7 @@ class Ledger:
         self._open_in_all[door] += 1
 
     def settle(self, number: int, door: Door, tokens: Mapping[str, int] | None, *, received: bool = True) -> None:
-        """Note what became of a request. A request that never arrived took nothing."""
+        """Note the outcome of a request. A request that never arrived took nothing."""
         amounts = self.caps.amounts(door, tokens)
         if received and amounts is None:
             return
@@ -159,15 +159,15 @@ class Ledger:
             self._dearest[door] = amounts.at_least(self._dearest.get(door, Amounts()))
 
     def knows(self, door: Door) -> bool:
-        """Return True if some reply from `door` came with its counts."""
+        """Return True if some reply from `door` had counts."""
         return door in self._dearest
 
     def expected(self, door: Door) -> Amounts:
-        """Return what the next request is expected to take at most."""
+        """Return the largest amounts that the next request is expected to use."""
         return self._dearest.get(door, Amounts()).at_least(self.caps.least(door))
 
     def round(self, number: int) -> Amounts:
-        """Return what a round took so far."""
+        """Return the amounts that a round has used so far."""
         return self._total(self._known.get(number, Amounts()), self._open.get(number, Counter()))
 
     @property
@@ -184,14 +184,14 @@ class Ledger:
         return self.caps.allow(self.spent.plus(self.expected(door)))
 
     def reserve(self, number: int) -> Amounts:
-        """Return what must be left for round `number`: a multiple of the dearest other round."""
+        """Return the amounts that must be left for round `number`: a multiple of the most expensive other round."""
         dearest = Amounts()
         for other in {*self._known, *self._open} - {number}:
             dearest = dearest.at_least(self.round(other))
         return Amounts().plus(dearest, RESERVE)
 
     def may_begin(self, number: int) -> bool:
-        """Return True if round `number` may begin, or go on if it was interrupted."""
+        """Return True if round `number` may begin, or continue if it was interrupted."""
         outside = self.spent.plus(self.round(number), -1)
         return self.caps.allow(outside.plus(self.reserve(number)))
 
@@ -207,8 +207,8 @@ def round_of(trial: int, shard: Shard | None) -> int:
 
 
 def read_ledger(caps: Caps, header: Header, attempts: Iterable[Attempt], shard: Shard | None) -> Ledger:
-    """Return what the recorded requests took. Of attempts that were played without a cap, the turns and their tokens
-    count; what their endpoints took is not recorded."""
+    """Return the amounts that the recorded requests used. Attempts that were played without a cap count with their
+    turns and tokens; the use of their endpoints is not recorded."""
     ledger = Ledger(caps)
     heard: set[tuple[str, int, str]] = set()
     for attempt in attempts:
@@ -261,7 +261,7 @@ class Standing:
 
     @property
     def progress(self) -> str:
-        """How many rounds were played, and what they took."""
+        """The number of rounds that were played, and the amounts that they used."""
         spent = self.caps.describe(self.ledger.spent)
         return f"{self._of_shard}{self.whole} of {pluralize(self.planned, 'round')} played: {spent}"
 
@@ -287,8 +287,8 @@ class Standing:
 
 
 def stop_sentences(found: Sequence[Standing]) -> tuple[str, ...]:
-    """Return a sentence on what the caps of a run prevented, or () if they prevented nothing. All shards of a merged
-    run are in one sentence."""
+    """Return sentences on the trials that the caps of a run prevented, or () if they prevented none. All shards of a
+    merged run are in one sentence."""
     stopped = [one for one in found if one.stopped]
     if len(found) < 2 or not stopped:
         return tuple(map(str, stopped))
@@ -307,8 +307,8 @@ def stop_sentences(found: Sequence[Standing]) -> tuple[str, ...]:
 
 
 def prevented_trials(found: Iterable[Standing]) -> frozenset[TrialKey]:
-    """Return the planned trials that the caps of a run prevented, and those of rounds that were broken off. They are in
-    no figure, and are not missing either."""
+    """Return the planned trials that the caps of a run prevented, and the trials of rounds that were stopped. They are
+    in no figure, and are not missing either."""
     return frozenset(key for one in found for key in one.unplayed)
 
 
@@ -321,8 +321,8 @@ def _broken_off(rounds: str, found: Sequence[Standing]) -> str:
 
 
 def standings(header: Header, attempts: Iterable[Attempt]) -> tuple[Standing, ...]:
-    """Return how far a run got: one value for a run with a cap, one for each shard of a merged run, and none for a run
-    without a cap."""
+    """Return the progress of a run: one value for a run with a cap, one for each shard of a merged run, and none for a
+    run without a cap."""
     parts = [part["audit"] for part in header.parts if isinstance(part, dict)] if not header.changes else []
     divided = [audit for audit in parts if shard_of(audit)]
     attempts = tuple(attempts)

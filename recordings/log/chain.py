@@ -9,8 +9,8 @@ line (`recordings.checking.chain_check`). Files of decisions have chains of the 
 A line of events is on the disk before its hash. A killed process leaves at most `FLUSH` lines without a hash, and the
 next process that records into the run covers them. Older runs have no chains, and readers need none.
 
-Of a compacted file, `trials-000001.links` keeps the hash of every few thousandth line, from which the chain is made
-again with the lines: hashes cannot be compressed, and would take a tenth of what a compacted run takes.
+For a compacted file, `trials-000001.links` keeps the hash of every few thousandth line, from which the chain is rebuilt
+with the lines: hashes cannot be compressed, and would take a tenth of the space of a compacted run.
 """
 
 import errno
@@ -47,7 +47,7 @@ def chain_file(events: Path) -> Path:
 
 
 def links_file(events: Path) -> Path:
-    """Return the path of what is kept of the chain of a compacted file of events."""
+    """Return the path of the stored part of the chain of a compacted file of events."""
     return events.with_suffix(".links")
 
 
@@ -144,7 +144,7 @@ def _chain_of_links(data: bytes, events: Path) -> bytes:
 
 
 class KeptLinks:
-    """What is kept of the chain of a file of events that is compacted. Its lines are added in order."""
+    """The stored part of the chain of a compacted file of events. Its lines are added in order."""
 
     def __init__(self, chain: bytes) -> None:
         opening, end, rest = chain.partition(b"\n")
@@ -168,7 +168,7 @@ class KeptLinks:
         return 0
 
     def end(self) -> bytes | None:
-        """Return what is kept, or None if the chain has hashes of further lines."""
+        """Return the stored part, or None if the chain has hashes of further lines."""
         return b"".join((*self._kept, self._tail)) if self._lines == self._hashed else None
 
 

@@ -3,9 +3,9 @@
 Nothing is lost at any instant. A segment is complete on the disk, and was read back, before the files that it replaces
 are removed; readers prefer the files. So a run whose compaction was killed is readable, at worst not compacted, and
 compacting it again finishes. Only a chain that agrees with its lines is shortened (`recordings.log.chain`): a file that
-was changed keeps all its hashes, which tell where.
+was changed keeps all its hashes, which show the place.
 
-Exhibits that are compressed already (pictures, pages) stay where they are, and so does what no event names.
+Exhibits that are compressed already (pictures, pages) stay where they are, and so do files that no event names.
 """
 
 import errno

@@ -1,5 +1,5 @@
-"""Work in an event loop of its own, whether or not one is running, as in scripts, notebooks and servers; and work whose
-duration grows with a reply, done outside the loop so that other replies are not delayed."""
+"""Work in a separate event loop, whether or not another loop is running, as in scripts, notebooks and servers; and work
+whose duration grows with a reply, done outside the loop so that other replies are not delayed."""
 
 import signal
 import threading

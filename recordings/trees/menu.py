@@ -1,8 +1,8 @@
 """A menu of buttons as a graph, folded from conversations in which a user only pressed them.
 
-A page is what an answer shows: its text and its offers. Pages that show the same are one page, whatever was pressed
-before, so a menu that leads back to its beginning is finite. A press that led to several pages is random if it did so
-after the same pages and presses, and else depends on the way.
+A page is the text and the offers of an answer. Pages that show the same are one page, whatever was pressed before, so a
+menu that leads back to its beginning is finite. A press that led to several pages is random if it led to them after the
+same pages and presses; otherwise its result depends on the path.
 """
 
 from collections import Counter, defaultdict
@@ -27,8 +27,8 @@ _Way = tuple[object, ...]
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page with its number, from 1 in the order of discovery. `depth` is the smallest number of presses that led to
-    it. `ended` is True if the system closed the conversation with it. `offers` are those of its first appearance:
-    their values may be new in each conversation."""
+    it. `ended` is True if the system closed the conversation with it. `offers` has the offers at its first appearance,
+    since their values may differ in each conversation."""
 
     number: int
     text: str
@@ -54,7 +54,8 @@ class Choice:
 
     @property
     def kind(self) -> Kind:
-        """Whether the same page always followed, or followed at random, or by what was pressed before."""
+        """The kind of the press: one page always followed, the next page was random, or it depended on earlier
+        presses."""
         if len(self.led) < 2:
             return "fixed"
         return "random" if any(len(pages) > 1 for pages in self._ways.values()) else "by the way"
@@ -62,8 +63,9 @@ class Choice:
 
 @dataclass(slots=True)
 class Menu:
-    """The graph of a menu. `by` says what a page is known by. `opening` is what followed the opening words. `choices`
-    has, by page and title, the presses that were made. `conversations` is the number of conversations in it."""
+    """The graph of a menu. `by` says how a page is identified. `opening` has the pages that followed the opening words.
+    `choices` has, by page and title, the presses that were made. `conversations` is the number of conversations in
+    it."""
 
     by: KnownBy = "text"
     opening: Choice = field(default_factory=Choice)
@@ -99,8 +101,8 @@ class Menu:
         return self.pages[number - 1]
 
     def ways(self) -> Mapping[int, tuple[str, ...]]:
-        """Return, for each page, the titles of a shortest way to it; of several, the most probable. Nearer pages come
-        first."""
+        """Return, for each page, the titles of a shortest path to it, and of several, the most probable. Nearer pages
+        come first."""
         found: dict[int, tuple[float, tuple[str, ...]]] = {}
         layer = {page: (count / self.opening.presses, tuple[str, ...]()) for page, count in self.opening.led.items()}
         while layer:
@@ -120,8 +122,8 @@ class Menu:
     def next_way(self, *, depth: int, least: int, trials: int, allow: Collection[str] = ()) -> tuple[str, ...] | None:
         """Return the titles to press in the next conversation, or None if the menu is known.
 
-        The opening, and every press that may be made on a page fewer than `depth` presses away, are wanted `least`
-        times, and `trials` times once they led to several pages. The nearest that lacks some comes first.
+        The opening, and every allowed press on a page fewer than `depth` presses away, are to be played `least` times,
+        and `trials` times once they led to several pages. The nearest incomplete press comes first.
         """
 
         def lacks(choice: Choice | None) -> bool:
@@ -140,8 +142,8 @@ class Menu:
 
 
 def fold_menu(conversations: Iterable[Conversation], *, opening: str, by: KnownBy = "text") -> Menu:
-    """Fold the valid conversations that begin with the words `opening`, or with "", those that begin with the press of
-    what a greeting offers. In each, only the turns before the first that is no press count."""
+    """Merge the valid conversations that begin with the words `opening`; if it is "", merge those that begin by
+    pressing a greeting's offer. In each, only the turns before the first turn without a press count."""
     menu = Menu(by)
     for one in conversations:
         if not one.valid or not one.turns:

@@ -199,7 +199,7 @@ class ExpectedTurn:
             yield rule.judge(self.as_sight(self.intended)).holds, rule.judge(self.as_sight(text)).holds
 
     def loses_cue(self, text: str) -> bool:
-        """Return whether a content word of the cue, which the policy's words hold, is missing: without its cue, a
+        """Return True if a content word of the cue, which is in the policy's words, is missing: without its cue, a
         group would seem to be treated as all others. A cue without content words is kept word for word."""
         cue = _flatten(self.cue)
         if not cue or cue not in _flatten(self.intended):

@@ -99,7 +99,7 @@ class UserTurn:
         return frozenset() if self.is_translated() else likeness.content_tokens(next(iter(self.need), "")) - _ASKING
 
     def copies_answer(self) -> bool:
-        """Return whether at least half of the turn's own words come from the answer."""
+        """Return True if at least half of the turn's own words come from the answer."""
         own = likeness.content_tokens(self.said) - _words_of(self.granted_words)
         return (
             bool(own)
@@ -172,8 +172,8 @@ class UserTurn:
         return any(not (self.intended and meant and likeness.are_similar(self.intended, meant)) for meant in alike)
 
     def denies_need(self) -> bool:
-        """Return whether the sentence that states the need is negated in the turn or in the policy's words, but not
-        in both."""
+        """Return True if the sentence that states the need is negated either in the turn or in the policy's words, but
+        not in both."""
         wanted = self.words_to_keep()
         if not wanted:
             return False

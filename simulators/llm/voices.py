@@ -210,7 +210,7 @@ _TOLD: Final = ("instruction", "prompt", "message", "rule")
 
 
 def gives_order_to_model(text: str) -> bool:
-    """Return whether an answer gives an order to a model in the user's place. Such answers are only counted, because
+    """Return True if an answer gives an order to a model that plays the user. Such answers are only counted, because
     people may get similar answers."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_UNSEEN))

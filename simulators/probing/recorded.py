@@ -68,7 +68,7 @@ class ProbeTurn:
 
 
 def contains_probe(description: object) -> bool:
-    """Return whether a user of a protocol, given as JSON values, is a probe or wraps a probe."""
+    """Return True if a user of a protocol, given as JSON values, is a probe or wraps a probe."""
     return _PROBE in _simulator_chain(description)
 
 

@@ -1,10 +1,10 @@
-"""A wrapper that presses buttons: of what the last answer offers, one is drawn; otherwise the inner user speaks.
+"""A wrapper that presses buttons: one of the last answer's offers is drawn, or else the inner user speaks.
 
     P(press b) = share / B for each of the B offers that may be pressed,  P(inner user acts) = 1 - share
 
 If there is no such offer, or after `most` presses, the inner user acts. It does not see answers to which a button was
-pressed. Whether an offer may be pressed is decided by `protocols.presses`. Where a system speaks first, the offers of
-its greeting may be pressed, too; the inner user then opens when it first acts.
+pressed. Whether an offer may be pressed is decided by `protocols.presses`. If a system speaks first, the offers of its
+greeting may be pressed, too; the inner user then opens when it first acts.
 """
 
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ class Options(StrictModel):
 @memory_kind("pressing")
 @dataclass(frozen=True, slots=True)
 class PressingMemory:
-    """The memory of a pressing user: the inner user's, the number of turns and of presses, whether it left, what the
-    system said first, and whether the inner user has opened."""
+    """The memory of a pressing user: the inner user's memory, the number of turns and of presses, whether it left, the
+    system's greeting, and whether the inner user has opened."""
 
     inner: State
     turn: int = 0

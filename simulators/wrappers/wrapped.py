@@ -19,8 +19,8 @@ def find_innermost(user: User) -> User:
 
 
 def judged_phrases(user: User, topic: Topic) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of phrases by which the user, or a user of the protocol that it plays, judges answers. If
-    other words replaced them, a system that remembers what it was told would seem to forget."""
+    """Return the groups of phrases by which the user, or a user of the protocol that it plays, judges answers. If other
+    words replaced them, a system that remembers the user's statements would seem to forget."""
     inmost = find_innermost(user)
     judged = getattr(inmost, "judged_phrases", None)
     within: Mapping[str, User] = getattr(inmost, "users", {})

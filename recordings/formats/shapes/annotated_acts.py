@@ -4,9 +4,9 @@
         {"participant": "USER", "utterance": "Hi", "dialogue_acts": [{"intent": "GREET", "slot_values": []}]}, …]}]
     {"474": {"accepted_recommendation": [13], "dialogue_info": {"S1": {"role": "seeker", …}, …}}}               IARD
 
-What the user did is the act of a turn: of several intents, their set, such as `AddDetails+GiveFeedback`. What the
-system did is a judgment of the turn by the criterion `act`. Earlier versions of DialogueKit write `conversation ID`,
-or an `intent` beside the utterance.
+The user's act is the act of a turn: several intents form a set, such as `AddDetails+GiveFeedback`. The system's act
+becomes a judgment of the turn by the criterion `act`. Earlier versions of DialogueKit write `conversation ID`, or an
+`intent` beside the utterance.
 
 Source: W. Cai, L. Chen, "Predicting User Intents and Satisfaction with Dialogue-based Conversational
 Recommendations", UMAP 2020 (IARD).

@@ -8,9 +8,8 @@ column `turn`, every row is a conversation. Names of columns are compared withou
 a column that is called otherwise. An empty cell of `answer` is an answer without text; a row whose `answered` is `no`
 has no answer. `country`, `language` and `template` become a part of the topic, because answers differ by them. Without
 a column for the topic, the question is the topic. `sources` is a list, with `;` or lines between; or each source has a
-column (`source_1`, `citation 2`).
-Parquet, and objects with these keys in JSON, are read as CSV is. Of what `harvest data export` writes, `links` and
-`parts` are JSON, as in the metadata of messages.
+column (`source_1`, `citation 2`). Parquet, and objects with these keys in JSON, are read as CSV is. In files of
+`harvest data export`, `links` and `parts` are JSON, as in the metadata of messages.
 """
 
 import csv
@@ -268,8 +267,8 @@ def _read(group: Group, options: ShapeOptions) -> Iterator[Record]:
 
 
 def read_sources(cell: str) -> list[Source]:
-    """Return the sources in a cell: a list in JSON, or texts with `;`, `|` or line ends between. What is no address is
-    a title, and so is what stands before an address, or is the text of its link. A site may be written without
+    """Return the sources in a cell: a list in JSON, or texts with `;`, `|` or line ends between. Text that is not an
+    address is a title, and so is the text before an address, or the text of its link. A site may be written without
     `https://`. A cell such as `None` has no source.
     """
     opening = cell.lstrip()

@@ -45,7 +45,7 @@ def _holds_topics(value: Json) -> bool:
 
 
 def utterances_in(files: Iterable[Path]) -> dict[tuple[str, str], str]:
-    """Return what the user says in the turns of the topics in the files, by (topic, turn). Other values are skipped."""
+    """Return the user's words in the turns of the topics in the files, by (topic, turn). Other values are skipped."""
     found: dict[tuple[str, str], str] = {}
     for file in files:
         for value in json_values(read_bytes(file), str(file), lambda _: None):
